@@ -1,0 +1,48 @@
+# smdebug_library(NAME base HEADERS a.h SOURCES a.cc TESTS a_test.cc
+#                 DEPENDS core LINKS PkgConfig::x BENCHES a_bench.cc)
+#
+# One target per folder of src/: smdebug::<name>. HEADERS lie in
+# include/smdebug/<name>/ and are public; each is compiled alone. SOURCES,
+# TESTS and BENCHES lie in src/<name>/. DEPENDS are other folders, LINKS are
+# third-party libraries.
+function(smdebug_library)
+  cmake_parse_arguments(ARG "" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;DEPENDS;LINKS" ${ARGN})
+  set(target smdebug_${ARG_NAME})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(smdebug::${ARG_NAME} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME})
+  list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/smdebug/${ARG_NAME}/)
+  target_sources(${target} PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${ARG_HEADERS})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:smdebug_warnings> ${ARG_LINKS})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(${target} PUBLIC smdebug_${dependency})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY SMDEBUG_LIBRARIES ${target})
+  if(SMDEBUG_TESTS AND ARG_TESTS)
+    smdebug_test(NAME ${ARG_NAME} SOURCES ${ARG_TESTS} DEPENDS ${ARG_NAME})
+  endif()
+  if(SMDEBUG_BENCHMARKS AND ARG_BENCHES)
+    add_executable(${target}_bench ${ARG_BENCHES})
+    target_include_directories(${target}_bench PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target}_bench PRIVATE ${target} smdebug_warnings
+      benchmark::benchmark benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# smdebug_test(NAME x SOURCES x_test.cc DEPENDS base core)
+#
+# One program, smdebug_<name>_test, whose cases ctest lists one by one.
+function(smdebug_test)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  set(target smdebug_${ARG_NAME}_test)
+  add_executable(${target} ${ARG_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  list(TRANSFORM ARG_DEPENDS PREPEND smdebug_)
+  target_compile_definitions(${target} PRIVATE
+    SMDEBUG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} ${ARG_LINKS}
+    smdebug_warnings GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120)
+endfunction()

@@ -1,0 +1,49 @@
+#pragma once
+
+// The element types that a tensor may have. Their numbers on disk are
+// TensorFlow's and live in src/format/; their numbers in DLPack live in
+// python/src/.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace smdebug {
+
+enum class DType : std::uint8_t {
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  float8_e4m3fn,
+  float8_e5m2,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  boolean,
+  complex64,
+  complex128,
+  string,
+};
+
+inline constexpr std::size_t kDTypeCount = 18;
+
+/// Returns the bytes of one element; 0 for `string`, whose elements vary.
+std::size_t dtype_bytes(DType dtype);
+
+/// Returns numpy's name: "float32", "bool", "bfloat16", "str".
+std::string_view dtype_name(DType dtype);
+
+/// Returns the dtype of numpy's name, or none.
+std::optional<DType> find_dtype(std::string_view name);
+
+/// True where NaN and infinity exist: the float and complex kinds.
+bool is_floating(DType dtype);
+
+}  // namespace smdebug

@@ -1,0 +1,42 @@
+#pragma once
+
+// What the program is doing with the model, and where in the run it is.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace smdebug {
+
+// The numbers are written into every tensor record: never renumber.
+enum class Mode : std::uint8_t { train = 1, eval = 2, predict = 3, global = 4 };
+
+inline constexpr std::array<Mode, 4> kModes = {Mode::train, Mode::eval,
+                                               Mode::predict, Mode::global};
+
+/// Returns a mode's position in `kModes`, for tables with a row per mode.
+constexpr std::size_t mode_index(Mode mode) {
+  return static_cast<std::size_t>(mode) - 1;
+}
+
+/// Returns "TRAIN", "EVAL", "PREDICT" or "GLOBAL", as in index files.
+std::string_view mode_name(Mode mode);
+
+/// Returns the mode of that name, upper or lower case, or none.
+std::optional<Mode> find_mode(std::string_view name);
+
+// Counts from 0. The step before the first is -1.
+using Step = std::int64_t;
+
+// One step under both its numbers: `global` counts steps of every mode,
+// `mode_step` those of `mode` alone. In mode `global` the two are equal.
+struct StepId {
+  Step global = -1;
+  Mode mode = Mode::global;
+  Step mode_step = -1;
+
+  friend bool operator==(const StepId&, const StepId&) = default;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,51 @@
+#pragma once
+
+// The numbers that a tensor can be reduced to, by the names that users write
+// in a configuration and that saved reductions carry in their tag.
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smdebug {
+
+enum class Reduction : std::uint8_t {
+  min,
+  max,
+  mean,
+  median,
+  std,
+  variance,
+  sum,
+  prod,
+  l1,
+  l2,
+};
+
+inline constexpr std::size_t kReductionCount = 10;
+
+// A reduction of the elements, or with `abs` of their absolute values.
+struct ReductionOp {
+  Reduction reduction = Reduction::mean;
+  bool abs = false;
+
+  friend bool operator==(const ReductionOp&, const ReductionOp&) = default;
+  friend auto operator<=>(const ReductionOp&, const ReductionOp&) = default;
+};
+
+/// Returns "mean", "l2".
+std::string_view reduction_name(Reduction reduction);
+
+/// Returns "mean", "abs_l2": the spelling inside a saved tag.
+std::string reduction_op_name(ReductionOp op);
+
+/// Returns the reduction of a name without prefix, or none. "l1_norm" and
+/// "l2_norm" are accepted beside "l1" and "l2".
+std::optional<Reduction> find_reduction(std::string_view name);
+
+/// The same with an optional prefix "abs_".
+std::optional<ReductionOp> find_reduction_op(std::string_view name);
+
+}  // namespace smdebug

@@ -1,0 +1,38 @@
+#pragma once
+
+// `TensorView` is how a tensor crosses every border of the library: a pointer,
+// a dtype, a shape. It owns nothing. Whoever takes one reads it before
+// returning, and keeps a copy of what it needs.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "smdebug/core/dtype.h"
+
+namespace smdebug {
+
+struct TensorView {
+  DType dtype = DType::float32;
+  const std::byte* data = nullptr;  // the first element; null only when empty
+  std::span<const std::int64_t> shape;  // empty for a 0-d tensor
+  // In elements, one per dimension, any sign or zero. Empty: C order.
+  std::span<const std::int64_t> strides;
+
+  /// The number of elements: the product of `shape`, 1 for a 0-d tensor.
+  std::int64_t size() const {
+    std::int64_t n = 1;
+    for (std::int64_t extent : shape) n *= extent;
+    return n;
+  }
+
+  /// The bytes of the elements in C order. 0 for strings.
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(size()) * dtype_bytes(dtype);
+  }
+
+  /// True if the elements lie in C order without gaps.
+  bool is_contiguous() const;
+};
+
+}  // namespace smdebug

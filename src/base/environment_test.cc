@@ -1,0 +1,41 @@
+#include "base/environment.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace smdebug {
+namespace {
+
+TEST(EnvironmentVariable, TellsUnsetFromEmpty) {
+  setenv("SMDEBUG_TEST_VARIABLE", "", 1);
+  EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), "");
+  unsetenv("SMDEBUG_TEST_VARIABLE");
+  EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), std::nullopt);
+}
+
+TEST(ProcessStartTicks, IsTheSameEachTime) {
+  const auto ticks = process_start_ticks(process_id());
+  ASSERT_TRUE(ticks.has_value());
+  EXPECT_GT(*ticks, 0u);
+  EXPECT_EQ(process_start_ticks(getpid()), ticks);
+}
+
+TEST(ProcessStartTicks, IsNotLaterThanThatOfAChild) {
+  const auto parent = process_start_ticks(getppid());
+  const auto own = process_start_ticks(getpid());
+  ASSERT_TRUE(parent && own);
+  EXPECT_LE(*parent, *own);
+}
+
+TEST(ProcessStartTicks, IsNoneWhereNoProcessLives) {
+  // Above the kernel's largest process id, 2^22.
+  EXPECT_EQ(process_start_ticks(std::int64_t{1} << 23), std::nullopt);
+  EXPECT_EQ(process_start_ticks(-1), std::nullopt);
+}
+
+TEST(HostName, IsNotEmpty) { EXPECT_FALSE(host_name().empty()); }
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,67 @@
+#include "base/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace smdebug {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// Levenshtein's, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_names(std::string_view wanted,
+                                       std::span<const std::string> candidates,
+                                       std::size_t n) {
+  const std::string wanted_lower = lower_case(wanted);
+  std::vector<std::pair<std::size_t, const std::string*>> ranked;
+  for (const std::string& candidate : candidates) {
+    const std::string lower = lower_case(candidate);
+    const bool contained =
+        !wanted.empty() && lower.find(wanted_lower) != std::string::npos;
+    ranked.emplace_back(contained ? 0 : edit_distance(wanted_lower, lower),
+                        &candidate);
+  }
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(n, ranked.size()); ++i) {
+    names.push_back(*ranked[i].second);
+  }
+  return names;
+}
+
+std::string quoted_list(std::span<const std::string> names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += list.empty() ? "'" : ", '";
+    list += name;
+    list += '\'';
+  }
+  return list;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,40 @@
+#include "base/nearest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(NearestNames, PutsTheSmallestEditFirst) {
+  const std::vector<std::string> names = {"losses", "biases", "weights"};
+  EXPECT_THAT(nearest_names("wieghts", names, 1), ElementsAre("weights"));
+  EXPECT_THAT(nearest_names("bias", names, 2), ElementsAre("biases", "losses"));
+}
+
+TEST(NearestNames, PutsNamesThatContainTheWantedOneBeforeAll) {
+  const std::vector<std::string> names = {"fc1", "Net_FC2.weight"};
+  EXPECT_THAT(nearest_names("fc2", names, 2),
+              ElementsAre("Net_FC2.weight", "fc1"));
+}
+
+TEST(NearestNames, KeepsTheOrderOfEquals) {
+  const std::vector<std::string> names = {"ab", "aa", "ac"};
+  EXPECT_THAT(nearest_names("ax", names, 3), ElementsAre("ab", "aa", "ac"));
+}
+
+TEST(NearestNames, ReturnsNothingFromNothing) {
+  EXPECT_THAT(nearest_names("a", {}, 3), IsEmpty());
+  EXPECT_THAT(nearest_names("", std::vector<std::string>{"a"}, 0), IsEmpty());
+}
+
+TEST(QuotedList, QuotesEachName) {
+  EXPECT_EQ(quoted_list(std::vector<std::string>{"a", "b c"}), "'a', 'b c'");
+  EXPECT_EQ(quoted_list({}), "");
+}
+
+}  // namespace
+}  // namespace smdebug
