@@ -1,0 +1,38 @@
+#pragma once
+
+// What a framework's users expect without asking: which collections exist,
+// which are saved, how often, and how its reductions are defined. One table
+// per framework, so that no adapter decides any of it.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/config/collection.h"
+#include "smdebug/core/statistics.h"
+
+namespace smdebug {
+
+struct Framework {
+  std::string name;                        // "pytorch"
+  std::vector<Collection> collections;     // built in, in order of export
+  std::vector<std::string> default_saved;  // saved without being asked
+  Step default_save_interval = 500;
+  // Saved `std` and `variance` as the framework computes them.
+  Deviation deviation = Deviation::population;
+  // A saved reduction has shape () and the tensor's dtype; else (1,).
+  bool reductions_are_0d = false;
+};
+
+/// True for the collections of single numbers: losses, metrics and their like.
+/// They are saved raw, without histogram, unless the user says otherwise.
+bool is_scalar_collection(std::string_view name);
+
+/// PyTorch: weights, biases, gradients, losses.
+const Framework& pytorch_framework();
+
+/// A training loop of the user's own, in C++ or Python: collections exist by
+/// name (weights, biases, gradients, losses, metrics) and match nothing.
+const Framework& plain_framework();
+
+}  // namespace smdebug

@@ -1,0 +1,45 @@
+#pragma once
+
+// What the user asked for, as asked: every field may be left out. It becomes
+// a `Plan` (see plan.h) once, at the first step and after each edit; nothing
+// else in the library reads it.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/config/collection.h"
+#include "smdebug/config/framework.h"
+
+namespace smdebug {
+
+// What happens to a tensor that finds the queue full. `block`: the training
+// waits for the writer. `drop`: the tensor is lost. Both are counted and shown.
+enum class WhenFull { block, drop };
+
+enum class IncludeWorkers { one, all };
+
+struct HookConfig {
+  std::string out_dir;
+  std::optional<SaveConfig> save_config;
+  std::optional<ReductionConfig> reduction_config;
+  std::vector<std::string> include_regex;        // into collection `default`
+  std::vector<std::string> include_collections;  // beside the framework's
+  bool save_all = false;
+  bool dry_run = false;
+  IncludeWorkers include_workers = IncludeWorkers::one;
+  WhenFull when_full = WhenFull::block;
+  std::size_t queue_bytes = std::size_t{64} << 20;
+  // Collections that were created or edited; others keep the framework's
+  // definition.
+  std::vector<Collection> collections;
+
+  /// Returns the collection of that name, or none. Looks at the edited ones
+  /// first, then at the framework's.
+  const Collection* find_collection(const Framework& framework,
+                                    std::string_view name) const;
+};
+
+}  // namespace smdebug

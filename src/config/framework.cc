@@ -1,0 +1,70 @@
+#include "smdebug/config/framework.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace smdebug {
+namespace {
+
+constexpr std::array<std::string_view, 6> kScalarCollections = {
+    "losses",       "metrics",    "feature_importance",
+    "average_shap", "sm_metrics", "tensorflow_summaries"};
+
+Collection built_in(std::string name, std::vector<std::string> include_regex) {
+  Collection collection;
+  collection.save_histogram = !is_scalar_collection(name);
+  collection.tensors.name = std::move(name);
+  collection.tensors.include_regex = std::move(include_regex);
+  return collection;
+}
+
+}  // namespace
+
+bool is_scalar_collection(std::string_view name) {
+  return std::find(kScalarCollections.begin(), kScalarCollections.end(),
+                   name) != kScalarCollections.end();
+}
+
+const Framework& pytorch_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "pytorch",
+      .collections =
+          {
+              built_in("weights", {"^(?!gradient).*weight"}),
+              built_in("biases", {"^(?!gradient).*bias"}),
+              built_in("gradients", {"^gradient"}),
+              built_in("losses", {"[Ll]oss_(?!input).*output"}),
+              built_in("all", {}),
+              built_in("default", {}),
+          },
+      .default_saved = {"losses"},
+      .default_save_interval = 500,
+      .deviation = Deviation::sample,
+      .reductions_are_0d = true,
+  };
+  return framework;
+}
+
+const Framework& plain_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "plain",
+      .collections =
+          {
+              built_in("weights", {}),
+              built_in("biases", {}),
+              built_in("gradients", {}),
+              built_in("losses", {}),
+              built_in("metrics", {}),
+              built_in("all", {}),
+              built_in("default", {}),
+          },
+      .default_saved = {"losses"},
+      .default_save_interval = 500,
+      .deviation = Deviation::population,
+      .reductions_are_0d = false,
+  };
+  return framework;
+}
+
+}  // namespace smdebug

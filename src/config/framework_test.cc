@@ -1,0 +1,38 @@
+#include "smdebug/config/framework.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+TEST(Framework, HasEachCollectionOnceAndSavesOnlyThose) {
+  for (const Framework* framework :
+       {&pytorch_framework(), &plain_framework()}) {
+    std::set<std::string> names;
+    for (const Collection& collection : framework->collections) {
+      EXPECT_TRUE(names.insert(collection.name()).second) << collection.name();
+    }
+    for (const std::string& saved : framework->default_saved) {
+      EXPECT_TRUE(names.contains(saved)) << saved;
+    }
+  }
+}
+
+TEST(Framework, KeepsNoHistogramOfLosses) {
+  for (const Collection& collection : pytorch_framework().collections) {
+    EXPECT_EQ(collection.save_histogram, collection.name() != "losses");
+  }
+}
+
+TEST(PytorchFramework, ReducesAsTorchDoes) {
+  EXPECT_EQ(pytorch_framework().deviation, Deviation::sample);
+  EXPECT_TRUE(pytorch_framework().reductions_are_0d);
+  EXPECT_EQ(plain_framework().deviation, Deviation::population);
+  EXPECT_FALSE(plain_framework().reductions_are_0d);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,304 @@
+#include "smdebug/config/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "base/regex.h"
+
+namespace smdebug {
+namespace {
+
+// Gradients and optimizer state do not exist outside training; a framework
+// that shows them in other modes shows stale ones.
+bool is_training_only(std::string_view collection) {
+  return collection == "gradients" || collection == "optimizer_variables";
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Puts together the collections that exist: the framework's, with the user's
+// edits in their place, then the user's own.
+class CollectionList {
+ public:
+  CollectionList(const HookConfig& config, const Framework& framework)
+      : config_(config), framework_(framework) {}
+
+  Result<std::vector<Collection>> build() {
+    SMD_CHECK_OK(merge_hook_save_config());
+    for (const Collection& collection : framework_.collections) {
+      list_.push_back(*config_.find_collection(framework_, collection.name()));
+    }
+    for (const Collection& collection : config_.collections) {
+      SMD_CHECK_OK(add_own(collection));
+    }
+    for (const std::string& name : config_.include_collections) {
+      SMD_CHECK_OK(add_included(name));
+    }
+    add_patterns();
+    if (list_.size() > CollectionSet::kMaxCollections) {
+      return Error{Error::Code::invalid_config,
+                   fmt::format("{} collections; at most {} are possible",
+                               list_.size(), CollectionSet::kMaxCollections)};
+    }
+    for (Collection& collection : list_) {
+      SMD_CHECK_OK(finalize(collection));
+    }
+    return std::move(list_);
+  }
+
+ private:
+  Status merge_hook_save_config() {
+    const SaveConfigMode by_default{.save_interval =
+                                        framework_.default_save_interval};
+    save_config_ = config_.save_config.value_or(SaveConfig())
+                       .merged_with(SaveConfig(by_default));
+    if (Status status = save_config_.check(); !status) {
+      return std::move(status).error().within("save_config");
+    }
+    return {};
+  }
+
+  Collection* find(std::string_view name) {
+    for (Collection& collection : list_) {
+      if (collection.name() == name) return &collection;
+    }
+    return nullptr;
+  }
+
+  Collection& find_or_add(std::string_view name) {
+    if (Collection* found = find(name)) return *found;
+    list_.push_back({.tensors = {.name = std::string(name)}});
+    list_.back().save_histogram = !is_scalar_collection(name);
+    return list_.back();
+  }
+
+  bool is_known(std::string_view name) const {
+    return name == "all" || name == "default" || is_scalar_collection(name) ||
+           is_training_only(name) ||
+           std::any_of(framework_.collections.begin(),
+                       framework_.collections.end(),
+                       [&](const Collection& built_in) {
+                         return built_in.name() == name;
+                       });
+  }
+
+  Status add_own(const Collection& collection) {
+    if (&collection != config_.find_collection(framework_, collection.name())) {
+      return Error{
+          Error::Code::invalid_config,
+          fmt::format("collection '{}' is given twice", collection.name())};
+    }
+    if (find(collection.name()) != nullptr) return {};
+    if (!is_known(collection.name()) &&
+        collection.tensors.include_regex.empty() &&
+        collection.tensors.tensor_names.empty()) {
+      return Error{Error::Code::invalid_config,
+                   fmt::format("collection '{}' can match nothing: it has "
+                               "neither include_regex nor tensor_names",
+                               collection.name())};
+    }
+    list_.push_back(collection);
+    return {};
+  }
+
+  Status add_included(const std::string& name) {
+    if (find(name) != nullptr) return {};
+    if (is_known(name)) {
+      find_or_add(name);
+      return {};
+    }
+    std::vector<std::string> names;
+    for (const Collection& collection : list_) {
+      names.push_back(collection.name());
+    }
+    return Error{Error::Code::invalid_config,
+                 fmt::format("include_collections names '{}', which does not "
+                             "exist; nearest: {}",
+                             name, quoted_list(nearest_names(name, names, 3)))};
+  }
+
+  // What the hook itself asks for goes into `all` and `default`.
+  void add_patterns() {
+    if (config_.save_all || contains(config_.include_collections, "all")) {
+      auto& patterns = find_or_add("all").tensors.include_regex;
+      if (!contains(patterns, ".*")) patterns.push_back(".*");
+    }
+    if (!config_.include_regex.empty()) {
+      auto& patterns = find_or_add("default").tensors.include_regex;
+      patterns.insert(patterns.end(), config_.include_regex.begin(),
+                      config_.include_regex.end());
+    }
+  }
+
+  Status finalize(Collection& collection) const {
+    collection.save_config =
+        collection.save_config.value_or(SaveConfig()).merged_with(save_config_);
+    if (Status status = collection.save_config->check(); !status) {
+      return std::move(status).error().within(
+          fmt::format("collection '{}': save_config", collection.name()));
+    }
+    if (!collection.reduction_config) {
+      const ReductionConfig raw{.save_raw_tensor = true};
+      collection.reduction_config =
+          is_scalar_collection(collection.name())
+              ? raw
+              : config_.reduction_config.value_or(raw);
+    }
+    return {};
+  }
+
+  const HookConfig& config_;
+  const Framework& framework_;
+  SaveConfig save_config_;  // the hook's, complete
+  std::vector<Collection> list_;
+};
+
+// The part of a collection that decides what belongs to it.
+struct Matcher {
+  std::vector<Regex> patterns;
+  std::unordered_set<std::string> tensor_names;
+};
+
+Result<Matcher> make_matcher(const Collection& collection) {
+  const auto& names = collection.tensors.tensor_names;
+  Matcher matcher{{}, {names.begin(), names.end()}};
+  for (const std::string& pattern : collection.tensors.include_regex) {
+    auto regex = Regex::compile(pattern);
+    if (!regex) {
+      return std::move(regex).error().within(
+          fmt::format("collection '{}': include_regex", collection.name()));
+    }
+    matcher.patterns.push_back(*std::move(regex));
+  }
+  return matcher;
+}
+
+// True if the user or the framework asked that `collection` be saved.
+bool wants(const HookConfig& config, const Framework& framework,
+           std::string_view collection) {
+  return config.save_all || contains(config.include_collections, "all") ||
+         contains(config.include_collections, collection) ||
+         contains(framework.default_saved, collection) ||
+         (collection == "default" && !config.include_regex.empty());
+}
+
+}  // namespace
+
+class Plan::Impl {
+ public:
+  static Result<std::unique_ptr<Impl>> build(const HookConfig& config,
+                                             const Framework& framework) {
+    auto impl = std::make_unique<Impl>();
+    impl->framework = framework;
+    SMD_TRY(impl->collections, CollectionList(config, framework).build());
+    for (std::size_t i = 0; i < impl->collections.size(); ++i) {
+      // Patterns are checked where nothing is saved too, so that a mistake
+      // shows at once.
+      SMD_TRY(Matcher matcher, make_matcher(impl->collections[i]));
+      impl->matchers.push_back(std::move(matcher));
+      if (wants(config, framework, impl->collections[i].name())) {
+        impl->saved.insert(i);
+      }
+    }
+    return impl;
+  }
+
+  bool matches(std::size_t collection, std::string_view tensor_name) const {
+    const Matcher& matcher = matchers[collection];
+    if (matcher.tensor_names.contains(std::string(tensor_name))) return true;
+    for (const Regex& pattern : matcher.patterns) {
+      const auto found = pattern.search(tensor_name);
+      if (!found) {
+        const std::lock_guard lock(pattern_errors_mutex);
+        pattern_errors.emplace(pattern.pattern(), found.error().message);
+      } else if (*found) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Framework framework;
+  std::vector<Collection> collections;
+  CollectionSet saved;
+  std::vector<Matcher> matchers;  // one per collection
+  mutable std::mutex pattern_errors_mutex;
+  mutable std::map<std::string, std::string> pattern_errors;  // by pattern
+};
+
+Plan::Plan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Plan::~Plan() = default;
+
+Result<std::shared_ptr<const Plan>> Plan::build(const HookConfig& config,
+                                                const Framework& framework) {
+  SMD_TRY(auto impl, Impl::build(config, framework));
+  return std::shared_ptr<const Plan>(new Plan(std::move(impl)));
+}
+
+std::span<const Collection> Plan::collections() const {
+  return impl_->collections;
+}
+
+bool Plan::is_saved(std::size_t collection) const {
+  return impl_->saved.contains(collection);
+}
+
+const Framework& Plan::framework() const { return impl_->framework; }
+
+CollectionSet Plan::match(std::string_view tensor_name) const {
+  CollectionSet matched;
+  for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
+    if (is_saved(i) && impl_->matches(i, tensor_name)) matched.insert(i);
+  }
+  return matched;
+}
+
+CollectionSet Plan::due(const StepId& step) const {
+  const bool training_over =
+      step.mode == Mode::eval || step.mode == Mode::predict;
+  CollectionSet due;
+  for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
+    const Collection& collection = impl_->collections[i];
+    if (!is_saved(i)) continue;
+    if (training_over && is_training_only(collection.name())) continue;
+    if (collection.save_config->is_due(step.mode, step.mode_step)) {
+      due.insert(i);
+    }
+  }
+  return due;
+}
+
+Treatment Plan::treatment(const CollectionSet& due) const {
+  Treatment treatment;
+  for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
+    if (!due.contains(i)) continue;
+    const ReductionConfig& config = *impl_->collections[i].reduction_config;
+    treatment.raw |= config.save_raw_tensor;
+    treatment.shape |= config.save_shape;
+    for (ReductionOp op : config.ordered_ops()) {
+      auto& ops = treatment.reductions;
+      if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    }
+  }
+  return treatment;
+}
+
+std::vector<std::string> Plan::pattern_errors() const {
+  const std::lock_guard lock(impl_->pattern_errors_mutex);
+  std::vector<std::string> errors;
+  for (const auto& [pattern, message] : impl_->pattern_errors) {
+    errors.push_back(message);
+  }
+  return errors;
+}
+
+}  // namespace smdebug
