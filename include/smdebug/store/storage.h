@@ -1,0 +1,118 @@
+#pragma once
+
+// `Storage` is where a run's files live: a folder on disk, an S3 prefix, or
+// memory. Objects are created whole and never modified, so a reader needs no
+// lock: an object that it can list is complete. Keys are relative to the run
+// and use '/'; a key that would leave the run ("../x", "/x") is refused.
+//
+// Backends own parallelism, coalescing of ranges and part sizes. Every one of
+// them passes tests/conformance/storage_suite.h. To open one from a path or
+// URI, see `open_storage.h`.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/base/result.h"
+
+namespace smdebug {
+
+struct ByteRange {
+  std::uint64_t start = 0;
+  std::uint64_t length = UINT64_MAX;  // cut short at the object's end
+};
+
+// Bytes that were read: a private copy or a mapping of the file, which lives
+// as long as this does.
+class Bytes {
+ public:
+  Bytes() = default;
+  Bytes(std::shared_ptr<const void> owner, std::span<const std::byte> span)
+      : owner_(std::move(owner)), span_(span) {}
+
+  std::span<const std::byte> span() const { return span_; }
+  const std::byte* data() const { return span_.data(); }
+  std::size_t size() const { return span_.size(); }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(span_.data()), span_.size()};
+  }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> span_;
+};
+
+struct ObjectEntry {
+  std::string key;
+  std::uint64_t bytes = 0;
+};
+
+// One object on its way in. Used by one thread. Destroying it without
+// `commit` is `abort`.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+
+  /// Adds `parts` in their order. Fails with `io`; the object can then only be
+  /// aborted.
+  virtual Status append(std::span<const std::span<const std::byte>> parts) = 0;
+
+  /// Makes the object visible, whole, replacing an older one of its key.
+  /// Fails with `io`; nothing is visible then.
+  virtual Status commit() = 0;
+
+  /// Forgets what was appended. Leaves nothing behind.
+  virtual void abort() = 0;
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  /// The path or URI that users know this place by.
+  virtual const std::string& uri() const = 0;
+
+  /// Starts an object. Fails with `io` or `invalid_argument` (a bad key).
+  /// Safe to call from several threads.
+  virtual Result<std::unique_ptr<ObjectWriter>> create(
+      std::string_view key) = 0;
+
+  /// Stores `bytes` under `key` only if nothing is there; returns whether it
+  /// did. Exactly one of several callers gets `true`. Fails with `io`.
+  virtual Result<bool> create_exclusive(std::string_view key,
+                                        std::span<const std::byte> bytes) = 0;
+
+  /// Returns the bytes of each range, in their order. Safe to call from
+  /// several threads. Fails with `not_found`, `io` or `invalid_argument`.
+  virtual Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const = 0;
+
+  /// Returns the objects whose key starts with `prefix` and sorts after
+  /// `after`, sorted by key as bytes. Unfinished objects and symbolic links
+  /// are not listed. A place that does not exist lists nothing. Passing the
+  /// last key seen makes polling a growing run cheap. Fails with `io`.
+  virtual Result<std::vector<ObjectEntry>> list(
+      std::string_view prefix, std::string_view after = {}) const = 0;
+
+  /// True if `key` names a finished object. Fails with `io`.
+  virtual Result<bool> exists(std::string_view key) const = 0;
+
+  /// Removes `key`; removing what is not there succeeds. Fails with `io`.
+  virtual Status remove(std::string_view key) = 0;
+};
+
+/// Creates or replaces a whole object. Fails as `create` and `commit` do.
+Status put_object(Storage& storage, std::string_view key,
+                  std::span<const std::byte> bytes);
+Status put_object(Storage& storage, std::string_view key,
+                  std::string_view text);
+
+/// Returns all bytes of an object. Fails as `read` does.
+Result<Bytes> get_object(const Storage& storage, std::string_view key);
+
+}  // namespace smdebug

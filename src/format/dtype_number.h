@@ -1,0 +1,19 @@
+#pragma once
+
+// The numbers that dtypes have on disk: those of TensorFlow's `DataType`.
+
+#include <cstdint>
+#include <optional>
+
+#include "smdebug/core/dtype.h"
+
+namespace smdebug {
+
+// Returns the number of `dtype`; 0 for strings, as the original wrote them.
+std::uint32_t dtype_number(DType dtype);
+
+// Returns the dtype of a number, or none. Both 0 and 7 mean `string`; the
+// quantized types are read as the integers that hold them.
+std::optional<DType> find_dtype_number(std::uint64_t number);
+
+}  // namespace smdebug

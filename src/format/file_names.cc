@@ -1,0 +1,87 @@
+#include "format/file_names.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace smdebug {
+namespace {
+
+constexpr std::string_view kCollectionsSuffix = "_collections.json";
+constexpr Step kStepsPerIndexFolder = 1000;
+
+std::string swap_characters(std::string_view text, char from_a, char to_a,
+                            char from_b, char to_b) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), from_a, to_a);
+  std::replace(out.begin(), out.end(), from_b, to_b);
+  return out;
+}
+
+bool has_extension_of_its_folder(std::string_view key) {
+  if (key.starts_with(kIndexPrefix)) {
+    return key.ends_with(".json") || key.ends_with(".csv");
+  }
+  return key.starts_with(kEventsPrefix) && key.ends_with(".tfevents");
+}
+
+// The step in digits at the start of `text`, and how many there are.
+std::optional<std::pair<Step, std::size_t>> leading_step(
+    std::string_view text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return {};
+  Step step = 0;
+  const auto end =
+      std::from_chars(text.data(), text.data() + text.size(), step);
+  if (end.ec != std::errc()) return {};
+  return std::pair(step, static_cast<std::size_t>(end.ptr - text.data()));
+}
+
+}  // namespace
+
+std::string event_file_key(Step step, std::string_view worker) {
+  return fmt::format("events/{0:012}/{0:012}_{1}.tfevents", step,
+                     encode_worker(worker));
+}
+
+std::string index_file_key(Step step, std::string_view worker) {
+  return fmt::format("index/{:09}/{:012}_{}.json", step / kStepsPerIndexFolder,
+                     step, encode_worker(worker));
+}
+
+std::string collections_file_key(std::string_view worker) {
+  return fmt::format("{}{}{}", kCollectionsPrefix, encode_worker(worker),
+                     kCollectionsSuffix);
+}
+
+std::optional<StepFileName> parse_step_file_key(std::string_view key) {
+  if (!has_extension_of_its_folder(key)) return std::nullopt;
+  std::string_view name = key.substr(key.rfind('/') + 1);
+  const auto step = leading_step(name);
+  if (!step) return std::nullopt;
+  name.remove_prefix(step->second);
+  name = name.substr(0, name.rfind('.'));
+  if (name.size() < 2 || name.front() != '_') return std::nullopt;
+  return StepFileName{step->first, decode_worker(name.substr(1))};
+}
+
+std::optional<std::string> parse_collections_file_key(std::string_view key) {
+  if (!key.starts_with(kCollectionsPrefix)) return std::nullopt;
+  if (!key.ends_with(kCollectionsSuffix)) return std::nullopt;
+  std::string_view name = key.substr(key.rfind('/') + 1);
+  if (name.size() <= kCollectionsSuffix.size()) return std::nullopt;
+  name.remove_suffix(kCollectionsSuffix.size());
+  return decode_worker(name);
+}
+
+std::string encode_worker(std::string_view worker) {
+  return swap_characters(worker, '/', '_', ':', '-');
+}
+
+std::string decode_worker(std::string_view encoded) {
+  // Only a device name starts with '/', so only its encoding with '_'.
+  if (!encoded.starts_with('_')) return std::string(encoded);
+  return swap_characters(encoded, '_', '/', '-', ':');
+}
+
+}  // namespace smdebug

@@ -1,0 +1,41 @@
+#pragma once
+
+// Where each file of a run lies, and what its name says. Writer and reader
+// share this page; docs/format.md shows the tree.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "smdebug/core/mode.h"
+
+namespace smdebug {
+
+inline constexpr std::string_view kClaimKey = "claim.smd";
+inline constexpr std::string_view kEndMarkerKey = "training_job_end.ts";
+inline constexpr std::string_view kRunFileKey = "run.json";
+inline constexpr std::string_view kIndexPrefix = "index/";
+inline constexpr std::string_view kEventsPrefix = "events/";
+inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
+
+std::string event_file_key(Step step, std::string_view worker);
+std::string index_file_key(Step step, std::string_view worker);
+std::string collections_file_key(std::string_view worker);
+
+struct StepFileName {
+  Step step = 0;
+  std::string worker;  // device names decoded
+};
+
+// Parses the key of an index or event file. None where the name is not one.
+std::optional<StepFileName> parse_step_file_key(std::string_view key);
+
+// Returns the worker of a collections file, or none.
+std::optional<std::string> parse_collections_file_key(std::string_view key);
+
+// "/job:localhost/device:GPU:0" -> "_job-localhost_device-GPU-0", and back.
+// Only names that contain '/' or ':' are changed.
+std::string encode_worker(std::string_view worker);
+std::string decode_worker(std::string_view encoded);
+
+}  // namespace smdebug

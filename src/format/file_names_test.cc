@@ -1,0 +1,62 @@
+#include "format/file_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+TEST(FileNames, AreThoseOfTheOriginal) {
+  EXPECT_EQ(event_file_key(40, "worker_0"),
+            "events/000000000040/000000000040_worker_0.tfevents");
+  EXPECT_EQ(index_file_key(1234, "worker_0"),
+            "index/000000001/000000001234_worker_0.json");
+  EXPECT_EQ(collections_file_key("worker_0"),
+            "collections/000000000/worker_0_collections.json");
+}
+
+TEST(FileNames, EncodeDeviceNames) {
+  const std::string device = "/job:localhost/replica:0/task:0/device:GPU:1";
+  EXPECT_EQ(index_file_key(2000, device),
+            "index/000000002/"
+            "000000002000__job-localhost_replica-0_task-0_device-GPU-1.json");
+  EXPECT_EQ(parse_step_file_key(index_file_key(2000, device))->worker, device);
+  EXPECT_EQ(parse_collections_file_key(collections_file_key(device)), device);
+}
+
+TEST(FileNames, KeepTheHyphensOfOrdinaryWorkers) {
+  EXPECT_EQ(
+      parse_step_file_key("index/000000000/000000000003_algo-1.json")->worker,
+      "algo-1");
+  EXPECT_EQ(
+      parse_step_file_key("index/000000000/000000000003_w__0-x.json")->worker,
+      "w__0-x");
+}
+
+TEST(FileNames, AreNotGarbledByUnderscoresInTheirFolder) {
+  const auto name = parse_step_file_key("index/a__b/000000000007_worker_0.csv");
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->step, 7);
+  EXPECT_EQ(name->worker, "worker_0");
+}
+
+TEST(FileNames, OfOtherFilesAreRefused) {
+  for (const char* key : {"", "index/", "index/000000000/000000000001.json",
+                          "index/000000000/000000000001_.json",
+                          "index/000000000/-00000000001_worker_0.json",
+                          "index/000000000/x_worker_0.json",
+                          "index/000000000/99999999999999999999_worker_0.json",
+                          "index/000000000/000000000001_worker_0.tfevents",
+                          "events/000000000001/000000000001_worker_0.json",
+                          "tensorboard/TRAIN/000000000001_7_host.tfevents",
+                          "run.json", "index/000000000/000000000001worker.json",
+                          "index/000000000/000000000001_worker_0.json.tmp"}) {
+    EXPECT_FALSE(parse_step_file_key(key)) << key;
+  }
+  EXPECT_FALSE(parse_collections_file_key("collections/000000000/x.json"));
+  EXPECT_FALSE(
+      parse_collections_file_key("collections/000000000/_collections.json"));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,26 @@
+#pragma once
+
+// Reductions are stored as tensors under a mangled tag (docs/format.md
+// "Reductions"): "smdebug/reductions/abs_mean/gradient/Net_fc.weight".
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "smdebug/core/reduction.h"
+
+namespace smdebug {
+
+// `keep_colon_digits` is TensorFlow's way; the others drop ":0" from names.
+std::string reduction_tag(ReductionOp op, std::string_view tensor_name,
+                          bool keep_colon_digits = false);
+
+struct ReductionTag {
+  ReductionOp op;
+  std::string_view tensor_name;
+};
+
+// None where `tag` is an ordinary name.
+std::optional<ReductionTag> parse_reduction_tag(std::string_view tag);
+
+}  // namespace smdebug

@@ -1,0 +1,130 @@
+#include "format/run_file.h"
+
+#include "base/json.h"
+
+namespace smdebug {
+namespace {
+
+template <typename T>
+Json to_json(const std::map<std::string, T>& map) {
+  Json::Object object;
+  for (const auto& [key, value] : map) object.push_back({key, value});
+  return object;
+}
+
+Json to_json(const RunAttempt& attempt) {
+  Json::Array command;
+  for (const std::string& word : attempt.command) command.emplace_back(word);
+  return Json::Object{{"host", attempt.host},
+                      {"pid", attempt.process_id},
+                      {"started", attempt.started_seconds},
+                      {"ended", Json(attempt.ended_seconds)},
+                      {"command", std::move(command)},
+                      {"versions", to_json(attempt.versions)},
+                      {"environment", to_json(attempt.environment)},
+                      {"first_step", Json(attempt.first_step)},
+                      {"status", attempt.status},
+                      {"cost", to_json(attempt.cost)}};
+}
+
+std::string text_or_empty(const Json& json, std::string_view key) {
+  const Json* value = json.find(key);
+  const std::string* text = value == nullptr ? nullptr : value->as_string();
+  return text == nullptr ? std::string() : *text;
+}
+
+std::optional<double> find_number(const Json& json, std::string_view key) {
+  const Json* value = json.find(key);
+  if (value == nullptr) return std::nullopt;
+  return value->as_double();
+}
+
+std::optional<std::int64_t> find_integer(const Json& json,
+                                         std::string_view key) {
+  const Json* value = json.find(key);
+  if (value == nullptr) return std::nullopt;
+  return value->as_int();
+}
+
+// Members of another type are left out.
+std::map<std::string, std::string> parse_texts(const Json& json,
+                                               std::string_view key) {
+  std::map<std::string, std::string> map;
+  const Json* value = json.find(key);
+  if (value == nullptr || value->as_object() == nullptr) return map;
+  for (const auto& [name, text] : *value->as_object()) {
+    if (text.as_string() != nullptr) map[name] = *text.as_string();
+  }
+  return map;
+}
+
+std::map<std::string, double> parse_numbers(const Json& json,
+                                            std::string_view key) {
+  std::map<std::string, double> map;
+  const Json* value = json.find(key);
+  if (value == nullptr || value->as_object() == nullptr) return map;
+  for (const auto& [name, number] : *value->as_object()) {
+    if (number.as_double()) map[name] = *number.as_double();
+  }
+  return map;
+}
+
+RunAttempt parse_attempt(const Json& json) {
+  RunAttempt attempt;
+  attempt.host = text_or_empty(json, "host");
+  attempt.process_id = find_integer(json, "pid").value_or(0);
+  attempt.started_seconds = find_number(json, "started").value_or(0);
+  attempt.ended_seconds = find_number(json, "ended");
+  const Json* command = json.find("command");
+  if (command != nullptr && command->as_array() != nullptr) {
+    for (const Json& word : *command->as_array()) {
+      if (word.as_string() == nullptr) continue;
+      attempt.command.push_back(*word.as_string());
+    }
+  }
+  attempt.versions = parse_texts(json, "versions");
+  attempt.environment = parse_texts(json, "environment");
+  attempt.first_step = find_integer(json, "first_step");
+  attempt.status = text_or_empty(json, "status");
+  attempt.cost = parse_numbers(json, "cost");
+  return attempt;
+}
+
+}  // namespace
+
+std::string write_run_file(const RunFile& run) {
+  const auto configuration = Json::parse(run.configuration_json);
+  Json json;
+  json["version"] = run.version;
+  json["smdebug_version"] = run.smdebug_version;
+  json["framework"] = run.framework;
+  json["configuration"] = configuration ? *configuration : Json();
+  json["attempts"] = Json::Array();
+  for (const RunAttempt& attempt : run.attempts) {
+    json["attempts"].append(to_json(attempt));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+Result<RunFile> parse_run_file(std::string_view text) {
+  auto json = Json::parse(text);
+  if (!json) return std::move(json).error().within("run.json");
+  const auto version = json->int_at("version");
+  if (!version) return Error(version.error()).within("run.json");
+  auto attempts = json->array_at("attempts");
+  if (!attempts) return std::move(attempts).error().within("run.json");
+
+  RunFile run;
+  run.version = static_cast<int>(*version);
+  run.smdebug_version = text_or_empty(*json, "smdebug_version");
+  run.framework = text_or_empty(*json, "framework");
+  if (const Json* configuration = json->find("configuration")) {
+    run.configuration_json = configuration->dump();
+  }
+  for (const Json& attempt : **attempts) {
+    run.attempts.push_back(parse_attempt(attempt));
+  }
+  return run;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,158 @@
+#include "store/local.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "store/key.h"
+#include "store/local_list.h"
+#include "store/posix_file.h"
+
+namespace smdebug {
+namespace {
+
+class LocalWriter final : public ObjectWriter {
+ public:
+  LocalWriter(FileDescriptor file, std::string path, std::string unfinished)
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        unfinished_(std::move(unfinished)) {}
+
+  ~LocalWriter() override { abort(); }
+
+  Status append(std::span<const std::span<const std::byte>> parts) override {
+    if (!file_.is_open()) return closed();
+    return write_all(file_, unfinished_, parts);
+  }
+
+  Status commit() override {
+    if (!file_.is_open()) return closed();
+    Status status = file_.close(unfinished_);
+    if (status && rename(unfinished_.c_str(), path_.c_str()) != 0) {
+      status = system_error("finish", path_, errno);
+    }
+    if (!status) unlink(unfinished_.c_str());
+    return status;
+  }
+
+  void abort() override {
+    if (!file_.is_open()) return;
+    file_ = FileDescriptor();
+    unlink(unfinished_.c_str());
+  }
+
+ private:
+  Error closed() const {
+    return {Error::Code::closed,
+            fmt::format("'{}' was already committed or aborted", path_)};
+  }
+
+  FileDescriptor file_;
+  std::string path_;
+  std::string unfinished_;
+};
+
+class LocalStorage final : public Storage {
+ public:
+  LocalStorage(std::string uri, std::string root)
+      : uri_(std::move(uri)), root_(std::move(root)) {}
+
+  const std::string& uri() const override { return uri_; }
+
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    SMD_TRY(std::string path, path_of(key));
+    std::string unfinished = path + std::string(kUnfinishedSuffix);
+    SMD_TRY(FileDescriptor file, create_file(unfinished));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<LocalWriter>(
+        std::move(file), std::move(path), std::move(unfinished)));
+  }
+
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    SMD_TRY(const std::string path, path_of(key));
+    // A name of its own, so that racing callers do not write into one file.
+    const std::string unfinished =
+        fmt::format("{}.{}.{}{}", path, process_id(),
+                    exclusive_files_.fetch_add(1), kUnfinishedSuffix);
+    SMD_TRY(FileDescriptor file, create_file(unfinished));
+    Status status = write_all(file, unfinished, {&bytes, 1});
+    if (status) status = file.close(unfinished);
+    if (!status) {
+      unlink(unfinished.c_str());
+      return std::move(status).error();
+    }
+    return publish_exclusive(unfinished, path);
+  }
+
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    SMD_TRY(const std::string path, path_of(key));
+    SMD_TRY(const OpenFile file, open_file(path));
+    std::vector<Bytes> parts;
+    parts.reserve(ranges.size());
+    for (const ByteRange& range : ranges) {
+      const std::uint64_t start = std::min(range.start, file.bytes);
+      const std::uint64_t length = std::min(range.length, file.bytes - start);
+      SMD_TRY(Bytes part, read_bytes(file.descriptor, path, start, length));
+      parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    return list_files(root_, prefix, after);
+  }
+
+  Result<bool> exists(std::string_view key) const override {
+    SMD_TRY(const std::string path, path_of(key));
+    struct stat status;
+    if (lstat(path.c_str(), &status) == 0) return S_ISREG(status.st_mode);
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return system_error("look up", path, errno);
+  }
+
+  Status remove(std::string_view key) override {
+    SMD_TRY(const std::string path, path_of(key));
+    if (unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) {
+      return {};
+    }
+    return system_error("remove", path, errno);
+  }
+
+ private:
+  Result<std::string> path_of(std::string_view key) const {
+    SMD_CHECK_OK(check_key(key));
+    return fmt::format("{}/{}", root_, key);
+  }
+
+  // A link, unlike a rename, fails where the name is taken.
+  static Result<bool> publish_exclusive(const std::string& unfinished,
+                                        const std::string& path) {
+    const int linked = link(unfinished.c_str(), path.c_str());
+    const int reason = errno;
+    unlink(unfinished.c_str());
+    if (linked == 0) return true;
+    if (reason == EEXIST) return false;
+    return system_error("create", path, reason);
+  }
+
+  std::string uri_;
+  std::string root_;
+  std::atomic<std::uint64_t> exclusive_files_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root) {
+  return std::make_shared<LocalStorage>(std::move(uri), std::move(root));
+}
+
+}  // namespace smdebug

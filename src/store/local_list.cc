@@ -1,0 +1,137 @@
+#include "store/local_list.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "store/key.h"
+#include "store/posix_file.h"
+
+namespace smdebug {
+namespace {
+
+// A name in a folder. Folders end with '/', so that sorting names sorts the
+// keys below them.
+struct Entry {
+  std::string name;
+  std::uint64_t bytes = 0;
+
+  bool is_folder() const { return name.ends_with('/'); }
+};
+
+class FolderWalk {
+ public:
+  FolderWalk(const std::string& root, std::string_view prefix,
+             std::string_view after)
+      : root_(root), prefix_(prefix), after_(after) {}
+
+  // `folder` is a key that ends with '/', or empty for the root.
+  Status visit(const std::string& folder) {
+    SMD_TRY(std::vector<Entry> entries, read_folder(folder));
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.name < b.name; });
+    for (Entry& entry : entries) {
+      std::string key = folder + entry.name;
+      if (entry.is_folder()) {
+        SMD_CHECK_OK(visit(key));
+      } else {
+        found_.push_back({std::move(key), entry.bytes});
+      }
+    }
+    return {};
+  }
+
+  std::vector<ObjectEntry> found() && { return std::move(found_); }
+
+ private:
+  bool wants_file(std::string_view key) const {
+    return key.starts_with(prefix_) && key > after_ &&
+           !key.ends_with(kUnfinishedSuffix);
+  }
+
+  bool wants_folder(std::string_view key) const {
+    const bool has_prefix = key.starts_with(prefix_);
+    return (has_prefix || prefix_.starts_with(key)) &&
+           (key > after_ || after_.starts_with(key));
+  }
+
+  // Returns what is wanted of one folder. It is closed again before its
+  // folders are opened, so depth costs no descriptors.
+  Result<std::vector<Entry>> read_folder(const std::string& folder) const {
+    // The run itself may be reached through a link; nothing below it.
+    std::string path = root_;
+    if (!folder.empty()) path.append("/").append(folder).pop_back();
+    FileDescriptor descriptor(
+        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+                               (folder.empty() ? 0 : O_NOFOLLOW)));
+    std::vector<Entry> entries;
+    if (!descriptor.is_open()) {
+      if (errno == ENOENT || errno == ENOTDIR) return entries;
+      return system_error("list", path, errno);
+    }
+    const int number = descriptor.number();
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(number),
+                                                     &closedir);
+    if (!stream) return system_error("list", path, errno);
+    descriptor.release();  // closed with the stream
+    for (;;) {
+      errno = 0;
+      const dirent* entry = readdir(stream.get());
+      if (entry == nullptr) break;
+      add_if_wanted(folder, *entry, number, entries);
+    }
+    if (errno != 0) return system_error("list", path, errno);
+    return entries;
+  }
+
+  void add_if_wanted(const std::string& folder, const dirent& entry,
+                     int folder_number, std::vector<Entry>& entries) const {
+    std::string name = entry.d_name;
+    if (name == "." || name == "..") return;
+    const std::string key = folder + name;
+    // A folder's key is longer by '/', which may sort after what the bare
+    // name sorts before.
+    const bool file_wanted = wants_file(key);
+    const bool folder_wanted = wants_folder(key + "/");
+    if (!file_wanted && !folder_wanted) return;
+    struct stat status;
+    if (fstatat(folder_number, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) !=
+        0) {
+      return;  // it vanished
+    }
+    if (S_ISREG(status.st_mode) && file_wanted) {
+      entries.push_back(
+          {std::move(name), static_cast<std::uint64_t>(status.st_size)});
+    } else if (S_ISDIR(status.st_mode) && folder_wanted) {
+      entries.push_back({std::move(name) + "/", 0});
+    }
+  }
+
+  const std::string& root_;
+  std::string_view prefix_;
+  std::string_view after_;
+  std::vector<ObjectEntry> found_;
+};
+
+}  // namespace
+
+Result<std::vector<ObjectEntry>> list_files(const std::string& root,
+                                            std::string_view prefix,
+                                            std::string_view after) {
+  // Only what lies below the folder that the prefix names is walked.
+  const std::size_t slash = prefix.rfind('/');
+  const std::string_view folder =
+      slash == prefix.npos ? std::string_view() : prefix.substr(0, slash + 1);
+  if (!folder.empty()) {
+    SMD_CHECK_OK(check_key(folder.substr(0, slash)));
+  }
+  FolderWalk walk(root, prefix, after);
+  SMD_CHECK_OK(walk.visit(std::string(folder)));
+  return std::move(walk).found();
+}
+
+}  // namespace smdebug

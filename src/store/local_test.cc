@@ -1,0 +1,222 @@
+#include "store/local.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "store/temporary_folder.h"
+
+namespace smdebug {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class LocalStorageTest : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::string root_ = folder_.path() + "/run";
+  std::shared_ptr<Storage> storage_ = make_local_storage("the run", root_);
+
+  std::vector<std::string> keys(std::string_view prefix,
+                                std::string_view after = {}) {
+    const auto entries = storage_->list(prefix, after);
+    EXPECT_TRUE(entries) << entries.error().message;
+    std::vector<std::string> keys;
+    if (!entries) return keys;
+    for (const ObjectEntry& entry : *entries) keys.push_back(entry.key);
+    return keys;
+  }
+
+  void write_file(const std::string& name, std::string_view text) {
+    const fs::path path = root_ + "/" + name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  std::string read_file(const std::string& name) {
+    std::ifstream file(root_ + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::vector<std::string> all_files() {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+      if (!entry.is_directory()) files.push_back(entry.path().filename());
+    }
+    return files;
+  }
+};
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST_F(LocalStorageTest, MakesItsFolderWithTheFirstObject) {
+  EXPECT_THAT(keys(""), IsEmpty());
+  EXPECT_FALSE(fs::exists(root_));
+  ASSERT_TRUE(put_object(*storage_, "a/b/c", "text"));
+  EXPECT_EQ(read_file("a/b/c"), "text");
+  EXPECT_EQ(storage_->uri(), "the run");
+}
+
+TEST_F(LocalStorageTest, WritesBesideTheFinalNameAndRenames) {
+  auto writer = storage_->create("events/a");
+  ASSERT_TRUE(writer);
+  const auto part = bytes_of("text");
+  ASSERT_TRUE((*writer)->append({&part, 1}));
+  EXPECT_EQ(read_file("events/a.tmp"), "text");
+  EXPECT_THAT(all_files(), ElementsAre("a.tmp"));
+  ASSERT_TRUE((*writer)->commit());
+  EXPECT_THAT(all_files(), ElementsAre("a"));
+}
+
+TEST_F(LocalStorageTest, LeavesNoFileOfAnAbortedObject) {
+  {
+    auto writer = storage_->create("events/a");
+    ASSERT_TRUE(writer);
+    EXPECT_THAT(all_files(), ElementsAre("a.tmp"));
+  }
+  EXPECT_THAT(all_files(), IsEmpty());
+}
+
+TEST_F(LocalStorageTest, OverwritesAStaleUnfinishedFile) {
+  write_file("index/a.tmp", "what a killed run left behind");
+  EXPECT_THAT(keys(""), IsEmpty());
+  ASSERT_TRUE(put_object(*storage_, "index/a", "new"));
+  EXPECT_EQ(read_file("index/a"), "new");
+  EXPECT_THAT(all_files(), ElementsAre("a"));
+}
+
+TEST_F(LocalStorageTest, NeitherListsNorFollowsSymbolicLinks) {
+  write_file("real/a", "text");
+  fs::create_directories(folder_.path() + "/outside");
+  std::ofstream(folder_.path() + "/outside/secret") << "secret";
+  fs::create_directory_symlink(folder_.path() + "/outside", root_ + "/folder");
+  fs::create_symlink(folder_.path() + "/outside/secret", root_ + "/file");
+  fs::create_directory_symlink(".", root_ + "/real/loop");
+  EXPECT_THAT(keys(""), ElementsAre("real/a"));
+  EXPECT_THAT(keys("folder/"), IsEmpty());
+  EXPECT_FALSE(*storage_->exists("file"));
+  const auto bytes = get_object(*storage_, "file");
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+}
+
+TEST_F(LocalStorageTest, DoesNotWaitAtAPipe) {
+  write_file("a", "text");
+  ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0666), 0);
+  EXPECT_THAT(keys(""), ElementsAre("a"));
+  const auto bytes = get_object(*storage_, "pipe");
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+}
+
+// A folder whose path is too long to open shows which folders are opened.
+TEST_F(LocalStorageTest, OpensNoFolderThatSortsBeforeAfter) {
+  write_file("index/000000001/seen", "");
+  write_file("index/000000001/tnew", "");
+  write_file("index/000000002/newer", "");
+  fs::create_directories(root_ + "/index/000000000");
+  const auto chain = [&](int depth) {
+    // Relative steps make a path that no absolute open can name.
+    const fs::path home = fs::current_path();
+    fs::current_path(root_ + "/index/000000000");
+    for (int i = 0; i < depth; ++i) {
+      const std::string name(200, 'x');
+      fs::create_directory(name);
+      fs::current_path(name);
+    }
+    fs::current_path(home);
+  };
+  chain(25);
+  EXPECT_FALSE(storage_->list("index/"));
+  EXPECT_THAT(keys("index/", "index/000000001/seen"),
+              ElementsAre("index/000000001/tnew", "index/000000002/newer"));
+  EXPECT_THAT(keys("index/000000001/"),
+              ElementsAre("index/000000001/seen", "index/000000001/tnew"));
+}
+
+TEST_F(LocalStorageTest, SaysWhichFileCannotBeWrittenAndWhy) {
+  write_file("a", "a file where a folder should be");
+  const auto status = put_object(*storage_, "a/b", "text");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Error::Code::io);
+  EXPECT_THAT(status.error().message, HasSubstr(root_ + "/a"));
+  EXPECT_THAT(status.error().message, HasSubstr("Not a directory"));
+
+  const std::string long_name(300, 'x');
+  const auto too_long = put_object(*storage_, long_name, "text");
+  ASSERT_FALSE(too_long);
+  EXPECT_THAT(too_long.error().message, HasSubstr("File name too long"));
+}
+
+TEST_F(LocalStorageTest, CannotReplaceAFolderByAnObject) {
+  write_file("a/b", "text");
+  const auto status = put_object(*storage_, "a", "text");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Error::Code::io);
+  EXPECT_EQ(read_file("a/b"), "text");
+  EXPECT_THAT(all_files(), ElementsAre("b"));
+}
+
+// A limit on the size of files makes writes short and then fail, as a full
+// disk does.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    old_handler_ = signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit = {bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_;
+  sighandler_t old_handler_;
+};
+
+TEST_F(LocalStorageTest, ToldThatTheDiskIsFullLeavesNothingBehind) {
+  ASSERT_TRUE(put_object(*storage_, "a", "old"));
+  const std::string large(10'000, 'x');
+  {
+    const FileSizeLimit limit(4'000);
+    const auto status = put_object(*storage_, "a", large);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Error::Code::io);
+    EXPECT_THAT(status.error().message, HasSubstr("cannot write"));
+    EXPECT_THAT(status.error().message, HasSubstr("File too large"));
+    const auto created = storage_->create_exclusive("b", bytes_of(large));
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().code, Error::Code::io);
+  }
+  EXPECT_THAT(all_files(), ElementsAre("a"));
+  EXPECT_EQ(read_file("a"), "old");
+  ASSERT_TRUE(put_object(*storage_, "a", large));
+  EXPECT_EQ(read_file("a"), large);
+}
+
+TEST_F(LocalStorageTest, ListsADeepTree) {
+  std::string key;
+  for (int depth = 0; depth < 300; ++depth) key += "d/";
+  key += "file";
+  ASSERT_TRUE(put_object(*storage_, key, "text"));
+  EXPECT_THAT(keys(""), ElementsAre(key));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,71 @@
+#include "smdebug/store/open_storage.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "store/temporary_folder.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(OpenStorage, TakesAPathAndCreatesNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/a/b";
+  const auto storage = open_storage(path + "//");
+  ASSERT_TRUE(storage) << storage.error().message;
+  EXPECT_EQ((*storage)->uri(), path);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/a"));
+  ASSERT_TRUE(put_object(**storage, "c", "text"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/c"));
+}
+
+TEST(OpenStorage, ExpandsTheHomeFolder) {
+  const TemporaryFolder folder;
+  const std::string home = getenv("HOME") == nullptr ? "" : getenv("HOME");
+  setenv("HOME", folder.path().c_str(), 1);
+  const auto storage = open_storage("~/run");
+  setenv("HOME", home.c_str(), 1);
+  ASSERT_TRUE(storage) << storage.error().message;
+  EXPECT_EQ((*storage)->uri(), folder.path() + "/run");
+}
+
+TEST(OpenStorage, StaysWhereItWasWhenTheWorkingFolderChanges) {
+  const TemporaryFolder folder;
+  const auto home = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const auto storage = open_storage("run");
+  std::filesystem::current_path(home);
+  ASSERT_TRUE(storage) << storage.error().message;
+  EXPECT_EQ((*storage)->uri(), "run");
+  ASSERT_TRUE(put_object(**storage, "a", "text"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/run/a"));
+}
+
+TEST(OpenStorage, KeepsOneMemoryStorePerName) {
+  const auto a = open_storage("memory://open-storage-test-a");
+  const auto b = open_storage("memory://open-storage-test-b");
+  ASSERT_TRUE(a && b);
+  ASSERT_TRUE(put_object(**a, "x", "text"));
+  EXPECT_TRUE(*(*open_storage("memory://open-storage-test-a"))->exists("x"));
+  EXPECT_FALSE(*(*b)->exists("x"));
+}
+
+TEST(OpenStorage, RefusesWhatItCannotOpen) {
+  const auto bucket = open_storage("s3://bucket/run");
+  ASSERT_FALSE(bucket);
+  EXPECT_EQ(bucket.error().code, Error::Code::unsupported);
+  EXPECT_THAT(bucket.error().message, HasSubstr("s3://bucket/run"));
+  for (const std::string& location : {std::string(), std::string("a\0b", 3)}) {
+    const auto storage = open_storage(location);
+    ASSERT_FALSE(storage);
+    EXPECT_EQ(storage.error().code, Error::Code::invalid_argument);
+  }
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,187 @@
+#include "store/posix_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace smdebug {
+namespace {
+
+// Below this a copy costs less than a mapping and its page faults.
+constexpr std::uint64_t kMappedBytes = 64 << 10;
+
+template <typename Call>
+auto without_interrupts(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+Result<Bytes> map_bytes(const FileDescriptor& file, const std::string& path,
+                        std::uint64_t start, std::uint64_t length) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t skipped = start % page;
+  const std::uint64_t mapped = length + skipped;
+  void* address = mmap(nullptr, mapped, PROT_READ, MAP_SHARED, file.number(),
+                       static_cast<off_t>(start - skipped));
+  if (address == MAP_FAILED) return system_error("map", path, errno);
+  std::shared_ptr<const void> owner(
+      address, [mapped](void* mapping) { munmap(mapping, mapped); });
+  const auto* first = static_cast<const std::byte*>(address) + skipped;
+  return Bytes(std::move(owner), {first, length});
+}
+
+Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
+                         std::uint64_t start, std::uint64_t length) {
+  auto buffer = std::make_shared_for_overwrite<std::byte[]>(length);
+  for (std::uint64_t done = 0; done < length;) {
+    const auto n = without_interrupts([&] {
+      return pread(file.number(), buffer.get() + done, length - done,
+                   static_cast<off_t>(start + done));
+    });
+    if (n < 0) return system_error("read", path, errno);
+    if (n == 0) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot read '{}': it became shorter", path)};
+    }
+    done += static_cast<std::uint64_t>(n);
+  }
+  const std::span<const std::byte> span(buffer.get(), length);
+  return Bytes(std::move(buffer), span);
+}
+
+// The parts that one writev takes, and how far they have been written.
+class PartsCursor {
+ public:
+  explicit PartsCursor(std::span<const std::span<const std::byte>> parts)
+      : parts_(parts) {
+    advance(0);
+  }
+
+  bool done() const { return parts_.empty(); }
+
+  std::span<const iovec> next() {
+    const std::size_t n = std::min(parts_.size(), vectors_.size());
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto part = parts_[i].subspan(i == 0 ? written_ : 0);
+      vectors_[i] = {const_cast<std::byte*>(part.data()), part.size()};
+    }
+    return {vectors_.data(), n};
+  }
+
+  void advance(std::size_t bytes) {
+    written_ += bytes;
+    while (!parts_.empty() && written_ >= parts_.front().size()) {
+      written_ -= parts_.front().size();
+      parts_ = parts_.subspan(1);
+    }
+  }
+
+ private:
+  std::span<const std::span<const std::byte>> parts_;
+  std::size_t written_ = 0;  // of the first part
+  std::array<iovec, IOV_MAX> vectors_;
+};
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (is_open()) ::close(number_);
+}
+
+Status FileDescriptor::close(const std::string& path) {
+  // After EINTR the descriptor is gone all the same.
+  if (::close(release()) != 0 && errno != EINTR) {
+    return system_error("finish", path, errno);
+  }
+  return {};
+}
+
+Error system_error(std::string_view action, std::string_view path, int number) {
+  return {Error::Code::io,
+          fmt::format("cannot {} '{}': {}", action, path,
+                      std::generic_category().message(number))};
+}
+
+Result<FileDescriptor> create_file(const std::string& path) {
+  const auto open_new = [&] {
+    return without_interrupts([&] {
+      return ::open(path.c_str(),
+                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                    0666);
+    });
+  };
+  FileDescriptor file(open_new());
+  if (!file.is_open() && errno == ENOENT) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return system_error("create folder", folder.string(), error.value());
+    }
+    file = FileDescriptor(open_new());
+  }
+  if (!file.is_open()) return system_error("create", path, errno);
+  return file;
+}
+
+Result<OpenFile> open_file(const std::string& path) {
+  // Not to wait for the other end, should this be a pipe.
+  FileDescriptor file(without_interrupts([&] {
+    return ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  }));
+  const auto not_found = [&] {
+    return Error{Error::Code::not_found, fmt::format("no file '{}'", path)};
+  };
+  if (!file.is_open()) {
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
+      return not_found();
+    }
+    return system_error("open", path, errno);
+  }
+  struct stat status;
+  if (fstat(file.number(), &status) != 0) {
+    return system_error("open", path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) return not_found();
+  return OpenFile{std::move(file), static_cast<std::uint64_t>(status.st_size)};
+}
+
+Status write_all(const FileDescriptor& file, const std::string& path,
+                 std::span<const std::span<const std::byte>> parts) {
+  for (PartsCursor cursor(parts); !cursor.done();) {
+    const auto vectors = cursor.next();
+    const auto n = without_interrupts([&] {
+      return writev(file.number(), vectors.data(),
+                    static_cast<int>(vectors.size()));
+    });
+    if (n < 0) return system_error("write", path, errno);
+    cursor.advance(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
+                         std::uint64_t start, std::uint64_t length) {
+  if (length == 0) return Bytes();
+  if (length >= kMappedBytes) return map_bytes(file, path, start, length);
+  return copy_bytes(file, path, start, length);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,29 @@
+#include <filesystem>
+
+#include "store/local.h"
+#include "store/memory.h"
+#include "store/temporary_folder.h"
+#include "tests/conformance/storage_suite.h"
+
+namespace smdebug {
+namespace {
+
+// Keeps its folder as long as itself.
+std::shared_ptr<Storage> make_local_in_temporary_folder() {
+  struct Both {
+    TemporaryFolder folder;
+    std::shared_ptr<Storage> storage =
+        make_local_storage("local", folder.path() + "/run");
+  };
+  const auto both = std::make_shared<Both>();
+  return {both, both->storage.get()};
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, StorageSuite, testing::Values([] {
+                           return make_memory_storage("memory://suite");
+                         }));
+INSTANTIATE_TEST_SUITE_P(Local, StorageSuite,
+                         testing::Values(make_local_in_temporary_folder));
+
+}  // namespace
+}  // namespace smdebug

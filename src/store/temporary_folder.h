@@ -1,0 +1,33 @@
+#pragma once
+
+// A folder for one test, removed with all that it holds.
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace smdebug {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(testing::TempDir() + "smdebug-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) {
+      ADD_FAILURE() << "cannot make folder '" << path_ << "'";
+    }
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace smdebug

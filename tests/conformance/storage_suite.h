@@ -1,0 +1,334 @@
+#pragma once
+
+// What every `Storage` promises, whatever lies behind it. A backend joins by
+// instantiating the suite with a maker of empty stores:
+//
+//   INSTANTIATE_TEST_SUITE_P(Memory, StorageSuite, testing::Values(maker));
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+// Returns a store that holds nothing. What lies behind it may live until the
+// test program ends.
+using MakeStorage = std::function<std::shared_ptr<Storage>()>;
+
+class StorageSuite : public testing::TestWithParam<MakeStorage> {
+ protected:
+  std::shared_ptr<Storage> storage_ = GetParam()();
+
+  void put(std::string_view key, std::string_view text) {
+    const Status status = put_object(*storage_, key, text);
+    ASSERT_TRUE(status) << status.error().message;
+  }
+
+  std::string get(std::string_view key) {
+    const auto bytes = get_object(*storage_, key);
+    EXPECT_TRUE(bytes) << bytes.error().message;
+    return bytes ? std::string(bytes->text()) : "";
+  }
+
+  std::vector<std::string> keys(std::string_view prefix,
+                                std::string_view after = {}) {
+    const auto entries = storage_->list(prefix, after);
+    EXPECT_TRUE(entries) << entries.error().message;
+    std::vector<std::string> keys;
+    if (!entries) return keys;
+    for (const ObjectEntry& entry : *entries) keys.push_back(entry.key);
+    return keys;
+  }
+
+  static std::span<const std::byte> bytes_of(std::string_view text) {
+    return std::as_bytes(std::span(text));
+  }
+
+  static Status append(ObjectWriter& writer,
+                       const std::vector<std::string>& texts) {
+    std::vector<std::span<const std::byte>> parts;
+    for (const std::string& text : texts) parts.push_back(bytes_of(text));
+    return writer.append(parts);
+  }
+};
+
+TEST_P(StorageSuite, HoldsNothingAtFirst) {
+  EXPECT_THAT(keys(""), testing::IsEmpty());
+  EXPECT_THAT(keys("index/"), testing::IsEmpty());
+  const auto exists = storage_->exists("a");
+  ASSERT_TRUE(exists);
+  EXPECT_FALSE(*exists);
+  const auto bytes = get_object(*storage_, "a/b");
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+  EXPECT_THAT(bytes.error().message, testing::HasSubstr("a/b"));
+  EXPECT_TRUE(storage_->remove("a"));
+}
+
+TEST_P(StorageSuite, GivesBackWhatWasPut) {
+  const std::string nul_inside("a\0b", 3);
+  put("x", nul_inside);
+  put("deep/er/y", "");
+  EXPECT_EQ(get("x"), nul_inside);
+  EXPECT_EQ(get("deep/er/y"), "");
+  EXPECT_TRUE(*storage_->exists("x"));
+  EXPECT_TRUE(*storage_->exists("deep/er/y"));
+  EXPECT_FALSE(*storage_->exists("deep/er"));
+  EXPECT_FALSE(*storage_->exists("x/y"));
+  const auto entries = storage_->list("");
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[0].bytes, 0u);
+  EXPECT_EQ((*entries)[1].bytes, 3u);
+}
+
+TEST_P(StorageSuite, ShowsAnObjectOnlyWhenItIsWhole) {
+  auto writer = storage_->create("events/a");
+  ASSERT_TRUE(writer) << writer.error().message;
+  ASSERT_TRUE(append(**writer, {"one ", "", "two "}));
+  ASSERT_TRUE(append(**writer, {}));
+  ASSERT_TRUE(append(**writer, {"three"}));
+  EXPECT_THAT(keys(""), testing::IsEmpty());
+  EXPECT_FALSE(*storage_->exists("events/a"));
+  EXPECT_FALSE(get_object(*storage_, "events/a"));
+  ASSERT_TRUE((*writer)->commit());
+  EXPECT_EQ(get("events/a"), "one two three");
+}
+
+TEST_P(StorageSuite, TakesManyPartsAtOnce) {
+  auto writer = storage_->create("many");
+  ASSERT_TRUE(writer);
+  std::vector<std::string> parts;
+  std::string whole;
+  for (int i = 0; i < 5000; ++i) {
+    parts.push_back(std::to_string(i));
+    whole += parts.back();
+  }
+  ASSERT_TRUE(append(**writer, parts));
+  ASSERT_TRUE((*writer)->commit());
+  EXPECT_EQ(get("many"), whole);
+}
+
+TEST_P(StorageSuite, ForgetsAnAbortedObject) {
+  put("old", "before");
+  {
+    auto writer = storage_->create("old");
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(append(**writer, {"after"}));
+    (*writer)->abort();
+    (*writer)->abort();
+    EXPECT_FALSE((*writer)->commit());
+    EXPECT_FALSE(append(**writer, {"after"}));
+  }
+  {
+    auto writer = storage_->create("new");
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(append(**writer, {"never committed"}));
+  }
+  EXPECT_EQ(get("old"), "before");
+  EXPECT_THAT(keys(""), testing::ElementsAre("old"));
+}
+
+TEST_P(StorageSuite, StartsAnObjectAnewBesideAnUnfinishedOne) {
+  auto unfinished = storage_->create("a");
+  ASSERT_TRUE(unfinished);
+  ASSERT_TRUE(append(**unfinished, {"a long object that nobody finishes"}));
+  put("a", "short");
+  EXPECT_EQ(get("a"), "short");
+  (*unfinished)->abort();
+  EXPECT_EQ(get("a"), "short");
+}
+
+TEST_P(StorageSuite, ReplacesAnObjectUnderTheFeetOfNoReader) {
+  const std::string before(100'000, 'b');
+  put("a", before);
+  const auto bytes = get_object(*storage_, "a");
+  ASSERT_TRUE(bytes);
+  put("a", "after");
+  EXPECT_EQ(bytes->text(), before);
+  EXPECT_EQ(get("a"), "after");
+  ASSERT_TRUE(storage_->remove("a"));
+  EXPECT_EQ(bytes->text(), before);
+  EXPECT_FALSE(*storage_->exists("a"));
+}
+
+TEST_P(StorageSuite, CutsRangesShortAtTheEnd) {
+  put("a", "0123456789");
+  const std::vector<ByteRange> ranges = {
+      {2, 3}, {0, 0},         {8, 100}, {10, 1}, {500, UINT64_MAX},
+      {},     {9, UINT64_MAX}};
+  const auto parts = storage_->read("a", ranges);
+  ASSERT_TRUE(parts) << parts.error().message;
+  std::vector<std::string> texts;
+  for (const Bytes& part : *parts) texts.emplace_back(part.text());
+  EXPECT_THAT(texts,
+              testing::ElementsAre("234", "", "89", "", "", "0123456789", "9"));
+  EXPECT_TRUE(storage_->read("a", {})->empty());
+}
+
+TEST_P(StorageSuite, ReadsRangesOfEverySizeAndAlignment) {
+  std::string text(300'000, '\0');
+  std::mt19937 random(1);
+  for (char& c : text) c = static_cast<char>(random());
+  put("big", text);
+  std::vector<ByteRange> ranges;
+  for (const std::uint64_t start : {0, 1, 4095, 4096, 70'000, 234'464}) {
+    for (const std::uint64_t length : {1, 65'535, 65'536, 65'537, 200'000}) {
+      ranges.push_back({start, length});
+    }
+  }
+  const auto parts = storage_->read("big", ranges);
+  ASSERT_TRUE(parts) << parts.error().message;
+  ASSERT_EQ(parts->size(), ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    EXPECT_TRUE((*parts)[i].text() ==
+                text.substr(ranges[i].start, ranges[i].length))
+        << ranges[i].start << "+" << ranges[i].length;
+  }
+}
+
+TEST_P(StorageSuite, ListsInTheOrderOfBytes) {
+  // '-' and '.' sort before '/', digits and letters after it.
+  for (const char* key : {"a/b", "a.b", "a-b/c", "a0", "a/a/z", "B", "a"}) {
+    if (std::string_view(key) == "a") continue;  // a folder may not be a file
+    put(key, "");
+  }
+  EXPECT_THAT(keys(""),
+              testing::ElementsAre("B", "a-b/c", "a.b", "a/a/z", "a/b", "a0"));
+  EXPECT_THAT(keys("a"),
+              testing::ElementsAre("a-b/c", "a.b", "a/a/z", "a/b", "a0"));
+  EXPECT_THAT(keys("a/"), testing::ElementsAre("a/a/z", "a/b"));
+  EXPECT_THAT(keys("a/b"), testing::ElementsAre("a/b"));
+  EXPECT_THAT(keys("", "a/a/z"), testing::ElementsAre("a/b", "a0"));
+  EXPECT_THAT(keys("", "a/"), testing::ElementsAre("a/a/z", "a/b", "a0"));
+  EXPECT_THAT(keys("a/", "a"), testing::ElementsAre("a/a/z", "a/b"));
+  EXPECT_THAT(keys("a/", "z"), testing::IsEmpty());
+  EXPECT_THAT(keys("none/", ""), testing::IsEmpty());
+}
+
+TEST_P(StorageSuite, ListsAsASortedMapDoes) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  // Folders end with 'x', files with 'y', so that no key is both.
+  const auto random_key = [&] {
+    std::string key;
+    for (auto depth = random() % 3; depth > 0; --depth) {
+      key += std::string(1, "-.0aA"[random() % 5]) + "x/";
+    }
+    return key + std::string(1, "-.0aA"[random() % 5]) + "y";
+  };
+  std::map<std::string, std::string> model;
+  for (int i = 0; i < 60; ++i) {
+    const std::string key = random_key();
+    if (random() % 4 == 0) {
+      ASSERT_TRUE(storage_->remove(key));
+      model.erase(key);
+    } else {
+      put(key, key);
+      model[key] = key;
+    }
+  }
+  for (int i = 0; i < 200; ++i) {
+    const std::string prefix = random_key().substr(0, random() % 5);
+    const std::string after = random() % 4 == 0 ? "" : random_key();
+    if (prefix.starts_with('/')) continue;
+    std::vector<std::string> expected;
+    for (const auto& [key, text] : model) {
+      if (key.starts_with(prefix) && key > after) expected.push_back(key);
+    }
+    EXPECT_EQ(keys(prefix, after), expected) << prefix << " after " << after;
+  }
+  for (const auto& [key, text] : model) EXPECT_EQ(get(key), text);
+}
+
+TEST_P(StorageSuite, LetsOneOfManyCreateExclusively) {
+  constexpr int kThreads = 8;
+  for (int round = 0; round < 20; ++round) {
+    const std::string key = "claims/" + std::to_string(round);
+    std::atomic<int> winners = 0, failures = 0;
+    std::atomic<bool> go = false;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        const std::string text(1000, static_cast<char>('a' + i));
+        while (!go) std::this_thread::yield();
+        const auto created = storage_->create_exclusive(key, bytes_of(text));
+        if (!created) {
+          ++failures;
+        } else if (*created) {
+          ++winners;
+        }
+      });
+    }
+    go = true;
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(winners, 1);
+    EXPECT_EQ(failures, 0);
+    const std::string text = get(key);
+    ASSERT_EQ(text.size(), 1000u);
+    EXPECT_EQ(text, std::string(1000, text.front()));
+  }
+  EXPECT_EQ(keys("").size(), 20u);
+}
+
+TEST_P(StorageSuite, CreatesExclusivelyAgainAfterRemoval) {
+  EXPECT_TRUE(*storage_->create_exclusive("claim", bytes_of("a")));
+  EXPECT_FALSE(*storage_->create_exclusive("claim", bytes_of("b")));
+  EXPECT_EQ(get("claim"), "a");
+  ASSERT_TRUE(storage_->remove("claim"));
+  EXPECT_TRUE(*storage_->create_exclusive("claim", bytes_of("c")));
+  EXPECT_EQ(get("claim"), "c");
+}
+
+TEST_P(StorageSuite, WritesObjectsFromSeveralThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 25; ++n) {
+        const std::string text = std::to_string(i * 100 + n);
+        const auto status = put_object(*storage_, "t/" + text + "/x", text);
+        if (!status) ++failures;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(keys("t/").size(), 100u);
+  EXPECT_EQ(get("t/324/x"), "324");
+}
+
+TEST_P(StorageSuite, RefusesKeysThatAreNoNamesInTheRun) {
+  const std::vector<std::string> bad = {
+      "",     "/a",  "..",  "../a", "a/../b", "a/..",
+      ".",    "./a", "a/.", "a//b", "a/",     std::string("a\0b", 3),
+      "a.tmp"};
+  const auto refused = [](const auto& result) {
+    return !result.ok() && result.error().code == Error::Code::invalid_argument;
+  };
+  const ByteRange whole;
+  for (const std::string& key : bad) {
+    EXPECT_TRUE(refused(storage_->create(key))) << key;
+    EXPECT_TRUE(refused(storage_->create_exclusive(key, {}))) << key;
+    EXPECT_TRUE(refused(storage_->read(key, {&whole, 1}))) << key;
+    EXPECT_TRUE(refused(storage_->exists(key))) << key;
+    EXPECT_TRUE(refused(storage_->remove(key))) << key;
+  }
+  put("..a", "fine");
+  put("a..b/c...", "fine");
+  EXPECT_THAT(keys(""), testing::ElementsAre("..a", "a..b/c..."));
+}
+
+}  // namespace smdebug
