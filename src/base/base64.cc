@@ -64,9 +64,7 @@ Result<std::vector<std::byte>> decode_base64(std::string_view text) {
       bytes.push_back(static_cast<std::byte>(group >> (16 - 8 * i) & 255));
     }
     // The bits behind the last whole byte are zero in what an encoder writes.
-    if (digits < 4 && (group >> (24 - 8 * (digits - 1)))
-                              << (24 - 8 * (digits - 1)) !=
-                          group) {
+    if ((group & 0xffffff >> 8 * (digits - 1)) != 0) {
       return bad_base64("stray bits at the end");
     }
   }

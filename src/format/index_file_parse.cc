@@ -293,6 +293,7 @@ class IndexParser {
 }  // namespace
 
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
+  if (text.empty()) return corrupt("expected JSON, found nothing");
   simdjson::dom::parser parser;
   element document;
   const auto error = parser.parse(text.data(), text.size()).get(document);

@@ -1,0 +1,212 @@
+#pragma once
+
+// A `Session` records one process's part of one run: it decides what is due,
+// copies it with its statistics in one pass, and hands it to a thread that
+// writes. It owns the names of tensors and the numbers of steps, so a model
+// has the same names in every language; an adapter says only "step begins",
+// "tensor t of module m, output i", "optimizer is about to act".
+//
+// Nothing here fails into the training loop. The user's own mistakes are
+// returned by the call that made them; everything else is latched in
+// `status()`, logged once, and later calls return at once.
+//
+// Threads: one thread, the owner, begins and ends steps. `put` may be called
+// from any thread while a step is open. The rest belongs to the owner.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/base/clock.h"
+#include "smdebug/base/logger.h"
+#include "smdebug/base/result.h"
+#include "smdebug/config/framework.h"
+#include "smdebug/config/hook_config.h"
+#include "smdebug/core/mode.h"
+#include "smdebug/core/observation.h"
+#include "smdebug/core/tensor_view.h"
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+// What `run.json` says about this process beside its configuration.
+struct ProcessFacts {
+  std::vector<std::string> command;
+  std::map<std::string, std::string> versions;     // "torch" -> "2.13.0"
+  std::map<std::string, std::string> environment;  // "seed" -> "7"
+};
+
+struct SessionOptions {
+  HookConfig config;
+  Framework framework;
+  ProcessFacts process;
+  std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
+  const Clock* clock = nullptr;      // null: system_clock()
+  Logger* logger = nullptr;          // null: default_logger()
+};
+
+// Where a session stands, for `hook.status()` and the run's summary.
+struct SessionStatus {
+  // `silent`: another process writes this run. `failed`: see `error`.
+  enum class State { active, silent, failed, closed } state = State::active;
+  std::optional<Error> error;  // the first that happened
+  std::optional<Step> error_step;
+  std::string reason;  // why it is silent, one sentence
+  Step last_step = -1;
+  std::uint64_t steps = 0;          // begun
+  std::uint64_t steps_saved = 0;    // with something due
+  std::uint64_t steps_published = 0;
+  std::uint64_t tensors = 0;        // captured
+  std::uint64_t records = 0;        // written
+  std::uint64_t bytes = 0;          // written
+  std::uint64_t dropped_tensors = 0;
+  std::uint64_t dropped_bytes = 0;
+  std::uint64_t calls_after_failure = 0;
+  // Tensors that could not be read, with the reason.
+  std::map<std::string, std::string> skipped;
+};
+
+// What watching has cost so far.
+struct SessionCost {
+  double step_thread_seconds = 0;  // inside our calls, waits included
+  double wait_seconds = 0;         // of that, waiting for the writer
+  double writer_cpu_seconds = 0;
+  std::uint64_t bytes_captured = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t steps = 0;
+  double run_seconds = 0;  // since the first step began
+};
+
+// One tensor name. Made once, valid as long as its session; a pointer is all
+// that the training step carries.
+class Site;
+
+// A module whose inputs and outputs are numbered over its calls in a step.
+class ModuleSite;
+
+class Session {
+ public:
+  /// Fails with `invalid_config` (see Plan::build), or with
+  /// `invalid_argument` for an `out_dir` that holds an ended run. An `out_dir`
+  /// that cannot be written is a latched error, not a failure here.
+  static Result<std::unique_ptr<Session>> create(SessionOptions options);
+
+  /// Stops the writer without publishing an open step; `close` first.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // --- what to save ---
+
+  const HookConfig& config() const;
+  /// Takes effect when the next step begins. Fails with `invalid_config`; the
+  /// old configuration stays.
+  Status set_config(HookConfig config);
+  /// Grows by one with each plan in use: an adapter that removed hooks puts
+  /// them back when it changes.
+  std::uint64_t plan_version() const;
+
+  /// Names this process among its workers. Before the first step; later calls
+  /// are ignored.
+  void set_worker(int rank, int world_size);
+
+  // --- steps ---
+
+  void set_mode(Mode mode);
+  Mode mode() const;
+
+  /// Ends the step before, if one is open, and begins the next of the present
+  /// mode. Returns whether anything is due in it.
+  bool begin_step();
+  /// The gradients are there and the optimizer is about to act: lets a sink
+  /// judge the step so far.
+  void before_update();
+  /// Ends the open step and hands it to the writer.
+  void end_step();
+  StepId step() const;
+  /// Whether anything is due in the open step.
+  bool is_capturing() const {
+    return capturing_.load(std::memory_order_relaxed);
+  }
+
+  // --- tensors ---
+
+  /// The site of a tensor by its full name.
+  Site* tensor(std::string_view name);
+  /// Names as spec'd for module frameworks: "Net_fc1.weight",
+  /// "gradient/Net_fc1.weight".
+  Site* parameter(std::string_view root, std::string_view path);
+  Site* gradient(std::string_view root, std::string_view path);
+  /// "fc1" gives "fc1_input_0", "fc1_output_0", ...
+  ModuleSite* module(std::string_view path);
+
+  /// Whether a capture of `site` would be kept in the open step.
+  bool is_due(const Site* site) const;
+  /// Whether the present plan can ever save it.
+  bool can_match(const Site* site) const;
+
+  /// Captures the tensor if it is due: copies what is needed before it
+  /// returns. Any thread.
+  void put(Site* site, const TensorView& tensor);
+  /// Captures the next input (output) of `module` in this step.
+  void put_input(ModuleSite* module, const TensorView& tensor);
+  void put_output(ModuleSite* module, const TensorView& tensor);
+  /// Counts the next input (output) without capturing it.
+  void pass_input(ModuleSite* module);
+  void pass_output(ModuleSite* module);
+  /// Whether the next input (output) is due; for adapters to which even
+  /// looking at the tensor costs something.
+  bool is_input_due(const ModuleSite* module);
+  bool is_output_due(const ModuleSite* module);
+  /// Whether any input (output) that `module` had so far can match.
+  bool can_match_input(const ModuleSite* module) const;
+  bool can_match_output(const ModuleSite* module) const;
+
+  /// Says that a tensor could not be read, and why: kept in the status, logged
+  /// once per name. An input (output) is counted as if it had been captured.
+  void skip(Site* site, std::string_view reason);
+  void skip_input(ModuleSite* module, std::string_view reason);
+  void skip_output(ModuleSite* module, std::string_view reason);
+
+  /// Saves one number as tensor "scalar/<name>" under the step and mode that
+  /// are current, due or not.
+  void save_scalar(std::string_view name, double value);
+
+  // --- the end ---
+
+  /// Returns when all steps that ended are readable. Fails with the latched
+  /// error.
+  Status flush();
+  /// Publishes the open step, writes the end marker, stops the writer.
+  /// Returns the latched error, if any. A second call does nothing.
+  Status close();
+
+  SessionStatus status() const;
+  SessionCost cost() const;
+  std::string worker() const;
+  /// What the first saved step matched, as told in the log; empty before.
+  std::string summary() const;
+
+  /// Feeds `sink` the steps of this session, from the owner's thread. Null
+  /// stops. The sink outlives the session or the next call.
+  void set_sink(ObservationSink* sink);
+
+  /// In the child of a fork: the session writes nothing, holds no thread, and
+  /// every call returns at once.
+  void after_fork_in_child();
+
+ private:
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+  std::atomic<bool> capturing_ = false;
+};
+
+}  // namespace smdebug

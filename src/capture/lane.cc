@@ -1,0 +1,224 @@
+#include "capture/lane.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "smdebug/base/clock.h"
+#include "smdebug/reduce/statistics_kernel.h"
+
+#include "capture/site.h"
+#include "reduce/gather.h"
+#include "reduce/reductions.h"
+
+namespace smdebug {
+namespace {
+
+// Copies from this size on go past the cache: they are read by another thread
+// when the step is over (benchmarks/ measures both).
+constexpr std::size_t kStreamingBytes = std::size_t{64} << 10;
+
+// The writer is woken once per step, and when this much has come together.
+constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
+
+bool needs_payload(const Treatment& treatment, std::size_t payload_bytes) {
+  if (payload_bytes == 0) return false;
+  if (treatment.raw && payload_bytes <= kMaxPayloadBytes) return true;
+  return std::ranges::any_of(treatment.reductions, needs_elements);
+}
+
+CopyStores stores_for(std::size_t bytes) {
+  return bytes >= kStreamingBytes ? CopyStores::streaming : CopyStores::normal;
+}
+
+// Writes the header and the shape; returns where the payload goes.
+std::byte* place(const Message& message, std::span<const std::int64_t> shape,
+                 std::byte* room) {
+  auto* header = new (room) Message(message);
+  std::memcpy(static_cast<void*>(header + 1), shape.data(), shape.size_bytes());
+  return room + message.payload_offset;
+}
+
+Message& placed(std::byte* room) { return *reinterpret_cast<Message*>(room); }
+
+// Hands out the elements of a tensor in C order, piece by piece.
+class Elements {
+ public:
+  explicit Elements(const TensorView& tensor)
+      : tensor_(tensor),
+        element_bytes_(dtype_bytes(tensor.dtype)),
+        is_contiguous_(tensor.is_contiguous()),
+        gather_(tensor) {}
+
+  TensorStatistics copy(std::byte* destination, std::size_t count,
+                        CopyStores stores) {
+    if (is_contiguous_) {
+      const std::byte* from = tensor_.data + next_ * element_bytes_;
+      next_ += count;
+      return copy_with_statistics(tensor_.dtype, from, count, destination,
+                                  stores);
+    }
+    gather_.next(destination, count);
+    return statistics_of(tensor_.dtype, destination, count);
+  }
+
+ private:
+  const TensorView& tensor_;
+  const std::size_t element_bytes_;
+  const bool is_contiguous_;
+  Gather gather_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+bool Lane::put(Site& site, const Treatment& treatment, const TensorView& tensor,
+               std::uint64_t sequence, TensorStatistics& statistics) {
+  Message message;
+  message.kind = Message::Kind::tensor;
+  message.dtype = tensor.dtype;
+  message.rank = static_cast<std::uint8_t>(tensor.shape.size());
+  message.payload_offset = Message::payload_offset_of(tensor.shape.size());
+  message.sequence = sequence;
+  message.tensor = {&site, &treatment};
+
+  const std::size_t bytes = tensor.bytes();
+  if (!needs_payload(treatment, bytes))
+    return put_statistics(message, tensor, statistics);
+  return bytes <= chunk_bytes()
+             ? put_whole(message, tensor, bytes, statistics)
+             : put_chunks(message, tensor, bytes, statistics);
+}
+
+bool Lane::put_statistics(const Message& message, const TensorView& tensor,
+                          TensorStatistics& statistics) {
+  std::byte* room = reserve(message.payload_offset, when_full_);
+  if (room == nullptr) return false;
+  statistics = tensor.is_contiguous()
+                   ? statistics_of(tensor.dtype, tensor.data,
+                                   static_cast<std::size_t>(tensor.size()))
+                   : statistics_of_view(tensor);
+  place(message, tensor.shape, room);
+  placed(room).bytes = message.payload_offset;
+  placed(room).statistics = statistics;
+  publish(message.payload_offset);
+  return true;
+}
+
+bool Lane::put_whole(Message& message, const TensorView& tensor,
+                     std::size_t payload_bytes, TensorStatistics& statistics) {
+  const std::size_t bytes =
+      StagingRing::padded(message.payload_offset + payload_bytes);
+  std::byte* room = reserve(bytes, when_full_);
+  if (room == nullptr) return false;
+  message.bytes = bytes;
+  message.payload_bytes = payload_bytes;
+  std::byte* payload = place(message, tensor.shape, room);
+  const auto count = static_cast<std::size_t>(tensor.size());
+  statistics = tensor.is_contiguous()
+                   ? copy_with_statistics(tensor.dtype, tensor.data, count,
+                                          payload, stores_for(payload_bytes))
+                   : Elements(tensor).copy(payload, count, CopyStores::normal);
+  placed(room).statistics = statistics;
+  publish(bytes);
+  return true;
+}
+
+bool Lane::put_chunks(Message& message, const TensorView& tensor,
+                      std::size_t payload_bytes, TensorStatistics& statistics) {
+  // Whether there is room is decided once: half a tensor is worth nothing.
+  if (when_full_ == WhenFull::drop &&
+      payload_bytes + ring_.used() > ring_.bytes() / 2)
+    return false;
+  const std::size_t element_bytes = dtype_bytes(tensor.dtype);
+  Elements elements(tensor);
+  statistics = {};
+  for (std::size_t done = 0; done < payload_bytes;) {
+    const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
+    message.bytes = StagingRing::padded(message.payload_offset + chunk);
+    message.payload_bytes = chunk;
+    message.is_first = done == 0;
+    message.is_last = done + chunk == payload_bytes;
+    std::byte* room = reserve(message.bytes, WhenFull::block);
+    if (room == nullptr) return false;
+    std::byte* payload = place(message, tensor.shape, room);
+    statistics.merge(elements.copy(payload, chunk / element_bytes,
+                                   stores_for(payload_bytes)));
+    placed(room).statistics = statistics;
+    publish(message.bytes);
+    done += chunk;
+  }
+  return true;
+}
+
+std::size_t Lane::chunk_bytes() const {
+  return std::min(kMaxChunkBytes, ring_.bytes() / 4 / StagingRing::kAlignment *
+                                      StagingRing::kAlignment);
+}
+
+void Lane::begin_step(double wall_seconds, const StepId& step,
+                      std::uint64_t sequence) {
+  Message message;
+  message.kind = Message::Kind::begin_step;
+  message.sequence = sequence;
+  message.begin = {wall_seconds, step};
+  put_control(message);
+}
+
+void Lane::end_step(std::uint64_t shared_end, std::uint64_t dropped_tensors,
+                    std::uint64_t dropped_bytes, std::uint64_t sequence) {
+  Message message;
+  message.kind = Message::Kind::end_step;
+  message.sequence = sequence;
+  message.end = {shared_end, dropped_tensors, dropped_bytes};
+  put_control(message);
+  unannounced_bytes_ = 0;
+  writer_.wake();
+}
+
+void Lane::write(Document document) {
+  Message message;
+  message.kind = Message::Kind::document;
+  message.document = new Document(std::move(document));
+  if (!put_control(message)) delete message.document;
+}
+
+bool Lane::put_control(Message& message) {
+  message.payload_offset = Message::payload_offset_of(0);
+  message.bytes = message.payload_offset;
+  std::byte* room = reserve(message.bytes, WhenFull::block);
+  if (room == nullptr) return false;
+  place(message, {}, room);
+  publish(message.bytes);
+  return true;
+}
+
+std::byte* Lane::reserve(std::size_t bytes, WhenFull when_full) {
+  std::byte* room = ring_.try_reserve(bytes);
+  return room != nullptr ? room : wait_for_room(bytes, when_full);
+}
+
+std::byte* Lane::wait_for_room(std::size_t bytes, WhenFull when_full) {
+  if (when_full == WhenFull::drop) {
+    writer_.wake();
+    return nullptr;
+  }
+  const auto start = system_clock().monotonic();
+  std::byte* room = nullptr;
+  while (room == nullptr && writer_.wait_for_space(ring_))
+    room = ring_.try_reserve(bytes);
+  wait_seconds_ +=
+      std::chrono::duration<double>(system_clock().monotonic() - start).count();
+  return room;
+}
+
+void Lane::publish(std::size_t bytes) {
+  ring_.publish();
+  unannounced_bytes_ += bytes;
+  if (unannounced_bytes_ < std::min(kWakeBytes, ring_.bytes() / 4)) return;
+  unannounced_bytes_ = 0;
+  writer_.wake();
+}
+
+}  // namespace smdebug

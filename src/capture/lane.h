@@ -1,0 +1,62 @@
+#pragma once
+
+// A lane puts tensors into a staging ring: the part of capture that runs
+// inside the training step. Copy and statistics are one pass; nothing is
+// allocated and no lock is taken. A lane is used by one thread at a time.
+
+#include <cstdint>
+
+#include "smdebug/config/hook_config.h"
+#include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
+
+#include "capture/message.h"
+#include "capture/staging_ring.h"
+#include "capture/write_thread.h"
+
+namespace smdebug {
+
+class Lane {
+ public:
+  Lane(StagingRing& ring, WriteThread& writer, WhenFull when_full)
+      : ring_(ring), writer_(writer), when_full_(when_full) {}
+
+  // Copies what `treatment` needs of the tensor and returns true with its
+  // statistics; false if the queue was full and the tensor is lost.
+  bool put(Site& site, const Treatment& treatment, const TensorView& tensor,
+           std::uint64_t sequence, TensorStatistics& statistics);
+
+  void begin_step(double wall_seconds, const StepId& step,
+                  std::uint64_t sequence);
+  void end_step(std::uint64_t shared_end, std::uint64_t dropped_tensors,
+                std::uint64_t dropped_bytes, std::uint64_t sequence);
+  void write(Document document);
+
+  // The largest rank that is captured: a tensor's shape must fit its message.
+  static constexpr std::size_t kMaxRank = 64;
+
+  // How long the training has waited for the writer.
+  double wait_seconds() const { return wait_seconds_; }
+
+ private:
+  std::byte* reserve(std::size_t bytes, WhenFull when_full);
+  std::byte* wait_for_room(std::size_t bytes, WhenFull when_full);
+  bool put_statistics(const Message& message, const TensorView& tensor,
+                      TensorStatistics& statistics);
+  bool put_whole(Message& message, const TensorView& tensor,
+                 std::size_t payload_bytes, TensorStatistics& statistics);
+  bool put_chunks(Message& message, const TensorView& tensor,
+                  std::size_t payload_bytes, TensorStatistics& statistics);
+  std::size_t chunk_bytes() const;
+  // Publishes the message and wakes the writer when enough has come together.
+  void publish(std::size_t bytes);
+  bool put_control(Message& message);
+
+  StagingRing& ring_;
+  WriteThread& writer_;
+  const WhenFull when_full_;
+  std::size_t unannounced_bytes_ = 0;  // since the writer was last woken
+  double wait_seconds_ = 0;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,85 @@
+#pragma once
+
+// What travels through a staging ring. A message is this header, the shape of
+// its tensor, and then, on a cache line of its own, the elements. A tensor
+// larger than one message goes in several, which follow each other.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "smdebug/core/dtype.h"
+#include "smdebug/core/mode.h"
+#include "smdebug/core/statistics.h"
+
+#include "capture/staging_ring.h"
+
+namespace smdebug {
+
+class Site;
+struct Treatment;
+
+// A small file that is written beside the tensors: collections, run.json.
+struct Document {
+  std::string key;
+  std::string text;
+};
+
+struct Message {
+  enum class Kind : std::uint8_t { begin_step, tensor, end_step, document };
+
+  std::uint64_t bytes = 0;  // of the whole message, padding included
+  Kind kind = Kind::tensor;
+  DType dtype = DType::float32;
+  std::uint8_t rank = 0;
+  bool is_first = true;  // of the messages of one tensor
+  bool is_last = true;   // only this one carries the statistics
+  std::uint32_t payload_offset = 0;
+  std::uint64_t payload_bytes = 0;  // in this message
+  // Which step of the session, counted from 1: a lane is not read ahead of
+  // the step that is being written.
+  std::uint64_t sequence = 0;
+
+  union {
+    struct {
+      Site* site;
+      const Treatment* treatment;
+    } tensor;
+    struct {
+      double wall_seconds;
+      StepId step;
+    } begin;
+    struct {
+      std::uint64_t shared_end;  // where the shared lane stood
+      std::uint64_t dropped_tensors;
+      std::uint64_t dropped_bytes;
+    } end;
+    Document* document;  // owned by the message
+  };
+  TensorStatistics statistics;
+
+  Message() : tensor{nullptr, nullptr} {}
+
+  std::span<const std::int64_t> shape() const {
+    return {reinterpret_cast<const std::int64_t*>(this + 1), rank};
+  }
+  std::span<const std::byte> payload() const {
+    return {reinterpret_cast<const std::byte*>(this) + payload_offset,
+            payload_bytes};
+  }
+
+  // The offset of the elements in a message of this rank.
+  static constexpr std::size_t payload_offset_of(std::size_t rank) {
+    return StagingRing::padded(sizeof(Message) + rank * sizeof(std::int64_t));
+  }
+};
+
+static_assert(sizeof(Message) % alignof(std::int64_t) == 0);
+
+// The most payload that one message carries: small enough to stay in the
+// cache between the thread that fills it and the thread that writes it.
+inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
+
+}  // namespace smdebug

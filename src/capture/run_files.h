@@ -1,0 +1,36 @@
+#pragma once
+
+// What capture writes beside the tensors: the collections file and `run.json`.
+
+#include <string>
+
+#include "smdebug/base/clock.h"
+#include "smdebug/capture/session.h"
+#include "smdebug/store/storage.h"
+
+#include "capture/site_table.h"
+#include "format/run_file.h"
+
+namespace smdebug {
+
+// The text of the collections file: the plan's collections with the names
+// that matched so far.
+std::string collections_text(const SiteTable& sites, int num_workers);
+
+// `run.json` of this attempt. What older attempts wrote there is kept.
+class RunRecord {
+ public:
+  RunRecord(const Storage& storage, const ProcessFacts& process,
+            const Framework& framework, const Clock& clock);
+
+  // The text as the run starts.
+  std::string started(const SiteTable& sites, int num_workers, Step first_step);
+  // The text when it has ended.
+  std::string ended(const SessionStatus& status, const SessionCost& cost,
+                    double wall_seconds);
+
+ private:
+  RunFile file_;
+};
+
+}  // namespace smdebug

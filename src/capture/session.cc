@@ -1,0 +1,210 @@
+#include "smdebug/capture/session.h"
+
+#include <utility>
+
+#include "smdebug/store/open_storage.h"
+
+#include "capture/session_impl.h"
+#include "format/file_names.h"
+
+namespace smdebug {
+namespace {
+
+// A folder in which a run has ended is not written into: two runs in one
+// folder cannot be told apart.
+Status check_not_ended(const Storage& storage) {
+  auto has_ended = storage.exists(kEndMarkerKey);
+  if (!has_ended || !*has_ended) return {};
+  return Error{Error::Code::invalid_argument,
+               "out_dir '" + storage.uri() +
+                   "' holds a run that has ended: choose another folder or "
+                   "remove it"};
+}
+
+// A direction that was never called may still match.
+bool can_match_any(const ModuleSite::Direction& direction) {
+  for (const std::atomic<Site*>& known : direction.sites) {
+    const Site* site = known.load(std::memory_order_acquire);
+    if (site == nullptr) break;
+    if (!site->matched.empty()) return true;
+  }
+  return direction.sites.front().load() == nullptr;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
+  SMD_TRY(auto plan, Plan::build(options.config, options.framework));
+  if (!options.storage) {
+    if (options.config.out_dir.empty()) {
+      return Error{Error::Code::invalid_argument,
+                   "out_dir is empty: say where the run is to be written"};
+    }
+    SMD_TRY(options.storage, open_storage(options.config.out_dir));
+  }
+  SMD_CHECK_OK(check_not_ended(*options.storage));
+  return std::unique_ptr<Session>(
+      new Session(std::make_unique<Impl>(std::move(options), std::move(plan))));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::~Session() = default;
+
+const HookConfig& Session::config() const { return impl_->config; }
+
+Status Session::set_config(HookConfig config) {
+  SMD_TRY(impl_->pending_plan, Plan::build(config, impl_->framework));
+  impl_->config = std::move(config);
+  return {};
+}
+
+std::uint64_t Session::plan_version() const { return impl_->plan_version; }
+
+void Session::set_worker(int rank, int world_size) {
+  if (impl_->sequence != 0) return;
+  impl_->worker = "worker_" + std::to_string(rank);
+  impl_->num_workers = world_size;
+}
+
+void Session::set_mode(Mode mode) { impl_->steps.set_mode(mode); }
+Mode Session::mode() const { return impl_->steps.mode(); }
+StepId Session::step() const { return impl_->steps.current(); }
+
+bool Session::begin_step() {
+  CycleMeter meter(impl_->step_cycles);
+  return impl_->begin_step(capturing_);
+}
+
+void Session::before_update() {
+  if (impl_->sink == nullptr || !is_capturing()) return;
+  impl_->live.show(*impl_->sink, step(), StepPhase::before_update,
+                   impl_->worker);
+}
+
+void Session::end_step() {
+  CycleMeter meter(impl_->step_cycles);
+  impl_->end_step(capturing_);
+}
+
+Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
+
+Site* Session::parameter(std::string_view root, std::string_view path) {
+  return tensor(std::string(root) + "_" + std::string(path));
+}
+
+Site* Session::gradient(std::string_view root, std::string_view path) {
+  return tensor("gradient/" + std::string(root) + "_" + std::string(path));
+}
+
+ModuleSite* Session::module(std::string_view path) {
+  return impl_->sites.module(path);
+}
+
+bool Session::is_due(const Site* site) const {
+  return is_capturing() &&
+         site->treatment.load(std::memory_order_relaxed) != nullptr;
+}
+
+bool Session::can_match(const Site* site) const {
+  return !site->matched.empty();
+}
+
+void Session::put(Site* site, const TensorView& tensor) {
+  if (!is_capturing()) return;
+  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
+  if (treatment == nullptr) return;
+  impl_->capture(*site, *treatment, tensor, capturing_);
+}
+
+void Session::put_input(ModuleSite* module, const TensorView& tensor) {
+  if (!is_capturing()) return;
+  put(impl_->sites.next_site(*module, true, impl_->sequence), tensor);
+  pass_input(module);
+}
+
+void Session::put_output(ModuleSite* module, const TensorView& tensor) {
+  if (!is_capturing()) return;
+  put(impl_->sites.next_site(*module, false, impl_->sequence), tensor);
+  pass_output(module);
+}
+
+void Session::pass_input(ModuleSite* module) {
+  module->inputs.calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Session::pass_output(ModuleSite* module) {
+  module->outputs.calls.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Session::is_input_due(const ModuleSite* module) {
+  return is_capturing() &&
+         is_due(impl_->sites.next_site(*const_cast<ModuleSite*>(module), true,
+                                       impl_->sequence));
+}
+
+bool Session::is_output_due(const ModuleSite* module) {
+  return is_capturing() &&
+         is_due(impl_->sites.next_site(*const_cast<ModuleSite*>(module), false,
+                                       impl_->sequence));
+}
+
+bool Session::can_match_input(const ModuleSite* module) const {
+  return can_match_any(module->inputs);
+}
+
+bool Session::can_match_output(const ModuleSite* module) const {
+  return can_match_any(module->outputs);
+}
+
+void Session::skip(Site* site, std::string_view reason) {
+  if (!site->is_skipped.exchange(true)) impl_->skip(site->name, reason);
+}
+
+void Session::skip_input(ModuleSite* module, std::string_view reason) {
+  if (!is_capturing()) return;
+  skip(impl_->sites.next_site(*module, true, impl_->sequence), reason);
+  pass_input(module);
+}
+
+void Session::skip_output(ModuleSite* module, std::string_view reason) {
+  if (!is_capturing()) return;
+  skip(impl_->sites.next_site(*module, false, impl_->sequence), reason);
+  pass_output(module);
+}
+
+void Session::save_scalar(std::string_view name, double value) {
+  CycleMeter meter(impl_->step_cycles);
+  impl_->save_scalar(name, value);
+}
+
+Status Session::flush() {
+  if (!impl_->recorder || impl_->is_dead) return {};
+  SMD_CHECK_OK(impl_->recorder->thread->drain());
+  if (auto failure = impl_->recorder->thread->failure()) return failure->error;
+  return {};
+}
+
+Status Session::close() { return impl_->close(capturing_); }
+
+SessionStatus Session::status() const { return impl_->status(); }
+SessionCost Session::cost() const { return impl_->cost(); }
+std::string Session::worker() const { return impl_->worker; }
+std::string Session::summary() const { return impl_->summary; }
+
+void Session::set_sink(ObservationSink* sink) {
+  impl_->sink = sink;
+  if (sink == nullptr) return;
+  std::vector<TensorGroup> groups;
+  for (const Collection& collection : impl_->sites.plan().collections())
+    groups.push_back(collection.tensors);
+  sink->on_collections(0, groups);
+}
+
+void Session::after_fork_in_child() {
+  capturing_.store(false);
+  impl_->is_dead = true;
+  // The thread is not there, and its mutexes may be held for ever.
+  (void)impl_->recorder.release();
+}
+
+}  // namespace smdebug

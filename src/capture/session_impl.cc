@@ -1,0 +1,386 @@
+#include "capture/session_impl.h"
+
+#include <algorithm>
+
+#include "base/environment.h"
+#include "capture/match_summary.h"
+#include "capture/run_claim.h"
+#include "format/file_names.h"
+
+namespace smdebug {
+namespace {
+
+// The shared lane is for gradients of other threads: smaller than the owner's.
+constexpr std::size_t kSharedShare = 4;
+
+// A lane must hold a few messages, whatever the user asked for.
+constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
+
+const Treatment& scalar_treatment() {
+  static const Treatment treatment{true, false, {}};
+  return treatment;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::create(
+    const HookConfig& config, std::unique_ptr<StepWriter> writer,
+    Logger& logger) {
+  auto recorder = std::make_unique<Recorder>();
+  const std::size_t bytes = std::max(config.queue_bytes, kMinRingBytes);
+  SMD_TRY(recorder->owner_ring, StagingRing::create(bytes));
+  SMD_TRY(recorder->shared_ring,
+          StagingRing::create(std::max(bytes / kSharedShare, kMinRingBytes)));
+  recorder->thread = std::make_unique<WriteThread>(
+      *recorder->owner_ring, *recorder->shared_ring, std::move(writer), logger);
+  recorder->owner_lane.emplace(*recorder->owner_ring, *recorder->thread,
+                               config.when_full);
+  recorder->shared_lane.emplace(*recorder->shared_ring, *recorder->thread,
+                                config.when_full);
+  return recorder;
+}
+
+LaneCounts Recorder::counts() {
+  std::lock_guard lock(shared_mutex);
+  return {owner_counts.tensors + shared_counts.tensors,
+          owner_counts.bytes + shared_counts.bytes,
+          owner_counts.dropped_tensors + shared_counts.dropped_tensors,
+          owner_counts.dropped_bytes + shared_counts.dropped_bytes};
+}
+
+Session::Impl::Impl(SessionOptions options, std::shared_ptr<const Plan> plan)
+    : config(std::move(options.config)),
+      framework(std::move(options.framework)),
+      process(std::move(options.process)),
+      clock(options.clock != nullptr ? *options.clock : system_clock()),
+      logger(options.logger != nullptr ? *options.logger : default_logger()),
+      storage(std::move(options.storage)),
+      sites(std::move(plan)) {}
+
+// --- the start ---
+
+void Session::Impl::start() {
+  is_started_ = true;
+  first_step_at_ = clock.monotonic();
+  if (config.include_workers == IncludeWorkers::one && worker != "worker_0") {
+    state_ = SessionStatus::State::silent;
+    silent_reason_ = worker + " saves nothing: include_workers is 'one'";
+    return;
+  }
+  if (Status status = start_recording(); !status)
+    latch(std::move(status).error().within("run " + storage->uri()));
+}
+
+Status Session::Impl::start_recording() {
+  if (!config.dry_run && num_workers == 1) {
+    SMD_TRY(std::optional<std::string> other, claim_run(*storage, logger));
+    if (other) {
+      state_ = SessionStatus::State::silent;
+      silent_reason_ = *std::move(other);
+      logger.error("run " + storage->uri() +
+                   ": nothing will be saved: " + silent_reason_);
+      return {};
+    }
+    is_claimed_ = true;
+  }
+  auto target = config.dry_run ? nullptr : storage;
+  SMD_TRY(recorder,
+          Recorder::create(
+              config, std::make_unique<StepWriter>(target, worker, framework),
+              logger));
+  if (worker == "worker_0") {
+    run_record_.emplace(*storage, process, framework, clock);
+    recorder->owner_lane->write(
+        {std::string(kRunFileKey),
+         run_record_->started(sites, num_workers, steps.current().global)});
+  }
+  return {};
+}
+
+void Session::Impl::latch(Error error) {
+  if (error_) return;
+  state_ = SessionStatus::State::failed;
+  error_step_ = steps.current().global;
+  logger.error("step " + std::to_string(*error_step_) +
+               ": nothing more will be saved: " + error.message);
+  error_ = std::move(error);
+}
+
+// Takes over what the write thread has latched.
+void Session::Impl::notice_failure() {
+  if (error_ || !recorder || !recorder->thread->has_failed()) return;
+  const auto failure = recorder->thread->failure();
+  state_ = SessionStatus::State::failed;
+  error_ = failure->error;
+  error_step_ = failure->step;
+}
+
+bool Session::Impl::is_recording() {
+  if (is_dead || is_closed_) return false;
+  notice_failure();
+  if (state_ == SessionStatus::State::active) return true;
+  ++calls_after_failure_;
+  return false;
+}
+
+// --- steps ---
+
+void Session::Impl::use_pending_plan() {
+  if (!pending_plan) return;
+  sites.use(std::exchange(pending_plan, nullptr));
+  ++plan_version;
+  is_summarized_ = false;
+  tell_sink_collections();
+}
+
+void Session::Impl::tell_sink_collections() {
+  if (sink == nullptr) return;
+  std::vector<TensorGroup> groups;
+  for (const Collection& collection : sites.plan().collections())
+    groups.push_back(collection.tensors);
+  sink->on_collections(0, groups);
+}
+
+bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
+  if (is_dead || is_closed_) return false;
+  end_step(capturing);
+  owner_ = current_thread();
+  steps.next();
+  is_step_open_ = true;
+  ++sequence;
+  ++steps_begun_;
+  if (!is_started_) start();
+  if (!is_recording()) return false;
+  use_pending_plan();
+  for (const auto& [name, value] : std::exchange(waiting_scalars_, {}))
+    put_scalar(name, value);
+
+  const CollectionSet due = sites.plan().due(steps.current());
+  if (due.empty()) return false;
+  sites.apply(due);
+  announce_step();
+  ++steps_saved_;
+  at_step_start_ = recorder->counts();
+  capturing.store(true, std::memory_order_release);
+  return true;
+}
+
+void Session::Impl::announce_step() {
+  if (is_announced_) return;
+  is_announced_ = true;
+  recorder->owner_lane->begin_step(clock.wall_seconds(), steps.current(),
+                                   sequence);
+}
+
+void Session::Impl::end_step(std::atomic<bool>& capturing) {
+  is_step_open_ = false;
+  if (!is_announced_ || is_dead) return;
+  is_announced_ = false;
+  const bool was_capturing = capturing.load();
+  write_collections_if_grown();
+  std::uint64_t shared_end = 0;
+  {
+    // From here on another thread's tensor belongs to no step.
+    std::lock_guard lock(recorder->shared_mutex);
+    capturing.store(false);
+    shared_end = recorder->shared_ring->published();
+  }
+  const LaneCounts now = recorder->counts();
+  recorder->owner_lane->end_step(
+      shared_end, now.dropped_tensors - at_step_start_.dropped_tensors,
+      now.dropped_bytes - at_step_start_.dropped_bytes, sequence);
+  at_step_start_ = now;
+  if (!was_capturing) return;
+  if (!is_summarized_) tell_summary();
+  if (sink != nullptr)
+    live.show(*sink, steps.current(), StepPhase::complete, worker);
+  live.clear();
+}
+
+void Session::Impl::write_collections_if_grown() {
+  const std::size_t matched = sites.matched_sites();
+  if (exported_sites_ == matched && exported_plan_ == plan_version) return;
+  exported_sites_ = matched;
+  exported_plan_ = plan_version;
+  recorder->owner_lane->write(
+      {collections_file_key(worker), collections_text(sites, num_workers)});
+}
+
+void Session::Impl::tell_summary() {
+  is_summarized_ = true;
+  MatchSummary matches = summarize_matches(sites);
+  summary = std::move(matches.text);
+  logger.info("first saved step is " + std::to_string(steps.current().global) +
+              ", in " + storage->uri() + "\n" + summary);
+  for (const std::string& warning : matches.warnings) logger.warning(warning);
+  if (recorder->counts().tensors == 0 && matches.warnings.empty()) {
+    logger.warning("step " + std::to_string(steps.current().global) +
+                   " was to be saved, but no tensor came: is the model "
+                   "registered?");
+  }
+}
+
+// --- tensors ---
+
+void Session::Impl::capture(Site& site, const Treatment& treatment,
+                            const TensorView& tensor,
+                            const std::atomic<bool>& capturing) {
+  if (!is_capturable(site, tensor)) return;
+  TensorStatistics statistics;
+  if (is_owner()) {
+    CycleMeter meter(step_cycles);
+    LaneCounts& counts = recorder->owner_counts;
+    const bool is_kept = recorder->owner_lane->put(site, treatment, tensor,
+                                                   sequence, statistics);
+    ++(is_kept ? counts.tensors : counts.dropped_tensors);
+    (is_kept ? counts.bytes : counts.dropped_bytes) += tensor.bytes();
+  } else {
+    std::lock_guard lock(recorder->shared_mutex);
+    if (!capturing.load(std::memory_order_relaxed)) return;
+    LaneCounts& counts = recorder->shared_counts;
+    const bool is_kept = recorder->shared_lane->put(site, treatment, tensor,
+                                                    sequence, statistics);
+    ++(is_kept ? counts.tensors : counts.dropped_tensors);
+    (is_kept ? counts.bytes : counts.dropped_bytes) += tensor.bytes();
+  }
+  if (sink != nullptr) live.add(site.name, tensor, statistics);
+}
+
+bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
+  std::string reason;
+  if (tensor.dtype == DType::string) {
+    reason = "a tensor of strings";
+  } else if (tensor.shape.size() > Lane::kMaxRank) {
+    reason = "more than " + std::to_string(Lane::kMaxRank) + " dimensions";
+  } else if (tensor.data == nullptr && tensor.size() > 0) {
+    reason = "a tensor without memory";
+  } else {
+    if (tensor.bytes() > kMaxPayloadBytes && !site.is_skipped.exchange(true)) {
+      skip(site.name,
+           "larger than a record can be: its statistics are saved, its values "
+           "are not");
+    }
+    return true;
+  }
+  if (!site.is_skipped.exchange(true)) skip(site.name, reason);
+  return false;
+}
+
+void Session::Impl::skip(std::string_view name, std::string_view reason) {
+  {
+    std::lock_guard lock(skipped_mutex_);
+    skipped_.emplace(name, reason);
+  }
+  logger.warning("tensor '" + std::string(name) +
+                 "' is not saved: " + std::string(reason));
+}
+
+void Session::Impl::save_scalar(std::string_view name, double value) {
+  if (is_dead || is_closed_) return;
+  if (!is_step_open_) {
+    waiting_scalars_.emplace_back(name, value);
+    return;
+  }
+  if (is_recording()) put_scalar(name, value);
+}
+
+void Session::Impl::put_scalar(std::string_view name, double value) {
+  announce_step();
+  constexpr std::array<std::int64_t, 1> kOne = {1};
+  const TensorView view{
+      DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
+  Site* site = sites.site("scalar/" + std::string(name));
+  TensorStatistics statistics;
+  if (recorder->owner_lane->put(*site, scalar_treatment(), view, sequence,
+                                statistics))
+    ++recorder->owner_counts.tensors;
+  if (sink != nullptr) live.add(site->name, view, statistics);
+}
+
+// --- the end ---
+
+Status Session::Impl::close(std::atomic<bool>& capturing) {
+  if (is_closed_ || is_dead) return {};
+  if (!waiting_scalars_.empty()) begin_step(capturing);
+  end_step(capturing);
+  if (recorder && is_recording()) {
+    write_collections_if_grown();
+    if (Status status = recorder->thread->drain(); !status)
+      latch(std::move(status).error());
+  }
+  if (recorder) recorder->thread->stop();
+  notice_failure();
+  if (recorder && !config.dry_run) {
+    if (Status status = finish_files(); !status)
+      latch(std::move(status).error().within("run " + storage->uri()));
+  }
+  is_closed_ = true;
+  if (error_) return *error_;
+  if (is_started_ && state_ == SessionStatus::State::active)
+    state_ = SessionStatus::State::closed;
+  return {};
+}
+
+// On a storage that has failed these fail too, and are tried all the same: a
+// reader learns from `run.json` why the run stops where it does.
+Status Session::Impl::finish_files() {
+  Status recorded;
+  if (run_record_) {
+    recorded =
+        put_object(*storage, kRunFileKey,
+                   run_record_->ended(status(), cost(), clock.wall_seconds()));
+  }
+  // On the platform that sets this variable the marker is not ours to write.
+  if (!environment_variable("TRAINING_JOB_NAME"))
+    SMD_CHECK_OK(put_object(*storage, kEndMarkerKey, std::string_view{}));
+  if (is_claimed_) SMD_CHECK_OK(storage->remove(kClaimKey));
+  return recorded;
+}
+
+// --- what it says about itself ---
+
+SessionStatus Session::Impl::status() {
+  SessionStatus status;
+  if (!is_dead) notice_failure();
+  status.state = is_dead ? SessionStatus::State::silent : state_;
+  status.error = error_;
+  status.error_step = error_step_;
+  status.reason = is_dead ? "this process was forked from the one that writes"
+                          : silent_reason_;
+  status.last_step = steps.current().global;
+  status.steps = steps_begun_;
+  status.steps_saved = steps_saved_;
+  status.calls_after_failure = calls_after_failure_;
+  if (recorder) {
+    const WriteCounts written = recorder->thread->counts();
+    status.steps_published = written.steps;
+    status.records = written.records;
+    status.bytes = written.bytes;
+    const LaneCounts captured = recorder->counts();
+    status.tensors = captured.tensors;
+    status.dropped_tensors = captured.dropped_tensors;
+    status.dropped_bytes = captured.dropped_bytes;
+  }
+  std::lock_guard lock(skipped_mutex_);
+  status.skipped = skipped_;
+  return status;
+}
+
+SessionCost Session::Impl::cost() {
+  SessionCost cost;
+  cost.step_thread_seconds = cycle_clock_.seconds(step_cycles);
+  cost.steps = steps_begun_;
+  if (first_step_at_) {
+    cost.run_seconds =
+        std::chrono::duration<double>(clock.monotonic() - *first_step_at_)
+            .count();
+  }
+  if (!recorder) return cost;
+  cost.wait_seconds = recorder->owner_lane->wait_seconds();
+  cost.writer_cpu_seconds = recorder->thread->cpu_seconds();
+  cost.bytes_captured = recorder->counts().bytes;
+  cost.bytes_written = recorder->thread->counts().bytes;
+  return cost;
+}
+
+}  // namespace smdebug

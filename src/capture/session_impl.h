@@ -1,0 +1,136 @@
+#pragma once
+
+// The inside of a session: the parts that the public header does not show, and
+// how they are wired. Made in three moves: `Impl` holds the configuration
+// from the start; `Recorder` (rings, lanes, write thread) is made at the first
+// step, when the worker is known and the run is claimed; it ends at `close`.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/capture/session.h"
+
+#include "base/current_thread.h"
+#include "capture/cycle_clock.h"
+#include "capture/lane.h"
+#include "capture/live_step.h"
+#include "capture/run_files.h"
+#include "capture/site_table.h"
+#include "capture/staging_ring.h"
+#include "capture/step_counter.h"
+#include "capture/write_thread.h"
+
+namespace smdebug {
+
+// What was captured through one lane.
+struct LaneCounts {
+  std::uint64_t tensors = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t dropped_tensors = 0;
+  std::uint64_t dropped_bytes = 0;
+};
+
+// The machinery between the training step and the files.
+struct Recorder {
+  std::unique_ptr<StagingRing> owner_ring;
+  std::unique_ptr<StagingRing> shared_ring;
+  std::unique_ptr<WriteThread> thread;
+  std::optional<Lane> owner_lane;
+  std::mutex shared_mutex;  // guards the shared lane and its counts
+  std::optional<Lane> shared_lane;
+  LaneCounts owner_counts;
+  LaneCounts shared_counts;
+
+  static Result<std::unique_ptr<Recorder>> create(
+      const HookConfig& config, std::unique_ptr<StepWriter> writer,
+      Logger& logger);
+
+  LaneCounts counts();
+};
+
+class Session::Impl {
+ public:
+  Impl(SessionOptions options, std::shared_ptr<const Plan> plan);
+
+  bool begin_step(std::atomic<bool>& capturing);
+  void end_step(std::atomic<bool>& capturing);
+  void capture(Site& site, const Treatment& treatment, const TensorView& tensor,
+               const std::atomic<bool>& capturing);
+  void skip(std::string_view name, std::string_view reason);
+  void save_scalar(std::string_view name, double value);
+  Status close(std::atomic<bool>& capturing);
+  SessionStatus status();
+  SessionCost cost();
+  bool is_owner() const { return owner_ == current_thread(); }
+
+  HookConfig config;
+  const Framework framework;
+  const ProcessFacts process;
+  const Clock& clock;
+  Logger& logger;
+  std::shared_ptr<Storage> storage;
+
+  SiteTable sites;
+  StepCounter steps;
+  std::uint64_t sequence = 0;  // of the step that was begun last
+  std::uint64_t plan_version = 1;
+  std::string worker = "worker_0";
+  int num_workers = 1;
+  std::string summary;
+  ObservationSink* sink = nullptr;
+  LiveStep live;
+  std::uint64_t step_cycles = 0;
+  std::unique_ptr<Recorder> recorder;  // null before the first step
+  bool is_dead = false;                // in the child of a fork
+
+ private:
+  void start();
+  Status start_recording();
+  void use_pending_plan();
+  void notice_failure();
+  bool is_recording();
+  void announce_step();
+  void write_collections_if_grown();
+  void tell_summary();
+  void put_scalar(std::string_view name, double value);
+  bool is_capturable(Site& site, const TensorView& tensor);
+  void tell_sink_collections();
+  void latch(Error error);
+  Status finish_files();
+
+ public:
+  std::shared_ptr<const Plan> pending_plan;
+
+ private:
+  const void* owner_ = nullptr;
+  bool is_started_ = false;
+  bool is_claimed_ = false;
+  bool is_step_open_ = false;
+  bool is_announced_ = false;  // the open step has a message
+  bool is_summarized_ = false;
+  bool is_closed_ = false;
+  SessionStatus::State state_ = SessionStatus::State::active;
+  std::string silent_reason_;
+  std::optional<Error> error_;
+  std::optional<Step> error_step_;
+  std::uint64_t steps_begun_ = 0;
+  std::uint64_t steps_saved_ = 0;
+  std::uint64_t calls_after_failure_ = 0;
+  std::size_t exported_sites_ = 0;
+  std::uint64_t exported_plan_ = 0;
+  LaneCounts at_step_start_;
+  double wall_at_step_ = 0;
+  std::vector<std::pair<std::string, double>> waiting_scalars_;
+  std::optional<RunRecord> run_record_;
+  CycleClock cycle_clock_;
+  std::optional<std::chrono::nanoseconds> first_step_at_;
+
+  std::mutex skipped_mutex_;
+  std::map<std::string, std::string> skipped_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,53 @@
+#pragma once
+
+// A site is a tensor's name with all that was found out about it. It is made
+// once; from then on the training step carries a pointer.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "smdebug/config/plan.h"
+
+#include "capture/site_records.h"
+
+namespace smdebug {
+
+class Site {
+ public:
+  explicit Site(std::string name) : name(std::move(name)) {}
+
+  const std::string name;
+  // The saved collections of the present plan that it belongs to.
+  CollectionSet matched;
+  // What is written of it in the open step; null: nothing. Set by the owner
+  // when the set of due collections changes, read by any thread.
+  std::atomic<const Treatment*> treatment = nullptr;
+  std::atomic<bool> is_skipped = false;  // told once that it cannot be read
+  std::atomic<std::uint64_t> captures = 0;
+  // The write thread's memory of this tensor; nobody else touches it.
+  SiteRecords records;
+};
+
+// Inputs and outputs of one module. `calls` go on over repeated calls of the
+// module within a step.
+class ModuleSite {
+ public:
+  explicit ModuleSite(std::string path) : path(std::move(path)) {}
+
+  struct Direction {
+    // By index; those beyond are looked up by name.
+    static constexpr std::size_t kKept = 16;
+    std::array<std::atomic<Site*>, kKept> sites = {};
+    std::atomic<std::uint32_t> calls = 0;
+    std::atomic<std::uint64_t> sequence = 0;  // of the step that `calls` count
+  };
+
+  const std::string path;
+  Direction inputs;
+  Direction outputs;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,53 @@
+#pragma once
+
+// The write thread's side of a site: encoders made once per dtype and shape,
+// names as JSON.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/core/dtype.h"
+#include "smdebug/core/reduction.h"
+
+#include "format/tensor_record.h"
+
+namespace smdebug {
+
+class SiteRecords {
+ public:
+  // The tensor's own record. Encoders of the last few shapes are kept: the
+  // last batch of an epoch is often smaller.
+  const TensorRecordEncoder& raw(std::string_view name, DType dtype,
+                                 std::span<const std::int64_t> shape);
+
+  struct ReductionRecord {
+    ReductionOp op;
+    DType dtype;
+    std::string json_name;  // of the mangled tag
+    TensorRecordEncoder encoder;
+  };
+  const ReductionRecord& reduction(std::string_view name, ReductionOp op,
+                                   DType dtype, bool is_0d);
+
+  // The name as a JSON string.
+  const std::string& json_name(std::string_view name);
+
+ private:
+  struct RawRecord {
+    DType dtype;
+    std::vector<std::int64_t> shape;
+    TensorRecordEncoder encoder;
+  };
+
+  std::vector<std::unique_ptr<RawRecord>> raw_;
+  std::size_t newest_ = 0;
+  std::vector<std::unique_ptr<ReductionRecord>> reductions_;
+  std::string json_name_;
+};
+
+}  // namespace smdebug

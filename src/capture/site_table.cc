@@ -1,0 +1,114 @@
+#include "capture/site_table.h"
+
+#include <utility>
+
+namespace smdebug {
+
+SiteTable::SiteTable(std::shared_ptr<const Plan> plan) { use(std::move(plan)); }
+
+Site* SiteTable::site(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  return make_site(name);
+}
+
+Site* SiteTable::make_site(std::string_view name) {
+  if (auto found = sites_by_name_.find(name); found != sites_by_name_.end())
+    return found->second;
+  sites_.push_back(std::make_unique<Site>(std::string(name)));
+  Site* site = sites_.back().get();
+  sites_by_name_.emplace(site->name, site);
+  match(*site);
+  if (applied_ != nullptr) {
+    applied_->treatments.resize(sites_.size() - 1);
+    applied_->treatments.push_back(treatment(site->matched & applied_->due));
+    site->treatment.store(applied_->treatments.back());
+  }
+  return site;
+}
+
+ModuleSite* SiteTable::module(std::string_view path) {
+  std::lock_guard lock(mutex_);
+  auto found = modules_by_path_.find(path);
+  if (found != modules_by_path_.end()) return found->second;
+  modules_.push_back(std::make_unique<ModuleSite>(std::string(path)));
+  ModuleSite* module = modules_.back().get();
+  modules_by_path_.emplace(module->path, module);
+  return module;
+}
+
+Site* SiteTable::next_site(ModuleSite& module, bool is_input,
+                           std::uint64_t sequence) {
+  ModuleSite::Direction& direction = is_input ? module.inputs : module.outputs;
+  if (direction.sequence.load(std::memory_order_relaxed) != sequence) {
+    direction.sequence.store(sequence, std::memory_order_relaxed);
+    direction.calls.store(0, std::memory_order_relaxed);
+  }
+  const std::uint32_t call = direction.calls.load(std::memory_order_relaxed);
+  constexpr std::size_t kKept = ModuleSite::Direction::kKept;
+  if (call < kKept) {
+    Site* known = direction.sites[call].load(std::memory_order_acquire);
+    if (known != nullptr) return known;
+  }
+  Site* made = site(module.path + (is_input ? "_input_" : "_output_") +
+                    std::to_string(call));
+  if (call < kKept)
+    direction.sites[call].store(made, std::memory_order_release);
+  return made;
+}
+
+void SiteTable::use(std::shared_ptr<const Plan> plan) {
+  std::lock_guard lock(mutex_);
+  plans_.push_back({std::move(plan), {}, {}});
+  applied_ = nullptr;
+  matched_sites_ = 0;
+  for (const auto& site : sites_) {
+    match(*site);
+    site->treatment.store(nullptr);
+  }
+}
+
+void SiteTable::match(Site& site) {
+  site.matched = plans_.back().plan->match(site.name);
+  if (!site.matched.empty()) ++matched_sites_;
+}
+
+void SiteTable::apply(const CollectionSet& due) {
+  std::lock_guard lock(mutex_);
+  if (applied_ != nullptr && applied_->due == due) return;
+  applied_ = &schedule(due);
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    sites_[i]->treatment.store(applied_->treatments[i],
+                               std::memory_order_relaxed);
+  }
+}
+
+SiteTable::Schedule& SiteTable::schedule(const CollectionSet& due) {
+  auto& schedules = plans_.back().schedules;
+  Schedule* found = nullptr;
+  for (const auto& candidate : schedules)
+    if (candidate->due == due) found = candidate.get();
+  if (found == nullptr) {
+    schedules.push_back(std::make_unique<Schedule>(Schedule{due, {}}));
+    found = schedules.back().get();
+  }
+  for (std::size_t i = found->treatments.size(); i < sites_.size(); ++i)
+    found->treatments.push_back(treatment(sites_[i]->matched & due));
+  return *found;
+}
+
+const Treatment* SiteTable::treatment(const CollectionSet& due_and_matched) {
+  if (due_and_matched.empty()) return nullptr;
+  PlanInUse& in_use = plans_.back();
+  auto& kept = in_use.treatments[due_and_matched];
+  if (!kept) {
+    kept = std::make_unique<Treatment>(in_use.plan->treatment(due_and_matched));
+  }
+  return kept.get();
+}
+
+void SiteTable::for_each(const std::function<void(const Site&)>& visit) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& site : sites_) visit(*site);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,86 @@
+#pragma once
+
+// All sites of a session, by name, and what the plan in use says of each.
+// Making a site searches its name with every pattern of the plan, once. When
+// the set of due collections changes from one step to the next, each site is
+// told what will be written of it; the answers are kept per set.
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "smdebug/config/plan.h"
+
+#include "capture/site.h"
+
+namespace smdebug {
+
+class SiteTable {
+ public:
+  explicit SiteTable(std::shared_ptr<const Plan> plan);
+
+  // The site of that name, made if it is new. Any thread.
+  Site* site(std::string_view name);
+  // The module of that path, made if it is new. Any thread.
+  ModuleSite* module(std::string_view path);
+  // The site of `module`'s next input or output. Any thread.
+  Site* next_site(ModuleSite& module, bool is_input, std::uint64_t sequence);
+
+  // Changes the plan. Earlier plans live on: messages may still point to their
+  // treatments.
+  void use(std::shared_ptr<const Plan> plan);
+  const Plan& plan() const { return *plans_.back().plan; }
+
+  // Tells each site what is written of it when `due` are due.
+  void apply(const CollectionSet& due);
+
+  // How many sites belong to a saved collection: grows with new names.
+  std::size_t matched_sites() const { return matched_sites_; }
+
+  // Calls `visit` for each site in the order they were made. The table must
+  // not be changed by it.
+  void for_each(const std::function<void(const Site&)>& visit) const;
+
+ private:
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>{}(name);
+    }
+  };
+  template <typename T>
+  using ByName = std::unordered_map<std::string, T*, NameHash, std::equal_to<>>;
+
+  // What each site has written of it when `due` are due, by site.
+  struct Schedule {
+    CollectionSet due;
+    std::vector<const Treatment*> treatments;
+  };
+  struct PlanInUse {
+    std::shared_ptr<const Plan> plan;
+    std::map<CollectionSet, std::unique_ptr<Treatment>> treatments;
+    std::vector<std::unique_ptr<Schedule>> schedules;
+  };
+
+  Site* make_site(std::string_view name);
+  void match(Site& site);
+  const Treatment* treatment(const CollectionSet& due_and_matched);
+  Schedule& schedule(const CollectionSet& due);
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<std::unique_ptr<ModuleSite>> modules_;
+  ByName<Site> sites_by_name_;
+  ByName<ModuleSite> modules_by_path_;
+  std::vector<PlanInUse> plans_;
+  Schedule* applied_ = nullptr;
+  std::size_t matched_sites_ = 0;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,87 @@
+#include "capture/staging_ring.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <sys/mman.h>
+
+namespace smdebug {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+// A gap at the end of the ring, too short for the message that came: its
+// first word is this, and the message is at the start.
+constexpr std::uint64_t kGap = ~std::uint64_t{0};
+
+}  // namespace
+
+Result<std::unique_ptr<StagingRing>> StagingRing::create(std::size_t bytes) {
+  bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return Error{Error::Code::io, "staging memory of " + std::to_string(bytes) +
+                                      " bytes: " + std::strerror(errno)};
+  }
+  // Advice only: without huge pages the first use costs more faults.
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return std::unique_ptr<StagingRing>(
+      new StagingRing(static_cast<std::byte*>(memory), bytes));
+}
+
+StagingRing::~StagingRing() { munmap(base_, bytes_); }
+
+// Only the writing side adds messages. When the reader has released all of
+// them it is idle, so both positions can be moved to the next start of the
+// ring: first the reader's, so that it never sees messages it did not have.
+void StagingRing::rewind_if_drained() {
+  if (reserved_ % bytes_ == 0) return;
+  released_seen_ = released_.load(std::memory_order_acquire);
+  if (released_seen_ != reserved_) return;
+  reserved_ += bytes_ - reserved_ % bytes_;
+  released_seen_ = reserved_;
+  released_.store(reserved_, std::memory_order_relaxed);
+  published_.store(reserved_, std::memory_order_release);
+}
+
+std::byte* StagingRing::try_reserve(std::size_t bytes) {
+  bytes = padded(bytes);
+  rewind_if_drained();
+  const std::size_t place = reserved_ % bytes_;
+  const std::size_t gap = place + bytes > bytes_ ? bytes_ - place : 0;
+  const std::uint64_t end = reserved_ + gap + bytes;
+  if (end - released_seen_ > bytes_) {
+    released_seen_ = released_.load(std::memory_order_acquire);
+    if (end - released_seen_ > bytes_) return nullptr;
+  }
+  if (gap != 0) std::memcpy(base_ + place, &kGap, sizeof(kGap));
+  reserved_start_ = reserved_ + gap;
+  reserved_ = end;
+  return base_ + reserved_start_ % bytes_;
+}
+
+void StagingRing::publish() {
+  published_.store(reserved_, std::memory_order_release);
+}
+
+bool StagingRing::can_read(std::uint64_t end) {
+  // After a rewind the messages start at what the writing side released.
+  const std::uint64_t released = released_.load(std::memory_order_relaxed);
+  if (released > read_) read_ = released;
+  if (read_ >= end) return false;
+  std::uint64_t first_word;
+  std::memcpy(&first_word, front(), sizeof(first_word));
+  if (first_word == kGap) read_ += bytes_ - read_ % bytes_;
+  return read_ < end;
+}
+
+void StagingRing::advance(std::size_t bytes) { read_ += padded(bytes); }
+
+void StagingRing::release() {
+  if (released_.load(std::memory_order_relaxed) < read_)
+    released_.store(read_, std::memory_order_release);
+}
+
+}  // namespace smdebug

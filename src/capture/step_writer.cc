@@ -1,0 +1,228 @@
+#include "capture/step_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "capture/scalar_bytes.h"
+#include "capture/site.h"
+#include "format/file_names.h"
+#include "reduce/reductions.h"
+
+namespace smdebug {
+namespace {
+
+bool needs_elements_of(const Treatment& treatment) {
+  return std::ranges::any_of(treatment.reductions, needs_elements);
+}
+
+std::uint64_t tensor_bytes(const Message& message) {
+  return TensorView{message.dtype, nullptr, message.shape(), {}}.bytes();
+}
+
+bool writes_raw(const Message& message) {
+  const std::uint64_t bytes = tensor_bytes(message);
+  return message.tensor.treatment->raw && bytes > 0 &&
+         bytes <= kMaxPayloadBytes;
+}
+
+// The thread that fills the lane gave up in the middle of a tensor.
+Error cut_off() {
+  return {Error::Code::unavailable,
+          "a tensor was cut off: the storage did not keep up"};
+}
+
+}  // namespace
+
+StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
+                       const Framework& framework)
+    : storage_(std::move(storage)),
+      worker_(std::move(worker)),
+      deviation_(framework.deviation),
+      reductions_are_0d_(framework.reductions_are_0d) {}
+
+StepWriter::~StepWriter() = default;
+
+void StepWriter::begin_step(double wall_seconds, const StepId& step) {
+  step_ = step;
+  stamp_ = {wall_seconds, step,
+            format_mode_step(step.mode_step, mode_step_text_)};
+  is_step_open_ = true;
+  event_key_.clear();
+  event_offset_ = 0;
+  index_.clear();
+}
+
+Status StepWriter::add(const Message& message) {
+  if (message.is_first) {
+    if (record_.is_open) return cut_off();
+    if (message.is_last) add_reductions(message);
+    if (writes_raw(message)) begin_raw_record(message);
+  }
+  if (record_.is_open && !message.payload().empty())
+    add_payload_part(message.payload());
+  const bool is_gathered = !(message.is_first && message.is_last) &&
+                           needs_elements_of(*message.tensor.treatment);
+  if (is_gathered) {
+    elements_.insert(elements_.end(), message.payload().begin(),
+                     message.payload().end());
+  }
+  if (!message.is_last) return {};
+  if (record_.is_open) end_raw_record();
+  if (!message.is_first) add_reductions(message);
+  elements_.clear();
+
+  Site& site = *message.tensor.site;
+  const std::string& json_name = site.records.json_name(site.name);
+  if (message.tensor.treatment->shape)
+    index_.add_shape(json_name, json_name, message.shape());
+  index_.add_statistics(json_name, message.dtype, message.shape(),
+                        message.statistics);
+  return {};
+}
+
+void StepWriter::begin_raw_record(const Message& message) {
+  Site& site = *message.tensor.site;
+  const TensorRecordEncoder& encoder =
+      site.records.raw(site.name, message.dtype, message.shape());
+  const std::size_t head = arena_.size();
+  tail_.clear();
+  const std::uint64_t bytes = encoder.encode(stamp_, arena_, tail_);
+  add_arena_part(head);
+  record_ = {true, event_offset_, bytes, 0, &site};
+}
+
+void StepWriter::end_raw_record() {
+  const std::size_t tail = arena_.size();
+  arena_ += tail_;
+  add_arena_part(tail);
+  Site& site = *record_.site;
+  index_.add_tensor(site.records.json_name(site.name), record_.start,
+                    record_.bytes, record_.crc);
+  event_offset_ = record_.start + record_.bytes;
+  record_.is_open = false;
+  ++counts_.records;
+}
+
+void StepWriter::add_reductions(const Message& message) {
+  if (message.tensor.treatment->reductions.empty()) return;
+  const std::span<const std::byte> elements =
+      message.is_first ? message.payload()
+                       : std::span<const std::byte>(elements_);
+  for (ReductionOp op : message.tensor.treatment->reductions)
+    add_reduction(message, op, elements);
+}
+
+void StepWriter::add_reduction(const Message& message, ReductionOp op,
+                               std::span<const std::byte> elements) {
+  const TensorView view{message.dtype, elements.data(), message.shape(), {}};
+  const std::optional<double> value =
+      needs_elements(op)
+          ? reduce_tensor(view, message.statistics, op, deviation_)
+          : reduction_from(message.statistics, op, deviation_);
+  if (!value) return;
+  const DType dtype = reduced_dtype(message.dtype);
+  std::array<std::byte, 8> bytes;
+  const std::span<const std::byte> payload =
+      std::span(bytes).first(scalar_bytes(dtype, *value, bytes));
+
+  Site& site = *message.tensor.site;
+  const SiteRecords::ReductionRecord& record =
+      site.records.reduction(site.name, op, dtype, reductions_are_0d_);
+  const std::size_t start = arena_.size();
+  tail_.clear();
+  const std::uint64_t record_bytes =
+      record.encoder.encode(stamp_, arena_, tail_);
+  arena_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  arena_ += tail_;
+  add_arena_part(start);
+  index_.add_tensor(record.json_name, event_offset_, record_bytes,
+                    crc32c(payload));
+  event_offset_ += record_bytes;
+  ++counts_.records;
+}
+
+void StepWriter::add_arena_part(std::size_t offset) {
+  const std::size_t size = arena_.size() - offset;
+  pending_bytes_ += size;
+  if (!parts_.empty() && parts_.back().bytes == nullptr &&
+      parts_.back().offset + parts_.back().size == offset) {
+    parts_.back().size += size;
+    return;
+  }
+  parts_.push_back({nullptr, offset, size});
+}
+
+void StepWriter::add_payload_part(std::span<const std::byte> payload) {
+  record_.crc = crc32c(payload, record_.crc);
+  pending_bytes_ += payload.size();
+  parts_.push_back({payload.data(), 0, payload.size()});
+}
+
+Status StepWriter::open_event_file() {
+  if (event_file_ || !storage_) return {};
+  event_key_ = event_file_key(step_.global, worker_);
+  SMD_TRY(event_file_, storage_->create(event_key_));
+  return {};
+}
+
+Status StepWriter::flush() {
+  if (parts_.empty()) return {};
+  spans_.clear();
+  for (const Part& part : parts_) {
+    const auto* bytes =
+        part.bytes != nullptr
+            ? part.bytes
+            : reinterpret_cast<const std::byte*>(arena_.data()) + part.offset;
+    spans_.emplace_back(bytes, part.size);
+  }
+  Status status = open_event_file();
+  if (status && event_file_) status = event_file_->append(spans_);
+  counts_.bytes += pending_bytes_;
+  parts_.clear();
+  arena_.clear();
+  pending_bytes_ = 0;
+  return status;
+}
+
+Status StepWriter::end_step(std::uint64_t dropped_tensors,
+                            std::uint64_t dropped_bytes) {
+  is_step_open_ = false;
+  if (record_.is_open) return cut_off();
+  SMD_CHECK_OK(flush());
+  if (event_file_) {
+    SMD_CHECK_OK(event_file_->commit());
+    event_file_.reset();
+  }
+  index_.set_drops(dropped_tensors, dropped_bytes);
+  if (index_.empty() && dropped_tensors == 0) return {};
+  const std::string_view text =
+      index_.finish(step_.mode, step_.mode_step, event_key_);
+  if (storage_) {
+    SMD_CHECK_OK(
+        put_object(*storage_, index_file_key(step_.global, worker_), text));
+  }
+  counts_.bytes += text.size();
+  ++counts_.steps;
+  return {};
+}
+
+Status StepWriter::write(const Document& document) {
+  if (!storage_) return {};
+  SMD_CHECK_OK(put_object(*storage_, document.key, document.text));
+  counts_.bytes += document.text.size();
+  return {};
+}
+
+void StepWriter::abandon() {
+  if (event_file_) event_file_->abort();
+  event_file_.reset();
+  is_step_open_ = false;
+  record_.is_open = false;
+  parts_.clear();
+  arena_.clear();
+  elements_.clear();
+  pending_bytes_ = 0;
+}
+
+}  // namespace smdebug

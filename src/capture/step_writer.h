@@ -1,0 +1,116 @@
+#pragma once
+
+// Turns messages into the files of a run: one event file and one index file
+// per step. It runs on the write thread but knows no thread: it is given
+// messages and says when their bytes have been handed to the storage.
+//
+// An index file that can be listed has its event file: the event file is
+// committed first.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/config/framework.h"
+#include "smdebug/store/storage.h"
+
+#include "capture/message.h"
+#include "format/index_file.h"
+#include "format/tensor_record.h"
+
+namespace smdebug {
+
+// What was written so far.
+struct WriteCounts {
+  std::uint64_t steps = 0;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+};
+
+class StepWriter {
+ public:
+  // Without a storage nothing is written, and `counts` says what would have
+  // been.
+  StepWriter(std::shared_ptr<Storage> storage, std::string worker,
+             const Framework& framework);
+  ~StepWriter();
+
+  void begin_step(double wall_seconds, const StepId& step);
+  bool is_step_open() const { return is_step_open_; }
+  Step step() const { return step_.global; }
+
+  // Takes one message of a tensor. The payload is only looked at until the
+  // next `flush`. Fails as the storage does.
+  Status add(const Message& message);
+
+  // Bytes of payload that a `flush` would hand over.
+  std::size_t pending_bytes() const { return pending_bytes_; }
+  // Hands everything taken so far to the storage. Fails with `io`.
+  Status flush();
+
+  // Publishes the step. A step that holds nothing leaves no file.
+  Status end_step(std::uint64_t dropped_tensors, std::uint64_t dropped_bytes);
+
+  Status write(const Document& document);
+
+  // After a failure: forgets the open step.
+  void abandon();
+
+  const WriteCounts& counts() const { return counts_; }
+
+ private:
+  struct Part {
+    const std::byte* bytes;  // null: at `offset` of the arena
+    std::size_t offset;
+    std::size_t size;
+  };
+
+  void add_arena_part(std::size_t offset);
+  void add_payload_part(std::span<const std::byte> payload);
+  void begin_raw_record(const Message& message);
+  void end_raw_record();
+  void add_reductions(const Message& message);
+  void add_reduction(const Message& message, ReductionOp op,
+                     std::span<const std::byte> elements);
+  Status open_event_file();
+
+  const std::shared_ptr<Storage> storage_;
+  const std::string worker_;
+  const Deviation deviation_;
+  const bool reductions_are_0d_;
+
+  StepId step_;
+  RecordStamp stamp_;
+  std::array<char, 24> mode_step_text_;
+  bool is_step_open_ = false;
+  std::string event_key_;
+  std::unique_ptr<ObjectWriter> event_file_;
+  std::uint64_t event_offset_ = 0;
+  IndexFileBuilder index_;
+
+  // The record whose payload is coming in.
+  struct {
+    bool is_open = false;
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t crc = 0;
+    Site* site = nullptr;
+  } record_;
+  std::string tail_;
+  // The elements of a tensor of several messages, where a reduction needs
+  // them again.
+  std::vector<std::byte> elements_;
+
+  std::string arena_;  // heads, tails and reductions since the last flush
+  std::vector<Part> parts_;
+  std::vector<std::span<const std::byte>> spans_;
+  std::size_t pending_bytes_ = 0;
+  WriteCounts counts_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,206 @@
+#include "capture/write_thread.h"
+
+#include <string>
+#include <utility>
+
+#include <pthread.h>
+#include <time.h>
+
+namespace smdebug {
+namespace {
+
+// Handed to the storage together: large enough that a write call costs
+// little, small enough to be still in the cache.
+constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
+
+double thread_cpu_seconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+const Message& message_at(const std::byte* place) {
+  return *reinterpret_cast<const Message*>(place);
+}
+
+}  // namespace
+
+WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
+                         std::unique_ptr<StepWriter> writer, Logger& logger)
+    : owner_(owner),
+      shared_(shared),
+      writer_(std::move(writer)),
+      logger_(logger) {
+  thread_ = std::thread([this] { run(); });
+}
+
+WriteThread::~WriteThread() { stop(); }
+
+void WriteThread::wake() {
+  wakes_.fetch_add(1, std::memory_order_release);
+  wakes_.notify_one();
+}
+
+void WriteThread::stop() {
+  if (!thread_.joinable()) return;
+  is_stopping_.store(true, std::memory_order_release);
+  wake();
+  thread_.join();
+}
+
+void WriteThread::forget() { thread_.detach(); }
+
+std::optional<WriteFailure> WriteThread::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+WriteCounts WriteThread::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+double WriteThread::cpu_seconds() const {
+  std::lock_guard lock(mutex_);
+  return cpu_seconds_;
+}
+
+bool WriteThread::wait_for_space(const StagingRing& ring) {
+  constexpr std::chrono::milliseconds kLook{50};
+  std::unique_lock lock(mutex_);
+  waiting_.fetch_add(1);
+  const std::size_t used = ring.used();
+  wake();
+  bool has_moved = false;
+  for (auto waited = std::chrono::milliseconds(0);
+       !has_moved && waited < kStuckAfter; waited += kLook) {
+    has_moved = moved_.wait_for(
+        lock, kLook, [&] { return ring.used() < used || ring.used() == 0; });
+  }
+  waiting_.fetch_sub(1);
+  return has_moved;
+}
+
+Status WriteThread::drain() {
+  constexpr std::chrono::milliseconds kLook{50};
+  const std::uint64_t owner_end = owner_.published();
+  const std::uint64_t shared_end = shared_.published();
+  const auto is_drained = [&] {
+    return owner_.published() - owner_.used() >= owner_end &&
+           shared_.published() - shared_.used() >= shared_end;
+  };
+  std::unique_lock lock(mutex_);
+  waiting_.fetch_add(1);
+  wake();
+  auto waited = std::chrono::milliseconds(0);
+  std::uint64_t progress = progress_;
+  while (!moved_.wait_for(lock, kLook, is_drained)) {
+    waited =
+        progress == progress_ ? waited + kLook : std::chrono::milliseconds(0);
+    progress = progress_;
+    if (waited >= kStuckAfter) break;
+  }
+  waiting_.fetch_sub(1);
+  if (is_drained()) return {};
+  return Error{Error::Code::unavailable,
+               "the write thread has not moved for 60 s: the storage does not "
+               "answer"};
+}
+
+void WriteThread::run() {
+  pthread_setname_np(pthread_self(), "smdebug-write");
+  while (true) {
+    const std::uint32_t wakes = wakes_.load(std::memory_order_acquire);
+    const bool is_last = is_stopping_.load(std::memory_order_acquire);
+    while (read_lanes()) {
+    }
+    if (is_last) break;
+    wakes_.wait(wakes, std::memory_order_acquire);
+  }
+}
+
+bool WriteThread::read_lanes() {
+  // The shared lane is looked at first: what it held before the owner's lane
+  // was read belongs to a step that the owner's lane has announced.
+  const std::uint64_t shared_end = shared_.published();
+  const std::uint64_t owner_end = owner_.published();
+  bool was_there = false;
+  if (unfinished_lane_ != &shared_) was_there |= read_lane(owner_, owner_end);
+  if (unfinished_lane_ != &owner_) was_there |= read_lane(shared_, shared_end);
+  hand_over();
+  return was_there;
+}
+
+bool WriteThread::read_lane(StagingRing& lane, std::uint64_t end) {
+  bool was_there = false;
+  while (lane.can_read(end)) {
+    const Message& message = message_at(lane.front());
+    if (&lane == &shared_ && message.sequence > sequence_) break;
+    read(lane, message);
+    lane.advance(message.bytes);
+    was_there = true;
+    if (writer_->pending_bytes() >= kBatchBytes) hand_over();
+    if (unfinished_lane_ != nullptr && unfinished_lane_ != &lane) break;
+  }
+  return was_there;
+}
+
+void WriteThread::read(StagingRing& lane, const Message& message) {
+  switch (message.kind) {
+    case Message::Kind::begin_step:
+      sequence_ = message.sequence;
+      writer_->begin_step(message.begin.wall_seconds, message.begin.step);
+      return;
+    case Message::Kind::tensor:
+      unfinished_lane_ = message.is_last ? nullptr : &lane;
+      if (!has_failed()) check(writer_->add(message));
+      return;
+    case Message::Kind::end_step:
+      finish_step(message);
+      return;
+    case Message::Kind::document:
+      if (!has_failed()) check(writer_->write(*message.document));
+      delete message.document;
+      return;
+  }
+}
+
+void WriteThread::finish_step(const Message& message) {
+  read_lane(shared_, message.end.shared_end);
+  if (!has_failed()) {
+    check(writer_->end_step(message.end.dropped_tensors,
+                            message.end.dropped_bytes));
+  }
+  std::lock_guard lock(mutex_);
+  counts_ = writer_->counts();
+  cpu_seconds_ = thread_cpu_seconds();
+}
+
+// Gives the bytes read so far to the storage, and only then back to the
+// threads that fill the lanes.
+void WriteThread::hand_over() {
+  if (!has_failed()) check(writer_->flush());
+  owner_.release();
+  shared_.release();
+  progress_.fetch_add(1);
+  if (waiting_.load() == 0) return;
+  std::lock_guard lock(mutex_);
+  counts_ = writer_->counts();
+  moved_.notify_all();
+}
+
+void WriteThread::check(const Status& status) {
+  if (status) return;
+  const Step step = writer_->step();
+  logger_.error("step " + std::to_string(step) +
+                ": nothing more will be saved: " + status.error().message);
+  {
+    std::lock_guard lock(mutex_);
+    failure_ = WriteFailure{status.error(), step};
+  }
+  has_failed_.store(true, std::memory_order_release);
+  writer_->abandon();
+}
+
+}  // namespace smdebug

@@ -1,0 +1,99 @@
+#pragma once
+
+// A storage that is hurt on purpose: it passes everything on to another one,
+// until it is told to fail or to wait.
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+class FaultyStorage : public Storage {
+ public:
+  explicit FaultyStorage(std::shared_ptr<Storage> inner)
+      : inner_(std::move(inner)) {}
+
+  // From now on everything that writes fails with `io` and `reason`.
+  void fail_with(std::string reason) {
+    std::lock_guard lock(mutex_);
+    reason_ = std::move(reason);
+  }
+  // `append` does not return until `let_go`.
+  void hold() {
+    std::lock_guard lock(mutex_);
+    is_held_ = true;
+  }
+  void let_go() {
+    std::lock_guard lock(mutex_);
+    is_held_ = false;
+    moved_.notify_all();
+  }
+
+  const std::string& uri() const override { return inner_->uri(); }
+
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    SMD_CHECK_OK(meet());
+    SMD_TRY(auto writer, inner_->create(key));
+    return std::unique_ptr<ObjectWriter>(new Writer(*this, std::move(writer)));
+  }
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    SMD_CHECK_OK(meet());
+    return inner_->create_exclusive(key, bytes);
+  }
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    return inner_->read(key, ranges);
+  }
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    return inner_->list(prefix, after);
+  }
+  Result<bool> exists(std::string_view key) const override {
+    return inner_->exists(key);
+  }
+  Status remove(std::string_view key) override { return inner_->remove(key); }
+
+ private:
+  class Writer : public ObjectWriter {
+   public:
+    Writer(FaultyStorage& storage, std::unique_ptr<ObjectWriter> inner)
+        : storage_(storage), inner_(std::move(inner)) {}
+    Status append(std::span<const std::span<const std::byte>> parts) override {
+      SMD_CHECK_OK(storage_.meet());
+      return inner_->append(parts);
+    }
+    Status commit() override {
+      SMD_CHECK_OK(storage_.meet());
+      return inner_->commit();
+    }
+    void abort() override { inner_->abort(); }
+
+   private:
+    FaultyStorage& storage_;
+    std::unique_ptr<ObjectWriter> inner_;
+  };
+
+  Status meet() {
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [&] { return !is_held_; });
+    if (!reason_.empty()) return Error{Error::Code::io, reason_};
+    return {};
+  }
+
+  const std::shared_ptr<Storage> inner_;
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::string reason_;
+  bool is_held_ = false;
+};
+
+}  // namespace smdebug
