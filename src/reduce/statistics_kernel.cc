@@ -1,0 +1,680 @@
+// The SIMD half of the statistics kernel, compiled once per target by
+// Highway's foreach_target. Four parts:
+//
+//   loaders      one per dtype: elements -> float or double lanes, and a copy
+//   accumulators bounds in the loader's lanes, moments in fp64 lanes
+//   blocks       the fast one, and the careful one for NaN and infinities
+//   run          blocks of a tensor, joined by RunningStatistics
+//
+// A block is fast while its sum of absolutes is finite; that one test finds
+// every NaN and infinity without a look at the elements.
+
+#include "smdebug/reduce/statistics_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "reduce/elements.h"
+#include "reduce/running_statistics.h"
+#include "reduce/statistics_targets.h"
+
+// PCLMUL and AES are of no use here; without them SSE4 is the baseline of
+// x86-64-v2 and no lesser target is compiled.
+#define HWY_DISABLE_PCLMUL_AES
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "reduce/statistics_kernel.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace smdebug {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::ScalableTag<float> kFloats;
+constexpr hn::ScalableTag<double> kDoubles;
+constexpr hn::ScalableTag<std::uint64_t> kWords;
+using Floats = decltype(kFloats);
+using Doubles = decltype(kDoubles);
+using FloatLanes = hn::Vec<Floats>;
+using DoubleLanes = hn::Vec<Doubles>;
+
+// Every loader takes this many elements at a time.
+constexpr std::size_t kLanes = hn::MaxLanes(kFloats);
+constexpr std::size_t kHalf = kLanes / 2;
+// Small enough that a block stays in the first-level cache when it has to be
+// read again, large enough that joining blocks costs nothing.
+constexpr std::size_t kBlock = 1024;
+// The first block is summed about the mean of this many elements, which lies
+// within sqrt(kBlock / kHead) standard deviations of the block's own mean: what
+// that costs is a factor of 1 + kBlock / kHead on the last digit.
+constexpr std::size_t kHead = 64;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+enum class Copy { none, normal, streaming };
+
+// kLanes elements in fp64.
+struct Pair {
+  DoubleLanes low, high;
+};
+
+// kLanes elements that are exact in fp32, where bounds cost half.
+struct FloatPair {
+  FloatLanes narrow;
+  Pair wide;
+};
+
+HWY_INLINE FloatPair widened(FloatLanes x) {
+  const hn::Half<Floats> half;
+  return {x,
+          {hn::PromoteTo(kDoubles, hn::LowerHalf(half, x)),
+           hn::PromoteTo(kDoubles, hn::UpperHalf(half, x))}};
+}
+
+HWY_INLINE Pair wide(const FloatPair& x) { return x.wide; }
+HWY_INLINE Pair wide(const Pair& x) { return x; }
+
+// ---- Loaders -------------------------------------------------------------
+//
+// `load` reads kLanes elements at `from`, copies them to `to` if asked, and
+// returns them as a FloatPair where that is exact, else as a Pair.
+
+template <Copy kCopy, class D>
+HWY_INLINE hn::Vec<D> load_raw(D d, const hn::TFromD<D>* from,
+                               hn::TFromD<D>* to) {
+  const auto raw = hn::LoadU(d, from);
+  if constexpr (kCopy == Copy::normal) hn::StoreU(raw, d, to);
+  if constexpr (kCopy == Copy::streaming) hn::Stream(raw, d, to);
+  return raw;
+}
+
+// The elements that become float lanes: as many as those, but narrower.
+template <typename T>
+using Narrow = hn::Rebind<T, Floats>;
+
+struct Float32 {
+  using Element = float;
+  template <Copy kCopy>
+  static HWY_INLINE FloatPair load(const float* from, float* to) {
+    // Halves out of the cache are cheaper than halves of a register.
+    const hn::Half<Floats> half;
+    return {load_raw<kCopy>(kFloats, from, to),
+            {hn::PromoteTo(kDoubles, hn::LoadU(half, from)),
+             hn::PromoteTo(kDoubles, hn::LoadU(half, from + kHalf))}};
+  }
+};
+
+struct BFloat16 {
+  using Element = std::uint16_t;
+  template <Copy kCopy>
+  static HWY_INLINE FloatPair load(const Element* from, Element* to) {
+    const hn::RebindToUnsigned<Floats> bits;
+    const auto raw = load_raw<kCopy>(Narrow<Element>(), from, to);
+    return widened(
+        hn::BitCast(kFloats, hn::ShiftLeft<16>(hn::PromoteTo(bits, raw))));
+  }
+};
+
+struct Float16 {
+  using Element = std::uint16_t;
+  template <Copy kCopy>
+  static HWY_INLINE FloatPair load(const Element* from, Element* to) {
+    const auto raw = load_raw<kCopy>(Narrow<Element>(), from, to);
+    const auto x =
+        hn::PromoteTo(kFloats, hn::BitCast(Narrow<hwy::float16_t>(), raw));
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
+    // Without F16C, Highway takes the exponent of infinities and NaN for one
+    // above all others: from 2^16 on they are told apart and mended.
+    const auto beyond = hn::Ge(hn::Abs(x), hn::Set(kFloats, 0x1p16f));
+    const auto inf = hn::Set(kFloats, std::numeric_limits<float>::infinity());
+    return widened(hn::Or(x, hn::IfThenElseZero(beyond, inf)));
+#else
+    return widened(x);
+#endif
+  }
+};
+
+// Integers of 8 and 16 bits are exact in float lanes.
+template <typename T>
+struct SmallInteger {
+  using Element = T;
+  template <Copy kCopy>
+  static HWY_INLINE FloatPair load(const T* from, T* to) {
+    const hn::RebindToSigned<Floats> integers;
+    const auto raw = load_raw<kCopy>(Narrow<T>(), from, to);
+    return widened(hn::ConvertTo(kFloats, hn::PromoteTo(integers, raw)));
+  }
+};
+
+struct Boolean {
+  using Element = std::uint8_t;
+  template <Copy kCopy>
+  static HWY_INLINE FloatPair load(const Element* from, Element* to) {
+    const hn::RebindToSigned<Floats> integers;
+    const auto raw = load_raw<kCopy>(Narrow<Element>(), from, to);
+    const auto x = hn::ConvertTo(kFloats, hn::PromoteTo(integers, raw));
+    return widened(hn::Min(x, hn::Set(kFloats, 1.0f)));
+  }
+};
+
+struct Float64 {
+  using Element = double;
+  template <Copy kCopy>
+  static HWY_INLINE Pair load(const double* from, double* to) {
+    return {load_raw<kCopy>(kDoubles, from, to),
+            load_raw<kCopy>(kDoubles, from + kHalf, to + kHalf)};
+  }
+};
+
+struct Int32 {
+  using Element = std::int32_t;
+  template <Copy kCopy>
+  static HWY_INLINE Pair load(const Element* from, Element* to) {
+    const hn::RebindToSigned<Floats> integers;
+    const hn::Half<decltype(integers)> half;
+    const auto raw = load_raw<kCopy>(integers, from, to);
+    return {hn::PromoteTo(kDoubles, hn::LowerHalf(half, raw)),
+            hn::PromoteTo(kDoubles, hn::UpperHalf(half, raw))};
+  }
+};
+
+// Unsigned integers become doubles by laying their bits under the exponent of
+// 2^52, whose last mantissa bit is worth 1, and subtracting 2^52.
+constexpr std::uint64_t kBitsOf2To52 = 0x4330000000000000;
+// The same for the upper 32 bits: the last mantissa bit of 2^84 is worth 2^32.
+constexpr std::uint64_t kBitsOf2To84 = 0x4530000000000000;
+
+struct UInt32 {
+  using Element = std::uint32_t;
+  template <Copy kCopy>
+  static HWY_INLINE Pair load(const Element* from, Element* to) {
+    const hn::RebindToUnsigned<Floats> integers;
+    const hn::Half<decltype(integers)> half;
+    const auto raw = load_raw<kCopy>(integers, from, to);
+    return {convert(hn::PromoteTo(kWords, hn::LowerHalf(half, raw))),
+            convert(hn::PromoteTo(kWords, hn::UpperHalf(half, raw)))};
+  }
+
+ private:
+  static HWY_INLINE DoubleLanes convert(hn::Vec<decltype(kWords)> x) {
+    const auto over = hn::Or(x, hn::Set(kWords, kBitsOf2To52));
+    return hn::Sub(hn::BitCast(kDoubles, over), hn::Set(kDoubles, 0x1p52));
+  }
+};
+
+// Both halves are exact as doubles; their sum rounds once, to nearest.
+template <typename T>
+struct Integer64 {
+  using Element = T;
+  template <Copy kCopy>
+  static HWY_INLINE Pair load(const T* from, T* to) {
+    const hn::ScalableTag<T> integers;
+    return {convert(load_raw<kCopy>(integers, from, to)),
+            convert(load_raw<kCopy>(integers, from + kHalf, to + kHalf))};
+  }
+
+ private:
+  static HWY_INLINE DoubleLanes convert(hn::Vec<hn::ScalableTag<T>> raw) {
+    // A signed integer counts from -2^63: its sign bit flipped, it is that
+    // much too large.
+    constexpr bool kSigned = std::is_signed_v<T>;
+    constexpr std::uint64_t kSignBit = kSigned ? std::uint64_t{1} << 31 : 0;
+    constexpr double kTooLarge = 0x1p84 + 0x1p52 + (kSigned ? 0x1p63 : 0);
+    const auto x = hn::BitCast(kWords, raw);
+    const auto high = hn::Xor(hn::ShiftRight<32>(x),
+                              hn::Set(kWords, kBitsOf2To84 | kSignBit));
+    const auto low = hn::Or(hn::And(x, hn::Set(kWords, 0xffffffff)),
+                            hn::Set(kWords, kBitsOf2To52));
+    return hn::Add(
+        hn::Sub(hn::BitCast(kDoubles, high), hn::Set(kDoubles, kTooLarge)),
+        hn::BitCast(kDoubles, low));
+  }
+};
+
+// The last elements of a tensor, fewer than kLanes, with zeros behind them.
+template <class Loader>
+HWY_INLINE auto load_rest(const typename Loader::Element* from,
+                          std::size_t count) {
+  typename Loader::Element padded[kLanes] = {};
+  std::memcpy(padded, from, count * sizeof(padded[0]));
+  return Loader::template load<Copy::none>(padded, nullptr);
+}
+
+// ---- Accumulators --------------------------------------------------------
+//
+// Their constructors are written out because g++ compiles implied ones for the
+// baseline, where the vectors of better targets do not exist.
+
+HWY_INLINE hn::Mask<Doubles> low_mask(std::size_t count) {
+  return hn::FirstN(kDoubles, std::min(count, kHalf));
+}
+HWY_INLINE hn::Mask<Doubles> high_mask(std::size_t count) {
+  return hn::FirstN(kDoubles, count > kHalf ? count - kHalf : 0);
+}
+
+// Least, greatest, and how many zeros.
+template <class D>
+struct Bounds {
+  using Lanes = hn::Vec<D>;
+  using T = hn::TFromD<D>;
+  static constexpr T kTop = std::numeric_limits<T>::infinity();
+
+  HWY_INLINE Bounds() {}
+
+  Lanes least = hn::Set(D(), kTop);
+  Lanes greatest = hn::Set(D(), -kTop);
+  std::size_t zeros = 0;
+
+  HWY_INLINE void add(Lanes x) {
+    least = hn::Min(least, x);
+    greatest = hn::Max(greatest, x);
+    count_zeros(hn::Eq(x, hn::Zero(D())));
+  }
+
+  HWY_INLINE void add_if(hn::Mask<D> counts, Lanes x) {
+    least = hn::Min(least, hn::IfThenElse(counts, x, hn::Set(D(), kTop)));
+    greatest =
+        hn::Max(greatest, hn::IfThenElse(counts, x, hn::Set(D(), -kTop)));
+    count_zeros(hn::And(counts, hn::Eq(x, hn::Zero(D()))));
+  }
+
+  HWY_INLINE void finish(BlockSums& sums) const {
+    sums.min = hn::GetLane(hn::MinOfLanes(D(), least));
+    sums.max = hn::GetLane(hn::MaxOfLanes(D(), greatest));
+    sums.zeros = zeros;
+  }
+
+ private:
+  HWY_INLINE void count_zeros(hn::Mask<D> mask) {
+    zeros += hn::CountTrue(D(), mask);
+  }
+};
+
+template <class Elements>
+using BoundsOf =
+    Bounds<std::conditional_t<std::is_same_v<Elements, Pair>, Doubles, Floats>>;
+
+HWY_INLINE void add_all(Bounds<Floats>& bounds, const FloatPair& x) {
+  bounds.add(x.narrow);
+}
+HWY_INLINE void add_all(Bounds<Doubles>& bounds, const Pair& x) {
+  bounds.add(x.low);
+  bounds.add(x.high);
+}
+
+HWY_INLINE void add_first(Bounds<Floats>& bounds, std::size_t count,
+                          const FloatPair& x) {
+  bounds.add_if(hn::FirstN(kFloats, count), x.narrow);
+}
+HWY_INLINE void add_first(Bounds<Doubles>& bounds, std::size_t count,
+                          const Pair& x) {
+  bounds.add_if(low_mask(count), x.low);
+  bounds.add_if(high_mask(count), x.high);
+}
+
+// Sums of the distances to a shift, of their squares, and of absolutes. Two of
+// them take the two halves of a Pair, so that no addition waits for another.
+struct Moments {
+  HWY_INLINE Moments() {}
+
+  DoubleLanes distances = hn::Zero(kDoubles);
+  DoubleLanes squares = hn::Zero(kDoubles);
+  DoubleLanes absolutes = hn::Zero(kDoubles);
+
+  HWY_INLINE void add(DoubleLanes x, DoubleLanes shift) {
+    add_distance(hn::Sub(x, shift));
+    absolutes = hn::Add(absolutes, hn::Abs(x));
+  }
+
+  HWY_INLINE void add_if(hn::Mask<Doubles> counts, DoubleLanes x,
+                         DoubleLanes shift) {
+    add_distance(hn::IfThenElseZero(counts, hn::Sub(x, shift)));
+    absolutes = hn::Add(absolutes, hn::IfThenElseZero(counts, hn::Abs(x)));
+  }
+
+  HWY_INLINE void finish(const Moments& other, BlockSums& sums) const {
+    sums.distances = sum(distances, other.distances);
+    sums.squared_distances = sum(squares, other.squares);
+    sums.sum_abs = sum(absolutes, other.absolutes);
+  }
+
+ private:
+  HWY_INLINE void add_distance(DoubleLanes distance) {
+    distances = hn::Add(distances, distance);
+    squares = hn::MulAdd(distance, distance, squares);
+  }
+  static HWY_INLINE double sum(DoubleLanes a, DoubleLanes b) {
+    return hn::GetLane(hn::SumOfLanes(kDoubles, hn::Add(a, b)));
+  }
+};
+
+// ---- Blocks --------------------------------------------------------------
+
+// Sums and copies `count` elements of which all should be finite. Where one is
+// not, `sum_abs` of the result is not finite either.
+template <class Loader, Copy kCopy>
+HWY_INLINE BlockSums sum_block(const typename Loader::Element* from,
+                               std::size_t count, typename Loader::Element* to,
+                               double shift) {
+  using Elements =
+      decltype(Loader::template load<Copy::none>(nullptr, nullptr));
+  const DoubleLanes shifts = hn::Set(kDoubles, shift);
+  BoundsOf<Elements> bounds;
+  Moments low, high;
+  // The rest comes first, while no vector is live that memcpy could clobber.
+  const std::size_t rest = count % kLanes;
+  const std::size_t whole = count - rest;
+  if (rest > 0) {
+    if (kCopy != Copy::none) {
+      std::memcpy(to + whole, from + whole, rest * sizeof(*to));
+    }
+    const Elements x = load_rest<Loader>(from + whole, rest);
+    add_first(bounds, rest, x);
+    low.add_if(low_mask(rest), wide(x).low, shifts);
+    high.add_if(high_mask(rest), wide(x).high, shifts);
+  }
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    const Elements x = Loader::template load<kCopy>(from + i, to + i);
+    add_all(bounds, x);
+    low.add(wide(x).low, shifts);
+    high.add(wide(x).high, shifts);
+  }
+  BlockSums sums;
+  sums.finite = count;
+  sums.shift = shift;
+  bounds.finish(sums);
+  low.finish(high, sums);
+  return sums;
+}
+
+// What the careful path keeps of kHalf lanes.
+struct CarefulSums {
+  HWY_INLINE CarefulSums() {}
+
+  Bounds<Doubles> bounds;
+  Moments moments;
+  NonFinite non_finite;
+  std::size_t finite = 0;
+
+  HWY_INLINE void add(hn::Mask<Doubles> present, DoubleLanes x,
+                      DoubleLanes shift) {
+    const DoubleLanes inf = hn::Set(kDoubles, kInf);
+    const auto finite_lanes = hn::And(present, hn::Lt(hn::Abs(x), inf));
+    bounds.add_if(finite_lanes, x);
+    moments.add_if(finite_lanes, x, shift);
+    finite += hn::CountTrue(kDoubles, finite_lanes);
+    non_finite.nan += hn::CountTrue(kDoubles, hn::And(present, hn::IsNaN(x)));
+    non_finite.positive_inf += hn::CountTrue(kDoubles, hn::Eq(x, inf));
+    non_finite.negative_inf += hn::CountTrue(kDoubles, hn::Eq(x, hn::Neg(inf)));
+  }
+};
+
+template <class Loader>
+HWY_INLINE CarefulSums sum_finite(const typename Loader::Element* from,
+                                  std::size_t count, double shift) {
+  const DoubleLanes shifts = hn::Set(kDoubles, shift);
+  CarefulSums sums;
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    const std::size_t here = std::min(kLanes, count - i);
+    const Pair x =
+        here == kLanes
+            ? wide(Loader::template load<Copy::none>(from + i, nullptr))
+            : wide(load_rest<Loader>(from + i, here));
+    sums.add(low_mask(here), x.low, shifts);
+    sums.add(high_mask(here), x.high, shifts);
+  }
+  return sums;
+}
+
+// Adds a block with NaN or infinities among its elements. Shifts from before
+// are worth nothing where such elements come and go: it finds its own.
+template <class Loader>
+HWY_NOINLINE void add_careful_block(const typename Loader::Element* from,
+                                    std::size_t count,
+                                    RunningStatistics& running) {
+  const CarefulSums first = sum_finite<Loader>(from, count, 0);
+  running.add(first.non_finite);
+  if (first.finite == 0) return;
+  BlockSums sums;
+  first.moments.finish(Moments(), sums);
+  const double mean = sums.distances / static_cast<double>(first.finite);
+
+  const CarefulSums second = sum_finite<Loader>(from, count, mean);
+  sums.finite = second.finite;
+  sums.shift = mean;
+  second.bounds.finish(sums);
+  second.moments.finish(Moments(), sums);
+  running.add(sums);
+}
+
+// ---- Run -----------------------------------------------------------------
+
+// The value of one element. Spread over all lanes, so that the load need not
+// wait for stores of another width.
+template <class Loader>
+HWY_INLINE double first_value(const typename Loader::Element* from) {
+  typename Loader::Element first;
+  std::memcpy(&first, from, sizeof(first));
+  typename Loader::Element spread[kLanes];
+  std::fill_n(spread, kLanes, first);
+  return hn::GetLane(
+      wide(Loader::template load<Copy::none>(spread, nullptr)).low);
+}
+
+// The mean of the first elements, or of fewer than kLanes the first itself; 0
+// if that is not finite.
+template <class Loader>
+HWY_INLINE double head_mean(const typename Loader::Element* from,
+                            std::size_t count) {
+  double mean = 0;
+  if (const std::size_t n = std::min(count, kHead) / kLanes * kLanes; n > 0) {
+    DoubleLanes sum = hn::Zero(kDoubles);
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const Pair x = wide(Loader::template load<Copy::none>(from + i, nullptr));
+      sum = hn::Add(sum, hn::Add(x.low, x.high));
+    }
+    mean = hn::GetLane(hn::SumOfLanes(kDoubles, sum)) / static_cast<double>(n);
+  } else {
+    mean = first_value<Loader>(from);
+  }
+  return std::isfinite(mean) ? mean : 0;
+}
+
+// Sums a block about the mean of the one before it, the first about its head.
+template <class Loader, Copy kCopy>
+HWY_INLINE void add_block(const typename Loader::Element* from,
+                          std::size_t count, typename Loader::Element* to,
+                          RunningStatistics& running) {
+  const double shift =
+      running.finite() == 0 ? head_mean<Loader>(from, count) : running.shift();
+  const BlockSums sums = sum_block<Loader, kCopy>(from, count, to, shift);
+  if (std::isfinite(sums.sum_abs)) [[likely]] {
+    running.add(sums);
+  } else {
+    add_careful_block<Loader>(from, count, running);
+  }
+}
+
+// Copies past the cache. `to` is aligned to 64 bytes.
+HWY_INLINE void stream_bytes(const void* from, std::size_t bytes, void* to) {
+  const hn::ScalableTag<std::uint8_t> lanes;
+  const auto* source = static_cast<const std::uint8_t*>(from);
+  auto* target = static_cast<std::uint8_t*>(to);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(lanes) <= bytes; i += hn::Lanes(lanes)) {
+    hn::Stream(hn::LoadU(lanes, source + i), lanes, target + i);
+  }
+  std::memcpy(target + i, source + i, bytes - i);
+}
+
+template <class Loader, Copy kCopy>
+void run(const void* data, std::size_t count, void* destination,
+         TensorStatistics& whole) {
+  using Element = typename Loader::Element;
+  // Narrow elements fill a part of a vector, and only whole ones can stream:
+  // a block of them is copied before it is summed.
+  constexpr bool kCopiesFirst = kCopy == Copy::streaming && sizeof(Element) < 4;
+  constexpr Copy kBlockCopy = kCopiesFirst ? Copy::none : kCopy;
+  const auto* from = static_cast<const Element*>(data);
+  auto* to = static_cast<Element*>(destination);
+  RunningStatistics running(whole);
+  for (std::size_t i = 0; i < count; i += kBlock) {
+    const std::size_t n = std::min(kBlock, count - i);
+    if (kCopiesFirst) stream_bytes(from + i, n * sizeof(Element), to + i);
+    add_block<Loader, kBlockCopy>(from + i, n, to + i, running);
+  }
+  if (kCopy == Copy::streaming) hwy::FlushStream();
+  running.finish(count);
+}
+
+// The dtypes without a loader become doubles first, block by block.
+template <Copy kCopy>
+void run_by_doubles(DType dtype, const void* data, std::size_t count,
+                    void* destination, TensorStatistics& whole) {
+  const std::size_t element_bytes = dtype_bytes(dtype);
+  const auto* from = static_cast<const std::byte*>(data);
+  auto* to = static_cast<std::byte*>(destination);
+  HWY_ALIGN double values[kBlock];
+  RunningStatistics running(whole);
+  for (std::size_t i = 0; i < count; i += kBlock) {
+    const std::size_t n = std::min(kBlock, count - i);
+    const std::size_t at = i * element_bytes;
+    const std::size_t bytes = n * element_bytes;
+    if (kCopy == Copy::normal) std::memcpy(to + at, from + at, bytes);
+    if (kCopy == Copy::streaming) stream_bytes(from + at, bytes, to + at);
+    elements_to_doubles(dtype, from + at, n, values);
+    add_block<Float64, Copy::none>(values, n, nullptr, running);
+  }
+  if (kCopy == Copy::streaming) hwy::FlushStream();
+  running.finish(count);
+}
+
+template <Copy kCopy>
+void run_dtype(DType dtype, const void* data, std::size_t count,
+               void* destination, TensorStatistics& whole) {
+  switch (dtype) {
+    case DType::float16:
+      return run<Float16, kCopy>(data, count, destination, whole);
+    case DType::bfloat16:
+      return run<BFloat16, kCopy>(data, count, destination, whole);
+    case DType::float32:
+      return run<Float32, kCopy>(data, count, destination, whole);
+    case DType::float64:
+      return run<Float64, kCopy>(data, count, destination, whole);
+    case DType::int8:
+      return run<SmallInteger<std::int8_t>, kCopy>(data, count, destination,
+                                                   whole);
+    case DType::int16:
+      return run<SmallInteger<std::int16_t>, kCopy>(data, count, destination,
+                                                    whole);
+    case DType::int32:
+      return run<Int32, kCopy>(data, count, destination, whole);
+    case DType::int64:
+      return run<Integer64<std::int64_t>, kCopy>(data, count, destination,
+                                                 whole);
+    case DType::uint8:
+      return run<SmallInteger<std::uint8_t>, kCopy>(data, count, destination,
+                                                    whole);
+    case DType::uint16:
+      return run<SmallInteger<std::uint16_t>, kCopy>(data, count, destination,
+                                                     whole);
+    case DType::uint32:
+      return run<UInt32, kCopy>(data, count, destination, whole);
+    case DType::uint64:
+      return run<Integer64<std::uint64_t>, kCopy>(data, count, destination,
+                                                  whole);
+    case DType::boolean:
+      return run<Boolean, kCopy>(data, count, destination, whole);
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+    case DType::complex64:
+    case DType::complex128:
+    case DType::string:
+      break;
+  }
+  return run_by_doubles<kCopy>(dtype, data, count, destination, whole);
+}
+
+// Copies if there is a destination.
+void run_best(DType dtype, const void* data, std::size_t count,
+              void* destination, CopyStores stores, TensorStatistics& whole) {
+  if (destination == nullptr) {
+    return run_dtype<Copy::none>(dtype, data, count, nullptr, whole);
+  }
+  if (stores == CopyStores::streaming) {
+    return run_dtype<Copy::streaming>(dtype, data, count, destination, whole);
+  }
+  return run_dtype<Copy::normal>(dtype, data, count, destination, whole);
+}
+
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace smdebug
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace smdebug {
+namespace {
+
+HWY_EXPORT(run_best);
+HWY_EXPORT(target_name);
+
+TensorStatistics statistics_and_copy(DType dtype, const void* data,
+                                     std::size_t count, void* destination,
+                                     CopyStores stores) {
+  TensorStatistics s;
+  if (dtype == DType::string) s.count = count;
+  if (count == 0 || dtype == DType::string) return s;
+  HWY_DYNAMIC_DISPATCH(run_best)(dtype, data, count, destination, stores, s);
+  // Only float64 and complex reach beyond what fp64 can square and sum.
+  const bool in_range = std::isfinite(s.m2) && std::isfinite(s.sum_squares) &&
+                        std::isfinite(s.sum_abs);
+  if (!in_range) s = scalar_statistics(dtype, data, count);
+  return s;
+}
+
+bool can_stream_to(const void* destination) {
+  return reinterpret_cast<std::uintptr_t>(destination) % 64 == 0;
+}
+
+}  // namespace
+
+TensorStatistics statistics_of(DType dtype, const void* data,
+                               std::size_t count) {
+  return statistics_and_copy(dtype, data, count, nullptr, CopyStores::normal);
+}
+
+TensorStatistics copy_with_statistics(DType dtype, const void* data,
+                                      std::size_t count, void* destination,
+                                      CopyStores stores) {
+  if (!can_stream_to(destination)) stores = CopyStores::normal;
+  return statistics_and_copy(dtype, data, count, destination, stores);
+}
+
+const char* statistics_kernel_target() {
+  return HWY_DYNAMIC_DISPATCH(target_name)();
+}
+
+std::vector<std::int64_t> statistics_kernel_targets() {
+  return hwy::SupportedAndGeneratedTargets();
+}
+
+void use_statistics_kernel_target(std::int64_t target) {
+  hwy::SetSupportedTargetsForTest(target);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace smdebug
+
+#endif  // HWY_ONCE
