@@ -1,0 +1,96 @@
+#pragma once
+
+// A `Tensor` is one name in a run: at which steps and from which workers it
+// was saved, and what it held. It is a handle into its `Trial` and must not
+// outlive it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/mode.h"
+#include "smdebug/core/reduction.h"
+#include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+class Trial;
+
+// The elements of one tensor at one step. Views live as long as this does.
+class TensorValue {
+ public:
+  TensorValue(DType dtype, std::vector<std::int64_t> shape, Bytes bytes,
+              std::vector<std::string> strings = {})
+      : dtype_(dtype),
+        shape_(std::move(shape)),
+        bytes_(std::move(bytes)),
+        strings_(std::move(strings)) {}
+
+  TensorView view() const { return {dtype_, bytes_.data(), shape_, {}}; }
+  DType dtype() const { return dtype_; }
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  const Bytes& bytes() const { return bytes_; }
+  const std::vector<std::string>& strings() const { return strings_; }
+
+ private:
+  DType dtype_;
+  std::vector<std::int64_t> shape_;
+  Bytes bytes_;
+  std::vector<std::string> strings_;
+};
+
+// The answer to a query that names a step.
+struct StepQuery {
+  Step step = 0;
+  Mode mode = Mode::global;
+  std::optional<std::string> worker;  // none: the first by name
+};
+
+class Tensor {
+ public:
+  const std::string& name() const;
+  /// The framework's own name, where the run renamed it.
+  std::optional<std::string> original_name() const;
+
+  std::vector<Step> steps(Mode mode = Mode::global, bool incomplete = false);
+  /// The last `n` steps up to and including `step`; 0 gives all.
+  std::vector<Step> prev_steps(Step step, std::size_t n, Mode mode);
+  /// Fails with `not_found` for a step that the tensor was not saved at.
+  Result<std::vector<std::string>> workers(Step step, Mode mode);
+
+  /// Fails with `not_found` (not saved at this step, or only as reductions: the
+  /// message says what there is), `not_yet` (the step may still come),
+  /// `invalid_argument` (an unknown worker), `corrupt` or `io`.
+  Result<TensorValue> value(const StepQuery& query);
+  Result<std::vector<std::int64_t>> shape(const StepQuery& query);
+  Result<DType> dtype(const StepQuery& query);
+
+  /// Reductions that were saved, by operation; empty where none were. Fails as
+  /// `value` for the step, the worker and the bytes.
+  Result<std::map<ReductionOp, double>> reductions(const StepQuery& query);
+  /// The same as they were stored: one element of the writer's dtype.
+  Result<std::map<ReductionOp, TensorValue>> saved_reductions(
+      const StepQuery& query);
+  /// The saved one, or computed from the statistics or the values: `std` and
+  /// `variance` of the population, `l1` and `l2` of the flattened tensor.
+  /// Fails as `value`, and with `not_found` for a tensor without elements.
+  Result<double> reduction(const StepQuery& query, ReductionOp op);
+  /// From the index, or computed from the values. Fails as `value`.
+  Result<TensorStatistics> statistics(const StepQuery& query);
+
+ private:
+  friend class Trial;
+  Tensor(Trial* trial, std::uint32_t id) : trial_(trial), id_(id) {}
+  Result<std::uint32_t> find_entry(const StepQuery& query);
+
+  Trial* trial_;
+  std::uint32_t id_;
+};
+
+}  // namespace smdebug

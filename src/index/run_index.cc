@@ -1,0 +1,94 @@
+#include "index/run_index.h"
+
+#include <utility>
+
+namespace smdebug {
+
+RunIndex::RunIndex(std::shared_ptr<const Storage> storage,
+                   std::optional<Step> first_step, std::optional<Step> end_step)
+    : storage_(std::move(storage)),
+      first_step_(first_step),
+      end_step_(end_step) {}
+
+Status RunIndex::refresh(std::string_view after) {
+  retry_broken_files();
+  SMD_TRY(const std::vector<ObjectEntry> listed,
+          storage_->list(kIndexPrefix, after));
+  for (const ObjectEntry& object : listed) {
+    const auto name = parse_step_file_key(object.key);
+    if (!name) {
+      if (foreign_.insert(object.key).second) {
+        left_out_.push_back(
+            {object.key, "its name is not that of an index file"});
+      }
+    } else if (is_wanted(*name) && !broken_.contains(object.key)) {
+      read_file(object.key, *name);
+    }
+  }
+  return {};
+}
+
+bool RunIndex::is_wanted(const StepFileName& name) const {
+  return !(first_step_ && name.step < *first_step_) &&
+         !(end_step_ && name.step >= *end_step_) && !table_.has_file(name);
+}
+
+void RunIndex::read_file(const std::string& key, const StepFileName& name) {
+  const Result<Bytes> bytes = get_object(*storage_, key);
+  if (!bytes) {
+    broken_[key] = {name, bytes.error().message};
+    return;
+  }
+  const auto parts =
+      with_statistics_ ? IndexParts::everything : IndexParts::locations;
+  const Result<IndexFile> content = parse_index_file(bytes->text(), parts);
+  if (!content) {
+    broken_[key] = {name, content.error().message};
+    return;
+  }
+  broken_.erase(key);
+  for (const std::string& what : content->damage) {
+    left_out_.push_back({key, what});
+  }
+  for (const IndexedTensor& record : content->tensors) {
+    if (record.length <= kMaxRecordBytes) continue;
+    left_out_.push_back({key, "record of '" + record.name +
+                                  "': " + std::to_string(record.length) +
+                                  " bytes are more than a record can have"});
+  }
+  const FileId file = table_.add_file(name, *content, with_statistics_);
+  if (!with_statistics_ && table_.file(file).statistics > 0) {
+    without_statistics_.emplace(file, key);
+  }
+}
+
+void RunIndex::retry_broken_files() {
+  const auto broken = broken_;
+  for (const auto& [key, file] : broken) read_file(key, file.name);
+}
+
+void RunIndex::load_statistics() {
+  with_statistics_ = true;
+  for (const auto& [file, key] : std::exchange(without_statistics_, {})) {
+    const Result<Bytes> bytes = get_object(*storage_, key);
+    if (!bytes) {
+      left_out_.push_back({key, "statistics: " + bytes.error().message});
+      continue;
+    }
+    const Result<IndexFile> content =
+        parse_index_file(bytes->text(), IndexParts::everything);
+    if (!content) {
+      left_out_.push_back({key, "statistics: " + content.error().message});
+      continue;
+    }
+    table_.add_statistics(file, *content);
+  }
+}
+
+std::vector<LeftOut> RunIndex::left_out() const {
+  std::vector<LeftOut> all = left_out_;
+  for (const auto& [key, file] : broken_) all.push_back({key, file.what});
+  return all;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,196 @@
+// Turns the steps of a run on disk into what rules see.
+
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "read/record_reader.h"
+#include "read/trial_impl.h"
+
+namespace smdebug {
+namespace {
+
+// The event files of one step, each read whole at most once.
+class StepFiles {
+ public:
+  StepFiles(const Storage& storage, const RunTable& table)
+      : storage_(storage), table_(table) {}
+
+  Result<TensorValue> read_through_file(EntryId id) {
+    const FileId file = table_.entry(id).file;
+    auto place = files_.find(file);
+    if (place == files_.end()) {
+      place =
+          files_.emplace(file, get_object(storage_, table_.event_file(file)))
+              .first;
+    }
+    if (!place->second) return read_record(storage_, table_, id);
+    return read_record_in(*place->second, table_, id);
+  }
+
+  Result<TensorValue> read(EntryId id) {
+    if (files_.contains(table_.entry(id).file)) return read_through_file(id);
+    return read_record(storage_, table_, id);
+  }
+
+ private:
+  const Storage& storage_;
+  const RunTable& table_;
+  std::unordered_map<FileId, Result<Bytes>> files_;
+};
+
+class EntryValues : public ValueSource {
+ public:
+  EntryValues(StepFiles& files, const RunTable& table, EntryId entry)
+      : files_(files), table_(table), entry_(entry) {}
+
+  Result<TensorView> load() override {
+    const Result<TensorValue>& value = loaded();
+    if (!value) return value.error();
+    return value->view();
+  }
+
+  const Result<TensorValue>& loaded(bool through_file = false) {
+    if (!value_) value_ = read(through_file);
+    return *value_;
+  }
+
+ private:
+  Result<TensorValue> read(bool through_file) {
+    if (entry_ == kNone || !table_.entry(entry_).has_record()) {
+      return Error{Error::Code::not_found,
+                   "the run does not hold the elements of this tensor"};
+    }
+    return through_file ? files_.read_through_file(entry_)
+                        : files_.read(entry_);
+  }
+
+  StepFiles& files_;
+  const RunTable& table_;
+  EntryId entry_;
+  std::optional<Result<TensorValue>> value_;
+};
+
+// Builds the observations of one step, and owns what they point to.
+class StepObservations {
+ public:
+  StepObservations(const Storage& storage, const RunTable& table,
+                   const std::function<bool(std::string_view)>& wanted)
+      : table_(table), wanted_(wanted), files_(storage, table) {}
+
+  void add_file(FileId file) {
+    std::unordered_map<TensorId, std::size_t> places;
+    const EntryId first = table_.file(file).first_entry;
+    for (EntryId id = first; id < first + table_.file(file).entries; ++id) {
+      const TensorId tensor = table_.entry(id).tensor;
+      if (wanted_ && !wanted_(table_.tensor_name(tensor))) continue;
+      const auto [place, is_new] = places.try_emplace(tensor, parts_.size());
+      if (is_new) parts_.push_back({file, tensor, kNone, {}});
+      Part& part = parts_[place->second];
+      if (table_.entry(id).is_reduction()) {
+        part.reductions.push_back(id);
+      } else {
+        part.value = id;
+      }
+    }
+  }
+
+  std::span<const Observation> finish() {
+    for (const Part& part : parts_) observations_.push_back(observe(part));
+    return observations_;
+  }
+
+  // The reductions that could not be read.
+  const std::vector<Damage>& damage() const { return damage_; }
+
+ private:
+  struct Part {
+    FileId file;
+    TensorId tensor;
+    EntryId value;
+    std::vector<EntryId> reductions;
+  };
+
+  Observation observe(const Part& part) {
+    EntryValues& values = values_.emplace_back(files_, table_, part.value);
+    Observation observation;
+    observation.name = table_.tensor_name(part.tensor);
+    observation.worker = table_.worker_name(table_.file(part.file).worker);
+    observation.values = &values;
+    if (part.value != kNone) describe(part.value, values, observation);
+    if (observation.statistics == nullptr) {
+      observation.reductions = read_reductions(part);
+    }
+    return observation;
+  }
+
+  // The index of the original says neither dtype nor shape: the record does.
+  void describe(EntryId id, EntryValues& values, Observation& observation) {
+    const IndexEntry& entry = table_.entry(id);
+    observation.statistics = table_.statistics(id);
+    if (const auto* shape = table_.shape(id)) observation.shape = *shape;
+    if (const auto dtype = entry.dtype()) {
+      observation.dtype = *dtype;
+    } else if (entry.has_record()) {
+      const Result<TensorValue>& value = values.loaded(true);
+      if (!value) return;
+      observation.dtype = value->dtype();
+      observation.shape = value->shape();
+    }
+  }
+
+  std::span<const SavedReduction> read_reductions(const Part& part) {
+    std::vector<SavedReduction>& saved = reductions_.emplace_back();
+    for (EntryId id : part.reductions) {
+      const Result<TensorValue> value = files_.read_through_file(id);
+      if (!value) {
+        damage_.push_back(
+            {table_.event_file(part.file), value.error().message});
+        continue;
+      }
+      saved.push_back({table_.entry(id).op(), reduction_value(*value)});
+    }
+    return saved;
+  }
+
+  const RunTable& table_;
+  const std::function<bool(std::string_view)>& wanted_;
+  StepFiles files_;
+  std::vector<Part> parts_;
+  std::deque<EntryValues> values_;
+  std::deque<std::vector<SavedReduction>> reductions_;
+  std::vector<Observation> observations_;
+  std::vector<Damage> damage_;
+};
+
+}  // namespace
+
+Result<Step> Trial::Impl::feed(
+    ObservationSink& sink, std::size_t run, Step first,
+    const std::function<bool(std::string_view)>& wanted) {
+  load_statistics();
+  Step next = first;
+  const auto& steps = table().steps();
+  for (auto step = steps.lower_bound(first); step != steps.end(); ++step) {
+    if (!completeness_.is_over(step->first)) break;
+    if (next == first) tell_collections(sink, run, first);
+    StepObservations observations(*storage_, table(), wanted);
+    for (FileId file : step->second.files) observations.add_file(file);
+    sink.on_step(
+        {run, step->second.id, StepPhase::complete, observations.finish()});
+    for (const Damage& part : observations.damage()) {
+      unreadable_.emplace(part.key, part.what);
+    }
+    next = step->first + 1;
+  }
+  if (next != first) last_feed_ = {&sink, run, next, collections_.version()};
+  return next;
+}
+
+void Trial::Impl::tell_collections(ObservationSink& sink, std::size_t run,
+                                   Step first) {
+  if (last_feed_ == Feed{&sink, run, first, collections_.version()}) return;
+  sink.on_collections(run, collections_.groups());
+}
+
+}  // namespace smdebug

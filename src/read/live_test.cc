@@ -1,0 +1,129 @@
+// A run that grows while it is read.
+
+#include "read/trial_fixture.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class LiveTest : public TrialTest {
+ protected:
+  LiveTest() {
+    run_.put_collections("worker_0", 2);
+    run_.put_collections("worker_1", 2);
+  }
+
+  void put_both(Step step) {
+    put(step, 0);
+    put(step, 1);
+  }
+};
+
+TEST_F(LiveTest, SeesEachStepWhenItsLastWorkerHasWritten) {
+  const auto trial = open();
+  put(0, 0);
+  EXPECT_THAT(trial->steps(), IsEmpty());
+  EXPECT_THAT(trial->steps(Mode::global, true), ElementsAre(0));
+  put(0, 1);
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_THAT(trial->steps(Mode::train), ElementsAre(0));
+}
+
+TEST_F(LiveTest, AnswersFromWhatItKnowsWhileRefreshingIsOff) {
+  const auto trial = open();
+  put_both(0);
+  trial->set_refreshing(false);
+  EXPECT_THAT(trial->steps(), IsEmpty());
+  EXPECT_FALSE(trial->has_tensor("w"));
+  ASSERT_TRUE(trial->refresh().ok());
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_FALSE(trial->is_refreshing());
+}
+
+TEST_F(LiveTest, FindsALateFileOfAStepThatWasGivenUp) {
+  put_both(0);
+  put(2, 0);
+  put_both(4);
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 2, 4));
+  put(2, 1);
+  EXPECT_EQ(trial->tensor("w")->workers(2, Mode::global)->size(), 2u);
+}
+
+TEST_F(LiveTest, EndsWithTheMarkerAndNeverLooksAgain) {
+  put_both(0);
+  put(2, 0);
+  const auto trial = open();
+  EXPECT_FALSE(trial->has_ended());
+  EXPECT_EQ(trial->last_complete_step(), 0);
+  run_.put_end_marker();
+  EXPECT_TRUE(trial->has_ended());
+  EXPECT_EQ(trial->last_complete_step(), 2);
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 2));
+  put_both(4);
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 2));
+}
+
+TEST_F(LiveTest, GivesAWorkerThatIsLateAtTheEndItsTime) {
+  put_both(0);
+  put(2, 0);
+  run_.put_end_marker();
+  clock_.on_sleep = [&] { put(2, 1); };
+  const auto trial = open();
+  EXPECT_EQ(clock_.now, std::chrono::seconds(1));
+  EXPECT_EQ(trial->tensor("w")->workers(2, Mode::global)->size(), 2u);
+}
+
+TEST_F(LiveTest, DoesNotWaitAtTheEndWhenNobodyIsMissing) {
+  put_both(0);
+  run_.put_end_marker();
+  EXPECT_TRUE(open()->has_ended());
+  EXPECT_EQ(clock_.sleeps, 0);
+}
+
+TEST_F(LiveTest, WaitsForStepsThatAreStillToCome) {
+  const auto trial = open();
+  clock_.on_sleep = [&] {
+    if (clock_.sleeps == 3) put_both(0);
+    if (clock_.sleeps == 8) put_both(2);
+  };
+  const Step steps[] = {0, 2};
+  EXPECT_TRUE(trial->wait_for_steps(steps, Mode::train).ok());
+  EXPECT_EQ(clock_.now, std::chrono::milliseconds(800));
+}
+
+TEST_F(LiveTest, StopsWaitingForAStepThatWasPassedOver) {
+  put_both(0);
+  put_both(2);
+  const Step steps[] = {1};
+  const Status status = open()->wait_for_steps(steps);
+  EXPECT_EQ(status.error().code, Error::Code::not_found);
+  EXPECT_THAT(status.error().message, HasSubstr("step 1"));
+}
+
+TEST_F(LiveTest, StopsWaitingWhenTheRunEnds) {
+  put_both(0);
+  const auto trial = open();
+  clock_.on_sleep = [&] { run_.put_end_marker(); };
+  const Step steps[] = {5};
+  const Status status = trial->wait_for_steps(steps);
+  EXPECT_EQ(status.error().code, Error::Code::not_found);
+  EXPECT_THAT(status.error().message, HasSubstr("has ended"));
+}
+
+TEST_F(LiveTest, StopsWaitingWhenItsTimeIsOverAndHasSaidSo) {
+  const auto trial = open();
+  const Step steps[] = {0};
+  const Status status =
+      trial->wait_for_steps(steps, Mode::train, std::chrono::seconds(15));
+  EXPECT_EQ(status.error().code, Error::Code::not_yet);
+  EXPECT_EQ(clock_.now, std::chrono::seconds(15));
+  ASSERT_EQ(log_.lines.size(), 1u);
+  EXPECT_THAT(log_.lines[0], HasSubstr("step 0 of TRAIN"));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,121 @@
+#include "read/record_reader.h"
+
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/crc32c.h"
+#include "format/reduction_tag.h"
+#include "format/tensor_record.h"
+#include "reduce/reductions.h"
+
+namespace smdebug {
+namespace {
+
+std::string place_of(const RunTable& table, EntryId id) {
+  const IndexEntry& entry = table.entry(id);
+  return fmt::format("tensor '{}' at step {}: event file '{}'",
+                     table.tensor_name(entry.tensor), table.step_of(id),
+                     table.event_file(entry.file));
+}
+
+bool is_tag_of(std::string_view tag, const RunTable& table,
+               const IndexEntry& entry) {
+  const auto reduction = parse_reduction_tag(tag);
+  const std::string& name = table.tensor_name(entry.tensor);
+  if (!entry.is_reduction()) return tag == name;
+  return reduction && reduction->op == entry.op() &&
+         reduction->tensor_name == name;
+}
+
+// Elements lie where the record's head ends, at any address: they are copied
+// where their type could not be read there.
+Bytes aligned(std::span<const std::byte> payload, DType dtype,
+              const std::shared_ptr<const void>& owner) {
+  const std::size_t unit = std::max<std::size_t>(1, dtype_bytes(dtype));
+  const auto address = reinterpret_cast<std::uintptr_t>(payload.data());
+  if (address % std::min<std::size_t>(unit, alignof(std::max_align_t)) == 0) {
+    return Bytes(owner, payload);
+  }
+  std::shared_ptr<std::byte[]> copy(new std::byte[payload.size()]);
+  std::memcpy(copy.get(), payload.data(), payload.size());
+  const std::span<const std::byte> span(copy.get(), payload.size());
+  return Bytes(std::move(copy), span);
+}
+
+Bytes owned(std::vector<std::byte> decoded) {
+  auto owner = std::make_shared<std::vector<std::byte>>(std::move(decoded));
+  const std::span<const std::byte> span(*owner);
+  return Bytes(std::move(owner), span);
+}
+
+Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
+                          const IndexEntry& entry) {
+  if (bytes.size() < entry.length) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the file ends after {} of the {} bytes of the "
+                             "record at byte {}",
+                             bytes.size(), entry.length, entry.start)};
+  }
+  SMD_TRY(TensorRecord record,
+          parse_tensor_record(bytes.span(), PayloadCheck::word));
+  if (!is_tag_of(record.tag, table, entry)) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the record at byte {} is of '{}'", entry.start,
+                             record.tag)};
+  }
+  if (entry.has_crc && record.dtype != DType::string &&
+      crc32c(record.payload) != entry.payload_crc32c) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the elements of the record at byte {} do not "
+                             "have the checksum {:08x} of the index",
+                             entry.start, entry.payload_crc32c)};
+  }
+  Bytes payload = record.decoded_payload.empty()
+                      ? aligned(record.payload, record.dtype, bytes.owner())
+                      : owned(std::move(record.decoded_payload));
+  return TensorValue(record.dtype, std::move(record.shape), std::move(payload),
+                     std::move(record.strings));
+}
+
+}  // namespace
+
+Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
+                                EntryId id) {
+  const IndexEntry& entry = table.entry(id);
+  const std::string key = table.event_file(entry.file);
+  const ByteRange range{entry.start, entry.length};
+  auto read = storage.read(key, std::span(&range, 1));
+  if (!read) {
+    return Error{Error::Code::io, read.error().message}.within(
+        place_of(table, id));
+  }
+  auto value = parse(read->front(), table, entry);
+  if (!value) return std::move(value).error().within(place_of(table, id));
+  return value;
+}
+
+Result<TensorValue> read_record_in(const Bytes& event_file,
+                                   const RunTable& table, EntryId id) {
+  const IndexEntry& entry = table.entry(id);
+  const auto all = event_file.span();
+  const std::uint64_t start = std::min<std::uint64_t>(entry.start, all.size());
+  const std::uint64_t length =
+      std::min<std::uint64_t>(entry.length, all.size() - start);
+  auto value = parse(Bytes(event_file.owner(), all.subspan(start, length)),
+                     table, entry);
+  if (!value) return std::move(value).error().within(place_of(table, id));
+  return value;
+}
+
+double reduction_value(const TensorValue& saved) {
+  // The sum of one element is the element, NaN and infinity too.
+  const TensorView view = saved.view();
+  const auto sum = reduction_from(
+      statistics_of_view(view), {Reduction::sum, false}, Deviation::population);
+  return sum.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace smdebug

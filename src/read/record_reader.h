@@ -1,0 +1,28 @@
+#pragma once
+
+// Reads the elements behind an index entry out of its event file, and checks
+// that they are those: the framing, the name, the checksum.
+
+#include "smdebug/base/result.h"
+#include "smdebug/read/tensor.h"
+#include "smdebug/store/storage.h"
+
+#include "index/run_table.h"
+
+namespace smdebug {
+
+// Reads one record. Fails with `io` for an event file that is missing or
+// cannot be read, and with `corrupt` for bytes that are not the record; both
+// name tensor, step and file. `entry` has a record.
+Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
+                                EntryId entry);
+
+// The same from the bytes of the whole event file.
+Result<TensorValue> read_record_in(const Bytes& event_file,
+                                   const RunTable& table, EntryId entry);
+
+// Returns the first element of a saved reduction as fp64; NaN where it has
+// none.
+double reduction_value(const TensorValue& saved);
+
+}  // namespace smdebug

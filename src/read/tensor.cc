@@ -1,0 +1,234 @@
+#include "smdebug/read/tensor.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "read/record_reader.h"
+#include "read/trial_impl.h"
+#include "reduce/reductions.h"
+
+namespace smdebug {
+namespace {
+
+// What else the run holds of a tensor whose elements it lacks.
+std::string kept_instead(const RunTable& table,
+                         std::span<const EntryId> same_step,
+                         const IndexEntry& entry) {
+  std::vector<std::string> ops;
+  for (EntryId id : same_step) {
+    const IndexEntry& other = table.entry(id);
+    if (other.file == entry.file && other.is_reduction()) {
+      ops.push_back(reduction_op_name(other.op()));
+    }
+  }
+  if (!ops.empty()) return "only its reductions " + quoted_list(ops);
+  return "only its statistics or its shape";
+}
+
+}  // namespace
+
+const std::string& Tensor::name() const {
+  return trial_->impl_->table().tensor_name(id_);
+}
+
+std::optional<std::string> Tensor::original_name() const {
+  const std::string& name = trial_->impl_->table().original_name(id_);
+  if (name.empty()) return std::nullopt;
+  return name;
+}
+
+std::vector<Step> Tensor::steps(Mode mode, bool incomplete) {
+  Trial::Impl& trial = *trial_->impl_;
+  trial.refresh_for_query();
+  const RunTable& table = trial.table();
+  std::vector<Step> steps;
+  Step last = -1;
+  for (EntryId entry : table.entries_of(id_)) {
+    const Step global = table.step_of(entry);
+    if (global == last) continue;
+    last = global;
+    if (!incomplete && !trial.completeness().is_over(global)) continue;
+    const StepId& id = table.find_step(global)->id;
+    if (mode == Mode::global) steps.push_back(global);
+    if (mode != Mode::global && mode == id.mode) steps.push_back(id.mode_step);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+std::vector<Step> Tensor::prev_steps(Step step, std::size_t n, Mode mode) {
+  std::vector<Step> all = steps(mode);
+  all.erase(std::ranges::upper_bound(all, step), all.end());
+  if (n != 0 && all.size() > n) {
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(n));
+  }
+  return all;
+}
+
+Result<std::vector<std::string>> Tensor::workers(Step step, Mode mode) {
+  SMD_TRY(const EntryId first, find_entry({step, mode, std::nullopt}));
+  const RunTable& table = trial_->impl_->table();
+  std::vector<std::string> workers;
+  for (EntryId id : table.entries_at(id_, table.step_of(first))) {
+    workers.push_back(
+        table.worker_name(table.file(table.entry(id).file).worker));
+  }
+  std::ranges::sort(workers);
+  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
+  return workers;
+}
+
+// Returns an entry of the step and worker asked for: the tensor itself where
+// it was saved, else one of its reductions.
+Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
+  Trial::Impl& trial = *trial_->impl_;
+  trial.refresh_for_query();
+  const RunTable& table = trial.table();
+  if (query.worker && std::ranges::find(table.workers(), *query.worker) ==
+                          table.workers().end()) {
+    return Error{
+        Error::Code::invalid_argument,
+        fmt::format("no worker '{}' in run '{}'; there are {}", *query.worker,
+                    trial.options().name, quoted_list(trial.workers()))};
+  }
+  const auto global = trial.find_global(query.step, query.mode);
+  const auto same_step =
+      global ? table.entries_at(id_, *global) : std::span<const EntryId>();
+  const auto worker_of = [&](EntryId id) -> const std::string& {
+    return table.worker_name(table.file(table.entry(id).file).worker);
+  };
+  EntryId best = kNone;
+  for (EntryId id : same_step) {
+    if (query.worker && worker_of(id) != *query.worker) continue;
+    const auto rank = [&](EntryId e) {
+      return std::pair(std::string_view(worker_of(e)),
+                       table.entry(e).is_reduction());
+    };
+    if (best == kNone || rank(id) < rank(best)) best = id;
+  }
+  if (best != kNone) return best;
+
+  const std::string what = fmt::format("tensor '{}' at {}", name(),
+                                       step_text(query.step, query.mode));
+  if (!same_step.empty()) {
+    return Error{
+        Error::Code::not_found,
+        fmt::format("{}: worker '{}' did not save it", what, *query.worker)};
+  }
+  switch (trial.completeness().state(table, query.step, query.mode)) {
+    case StepState::not_yet_available:
+      return Error{Error::Code::not_yet, what + ": the step is not there yet"};
+    case StepState::unavailable:
+      return Error{Error::Code::not_found, what + ": the step was not saved"};
+    case StepState::available:
+      break;
+  }
+  return Error{Error::Code::not_found,
+               what + ": the step holds other tensors, not this one"};
+}
+
+Result<TensorValue> Tensor::value(const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  Trial::Impl& trial = *trial_->impl_;
+  const IndexEntry& entry = trial.table().entry(id);
+  if (entry.is_reduction() || !entry.has_record()) {
+    const Step global = trial.table().step_of(id);
+    return Error{
+        Error::Code::not_found,
+        fmt::format(
+            "tensor '{}' at {}: its elements were not saved, {}", name(),
+            step_text(query.step, query.mode),
+            kept_instead(trial.table(), trial.table().entries_at(id_, global),
+                         entry))};
+  }
+  return trial.read_value(id);
+}
+
+Result<std::vector<std::int64_t>> Tensor::shape(const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  const auto* known = trial_->impl_->table().shape(id);
+  if (known != nullptr) return *known;
+  SMD_TRY(const TensorValue value, value(query));
+  return value.shape();
+}
+
+Result<DType> Tensor::dtype(const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  const auto known = trial_->impl_->table().entry(id).dtype();
+  if (known) return *known;
+  SMD_TRY(const TensorValue value, value(query));
+  return value.dtype();
+}
+
+Result<std::map<ReductionOp, TensorValue>> Tensor::saved_reductions(
+    const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  Trial::Impl& trial = *trial_->impl_;
+  const RunTable& table = trial.table();
+  const FileId file = table.entry(id).file;
+  std::map<ReductionOp, TensorValue> reductions;
+  for (EntryId other : table.entries_at(id_, table.step_of(id))) {
+    const IndexEntry& entry = table.entry(other);
+    if (entry.file != file || !entry.is_reduction()) continue;
+    SMD_TRY(TensorValue value, trial.read_value(other));
+    reductions.emplace(entry.op(), std::move(value));
+  }
+  return reductions;
+}
+
+Result<std::map<ReductionOp, double>> Tensor::reductions(
+    const StepQuery& query) {
+  SMD_TRY(const auto saved, saved_reductions(query));
+  std::map<ReductionOp, double> numbers;
+  for (const auto& [op, value] : saved) {
+    numbers.emplace(op, reduction_value(value));
+  }
+  return numbers;
+}
+
+Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  Trial::Impl& trial = *trial_->impl_;
+  const RunTable& table = trial.table();
+  const FileId file = table.entry(id).file;
+  for (EntryId other : table.entries_at(id_, table.step_of(id))) {
+    const IndexEntry& entry = table.entry(other);
+    if (entry.file != file || !entry.is_reduction() || entry.op() != op) {
+      continue;
+    }
+    SMD_TRY(const TensorValue value, trial.read_value(other));
+    return reduction_value(value);
+  }
+  std::optional<double> number;
+  if (needs_elements(op)) {
+    SMD_TRY(const TensorValue value, value(query));
+    const TensorView view = value.view();
+    number = reduce_tensor(view, statistics_of_view(view), op,
+                           Deviation::population);
+  } else {
+    SMD_TRY(const TensorStatistics statistics, statistics(query));
+    number = reduction_from(statistics, op, Deviation::population);
+  }
+  if (number) return *number;
+  return Error{Error::Code::not_found,
+               fmt::format("tensor '{}' at {}: it has no elements to take "
+                           "'{}' of",
+                           name(), step_text(query.step, query.mode),
+                           reduction_op_name(op))};
+}
+
+Result<TensorStatistics> Tensor::statistics(const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  Trial::Impl& trial = *trial_->impl_;
+  if (trial.table().has_statistics(id)) {
+    trial.load_statistics();
+    const TensorStatistics* known = trial.table().statistics(id);
+    if (known != nullptr) return *known;
+  }
+  SMD_TRY(const TensorValue value, value(query));
+  return statistics_of_view(value.view());
+}
+
+}  // namespace smdebug

@@ -1,0 +1,263 @@
+#include "smdebug/read/trial.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "smdebug/store/open_storage.h"
+
+#include "base/nearest.h"
+#include "base/regex.h"
+#include "format/file_names.h"
+#include "read/trial_impl.h"
+
+namespace smdebug {
+namespace {
+
+// Says which names are meant: those that a regex finds or `names` holds.
+class NameFilter {
+ public:
+  static Result<NameFilter> create(const std::vector<std::string>& regexes,
+                                   const std::vector<std::string>& names) {
+    NameFilter filter;
+    filter.names_ = names;
+    for (const std::string& pattern : regexes) {
+      auto regex = Regex::compile(pattern);
+      if (!regex) {
+        return Error{Error::Code::invalid_argument, regex.error().message};
+      }
+      filter.regexes_.push_back(*std::move(regex));
+    }
+    return filter;
+  }
+
+  Result<bool> accepts(const std::string& name) const {
+    if (std::ranges::find(names_, name) != names_.end()) return true;
+    for (const Regex& regex : regexes_) {
+      SMD_TRY(const bool is_found, regex.search(name));
+      if (is_found) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<Regex> regexes_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Trial>> Trial::open(std::string_view location,
+                                           TrialOptions options) {
+  SMD_TRY(std::shared_ptr<Storage> storage, open_storage(location));
+  return open(std::shared_ptr<const Storage>(std::move(storage)),
+              std::move(options));
+}
+
+Result<std::unique_ptr<Trial>> Trial::open(
+    std::shared_ptr<const Storage> storage, TrialOptions options) {
+  const auto first = options.first_step.value_or(0);
+  if (first < 0 || (options.end_step && *options.end_step <= first)) {
+    return Error{Error::Code::invalid_argument,
+                 fmt::format("range of steps [{}, {}): its start must not be "
+                             "negative, and its end must come after it",
+                             first, options.end_step.value_or(first))};
+  }
+  auto impl = std::make_unique<Impl>(std::move(storage), std::move(options));
+  SMD_CHECK_OK(impl->wait_for_run());
+  SMD_CHECK_OK(impl->refresh());
+  return std::unique_ptr<Trial>(new Trial(std::move(impl)));
+}
+
+Trial::Trial(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Trial::~Trial() = default;
+
+const std::string& Trial::name() const { return impl_->options().name; }
+
+const std::string& Trial::location() const { return impl_->storage().uri(); }
+
+Status Trial::refresh() { return impl_->refresh(); }
+
+void Trial::set_refreshing(bool refreshing) {
+  impl_->is_refreshing = refreshing;
+}
+
+bool Trial::is_refreshing() const { return impl_->is_refreshing; }
+
+bool Trial::has_ended() {
+  impl_->refresh_for_query();
+  return impl_->completeness().has_ended();
+}
+
+std::vector<std::string> Trial::tensor_names() {
+  impl_->refresh_for_query();
+  return impl_->sorted_names();
+}
+
+Result<std::vector<std::string>> Trial::tensor_names(
+    const TensorNameQuery& query) {
+  if (!query.regexes.empty() && query.collection) {
+    return Error{Error::Code::invalid_argument,
+                 "tensor names by a regex and by a collection at once: ask "
+                 "for one of them"};
+  }
+  impl_->refresh_for_query();
+  std::vector<std::string> names = impl_->names_at(query.step, query.mode);
+  std::vector<std::string> regexes = query.regexes, members;
+  if (query.collection) {
+    const auto collection = find_collection(*query.collection);
+    if (!collection) {
+      std::vector<std::string> known;
+      for (const Collection& c : impl_->collections().collections()) {
+        known.push_back(c.name());
+      }
+      return Error{Error::Code::not_found,
+                   fmt::format("no collection '{}' in run '{}'; there are {}",
+                               *query.collection, name(), quoted_list(known))};
+    }
+    regexes = collection->tensors.include_regex;
+    members = collection->tensors.tensor_names;
+  } else if (regexes.empty()) {
+    return names;
+  }
+  SMD_TRY(const NameFilter filter, NameFilter::create(regexes, members));
+  std::vector<std::string> accepted;
+  for (std::string& name : names) {
+    SMD_TRY(const bool is_accepted, filter.accepts(name));
+    if (is_accepted) accepted.push_back(std::move(name));
+  }
+  return accepted;
+}
+
+Result<Tensor> Trial::tensor(std::string_view tensor_name) {
+  impl_->refresh_for_query();
+  if (const auto id = impl_->table().find_tensor(tensor_name)) {
+    return Tensor(this, *id);
+  }
+  constexpr std::size_t kOffered = 3;
+  const auto nearest =
+      nearest_names(tensor_name, impl_->sorted_names(), kOffered);
+  return Error{Error::Code::not_found,
+               fmt::format("no tensor '{}' in run '{}'{}{}", tensor_name,
+                           name(), nearest.empty() ? "" : "; did you mean ",
+                           quoted_list(nearest))};
+}
+
+bool Trial::has_tensor(std::string_view tensor_name) {
+  if (impl_->table().find_tensor(tensor_name)) return true;
+  impl_->refresh_for_query();
+  return impl_->table().find_tensor(tensor_name).has_value();
+}
+
+std::vector<Step> Trial::steps(Mode mode, bool incomplete) {
+  impl_->refresh_for_query();
+  std::vector<Step> steps;
+  const auto add = [&](Step step, Step global) {
+    if (incomplete || impl_->completeness().is_over(global)) {
+      steps.push_back(step);
+    }
+  };
+  if (mode == Mode::global) {
+    for (const auto& [global, step] : impl_->table().steps()) {
+      add(global, global);
+    }
+  } else {
+    for (const auto& [step, global] : impl_->table().steps_of(mode)) {
+      add(step, global);
+    }
+  }
+  return steps;
+}
+
+std::vector<Mode> Trial::modes() {
+  impl_->refresh_for_query();
+  std::vector<Mode> modes;
+  for (Mode mode : kModes) {
+    if (!impl_->table().steps_of(mode).empty()) modes.push_back(mode);
+  }
+  return modes;
+}
+
+std::optional<StepId> Trial::step_id(Step global_step) {
+  impl_->refresh_for_query();
+  const IndexedStep* step = impl_->table().find_step(global_step);
+  if (step == nullptr) return std::nullopt;
+  return step->id;
+}
+
+std::optional<Step> Trial::global_step(Mode mode, Step mode_step) {
+  impl_->refresh_for_query();
+  return impl_->find_global(mode_step, mode);
+}
+
+std::vector<std::string> Trial::workers() {
+  impl_->refresh_for_query();
+  return impl_->workers();
+}
+
+int Trial::num_workers() const { return impl_->collections().num_workers(); }
+
+Step Trial::last_complete_step() const {
+  return impl_->completeness().last_complete_step();
+}
+
+std::string Trial::last_index_token() const {
+  return impl_->completeness().last_index_token();
+}
+
+std::vector<Collection> Trial::collections() {
+  impl_->refresh_for_query();
+  return impl_->collections().collections();
+}
+
+std::optional<Collection> Trial::find_collection(std::string_view name) {
+  for (const Collection& collection : impl_->collections().collections()) {
+    if (collection.name() == name) return collection;
+  }
+  return std::nullopt;
+}
+
+StepState Trial::has_passed_step(Step step, Mode mode) {
+  impl_->refresh_for_query();
+  return impl_->completeness().state(impl_->table(), step, mode);
+}
+
+Status Trial::wait_for_steps(std::span<const Step> steps, Mode mode,
+                             std::optional<std::chrono::nanoseconds> timeout) {
+  for (Step step : steps) {
+    SMD_CHECK_OK(impl_->wait_for_step(step, mode, timeout));
+  }
+  return {};
+}
+
+std::vector<Damage> Trial::damage() {
+  impl_->refresh_for_query();
+  return impl_->damage();
+}
+
+std::uint64_t Trial::dropped_tensors() {
+  impl_->refresh_for_query();
+  return impl_->table().dropped_tensors();
+}
+
+Result<std::uint64_t> Trial::bytes() {
+  SMD_TRY(const auto objects, impl_->storage().list(""));
+  std::uint64_t sum = 0;
+  for (const ObjectEntry& object : objects) sum += object.bytes;
+  return sum;
+}
+
+Result<std::string> Trial::run_file_text() {
+  SMD_TRY(const Bytes bytes, get_object(impl_->storage(), kRunFileKey));
+  return std::string(bytes.text());
+}
+
+Result<Step> Trial::feed(ObservationSink& sink, std::size_t run, Step first,
+                         const std::function<bool(std::string_view)>& wanted) {
+  impl_->refresh_for_query();
+  return impl_->feed(sink, run, first, wanted);
+}
+
+}  // namespace smdebug

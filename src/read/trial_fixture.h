@@ -1,0 +1,85 @@
+#pragma once
+
+// What the tests of this folder share: a run in memory, a clock that the test
+// holds, and a logger that remembers.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/read/trial.h"
+
+#include "index/written_run.h"
+#include "store/memory.h"
+
+namespace smdebug {
+
+// Time stands still until somebody waits; `on_sleep` is what the rest of the
+// world does meanwhile.
+class HeldClock : public Clock {
+ public:
+  double wall_seconds() const override { return 0; }
+  std::chrono::nanoseconds monotonic() const override { return now; }
+  void sleep_for(std::chrono::nanoseconds duration) const override {
+    now += duration;
+    ++sleeps;
+    if (on_sleep) on_sleep();
+  }
+
+  mutable std::chrono::nanoseconds now{0};
+  mutable int sleeps = 0;
+  std::function<void()> on_sleep;
+};
+
+class KeptLog : public Logger {
+ public:
+  void log(LogLevel, std::string_view message) override {
+    lines.emplace_back(message);
+  }
+  std::vector<std::string> lines;
+};
+
+class TrialTest : public testing::Test {
+ protected:
+  TrialOptions options() {
+    TrialOptions options;
+    options.timeout = std::chrono::nanoseconds(0);
+    options.clock = &clock_;
+    options.logger = &log_;
+    return options;
+  }
+
+  std::unique_ptr<Trial> open() { return open(options()); }
+  std::unique_ptr<Trial> open(TrialOptions options) {
+    auto trial = Trial::open(storage_, std::move(options));
+    EXPECT_TRUE(trial.ok()) << trial.error().message;
+    return trial.ok() ? *std::move(trial) : nullptr;
+  }
+
+  // One tensor `w` of two elements, {step, worker's number}.
+  void put(Step step, Mode mode, Step mode_step, int worker = 0) {
+    run_.put_step(
+        {{step, mode, mode_step},
+         "worker_" + std::to_string(worker),
+         {{"w", {static_cast<float>(step), static_cast<float>(worker)}}}});
+  }
+  void put(Step step, int worker = 0) { put(step, Mode::train, step, worker); }
+
+  HeldClock clock_;
+  KeptLog log_;
+  std::shared_ptr<Storage> storage_ = make_memory_storage("memory://runs/a");
+  WrittenRun run_{storage_};
+};
+
+// The float32 elements of a value.
+inline std::vector<float> floats(const TensorValue& value) {
+  std::vector<float> out(value.bytes().size() / sizeof(float));
+  std::memcpy(out.data(), value.bytes().data(), value.bytes().size());
+  return out;
+}
+
+}  // namespace smdebug

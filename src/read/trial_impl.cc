@@ -1,0 +1,211 @@
+#include "read/trial_impl.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "format/file_names.h"
+#include "read/record_reader.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::chrono::nanoseconds kPoll = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds kReminder = std::chrono::seconds(10);
+
+std::string last_part(std::string_view location) {
+  while (location.size() > 1 && location.ends_with('/')) {
+    location.remove_suffix(1);
+  }
+  return std::string(location.substr(location.rfind('/') + 1));
+}
+
+}  // namespace
+
+Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
+    : storage_(std::move(storage)),
+      options_(std::move(options)),
+      index_(storage_, options_.first_step, options_.end_step),
+      completeness_(options_.incomplete_step_window) {
+  if (options_.clock == nullptr) options_.clock = &system_clock();
+  if (options_.logger == nullptr) options_.logger = &default_logger();
+  if (options_.name.empty()) options_.name = last_part(storage_->uri());
+}
+
+Status Trial::Impl::wait_for_run() {
+  const std::chrono::nanoseconds start = clock().monotonic();
+  std::chrono::nanoseconds next_reminder = start + kReminder;
+  while (true) {
+    if (options_.before_refresh) options_.before_refresh();
+    SMD_CHECK_OK(collections_.refresh(*storage_));
+    const auto here = static_cast<int>(collections_.workers().size());
+    if (here > 0 && here >= collections_.num_workers()) return {};
+    SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
+    if (has_ended) return {};
+    const std::chrono::nanoseconds now = clock().monotonic();
+    if (options_.timeout && now - start >= *options_.timeout) {
+      if (here > 0) return {};
+      SMD_TRY(const auto files, storage_->list(kIndexPrefix));
+      if (!files.empty()) return {};
+      return Error{Error::Code::not_found,
+                   fmt::format("no run at '{}': it holds no file of one; "
+                               "check the path, or wait longer",
+                               storage_->uri())};
+    }
+    if (now >= next_reminder) {
+      next_reminder += kReminder;
+      logger().info(fmt::format(
+          "still waiting for the run at '{}': {} of {} workers have written "
+          "their collections",
+          storage_->uri(), here, collections_.num_workers()));
+    }
+    clock().sleep_for(kPoll);
+  }
+}
+
+Status Trial::Impl::refresh() {
+  if (completeness_.has_ended()) return {};
+  if (options_.before_refresh) options_.before_refresh();
+  // The marker first: what is listed after it was seen is all there will be.
+  SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
+  SMD_CHECK_OK(load());
+  if (!has_ended) return {};
+  if (misses_workers()) {
+    clock().sleep_for(options_.end_delay);
+    SMD_CHECK_OK(load());
+  }
+  completeness_.end(table());
+  return {};
+}
+
+Status Trial::Impl::load() {
+  SMD_CHECK_OK(collections_.refresh(*storage_));
+  SMD_CHECK_OK(index_.refresh(completeness_.listing_start()));
+  const std::vector<std::string> names = workers();
+  completeness_.update(table(), collections_.num_workers(),
+                       names.empty() ? std::string_view() : names.back());
+  return {};
+}
+
+bool Trial::Impl::misses_workers() const {
+  return std::ranges::any_of(table().steps(), [this](const auto& step) {
+    return !completeness_.is_whole(step.second);
+  });
+}
+
+void Trial::Impl::refresh_for_query() {
+  if (!is_refreshing) return;
+  const Status status = refresh();
+  if (status.ok()) {
+    logged_failure_.clear();
+  } else if (status.error().message != logged_failure_) {
+    logged_failure_ = status.error().message;
+    logger().warning(fmt::format("run '{}' could not be looked at again: {}",
+                                 options_.name, logged_failure_));
+  }
+}
+
+void Trial::Impl::load_statistics() {
+  if (!std::exchange(has_statistics_, true)) index_.load_statistics();
+}
+
+std::vector<std::string> Trial::Impl::workers() const {
+  const auto& named = collections_.workers();
+  std::vector<std::string> workers(named.begin(), named.end());
+  if (workers.empty()) {
+    workers.assign(table().workers().begin(), table().workers().end());
+    std::ranges::sort(workers);
+  }
+  return workers;
+}
+
+std::vector<Damage> Trial::Impl::damage() const {
+  std::vector<Damage> all;
+  for (const LeftOut& part : index_.left_out()) {
+    all.push_back({part.key, part.what});
+  }
+  for (const auto& [key, what] : collections_.broken_files()) {
+    all.push_back({key, what});
+  }
+  for (const auto& [key, what] : unreadable_) all.push_back({key, what});
+  return all;
+}
+
+std::optional<Step> Trial::Impl::find_global(Step step, Mode mode) const {
+  if (mode == Mode::global) return step;
+  const auto& steps = table().steps_of(mode);
+  const auto found = steps.find(step);
+  if (found == steps.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::string> Trial::Impl::sorted_names() const {
+  std::vector<std::string> names;
+  for (TensorId id = 0; id < table().tensor_count(); ++id) {
+    names.push_back(table().tensor_name(id));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
+                                               Mode mode) const {
+  std::vector<std::string> names;
+  if (!step) {
+    for (TensorId id = 0; id < table().tensor_count(); ++id) {
+      if (mode != Mode::global && !table().is_seen_in(id, mode)) continue;
+      names.push_back(table().tensor_name(id));
+    }
+  } else if (const auto global = find_global(*step, mode)) {
+    for (TensorId id = 0; id < table().tensor_count(); ++id) {
+      if (table().entries_at(id, *global).empty()) continue;
+      names.push_back(table().tensor_name(id));
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Status Trial::Impl::wait_for_step(
+    Step step, Mode mode, std::optional<std::chrono::nanoseconds> timeout) {
+  const std::chrono::nanoseconds start = clock().monotonic();
+  std::chrono::nanoseconds next_reminder = start + kReminder;
+  while (true) {
+    SMD_CHECK_OK(refresh());
+    const StepState state = completeness_.state(table(), step, mode);
+    if (state == StepState::available) return {};
+    const std::string what =
+        fmt::format("{} of run '{}'", step_text(step, mode), options_.name);
+    if (state == StepState::unavailable) {
+      return Error{Error::Code::not_found,
+                   what + (completeness_.has_ended()
+                               ? ": the run has ended without it"
+                               : ": it was passed without being saved")};
+    }
+    const std::chrono::nanoseconds now = clock().monotonic();
+    if (timeout && now - start >= *timeout) {
+      return Error{Error::Code::not_yet, what + ": not there in time"};
+    }
+    if (now >= next_reminder) {
+      next_reminder += kReminder;
+      logger().info("still waiting for " + what);
+    }
+    clock().sleep_for(kPoll);
+  }
+}
+
+Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
+  const auto kept = kept_values_.find(entry);
+  if (kept != kept_values_.end()) return kept->second;
+  auto value = read_record(*storage_, table(), entry);
+  if (value && options_.keep_values) kept_values_.emplace(entry, *value);
+  return value;
+}
+
+std::string step_text(Step step, Mode mode) {
+  if (mode == Mode::global) return fmt::format("step {}", step);
+  return fmt::format("step {} of {}", step, mode_name(mode));
+}
+
+}  // namespace smdebug

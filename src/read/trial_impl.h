@@ -1,0 +1,90 @@
+#pragma once
+
+// What `Trial`, `Tensor` and the feed share: the table of the run, kept in
+// step with its files.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug/read/trial.h"
+
+#include "index/run_index.h"
+#include "read/completeness.h"
+#include "read/run_collections.h"
+
+namespace smdebug {
+
+class Trial::Impl {
+ public:
+  Impl(std::shared_ptr<const Storage> storage, TrialOptions options);
+
+  // Waits until there is something to read, as `Trial::open` says.
+  Status wait_for_run();
+
+  Status refresh();
+  // Before a query: refreshes unless that is off. What fails is logged once.
+  void refresh_for_query();
+
+  // From now on `table()` has statistics where the run has them.
+  void load_statistics();
+
+  const RunTable& table() const { return index_.table(); }
+  const Storage& storage() const { return *storage_; }
+  const TrialOptions& options() const { return options_; }
+  const Clock& clock() const { return *options_.clock; }
+  Logger& logger() const { return *options_.logger; }
+  const Completeness& completeness() const { return completeness_; }
+  const RunCollections& collections() const { return collections_; }
+
+  // From the collections files; from the index files where there are none.
+  std::vector<std::string> workers() const;
+  std::vector<Damage> damage() const;
+  // The global step of a step of `mode`, or none.
+  std::optional<Step> find_global(Step step, Mode mode) const;
+  std::vector<std::string> sorted_names() const;
+  // Sorted: those of one step of `mode`, or of all its steps.
+  std::vector<std::string> names_at(std::optional<Step> step, Mode mode) const;
+  // `timeout` counts from the call.
+  Status wait_for_step(Step step, Mode mode,
+                       std::optional<std::chrono::nanoseconds> timeout);
+
+  // The elements of an entry that has a record, kept if the options say so.
+  Result<TensorValue> read_value(EntryId entry);
+
+  Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
+                    const std::function<bool(std::string_view)>& wanted);
+
+  bool is_refreshing = true;
+
+ private:
+  Status load();
+  bool misses_workers() const;
+  void tell_collections(ObservationSink& sink, std::size_t run, Step first);
+
+  std::shared_ptr<const Storage> storage_;
+  TrialOptions options_;
+  RunIndex index_;
+  RunCollections collections_;
+  Completeness completeness_;
+  std::string logged_failure_;
+  bool has_statistics_ = false;
+  std::map<EntryId, TensorValue> kept_values_;
+  std::map<std::string, std::string> unreadable_;  // event file -> what, first
+
+  // Whom the last feed served, so that the next one can go on from it.
+  struct Feed {
+    const ObservationSink* sink = nullptr;
+    std::size_t run = 0;
+    Step next = 0;
+    int collections_version = 0;
+    friend bool operator==(const Feed&, const Feed&) = default;
+  };
+  Feed last_feed_;
+};
+
+// "step 4" or "step 2 of TRAIN".
+std::string step_text(Step step, Mode mode);
+
+}  // namespace smdebug
