@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace smdebug {
 namespace {
@@ -20,6 +21,21 @@ constexpr std::array<std::uint8_t, 256> kDigits = [] {
   return digits;
 }();
 
+// Two digits at a time: columns of statistics are encoded for every tensor of
+// every saved step.
+constexpr std::array<std::array<char, 2>, 4096> kDigitPairs = [] {
+  std::array<std::array<char, 2>, 4096> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = {kAlphabet[i / 64], kAlphabet[i % 64]};
+  return pairs;
+}();
+
+std::uint32_t group_of(std::byte first, std::byte second, std::byte third) {
+  return std::to_integer<std::uint32_t>(first) << 16 |
+         std::to_integer<std::uint32_t>(second) << 8 |
+         std::to_integer<std::uint32_t>(third);
+}
+
 Error bad_base64(std::string_view what) {
   return Error{Error::Code::corrupt, "base64: " + std::string(what)};
 }
@@ -27,18 +43,21 @@ Error bad_base64(std::string_view what) {
 }  // namespace
 
 void append_base64(std::span<const std::byte> bytes, std::string& out) {
-  out.reserve(out.size() + (bytes.size() + 2) / 3 * 4);
-  while (!bytes.empty()) {
-    const std::size_t n = bytes.size() < 3 ? bytes.size() : 3;
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      group |= std::to_integer<std::uint32_t>(bytes[i]) << (16 - 8 * i);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      out += i <= n ? kAlphabet[group >> (18 - 6 * i) & 63] : '=';
-    }
-    bytes = bytes.subspan(n);
+  const std::size_t start = out.size();
+  out.resize(start + (bytes.size() + 2) / 3 * 4, '=');
+  char* to = out.data() + start;
+  while (bytes.size() >= 3) {
+    const std::uint32_t group = group_of(bytes[0], bytes[1], bytes[2]);
+    std::memcpy(to, kDigitPairs[group >> 12].data(), 2);
+    std::memcpy(to + 2, kDigitPairs[group & 4095].data(), 2);
+    to += 4;
+    bytes = bytes.subspan(3);
   }
+  if (bytes.empty()) return;
+  const std::uint32_t group =
+      group_of(bytes[0], bytes.size() == 2 ? bytes[1] : std::byte(0), {});
+  std::memcpy(to, kDigitPairs[group >> 12].data(), 2);
+  if (bytes.size() == 2) to[2] = kAlphabet[group >> 6 & 63];
 }
 
 Result<std::vector<std::byte>> decode_base64(std::string_view text) {

@@ -1,0 +1,145 @@
+"""The original's reader, from PyPI, reads the runs that we write."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+
+import smdebug.pytorch as smd
+
+HERE = pathlib.Path(__file__).resolve().parent
+ORIGINAL = HERE.parents[1] / ".venv/original/bin/python"
+
+
+def read_with_original(run):
+    if not ORIGINAL.exists():
+        pytest.fail(f"{ORIGINAL} is not there: run tools/venv original")
+    # From a folder of its own, so that `import smdebug` finds the PyPI package.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    result = subprocess.run(
+        [ORIGINAL, HERE / "read_with_original.py", run],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout[result.stdout.index("{") :])
+
+
+def as_array(answer):
+    flat = np.frombuffer(bytes.fromhex(answer["hex"]), answer["dtype"])
+    return flat.reshape(answer["shape"])
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(4, 6)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.fc2 = torch.nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.fc2(self.relu(self.fc1(x)))
+
+
+def train(hook, steps=4):
+    """Trains with modes and returns the weights of fc1 before each step."""
+    torch.manual_seed(0)
+    net, criterion = Net(), torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    hook.register_module(net)
+    hook.register_loss(criterion)
+    weights = []
+    for step in range(steps):
+        is_training = step % 2 == 0
+        hook.set_mode(smd.modes.TRAIN if is_training else smd.modes.EVAL)
+        net.train(is_training)
+        weights.append(net.fc1.weight.detach().numpy().copy())
+        loss = criterion(net(torch.randn(5, 4)), torch.randint(3, (5,)))
+        if is_training:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    hook.save_scalar("accuracy", 0.75)
+    hook.close()
+    return weights
+
+
+def test_the_original_reads_names_steps_modes_and_values_of_our_run(tmp_path):
+    every_step = smd.SaveConfig(save_interval=1)
+    weights = train(smd.Hook(tmp_path / "run", save_all=True, save_config=every_step))
+    answers = read_with_original(tmp_path / "run")
+
+    assert answers["steps"] == {
+        "TRAIN": [0, 1],
+        "EVAL": [0, 1],
+        "PREDICT": [],
+        "GLOBAL": [0, 1, 2, 3],
+    }
+    assert answers["workers"] == ["worker_0"]
+    ours = smd.create_trial(str(tmp_path / "run"))
+    assert sorted(answers["tensors"]) == ours.tensor_names()
+    for step in range(4):
+        weight = as_array(answers["tensors"]["Net_fc1.weight"]["GLOBAL"][str(step)]["value"])
+        np.testing.assert_array_equal(weight, weights[step])
+    for name, modes in answers["tensors"].items():
+        for step, answer in modes["GLOBAL"].items():
+            assert "raises" not in answer, f"{name} at step {step}: {answer}"
+            value = as_array(answer["value"])
+            np.testing.assert_array_equal(ours.tensor(name).value(int(step)), value)
+
+
+def test_the_original_reads_our_reductions(tmp_path):
+    config = smd.ReductionConfig(
+        reductions=["min", "max", "mean", "std", "variance", "sum", "prod"],
+        abs_reductions=["mean", "max"],
+        norms=["l1", "l2"],
+    )
+    weights = train(
+        smd.Hook(
+            tmp_path / "run",
+            include_collections=["weights"],
+            save_config=smd.SaveConfig(save_interval=1),
+            reduction_config=config,
+        )
+    )
+    answers = read_with_original(tmp_path / "run")
+    for step in range(4):
+        answer = answers["tensors"]["Net_fc1.weight"]["GLOBAL"][str(step)]
+        assert answer["raises"] == "TensorUnavailableForStep"  # only reductions were kept
+        weight = weights[step].astype(np.float64)
+        expected = {
+            "min": weight.min(),
+            "max": weight.max(),
+            "mean": weight.mean(),
+            "std": weight.std(ddof=1),
+            "variance": weight.var(ddof=1),
+            "sum": weight.sum(),
+            "prod": weight.prod(),
+            "abs_mean": np.abs(weight).mean(),
+            "abs_max": np.abs(weight).max(),
+            "l1": np.abs(weight).sum(),
+            "l2": np.sqrt((weight**2).sum()),
+        }
+        assert answer["reductions"].keys() == expected.keys()
+        for name, value in expected.items():
+            np.testing.assert_allclose(answer["reductions"][name], value, rtol=1e-6, err_msg=name)
+
+
+def test_the_original_opens_a_run_that_holds_statistics_alone(tmp_path):
+    train(
+        smd.Hook(
+            tmp_path / "run",
+            include_collections=["gradients"],
+            save_config=smd.SaveConfig(save_interval=1),
+            reduction_config=smd.ReductionConfig(summary=True),
+        )
+    )
+    answers = read_with_original(tmp_path / "run")
+    assert answers["steps"]["GLOBAL"] == [0, 1, 2, 3]
+    assert "CrossEntropyLoss_output_0" in answers["tensors"]

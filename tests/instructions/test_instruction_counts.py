@@ -1,0 +1,56 @@
+"""Guards the hot functions by instructions, which do not depend on what else the machine does.
+
+The counts are callgrind's, of the AVX2 path: valgrind knows no AVX-512. A limit is a tenth above
+what was counted when it was set; a change that needs more says why and raises it.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DRIVER = ROOT / "build/release/tests/instructions/smdebug_instruction_driver"
+
+PUT = "smdebug::Session::put(smdebug::Site*, smdebug::TensorView const&)"
+STEPS, TENSORS = 20, 100
+
+
+def count(function, folder, steps=STEPS, interval=1):
+    """Instructions inside `function` and what it calls, tensors of 256 bytes."""
+    if not shutil.which("valgrind"):
+        pytest.fail("valgrind is not there: run tools/bootstrap")
+    done = subprocess.run(
+        [
+            *("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"),
+            *(f"--toggle-collect={function}", DRIVER, folder),
+            *(str(number) for number in (steps, TENSORS, 64, interval)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+@pytest.mark.parametrize(
+    ("what", "function", "limit"),
+    [
+        ("putting a tensor of 256 bytes", PUT, 1060),
+        ("writing its record", "smdebug::StepWriter::add(smdebug::Message const&)", 2910),
+        ("its share of the index file", "smdebug::IndexFileBuilder::finish*", 860),
+    ],
+)
+def test_a_captured_tensor_takes_no_more_instructions_than(what, function, limit, tmp_path):
+    taken = count(function, tmp_path / "run") / (STEPS * TENSORS)
+    assert taken <= limit, f"{what} takes {taken:.0f} instructions"
+    assert taken >= limit / 2, f"{what} takes {taken:.0f} instructions: lower the limit"
+
+
+def test_a_tensor_that_is_not_due_takes_no_more_than_eight_instructions(tmp_path):
+    saved = count(PUT, tmp_path / "one", steps=1, interval=1000)
+    with_unsaved = count(PUT, tmp_path / "many", steps=1 + STEPS, interval=1000)
+    assert (with_unsaved - saved) / (STEPS * TENSORS) <= 8
