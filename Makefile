@@ -1,0 +1,27 @@
+# Every verb sets up what it needs; nothing has to be installed before, but make.
+.PHONY: demo test bench check long setup clean
+
+demo: setup
+	@tools/demo
+
+test:
+	@tools/bootstrap
+	@tools/test
+
+bench: setup
+	@tools/venv original
+	@benchmarks/run
+
+check: setup
+	@tools/check
+
+long: setup
+	@tools/test --long
+
+setup:
+	@tools/bootstrap
+	@tools/venv torch
+	@tools/install_package
+
+clean:
+	rm -rf build

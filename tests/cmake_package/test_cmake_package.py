@@ -1,0 +1,49 @@
+"""Installs the release build, then builds and runs a stranger's project on it."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*command) -> str:
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory) -> pathlib.Path:
+    """Where a stranger's programs lie, built on the installed package."""
+    folder = tmp_path_factory.mktemp("stranger")
+    prefix, build = folder / "prefix", folder / "build"
+    if not (ROOT / "build/release/build.ninja").exists():
+        run("cmake", "--preset", "release", "-S", ROOT)
+    run("cmake", "--build", ROOT / "build/release")
+    run("cmake", "--install", ROOT / "build/release", "--prefix", prefix)
+    run(
+        *("cmake", "-S", ROOT / "tests/cmake_package", "-B", build, "-G", "Ninja"),
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+    )
+    run("cmake", "--build", build)
+    return build
+
+
+def test_a_stranger_finds_links_and_uses_the_installed_package(programs, tmp_path):
+    said = run(programs / "consumer", tmp_path / "run").splitlines()
+    assert said[0] == "scalar/accuracy"
+    assert said[1].endswith("version 2.0.0")
+
+
+def test_the_readmes_program_finds_the_step_that_explodes(programs, tmp_path):
+    # Each step multiplies the error by 1 - 0.5 * 28 = -13, and the gradient is
+    # 28 times the error of 3: the first beyond float32 is at step 33.
+    step = next(n for n in range(100) if 28 * 3 * 13.0**n > 3.4e38)
+    said = run(programs / "first_run", tmp_path / "run").splitlines()
+    assert said[0] == "100 steps judged up to step 99"
+    assert said[1].startswith("gradient/weight: ")
+    assert f"at step {step}" in said[1]

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Checks the law of layers (docs/conventions.md), as far as a search can tell.
+
+Each line printed is one breach: file, line, what is wrong. The rules:
+  1. a file in folder A of src/ or include/smdebug/ includes only A and the
+     folders that tools/layers.toml lists for A; the list has no cycle;
+  2. a public header includes only public headers and the standard library;
+  3. an edge (apps/, adapters/, bindings/, python/src/) includes only public
+     headers of ours; an adapter only those of base, core, config and capture;
+  4. a third-party header is included by one .cc of the tree, and by no header
+     (fmt and nanobind excepted; a test may check us against a library);
+  5. a built-in rule is included by the list of rules and by its own test;
+  6. the environment, the system's clock and threads have their places.
+"""
+
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+import tomllib
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+COMMENT = re.compile(r"//.*")
+EDGES = ("apps", "adapters", "bindings", "python/src")
+ADAPTER_MAY_SEE = {"base", "core", "config", "capture"}
+
+# Where a library shows itself, by the start of its headers' names.
+LIBRARIES = {
+    "CLI11": ("CLI/",),
+    "Highway": ("hwy/",),
+    "ISA-L": ("isa-l",),
+    "PCRE2": ("pcre2",),
+    "libcurl": ("curl/",),
+    "nlohmann-json": ("nlohmann/",),
+    "openssl": ("openssl/",),
+    "protozero": ("protozero/",),
+    "pugixml": ("pugixml",),
+    "simdjson": ("simdjson",),
+    "spdlog": ("spdlog/",),
+}
+
+# What only some files may say, outside tests and benchmarks.
+PLACES = (
+    (re.compile(r"\bgetenv\b"), ("src/base/",), "the environment is read"),
+    (re.compile(r"\bsystem_clock::now\b|\bgettimeofday\b"), ("src/base/",), "the clock is read"),
+    (
+        re.compile(r"\bstd::j?thread\b(?!::)|\bpthread_create\b|\bstd::async\b"),
+        ("src/base/", "src/capture/write_thread."),
+        "threads are started",
+    ),
+)
+
+
+def main() -> int:
+    breaches = check(pathlib.Path(__file__).resolve().parent.parent)
+    for breach in breaches:
+        print(breach)
+    return bool(breaches)
+
+
+def check(root: pathlib.Path) -> list[str]:
+    layers = tomllib.loads((root / "tools/layers.toml").read_text())
+    breaches = [f"tools/layers.toml: cycle through {m}" for m in layers if m in reach(m, layers)]
+    users: dict[str, list[str]] = {}
+    for path in sources(root):
+        where = path.relative_to(root).as_posix()
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for breach in line_breaches(root, layers, where, line):
+                breaches.append(f"{where}:{number}: {breach}")
+            note_library(users, where, line)
+    for library, files in sorted(users.items()):
+        if len(files) > 1:
+            breaches.append(f"{library} is included by more than one file: {', '.join(files)}")
+    return breaches
+
+
+def sources(root: pathlib.Path) -> Iterator[pathlib.Path]:
+    for tree in ("include", "src", *EDGES):
+        for path in sorted((root / tree).rglob("*")):
+            if path.suffix in {".h", ".cc"}:
+                yield path
+
+
+def line_breaches(root: pathlib.Path, layers: dict, where: str, line: str) -> Iterator[str]:
+    include = INCLUDE.match(line)
+    if not include:
+        yield from place_breaches(where, line)
+        return
+    is_ours, name = include[1] == '"', include[2]
+    public = name.startswith("smdebug/")
+    target = name.removeprefix("smdebug/").split("/")[0] if "/" in name else ""
+    folder = folder_of(where)
+
+    if where.startswith("include/") and not public and (is_ours or re.search(r"[./]", name)):
+        yield f"public header includes {name}, which is not public"
+    elif folder in layers and target in layers and is_ours:
+        if target != folder and target not in layers[folder]:
+            yield f"{folder} may not include {target}"
+    elif where.startswith(EDGES) and is_ours:
+        yield from edge_breaches(root, where, name, target)
+    if name.startswith("rules/builtin/") and not may_see_builtin(where, name):
+        yield f"{name} is for src/rules/builtin_rules.cc alone"
+
+
+def edge_breaches(root: pathlib.Path, where: str, name: str, target: str) -> Iterator[str]:
+    if not name.startswith("smdebug/"):
+        if not (root / where).parent.joinpath(name).exists():
+            yield f"an edge includes only include/smdebug/, not {name}"
+    elif where.startswith("adapters/") and target not in ADAPTER_MAY_SEE:
+        yield f"an adapter may not include {target}"
+
+
+def place_breaches(where: str, line: str) -> Iterator[str]:
+    if is_test(where):
+        return
+    code = COMMENT.sub("", line)
+    for pattern, places, what in PLACES:
+        found = pattern.search(code)
+        if found and not where.startswith(places):
+            yield f"{found[0]}: {what} in {' and '.join(places)} alone"
+
+
+def note_library(users: dict[str, list[str]], where: str, line: str) -> None:
+    include = INCLUDE.match(line)
+    if not include or is_test(where):
+        return
+    for library, starts in LIBRARIES.items():
+        if include[2].startswith(starts) and where not in users.setdefault(library, []):
+            users[library].append(where)
+
+
+def folder_of(where: str) -> str:
+    parts = where.split("/")
+    return parts[2] if parts[0] == "include" else parts[1]
+
+
+def is_test(where: str) -> bool:
+    return re.search(r"_(test|bench|fuzz)\.cc$", where) is not None
+
+
+def may_see_builtin(where: str, name: str) -> bool:
+    own = "src/" + name.removesuffix(".h")
+    return where in ("src/rules/builtin_rules.cc", f"{own}.cc", f"{own}_test.cc")
+
+
+def reach(start: str, graph: dict[str, list[str]]) -> set[str]:
+    seen, todo = set(), list(graph[start])
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += graph[node]
+    return seen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The count that tools/test ends with: nothing that failed may go uncounted."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("test")
+
+
+@pytest.fixture
+def tally():
+    loader = importlib.machinery.SourceFileLoader("test_program", str(PROGRAM))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module.Tally()
+
+
+def report(folder: pathlib.Path, cases: str) -> pathlib.Path:
+    path = folder / "report.xml"
+    path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    return path
+
+
+PASSED = '<testcase classname="a" name="b"/>'
+FAILED = '<testcase classname="a" name="c"><failure/></testcase>'
+BROKEN = '<testcase classname="a" name="d"><error/></testcase>'
+SKIPPED = '<testcase classname="a" name="e"><skipped/></testcase>'
+
+
+def counts(tally) -> tuple[int, int, int]:
+    return tally.passed, tally.failed, tally.skipped
+
+
+def test_each_case_counts_once(tally, tmp_path):
+    tally.add_report("x", report(tmp_path, PASSED * 2 + FAILED + BROKEN + SKIPPED), 1)
+    assert counts(tally) == (2, 2, 1)
+    assert tally.failures == ["x: a c", "x: a d"]
+
+
+def test_a_program_that_leaves_no_report_failed(tally, tmp_path):
+    tally.add_report("x", tmp_path / "missing.xml", 0)
+    assert counts(tally) == (0, 1, 0)
+
+
+def test_a_report_that_is_cut_off_failed(tally, tmp_path):
+    path = report(tmp_path, PASSED)
+    path.write_text(path.read_text()[:40])
+    tally.add_report("x", path, 0)
+    assert counts(tally) == (0, 1, 0)
+
+
+def test_a_program_that_passes_its_tests_and_then_crashes_failed(tally, tmp_path):
+    tally.add_report("x", report(tmp_path, PASSED), -11)
+    assert counts(tally) == (1, 1, 0)
+
+
+def test_a_step_counts_only_when_it_fails(tally):
+    assert tally.add_step("x", "true")
+    assert not tally.add_step("x", "false")
+    assert counts(tally) == (0, 1, 0)
