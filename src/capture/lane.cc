@@ -36,7 +36,10 @@ CopyStores stores_for(std::size_t bytes) {
 std::byte* place(const Message& message, std::span<const std::int64_t> shape,
                  std::byte* room) {
   auto* header = new (room) Message(message);
-  std::memcpy(static_cast<void*>(header + 1), shape.data(), shape.size_bytes());
+  if (!shape.empty()) {  // memcpy takes no null, not even for nothing
+    std::memcpy(static_cast<void*>(header + 1), shape.data(),
+                shape.size_bytes());
+  }
   return room + message.payload_offset;
 }
 

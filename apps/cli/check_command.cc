@@ -1,0 +1,59 @@
+// smdebug check RUN... --rule ...
+
+#include <algorithm>
+
+#include "smdebug/report/judged_run.h"
+#include "smdebug/report/run_feed.h"
+
+#include "commands.h"
+#include "judging.h"
+#include "opened_run.h"
+
+namespace smdebug {
+namespace {
+
+JudgedRun judge(const std::string& location,
+                std::vector<std::unique_ptr<Rule>> rules,
+                const Console& console, Progress& progress) {
+  JudgedRun judged;
+  judged.location = location;
+  auto trial = open_run(location, console);
+  if (!trial) {
+    judged.error = std::move(trial).error();
+    return judged;
+  }
+  RuleRunner runner(std::move(rules));
+  RunFeed feed(**trial, runner);
+  feed.set_on_step([&](const StepId& step) {
+    progress.say(location + ": step " + std::to_string(step.global));
+  });
+  if (auto fed = feed.advance(); !fed) judged.error = std::move(fed).error();
+  feed.finish();
+  judged.steps = feed.steps_fed();
+  judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
+  return judged;
+}
+
+}  // namespace
+
+int run(const CheckCommand& command, const Console& console) {
+  std::vector<JudgedRun> runs;
+  int code = kExitNothingFound;
+  Progress progress(console);
+  for (const std::string& location : command.runs) {
+    auto rules = make_rules(command.rules, location, console);
+    if (!rules) return console.fail(rules.error());
+    runs.push_back(judge(location, *std::move(rules), console, progress));
+    const int one = runs.back().error ? kExitError
+                                      : exit_code_of(runs.back().verdicts,
+                                                     !command.rules.empty());
+    // A rule that fired counts more than a run that could not be read.
+    code = std::max(code, one);
+  }
+  progress.clear();
+  console.out << (command.json ? judged_runs_json(runs)
+                               : judged_runs_text(runs));
+  return code;
+}
+
+}  // namespace smdebug

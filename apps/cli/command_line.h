@@ -1,0 +1,73 @@
+#pragma once
+
+// What the user typed, as values. Each sub-command has its own struct and its
+// own file; this one knows how they are spelled.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/mode.h"
+#include "smdebug/rules/builtin_rules.h"
+
+namespace smdebug {
+
+struct RunCommand {
+  std::vector<std::string> trainer;  // the program and its arguments
+  std::string out;                   // empty: chosen by the script's name
+  std::vector<RuleRequest> rules;    // empty: the default set
+  bool stop = false;
+  bool json = false;
+};
+
+struct WatchCommand {
+  std::string run;
+  std::vector<RuleRequest> rules;
+  // Without a new step for so long, the run is given up.
+  std::optional<double> timeout_seconds;
+  bool json = false;
+};
+
+struct CheckCommand {
+  std::vector<std::string> runs;
+  std::vector<RuleRequest> rules;
+  bool json = false;
+};
+
+struct ShowCommand {
+  std::string run;
+  bool json = false;
+};
+
+struct TensorCommand {
+  std::string run;
+  std::string tensor;
+  std::optional<Step> step;
+  Mode mode = Mode::global;
+  std::optional<std::string> worker;
+  bool json = false;
+};
+
+struct RulesCommand {
+  std::optional<std::string> rule;
+  bool json = false;
+};
+
+// The user asked for help or for the version; `text` is the answer.
+struct HelpRequest {
+  std::string text;
+};
+
+using Command =
+    std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
+                 TensorCommand, RulesCommand, HelpRequest>;
+
+// Parses a command line without the program's name. Fails with
+// `invalid_argument`, with the sentence that the user sees.
+Result<Command> parse_command_line(std::span<const std::string> args);
+
+}  // namespace smdebug

@@ -1,0 +1,87 @@
+#include "command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+Result<Command> parse(const std::vector<std::string>& args) {
+  return parse_command_line(args);
+}
+
+TEST(CommandLine, GivesEachSetToTheRuleBeforeIt) {
+  const auto command =
+      parse({"check", "r", "--rule", "A", "--set", "x=1", "--set", "y=a=b",
+             "--rule", "B", "--rule", "A", "--set", "x=2"});
+  ASSERT_TRUE(command.ok()) << command.error().message;
+  const auto& rules = std::get<CheckCommand>(*command).rules;
+  ASSERT_EQ(rules.size(), 3u);
+  EXPECT_EQ(rules[0].rule, "A");
+  EXPECT_THAT(rules[0].given, ElementsAre(Pair("x", "1"), Pair("y", "a=b")));
+  EXPECT_EQ(rules[1].rule, "B");
+  EXPECT_THAT(rules[1].given, IsEmpty());
+  EXPECT_THAT(rules[2].given, ElementsAre(Pair("x", "2")));
+}
+
+TEST(CommandLine, LeavesWhatFollowsTheDashesToTheTrainer) {
+  const auto command = parse({"run", "--stop", "--", "python", "train.py",
+                              "--rule", "x", "--", "--json", "-h"});
+  ASSERT_TRUE(command.ok()) << command.error().message;
+  const auto& run = std::get<RunCommand>(*command);
+  EXPECT_THAT(run.trainer, ElementsAre("python", "train.py", "--rule", "x",
+                                       "--", "--json", "-h"));
+  EXPECT_TRUE(run.stop);
+  EXPECT_FALSE(run.json);
+  EXPECT_THAT(run.rules, IsEmpty());
+}
+
+TEST(CommandLine, TakesSeveralRuns) {
+  const auto command = parse({"check", "a", "b", "--json", "c"});
+  ASSERT_TRUE(command.ok()) << command.error().message;
+  EXPECT_THAT(std::get<CheckCommand>(*command).runs,
+              ElementsAre("a", "b", "c"));
+}
+
+TEST(CommandLine, RefusesWhatMakesNoSense) {
+  const std::pair<std::vector<std::string>, const char*> kBad[] = {
+      {{}, "subcommand"},
+      {{"fly"}, "fly"},
+      {{"run", "python", "train.py"}, "python"},
+      {{"run", "--"}, "behind '--'"},
+      {{"run", "--set", "a=b", "--", "x"}, "behind the --rule"},
+      {{"check", "r", "--rule", "A", "--set", "ab"}, "key=value"},
+      {{"check"}, "RUN"},
+      {{"show", "r", "--", "x"}, "'--'"},
+      {{"tensor", "r", "t", "--step", "many"}, "many"},
+      {{"tensor", "r", "t", "--mode", "sleep"}, "TRAIN, EVAL"},
+  };
+  for (const auto& [args, words] : kBad) {
+    const auto command = parse(args);
+    ASSERT_FALSE(command.ok()) << words;
+    EXPECT_EQ(command.error().code, Error::Code::invalid_argument);
+    EXPECT_THAT(command.error().message, HasSubstr(words));
+    EXPECT_EQ(smdebug(args).code, 2);
+  }
+}
+
+TEST(CommandLine, TellsWhatThereIs) {
+  const Spoken help = smdebug({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* name :
+       {"run", "watch", "check", "show", "tensor", "rules"}) {
+    EXPECT_THAT(help.out, HasSubstr(name));
+  }
+  EXPECT_THAT(smdebug({"check", "--help"}).out, HasSubstr("--rule"));
+  EXPECT_THAT(smdebug({"--version"}).out, HasSubstr("smdebug 2."));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,17 @@
+#pragma once
+
+// The sub-commands: one function and one file each. They return the exit code.
+
+#include "command_line.h"
+#include "console.h"
+
+namespace smdebug {
+
+int run(const RunCommand& command, const Console& console);
+int run(const WatchCommand& command, const Console& console);
+int run(const CheckCommand& command, const Console& console);
+int run(const ShowCommand& command, const Console& console);
+int run(const TensorCommand& command, const Console& console);
+int run(const RulesCommand& command, const Console& console);
+
+}  // namespace smdebug

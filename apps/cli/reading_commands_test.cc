@@ -1,0 +1,207 @@
+// show, tensor, rules, check and watch, over runs recorded for the test.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class ReadingCommands : public testing::Test {
+ protected:
+  ReadingCommands() {
+    record_run(healthy_, kHealthy);
+    record_run(vanishing_, kVanishing);
+  }
+
+  TemporaryFolder folder_;
+  std::string healthy_ = folder_.path("healthy");
+  std::string vanishing_ = folder_.path("vanishing");
+};
+
+TEST_F(ReadingCommands, CheckFindsNothingInAHealthyRun) {
+  const Spoken spoken =
+      smdebug({"check", healthy_, "--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("NoIssuesFound"),
+                                HasSubstr("nothing found in 10 steps")));
+}
+
+TEST_F(ReadingCommands, CheckTellsWhatFiredInOneOfSeveralRuns) {
+  const Spoken spoken =
+      smdebug({"check", healthy_, vanishing_, "--rule", "vanishing_gradient"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.out,
+              HasSubstr("gradient/Net_fc.weight: mean |g| 1e-09 is below 1e-07 "
+                        "at step 6 (TRAIN step 6)"));
+}
+
+TEST_F(ReadingCommands, CheckGivesEachRuleItsOwnParameters) {
+  const Spoken spoken =
+      smdebug({"check", healthy_, "--rule", "VanishingGradient", "--set",
+               "threshold=0.6", "--rule", "ExplodingTensor", "--set",
+               "only_nan=true", "--json"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr(R"("rule": "VanishingGradient")"),
+                                HasSubstr(R"("threshold": 0.6)"),
+                                HasSubstr(R"("rule": "ExplodingTensor")")));
+}
+
+TEST_F(ReadingCommands, CheckJudgesWithTheDefaultSetWhereNoRuleIsNamed) {
+  const Spoken spoken = smdebug({"check", healthy_});
+  EXPECT_EQ(spoken.code, 0) << spoken.out;
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("VanishingGradient"),
+                                HasSubstr("ExplodingTensor"),
+                                HasSubstr("LossNotDecreasing")));
+}
+
+TEST_F(ReadingCommands, CheckSaysThatThereWasNothingToJudge) {
+  const Spoken spoken = smdebug({"check", healthy_, "--rule", "ExplodingTensor",
+                                 "--set", "tensor_regex=gradient/Met"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("nothing to judge"),
+                                HasSubstr("'gradient/Net_fc.weight'")));
+}
+
+TEST_F(ReadingCommands, CheckGoesOnAfterARunThatIsNotThere) {
+  const Spoken spoken = smdebug({"check", folder_.path("nowhere"), vanishing_});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("nowhere"), HasSubstr("IssuesFound")));
+  EXPECT_EQ(smdebug({"check", folder_.path("nowhere")}).code, 1);
+}
+
+TEST_F(ReadingCommands, WatchEndsWithTheRun) {
+  const Spoken spoken =
+      smdebug({"watch", healthy_, "--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.out, HasSubstr("NoIssuesFound"));
+}
+
+TEST_F(ReadingCommands, WatchEndsWhenEveryRuleHasFired) {
+  const std::string cut_off = folder_.path("cut_off");
+  record_run(cut_off, kVanishing, /*ends=*/false);
+  const Spoken spoken =
+      smdebug({"watch", cut_off, "--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.err, HasSubstr("advice:"));
+}
+
+// Jumps a minute whenever somebody waits.
+class HastyClock : public Clock {
+ public:
+  double wall_seconds() const override { return 0; }
+  std::chrono::nanoseconds monotonic() const override { return now_; }
+  void sleep_for(std::chrono::nanoseconds) const override {
+    now_ += std::chrono::minutes(1);
+  }
+
+ private:
+  mutable std::chrono::nanoseconds now_{0};
+};
+
+TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
+  const std::string cut_off = folder_.path("cut_off");
+  record_run(cut_off, kHealthy, /*ends=*/false);
+  const HastyClock clock;
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken = smdebug(
+      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"},
+      hooks);
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("no new step for 300 s"));
+  EXPECT_EQ(
+      smdebug({"watch", folder_.path("nowhere"), "--timeout", "300"}, hooks)
+          .code,
+      1);
+}
+
+TEST_F(ReadingCommands, ShowTellsWhatARunHolds) {
+  const Spoken spoken = smdebug({"show", vanishing_});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(
+      spoken.out,
+      AllOf(HasSubstr("python train.py"),
+            HasSubstr("10 saved, TRAIN 10 (0 to "
+                      "9)"),
+            HasSubstr("worker_0"), HasSubstr("gradients"),
+            HasSubstr("gradient/Net_fc.weight"),
+            HasSubstr("CrossEntropyLoss_output_0 2 to 0.02222 in 10 steps"),
+            HasSubstr("cost"), HasSubstr("ended"), Not(HasSubstr("damage"))));
+}
+
+TEST_F(ReadingCommands, ShowSpeaksJson) {
+  const Spoken spoken = smdebug({"show", vanishing_, "--json"});
+  EXPECT_THAT(spoken.out, AllOf(StartsWith("{"), HasSubstr(R"("steps": 10)"),
+                                HasSubstr(R"("mode": "TRAIN")"),
+                                HasSubstr(R"("damage": [])")));
+}
+
+TEST_F(ReadingCommands, ShowTellsOfDamage) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(healthy_ + "/index")) {
+    if (entry.path().filename().string().starts_with("000000000003")) {
+      std::ofstream(entry.path()) << "{broken";
+    }
+  }
+  const Spoken spoken = smdebug({"show", healthy_});
+  EXPECT_EQ(spoken.code, 0);
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("damage"), HasSubstr("000000000003")));
+}
+
+TEST_F(ReadingCommands, ShowFailsWhereNoRunIs) {
+  const Spoken spoken = smdebug({"show", folder_.path("nowhere")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("nowhere"));
+}
+
+TEST_F(ReadingCommands, TensorShowsATableOverSteps) {
+  const Spoken spoken =
+      smdebug({"tensor", vanishing_, "gradient/Net_fc.weight"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("mean |x|"), HasSubstr("(2, 3)"),
+                                HasSubstr("9 (TRAIN 9)"), HasSubstr("1e-09")));
+}
+
+TEST_F(ReadingCommands, TensorShowsTheElementsOfOneStep) {
+  const Spoken spoken = smdebug({"tensor", healthy_, "gradient/Net_fc.weight",
+                                 "--step", "3", "--mode", "train"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("float32"),
+                    HasSubstr("[0.5, -0.5, 0.5, -0.5, 0.5, -0.5]")));
+}
+
+TEST_F(ReadingCommands, TensorSaysWhatThereIsInstead) {
+  EXPECT_THAT(smdebug({"tensor", healthy_, "gradient/Net_fc.weigth"}).err,
+              HasSubstr("'gradient/Net_fc.weight'"));
+  const Spoken spoken =
+      smdebug({"tensor", healthy_, "gradient/Net_fc.weight", "--step", "99"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("10 steps from 0 to 9"));
+  EXPECT_THAT(smdebug({"tensor", healthy_, "gradient/Net_fc.weight", "--worker",
+                       "worker_7"})
+                  .err,
+              HasSubstr("worker_0"));
+}
+
+TEST(RulesCommand, ListsRulesAndExplainsOne) {
+  EXPECT_THAT(smdebug({"rules"}).out, HasSubstr("LossNotDecreasing"));
+  EXPECT_THAT(smdebug({"rules", "vanishing_gradient"}).out,
+              AllOf(HasSubstr("threshold"), HasSubstr("1e-7"),
+                    HasSubstr("Fires when")));
+  EXPECT_THAT(smdebug({"rules", "--json"}).out,
+              AllOf(StartsWith("["), HasSubstr(R"("default": "1e-7")")));
+  EXPECT_EQ(smdebug({"rules", "Vanish"}).code, 2);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,198 @@
+// smdebug run [--rule ...] [--stop] -- python train.py ...
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+#include "smdebug/report/run_feed.h"
+#include "smdebug/report/run_summary.h"
+#include "smdebug/report/verdict_page.h"
+#include "smdebug/rules/capture_request.h"
+
+#include "commands.h"
+#include "interrupt.h"
+#include "judging.h"
+#include "opened_run.h"
+#include "run_location.h"
+#include "trainer.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(100);
+
+// Judges the run as far as it is there.
+class LiveJudge {
+ public:
+  LiveJudge(std::string location, std::vector<std::unique_ptr<Rule>> rules,
+            const Console& console)
+      : location_(std::move(location)),
+        console_(console),
+        runner_(std::move(rules)) {
+    runner_.set_on_verdict([this](const Verdict& verdict) {
+      if (verdict.status != RuleStatus::issues_found) return;
+      if (first_fired_.empty()) first_fired_ = verdict.rule;
+      console_.err << "smdebug: " << verdict_text(verdict) << std::flush;
+    });
+  }
+
+  void look() {
+    if (!open()) return;
+    const auto fed = feed_->advance();
+    // The next look tries again; the last one's failure is told in the end.
+    problem_ = fed ? "" : fed.error().message;
+    runner_.on_tick(console_.clock.wall_seconds());
+  }
+
+  void finish() {
+    look();
+    if (feed_) {
+      feed_->finish();
+    } else {
+      runner_.on_run_end(0);
+    }
+  }
+
+  std::span<const Verdict> verdicts() const { return runner_.verdicts(); }
+  // The rule that fired first; empty: none has.
+  const std::string& first_fired() const { return first_fired_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  bool open() {
+    if (trial_) return true;
+    TrialOptions options;
+    options.timeout = std::chrono::nanoseconds(0);
+    options.clock = &console_.clock;
+    auto trial = Trial::open(location_, options);
+    if (!trial) {
+      if (trial.error().code != Error::Code::not_found) {
+        problem_ = trial.error().message;
+      }
+      return false;
+    }
+    trial_ = *std::move(trial);
+    feed_.emplace(*trial_, runner_);
+    return true;
+  }
+
+  std::string location_;
+  const Console& console_;
+  RuleRunner runner_;
+  std::unique_ptr<Trial> trial_;
+  std::optional<RunFeed> feed_;
+  std::string first_fired_;
+  std::string problem_;
+};
+
+// Follows the training to its end, and judges it on the way.
+Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
+                       const RunCommand& command, const Console& console,
+                       RunSummary& summary) {
+  InterruptWatch interrupts;
+  while (true) {
+    if (const auto ending = trainer.poll()) return *ending;
+    if (const int signal = interrupts.take()) {
+      // The second time, or when it is told to end: in earnest.
+      const bool in_earnest = summary.was_interrupted || signal != SIGINT;
+      summary.was_interrupted = true;
+      if (in_earnest) {
+        (void)trainer.stop();
+      } else {
+        trainer.send(signal);
+      }
+      continue;
+    }
+    judge.look();
+    if (command.stop && !judge.first_fired().empty()) {
+      // A trainer that ended meanwhile was not stopped by us.
+      if (const auto ending = trainer.poll()) return *ending;
+      summary.stopped_by = judge.first_fired();
+      if (const auto stopped = trainer.stop(); !stopped) {
+        console.err << "smdebug: " << stopped.error().message << std::endl;
+      }
+      return trainer.poll().value_or(Trainer::Ending{1, std::nullopt});
+    }
+    console.clock.sleep_for(kPollInterval);
+  }
+}
+
+constexpr const char* kNothingRecorded =
+    "nothing was recorded: the program never trained a PyTorch model (no "
+    "torch module was called), or runs in a Python without the package "
+    "'smdebug'";
+
+void add_page(const std::string& location, const Console& console,
+              RunSummary& summary) {
+  const auto trial = open_run(location, console);
+  if (!trial) {
+    summary.problem = trial.error().code == Error::Code::not_found
+                          ? kNothingRecorded
+                          : trial.error().message;
+    return;
+  }
+  auto page = read_run_page(**trial);
+  if (!page) {
+    summary.problem = page.error().message;
+    return;
+  }
+  if (page->steps == 0 && summary.problem.empty()) {
+    summary.problem =
+        "no step was recorded: the training ended before the first one was "
+        "complete, or nothing that was asked for was there to save";
+  }
+  summary.page = *std::move(page);
+}
+
+int exit_code_of(const RunSummary& summary, bool asked) {
+  if (!summary.stopped_by.empty()) return kExitRuleFired;
+  if (summary.exit_code != 0) return summary.exit_code;
+  if (!summary.page || summary.page->steps == 0) return kExitError;
+  return exit_code_of(summary.verdicts, asked);
+}
+
+}  // namespace
+
+int run(const RunCommand& command, const Console& console) {
+  auto location = create_run_location(command, console.clock);
+  if (!location) return console.fail(location.error());
+  auto rules = make_rules(command.rules, *location, console);
+  if (!rules) {
+    remove_if_empty(*location);
+    return console.fail(rules.error());
+  }
+  const CaptureRequest request = capture_request(*rules, *location);
+  LiveJudge judge(*location, *std::move(rules), console);
+
+  RunSummary summary;
+  summary.command = command.trainer;
+  summary.location = *location;
+  const auto started = console.clock.monotonic();
+  auto trainer = Trainer::start(
+      command.trainer,
+      std::string(kCaptureRequestVariable) + "=" + request.json(),
+      console.clock);
+  if (!trainer) {
+    remove_if_empty(*location);
+    return console.fail(trainer.error());
+  }
+  const auto ending = follow(**trainer, judge, command, console, summary);
+  (*trainer)->sweep();
+  const std::chrono::duration<double> took =
+      console.clock.monotonic() - started;
+
+  summary.seconds = took.count();
+  summary.exit_code = ending.exit_code;
+  summary.signal = ending.signal;
+  summary.was_interrupted |= ending.signal == SIGINT;
+  judge.finish();
+  summary.problem = judge.problem();
+  summary.verdicts.assign(judge.verdicts().begin(), judge.verdicts().end());
+  add_page(*location, console, summary);
+  remove_if_empty(*location);
+  console.err << run_summary_text(summary) << std::flush;
+  if (command.json) console.out << run_summary_json(summary);
+  return exit_code_of(summary, !command.rules.empty());
+}
+
+}  // namespace smdebug

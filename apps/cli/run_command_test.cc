@@ -1,0 +1,214 @@
+// `smdebug run`, with shell scripts for trainings. A script that "trains"
+// moves a run that was recorded before to where it is asked to record.
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Sets $out to what the environment asks for.
+constexpr const char* kReadRequest =
+    "out=$(printf %s \"$SMDEBUG_RUN\" | sed 's/.*\"out_dir\":\"\\([^\"]*\\)\".*"
+    "/\\1/')\n";
+
+class RunCommandTest : public testing::Test {
+ protected:
+  // Runs a script that first puts `recorded` in place, then does `rest`.
+  Spoken run_training(const Course& recorded, const std::string& rest,
+                      std::vector<std::string> options = {}) {
+    record_run(folder_.path("recorded"), recorded);
+    // Whole and at once, as a recording appears.
+    return run_script(std::string(kReadRequest) + "mv -T " +
+                          folder_.path("recorded") + " \"$out\"\n" + rest,
+                      std::move(options));
+  }
+
+  Spoken run_script(const std::string& script,
+                    std::vector<std::string> options = {}) {
+    folder_.write("train.sh", script);
+    std::vector<std::string> args = {"run", "--out", out_};
+    args.insert(args.end(), options.begin(), options.end());
+    args.insert(args.end(), {"--", "sh", folder_.path("train.sh")});
+    return smdebug(args);
+  }
+
+  bool exists(const std::string& name) const {
+    return std::filesystem::exists(folder_.path(name));
+  }
+
+  TemporaryFolder folder_;
+  std::string out_ = folder_.path("out");
+};
+
+TEST_F(RunCommandTest, EndsWithASummaryOfAHealthyTraining) {
+  const Spoken spoken = run_training(kHealthy, "");
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(
+      spoken.err,
+      AllOf(HasSubstr("exit code 0"), HasSubstr("10 saved steps, TRAIN 0 to 9"),
+            HasSubstr("CrossEntropyLoss_output_0 from 2 to 0.02222 (TRAIN)"),
+            HasSubstr("VanishingGradient: NoIssuesFound"),
+            HasSubstr("ExplodingTensor: NoIssuesFound"),
+            HasSubstr("LossNotDecreasing: NoIssuesFound"), HasSubstr("cost"),
+            HasSubstr("create_trial(\"" + out_ + "\")")));
+  EXPECT_EQ(spoken.out, "");
+}
+
+TEST_F(RunCommandTest, TellsWhatFired) {
+  const Spoken spoken =
+      run_training(kVanishing, "", {"--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("VanishingGradient: IssuesFound"),
+                    HasSubstr("gradient/Net_fc.weight: mean |g| 1e-09 is below "
+                              "1e-07 at step 6 (TRAIN step 6)"),
+                    HasSubstr("advice:")));
+}
+
+TEST_F(RunCommandTest, StopsATrainingWhenARuleFires) {
+  const Spoken spoken = run_training(
+      kVanishing, "sleep 600 & wait\ntouch " + folder_.path("went_on"),
+      {"--rule", "VanishingGradient", "--stop"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.err, HasSubstr("because VanishingGradient fired"));
+  EXPECT_FALSE(exists("went_on"));
+}
+
+TEST_F(RunCommandTest, LetsATrainingGoOnWithoutStop) {
+  const Spoken spoken =
+      run_training(kVanishing, "touch " + folder_.path("went_on"),
+                   {"--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_TRUE(exists("went_on"));
+}
+
+TEST_F(RunCommandTest, PassesOnTheCodeOfATrainerThatFails) {
+  EXPECT_EQ(
+      run_training(kVanishing, "exit 7", {"--rule", "VanishingGradient"}).code,
+      7);
+}
+
+TEST_F(RunCommandTest, PassesOnTheSignalThatEndedATrainer) {
+  const Spoken spoken = run_training(kHealthy, "kill -KILL $$");
+  EXPECT_EQ(spoken.code, 128 + SIGKILL);
+  EXPECT_THAT(spoken.err, HasSubstr("ended by signal 9"));
+}
+
+TEST_F(RunCommandTest, SaysThatNothingWasRecorded) {
+  const Spoken spoken = run_script("exit 0\n");
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("nothing was recorded"),
+                                Not(HasSubstr("create_trial"))));
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(RunCommandTest, LetsATrainersOwnFailureWinOverNothingRecorded) {
+  const Spoken spoken = run_script("exit 5\n");
+  EXPECT_EQ(spoken.code, 5);
+  EXPECT_THAT(spoken.err, HasSubstr("nothing was recorded"));
+}
+
+TEST_F(RunCommandTest, SpeaksJsonWhereAsked) {
+  const Spoken spoken = run_training(kVanishing, "", {"--json"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr(R"("exit_code": 0)"),
+                                HasSubstr(R"("status": "IssuesFound")"),
+                                HasSubstr(R"("steps": 10)")));
+}
+
+TEST_F(RunCommandTest, AsksTheTrainingForWhatItsRulesNeed) {
+  run_script("printf %s \"$SMDEBUG_RUN\" > " + folder_.path("request"),
+             {"--rule", "VanishingGradient"});
+  std::ostringstream request;
+  request << std::ifstream(folder_.path("request")).rdbuf();
+  EXPECT_THAT(request.str(), AllOf(HasSubstr("\"out_dir\":\"" + out_ + "\""),
+                                   HasSubstr("\"name\":\"gradients\""),
+                                   HasSubstr("\"include_workers\":\"all\"")));
+}
+
+TEST_F(RunCommandTest, StartsTheTrainerInAGroupOfItsOwn) {
+  run_script("cut -d' ' -f5 /proc/$$/stat > " + folder_.path("group") +
+             "\necho $$ > " + folder_.path("id"));
+  int group = 0, id = 1;
+  std::ifstream(folder_.path("group")) >> group;
+  std::ifstream(folder_.path("id")) >> id;
+  EXPECT_EQ(group, id);
+  EXPECT_NE(group, ::getpgrp());
+}
+
+TEST_F(RunCommandTest, LeavesNoProcessBehind) {
+  run_script("sleep 600 &\necho $! > " + folder_.path("id") + "\nexit 0\n");
+  pid_t id = 0;
+  std::ifstream(folder_.path("id")) >> id;
+  ASSERT_GT(id, 0);
+  EXPECT_EQ(::kill(id, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST_F(RunCommandTest, SaysThatAProgramCannotBeStarted) {
+  const Spoken spoken =
+      smdebug({"run", "--out", out_, "--", folder_.path("nowhere")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("cannot start '"));
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(RunCommandTest, RefusesAnUnknownRuleBeforeAnythingStarts) {
+  const Spoken spoken = run_script("touch " + folder_.path("went_on"),
+                                   {"--rule", "VanishingGradients"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("'VanishingGradient'"));
+  EXPECT_FALSE(exists("went_on"));
+}
+
+TEST_F(RunCommandTest, RefusesAnUnknownParameter) {
+  const Spoken spoken = run_script(
+      "exit 0", {"--rule", "VanishingGradient", "--set", "treshold=1"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("'threshold'"));
+}
+
+TEST_F(RunCommandTest, TellsWhereRulesInPythonWork) {
+  const Spoken spoken = run_script("exit 0", {"--rule", "mine.py:Mine"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("Python package"));
+}
+
+TEST_F(RunCommandTest, PassesARuleInPythonToItsLoader) {
+  CliHooks hooks;
+  std::string asked;
+  hooks.load_python_rule =
+      [&](const std::string& spec, const auto& given,
+          const std::string& run) -> Result<std::unique_ptr<Rule>> {
+    asked = spec + " " + given.at("limit") + " " + run;
+    return Error{Error::Code::internal, "the rule raised"};
+  };
+  const Spoken spoken = smdebug({"run", "--out", out_, "--rule", "mine.py:Mine",
+                                 "--set", "limit=3", "--", "true"},
+                                hooks);
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("the rule raised"));
+  EXPECT_EQ(asked, "mine.py:Mine 3 " + out_);
+}
+
+TEST_F(RunCommandTest, InterruptsTheTrainerAndStillTellsTheSummary) {
+  // The trainer interrupts this program, as a terminal does for both.
+  const Spoken spoken =
+      run_training(kHealthy, "kill -INT " + std::to_string(::getpid()) +
+                                 "\nsleep 600 &\nwait\n");
+  EXPECT_EQ(spoken.code, 128 + SIGINT);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("interrupted after"),
+                                HasSubstr("10 saved steps")));
+}
+
+}  // namespace
+}  // namespace smdebug

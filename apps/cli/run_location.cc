@@ -1,0 +1,92 @@
+#include "run_location.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "smdebug/store/open_storage.h"
+
+namespace smdebug {
+namespace {
+
+// "20261121-030724", in UTC.
+std::string time_stamp(double wall_seconds) {
+  using std::chrono::floor;
+  const std::chrono::sys_seconds time{
+      std::chrono::seconds(static_cast<std::int64_t>(wall_seconds))};
+  const auto day = floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  char text[32];
+  std::snprintf(text, sizeof text, "%04d%02u%02u-%02d%02d%02d",
+                static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()),
+                static_cast<int>(clock.hours().count()),
+                static_cast<int>(clock.minutes().count()),
+                static_cast<int>(clock.seconds().count()));
+  return text;
+}
+
+Result<bool> holds_run(const std::string& location) {
+  SMD_TRY(const auto storage, open_storage(location));
+  SMD_TRY(const auto entries, storage->list(""));
+  return !entries.empty();
+}
+
+Status create_folder(const std::string& location) {
+  std::error_code failure;
+  std::filesystem::create_directories(location, failure);
+  if (!failure) return {};
+  return Error{Error::Code::io, "cannot create the run's folder '" + location +
+                                    "': " + failure.message()};
+}
+
+}  // namespace
+
+std::string script_name(const std::vector<std::string>& trainer) {
+  for (const std::string& word : trainer) {
+    if (word.ends_with(".py")) {
+      return std::filesystem::path(word).stem().string();
+    }
+  }
+  return std::filesystem::path(trainer.front()).stem().string();
+}
+
+Result<std::string> create_run_location(const RunCommand& command,
+                                        const Clock& clock) {
+  const bool chosen = !command.out.empty();
+  std::error_code failure;
+  const auto path = std::filesystem::absolute(
+      chosen ? command.out
+             : "smdebug-runs/" + script_name(command.trainer) + "-" +
+                   time_stamp(clock.wall_seconds()),
+      failure);
+  if (failure) {
+    return Error{Error::Code::io,
+                 "cannot find the working directory: " + failure.message()};
+  }
+  // Two runs that start in the same second.
+  std::string location = path.lexically_normal().string();
+  for (int i = 2;; ++i) {
+    SMD_TRY(const bool is_taken, holds_run(location));
+    if (!is_taken) {
+      SMD_CHECK_OK(create_folder(location));
+      return location;
+    }
+    if (chosen) {
+      return Error{Error::Code::invalid_argument,
+                   "--out: '" + location +
+                       "' holds files already; choose another folder, or "
+                       "remove it"};
+    }
+    location = path.string() + "-" + std::to_string(i);
+  }
+}
+
+void remove_if_empty(const std::string& location) {
+  std::error_code ignored;
+  std::filesystem::remove(location, ignored);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,93 @@
+#include "run_location.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+
+// Stands still at 2026-11-21 03:07:24 UTC.
+class HeldClock : public Clock {
+ public:
+  double wall_seconds() const override { return 1795230444.9; }
+  std::chrono::nanoseconds monotonic() const override {
+    return std::chrono::nanoseconds(0);
+  }
+  void sleep_for(std::chrono::nanoseconds) const override {}
+};
+
+// Works in a folder of its own while it lives.
+class WorkingFolder {
+ public:
+  WorkingFolder() { std::filesystem::current_path(folder_.path()); }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+  std::string path(const std::string& name) const { return folder_.path(name); }
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+  TemporaryFolder folder_;
+};
+
+TEST(RunLocation, IsNamedAfterTheScriptAndTheTime) {
+  const WorkingFolder folder;
+  RunCommand command;
+  command.trainer = {"python", "-u", "examples/train.py", "--lr", "1"};
+  const auto location = create_run_location(command, HeldClock());
+  ASSERT_TRUE(location.ok()) << location.error().message;
+  EXPECT_EQ(*location, folder.path("smdebug-runs/train-20261121-030724"));
+  EXPECT_TRUE(std::filesystem::is_directory(*location));
+}
+
+TEST(RunLocation, KeepsTwoRunsOfOneSecondApart) {
+  const WorkingFolder folder;
+  RunCommand command;
+  command.trainer = {"./train.sh"};
+  const auto first = create_run_location(command, HeldClock());
+  ASSERT_TRUE(first.ok());
+  std::ofstream(*first + "/claim.smd") << "x";
+  const auto second = create_run_location(command, HeldClock());
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*second, *first + "-2");
+}
+
+TEST(RunLocation, RefusesAFolderThatHoldsFiles) {
+  const TemporaryFolder folder;
+  folder.write("run.json", "{}");
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = folder.path();
+  const auto location = create_run_location(command, HeldClock());
+  ASSERT_FALSE(location.ok());
+  EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
+  EXPECT_THAT(location.error().message, HasSubstr(folder.path()));
+}
+
+TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = folder.path("file/run");
+  const auto location = create_run_location(command, HeldClock());
+  ASSERT_FALSE(location.ok());
+  EXPECT_EQ(location.error().code, Error::Code::io);
+  EXPECT_THAT(location.error().message, HasSubstr("file/run"));
+}
+
+TEST(RunLocation, RemovesAFolderOnlyWhereItIsEmpty) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("empty"));
+  std::filesystem::create_directory(folder.path("full"));
+  folder.write("full/file", "x");
+  remove_if_empty(folder.path("empty"));
+  remove_if_empty(folder.path("full"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("empty")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("full/file")));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,38 @@
+#include <iostream>
+
+#include <unistd.h>
+
+#include "smdebug/cli/main.h"
+
+#include "command_line.h"
+#include "commands.h"
+#include "console.h"
+
+namespace smdebug {
+namespace {
+
+int run(const HelpRequest& request, const Console& console) {
+  console.out << request.text;
+  return kExitNothingFound;
+}
+
+}  // namespace
+
+int smdebug_main(std::span<const std::string> args, const CliHooks& hooks) {
+  const Console console = {hooks.out ? *hooks.out : std::cout,
+                           hooks.err ? *hooks.err : std::cerr,
+                           hooks.clock ? *hooks.clock : system_clock(), hooks,
+                           !hooks.err && ::isatty(STDERR_FILENO) == 1};
+  const auto command = parse_command_line(args);
+  if (!command) {
+    console.err << "smdebug: " << command.error().message << "\n"
+                << "'smdebug --help' tells more" << std::endl;
+    return kExitUsage;
+  }
+  const int code = std::visit(
+      [&](const auto& chosen) { return run(chosen, console); }, *command);
+  console.out << std::flush;
+  return code;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,137 @@
+// smdebug watch RUN --rule ...
+
+#include <chrono>
+
+#include "smdebug/report/judged_run.h"
+#include "smdebug/report/run_feed.h"
+#include "smdebug/report/verdict_page.h"
+
+#include "commands.h"
+#include "interrupt.h"
+#include "judging.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(200);
+
+// Why watching ended.
+enum class WatchEnd { all_judged, run_ended, interrupted, timed_out };
+
+// Says whether nothing new has come for as long as the user wants to wait.
+class Patience {
+ public:
+  Patience(const Console& console, std::optional<double> seconds)
+      : console_(console), seconds_(seconds) {
+    renew();
+  }
+
+  void renew() { since_ = console_.clock.monotonic(); }
+
+  bool is_over() const {
+    const std::chrono::duration<double> waited =
+        console_.clock.monotonic() - since_;
+    return seconds_ && waited.count() >= *seconds_;
+  }
+
+ private:
+  const Console& console_;
+  std::optional<double> seconds_;
+  std::chrono::nanoseconds since_;
+};
+
+class Watch {
+ public:
+  Watch(const WatchCommand& command, const Console& console)
+      : command_(command),
+        console_(console),
+        progress_(console),
+        patience_(console, command.timeout_seconds) {}
+
+  int judge(RuleRunner& runner) {
+    runner.set_on_verdict([&](const Verdict& verdict) {
+      if (verdict.status != RuleStatus::issues_found) return;
+      progress_.clear();
+      console_.err << verdict_text(verdict) << std::flush;
+    });
+    auto trial = wait_for_run();
+    if (!trial) return console_.fail(trial.error());
+    RunFeed feed(**trial, runner);
+    feed.set_on_step([&](const StepId& step) {
+      progress_.say(command_.run + ": step " + std::to_string(step.global));
+    });
+    const auto end = follow(**trial, runner, feed);
+    if (!end) return console_.fail(end.error());
+    if (*end == WatchEnd::timed_out) {
+      console_.err << "smdebug: no new step for " << *command_.timeout_seconds
+                   << " s and no end marker; given up" << std::endl;
+    }
+    feed.finish();
+    report(runner, feed);
+    if (*end == WatchEnd::timed_out) return kExitError;
+    return exit_code_of(runner.verdicts(), !command_.rules.empty());
+  }
+
+ private:
+  // The run may not be there yet.
+  Result<std::unique_ptr<Trial>> wait_for_run() {
+    while (true) {
+      TrialOptions options;
+      options.timeout = std::chrono::nanoseconds(0);
+      options.clock = &console_.clock;
+      auto trial = Trial::open(command_.run, options);
+      const bool is_there =
+          trial || trial.error().code != Error::Code::not_found;
+      if (is_there || interrupts_.take() != 0 || patience_.is_over()) {
+        return trial;
+      }
+      progress_.say("waiting for run '" + command_.run + "'");
+      console_.clock.sleep_for(kPollInterval);
+    }
+  }
+
+  Result<WatchEnd> follow(Trial& trial, RuleRunner& runner, RunFeed& feed) {
+    while (true) {
+      // Asked first, so that what came before the end is fed after it.
+      const bool has_ended = trial.has_ended();
+      SMD_TRY(const std::size_t fed, feed.advance());
+      if (fed > 0) patience_.renew();
+      runner.on_tick(console_.clock.wall_seconds());
+      if (!runner.is_judging()) return WatchEnd::all_judged;
+      if (has_ended) return WatchEnd::run_ended;
+      if (interrupts_.take() != 0) return WatchEnd::interrupted;
+      if (patience_.is_over()) return WatchEnd::timed_out;
+      progress_.say(command_.run + ": waiting for step after " +
+                    std::to_string(trial.last_complete_step()));
+      console_.clock.sleep_for(kPollInterval);
+    }
+  }
+
+  void report(const RuleRunner& runner, const RunFeed& feed) {
+    progress_.clear();
+    JudgedRun judged;
+    judged.location = command_.run;
+    judged.steps = feed.steps_fed();
+    judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
+    const std::span<const JudgedRun> one(&judged, 1);
+    console_.out << (command_.json ? judged_runs_json(one)
+                                   : judged_runs_text(one));
+  }
+
+  const WatchCommand& command_;
+  const Console& console_;
+  Progress progress_;
+  Patience patience_;
+  InterruptWatch interrupts_;
+};
+
+}  // namespace
+
+int run(const WatchCommand& command, const Console& console) {
+  auto rules = make_rules(command.rules, command.run, console);
+  if (!rules) return console.fail(rules.error());
+  RuleRunner runner(*std::move(rules));
+  return Watch(command, console).judge(runner);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,31 @@
+#pragma once
+
+// How a training that smdebug started went: what `smdebug run` ends with.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "smdebug/report/run_page.h"
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+struct RunSummary {
+  std::vector<std::string> command;
+  double seconds = 0;  // from start to end
+  // How the training ended: its exit code, or the signal that ended it.
+  int exit_code = 0;
+  std::optional<int> signal;
+  std::string stopped_by;        // the rule whose verdict ended it; empty: none
+  bool was_interrupted = false;  // by the user
+  std::string location;          // where the run is, or would have been
+  std::optional<RunPage> page;   // none: nothing was recorded
+  std::string problem;           // why nothing was, or what else went wrong
+  std::vector<Verdict> verdicts;
+};
+
+std::string run_summary_text(const RunSummary& summary);
+std::string run_summary_json(const RunSummary& summary);
+
+}  // namespace smdebug

@@ -1,0 +1,53 @@
+#pragma once
+
+// The page of a tensor: its statistics over the steps of a run, or at one step
+// with its elements, abbreviated.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/mode.h"
+#include "smdebug/core/reduction.h"
+#include "smdebug/core/statistics.h"
+#include "smdebug/read/trial.h"
+
+namespace smdebug {
+
+struct TensorPageQuery {
+  std::string tensor;
+  std::optional<Step> step;  // a step of `mode`; none: all
+  Mode mode = Mode::global;
+  std::optional<std::string> worker;  // none: all
+};
+
+struct TensorPage {
+  struct Row {
+    StepId step;
+    std::string worker;
+    std::optional<std::vector<std::int64_t>> shape;
+    std::optional<TensorStatistics> statistics;
+    std::map<ReductionOp, double> reductions;  // as saved
+    // Only where one step was asked for.
+    std::string dtype;
+    std::string elements;  // "[0.1, 0.2, ..., 0.9]"
+    std::string missing;   // why there are no statistics or elements
+  };
+
+  std::string run;
+  std::string tensor;
+  Mode mode = Mode::global;
+  std::vector<Row> rows;  // by step, then by worker
+};
+
+/// Reads what the page shows. Fails with `not_found` for a tensor, step or
+/// worker that the run does not have, and with `io`.
+Result<TensorPage> read_tensor_page(Trial& trial, const TensorPageQuery& query);
+
+std::string tensor_page_text(const TensorPage& page);
+std::string tensor_page_json(const TensorPage& page);
+
+}  // namespace smdebug

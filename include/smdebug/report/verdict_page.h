@@ -1,0 +1,23 @@
+#pragma once
+
+// Verdicts as text for a terminal and as JSON for a program: the same in the
+// command line, in Python and in the page of a run.
+
+#include <span>
+#include <string>
+
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+/// Returns a verdict as lines: what was found, the evidence, what to do. Ends
+/// with a line feed.
+std::string verdict_text(const Verdict& verdict);
+
+/// Returns one line per verdict: the rule, its status, the sentence.
+std::string verdicts_text(std::span<const Verdict> verdicts);
+
+/// Returns a verdict as a JSON object on one line.
+std::string verdict_json(const Verdict& verdict);
+
+}  // namespace smdebug

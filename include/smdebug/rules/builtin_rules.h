@@ -1,0 +1,39 @@
+#pragma once
+
+// The rules that come with the library, by name.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "smdebug/base/result.h"
+#include "smdebug/rules/rule.h"
+
+namespace smdebug {
+
+/// Returns all built-in rules, sorted by name.
+std::span<const RuleFactory> builtin_rules();
+
+/// Returns the built-in rule of that name, or null. Case and underscores do
+/// not count: "vanishing_gradient" is "VanishingGradient".
+const RuleFactory* find_builtin_rule(std::string_view name);
+
+/// Makes a built-in rule. Fails with `not_found` (an unknown name; the nearest
+/// are named) or `invalid_config` (a parameter).
+Result<std::unique_ptr<Rule>> make_builtin_rule(
+    std::string_view name, const std::map<std::string, std::string>& given);
+
+// A rule and its parameters, as a user asks for them.
+struct RuleRequest {
+  std::string rule;
+  std::map<std::string, std::string> given;
+};
+
+/// Returns the rules that judge a training when its user asks for none: those
+/// that most trainings should pass, set so that the noise of small batches
+/// does not fire them.
+std::span<const RuleRequest> default_rules();
+
+}  // namespace smdebug

@@ -1,0 +1,58 @@
+#pragma once
+
+// A rule's parameters are one table. Parsing, command-line help, the docs and
+// the Python signature are made from it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "smdebug/base/result.h"
+
+namespace smdebug {
+
+enum class ParameterType { boolean, integer, real, text, text_list };
+
+struct ParameterSpec {
+  std::string_view name;
+  ParameterType type = ParameterType::real;
+  std::string_view default_text;  // as a user would write it; "" for none
+  std::string_view sentence;      // what it does, in one sentence
+  std::optional<double> minimum;  // numbers only, both ends allowed
+  std::optional<double> maximum;
+  std::vector<std::string_view> choices;  // texts only; empty: any
+};
+
+// Parameters after parsing: every one of the table, typed, in range.
+class Parameters {
+ public:
+  /// Parses `given` (name -> text, as written after `--set`) against `table`.
+  /// Fails with `invalid_config`, naming the rule, the parameter, what was
+  /// found and what is accepted; an unknown name is answered with the nearest.
+  static Result<Parameters> parse(
+      std::string_view rule, std::span<const ParameterSpec> table,
+      const std::map<std::string, std::string>& given);
+
+  bool has(std::string_view name) const;  // false: no value and no default
+  bool boolean(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  const std::vector<std::string>& text_list(std::string_view name) const;
+
+ private:
+  using Value = std::variant<bool, std::int64_t, double, std::string,
+                             std::vector<std::string>>;
+  static Result<Value> parse_value(std::string_view rule,
+                                   const ParameterSpec& spec,
+                                   std::string_view text);
+
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,94 @@
+#pragma once
+
+// A `Rule` judges observations, step by step, and says once what is wrong. It
+// opens no file, starts no thread, keeps its own memory, and works the same
+// inside the training step, beside the run, and over runs of last year.
+//
+// To write one: say in `needs` what must be captured, judge in `on_step`. The
+// built-in ones are listed in `builtin_rules.h`; src/rules/builtin/ has one
+// file per rule. `runner.h` drives them.
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/observation.h"
+#include "smdebug/rules/parameters.h"
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+// Which tensors: those of the collections, and those whose name a regex
+// finds; the union of the two.
+struct TensorSelector {
+  std::vector<std::string> collections;
+  std::vector<std::string> regexes;
+  bool every_tensor = false;
+};
+
+// What a rule needs to see. Capture and the launcher turn it into what is
+// saved.
+struct RuleNeeds {
+  std::vector<TensorSelector> selectors;  // one per role a tensor plays
+  enum class Depth { statistics, values } depth = Depth::statistics;
+  Step interval = 0;  // 0: as often as the run saves
+};
+
+// The observations of one step that one rule selected. Lives for the call.
+struct RuleStep {
+  std::size_t run = 0;
+  StepId step;
+  StepPhase phase = StepPhase::complete;
+  // By position of the selector in `RuleNeeds::selectors`.
+  std::span<const std::vector<const Observation*>> selected;
+
+  std::span<const Observation* const> by_selector(std::size_t i) const {
+    return selected[i];
+  }
+};
+
+// What a rule found: the runner makes the `Verdict` of it.
+struct Finding {
+  std::string message;
+  std::string advice;
+  std::vector<Evidence> evidence;
+};
+
+class Rule {
+ public:
+  virtual ~Rule() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual RuleNeeds needs() const = 0;
+
+  /// Judges one step. None: nothing is wrong so far. An error ends this rule
+  /// alone, and is its verdict.
+  virtual Result<std::optional<Finding>> on_step(const RuleStep& step) = 0;
+
+  /// Says the time; most rules do not care.
+  virtual Result<std::optional<Finding>> on_tick(double wall_seconds);
+
+  /// No step will follow.
+  virtual Result<std::optional<Finding>> finish();
+
+  /// How many observations were really judged: a rule that looked at none
+  /// must not say that nothing is wrong.
+  virtual std::uint64_t observations_judged() const = 0;
+};
+
+// A rule that can be made by name.
+struct RuleFactory {
+  std::string_view name;       // "VanishingGradient"
+  std::string_view sentence;   // what it means for the training
+  std::string_view condition;  // when it fires, by its parameters
+  std::span<const ParameterSpec> parameters;
+  Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
+};
+
+}  // namespace smdebug

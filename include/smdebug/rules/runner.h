@@ -1,0 +1,90 @@
+#pragma once
+
+// `RuleRunner` drives rules with the observations of one or more runs and
+// keeps each one's verdict. It is the sink that capture or read feed.
+//
+// A rule that fires, or fails, is not asked again. One that has judged at
+// least one observation when the last run ends has found no issues; one that
+// has judged none has failed: "no issue" is never said of tensors that were
+// not there. Where several runs are fed, `on_collections` names each of them
+// before the first one ends.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/core/observation.h"
+#include "smdebug/rules/rule.h"
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+class RuleRunner : public ObservationSink {
+ public:
+  explicit RuleRunner(std::vector<std::unique_ptr<Rule>> rules);
+  ~RuleRunner() override;
+
+  void on_collections(std::size_t run,
+                      std::span<const TensorGroup> collections) override;
+  void on_step(const StepView& step) override;
+  void on_tick(double wall_seconds) override;
+  void on_run_end(std::size_t run) override;
+
+  /// Whether a rule that is in progress looks at the tensor of that name. For
+  /// a feed that would otherwise read what nobody judges; a name that was
+  /// asked for counts as seen.
+  bool wants(std::size_t run, std::string_view tensor_name);
+
+  /// Called, from the thread that feeds, once for each rule whose status
+  /// leaves `in_progress`.
+  void set_on_verdict(std::function<void(const Verdict&)> callback);
+
+  /// The present verdict of each rule, in the order given.
+  std::span<const Verdict> verdicts() const;
+
+  /// True while a rule is still in progress.
+  bool is_judging() const;
+
+ private:
+  struct Judge;
+  using Outcome = Result<std::optional<Finding>>;
+
+  void take(Judge& judge, Verdict& verdict, Outcome outcome);
+  void leave(Verdict& verdict, RuleStatus status);
+  void finish(Judge& judge, Verdict& verdict);
+  void remember(std::string_view tensor_name);
+  bool all_have_judged() const;
+
+  std::vector<std::unique_ptr<Judge>> judges_;
+  std::vector<Verdict> verdicts_;  // by position in `judges_`
+  std::function<void(const Verdict&)> on_verdict_;
+  std::map<std::size_t, std::vector<TensorGroup>> groups_;  // by run
+  std::set<std::size_t> open_runs_;
+  std::set<std::string, std::less<>> names_seen_;
+};
+
+/// Decides which tensors a selector takes, by name, given what the run calls
+/// its collections. Answers are remembered per name.
+class TensorMatcher {
+ public:
+  /// Fails with `invalid_config` for a pattern that does not compile.
+  static Result<TensorMatcher> create(const TensorSelector& selector,
+                                      std::span<const TensorGroup> groups);
+  TensorMatcher(TensorMatcher&&) noexcept;
+  TensorMatcher& operator=(TensorMatcher&&) noexcept;
+  ~TensorMatcher();
+
+  bool matches(std::string_view tensor_name);
+
+ private:
+  struct Impl;
+  explicit TensorMatcher(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,116 @@
+#include "smdebug/actions/stop_process.h"
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/result_matchers.h"
+
+namespace smdebug {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Moves forward by itself whenever somebody waits, and gives the other
+// processes a chance to run.
+class HastyClock : public Clock {
+ public:
+  double wall_seconds() const override { return 0; }
+  nanoseconds monotonic() const override { return now_; }
+  void sleep_for(nanoseconds duration) const override {
+    now_ += duration;
+    ::usleep(1000);
+  }
+  nanoseconds now() const { return now_; }
+
+ private:
+  mutable nanoseconds now_{0};
+};
+
+// A child in a process group of its own, which waits for signals. `ready` is
+// told through a pipe, so that no signal comes before its disposition.
+pid_t start_child(bool ignores_sigterm) {
+  int ready[2];
+  EXPECT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    ::signal(SIGTERM, ignores_sigterm ? SIG_IGN : SIG_DFL);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    while (true) ::pause();
+  }
+  char told = 0;
+  EXPECT_EQ(::read(ready[0], &told, 1), 1);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  return child;
+}
+
+// Reaps; keeps what the child ended with.
+std::function<bool()> reaper(pid_t child, int& status) {
+  return [child, &status] {
+    const pid_t reaped = ::waitpid(child, &status, WNOHANG);
+    return reaped == child || (reaped < 0 && errno == ECHILD);
+  };
+}
+
+TEST(StopProcess, AsksFirst) {
+  HastyClock clock;
+  int status = 0;
+  const pid_t child = start_child(false);
+  StopOptions options;
+  options.grace = std::chrono::hours(1);
+  options.has_ended = reaper(child, status);
+  options.clock = &clock;
+  EXPECT_THAT(stop_process_group(child, options),
+              IsOkAndHolds(StopOutcome::ended));
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST(StopProcess, KillsWhatDoesNotEndInTime) {
+  HastyClock clock;
+  int status = 0;
+  const pid_t child = start_child(true);
+  StopOptions options;
+  options.grace = std::chrono::seconds(1);
+  options.has_ended = reaper(child, status);
+  options.clock = &clock;
+  EXPECT_THAT(stop_process_group(child, options),
+              IsOkAndHolds(StopOutcome::killed));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_GE(clock.now(), std::chrono::seconds(1));
+}
+
+TEST(StopProcess, EndsAChildThatItsTerminalStopped) {
+  HastyClock clock;
+  int status = 0;
+  const pid_t child = start_child(false);
+  ::kill(child, SIGSTOP);
+  ::waitpid(child, &status, WUNTRACED);
+  StopOptions options;
+  options.grace = std::chrono::hours(1);
+  options.has_ended = reaper(child, status);
+  options.clock = &clock;
+  EXPECT_THAT(stop_process_group(child, options),
+              IsOkAndHolds(StopOutcome::ended));
+}
+
+TEST(StopProcess, FindsThatAGroupIsGone) {
+  int status = 0;
+  const pid_t child = start_child(false);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  EXPECT_THAT(stop_process_group(child), IsOkAndHolds(StopOutcome::was_gone));
+}
+
+TEST(StopProcess, RefusesAGroupThatWouldBeEverybody) {
+  EXPECT_THAT(stop_process_group(0), FailsWith(Error::Code::invalid_argument));
+  EXPECT_THAT(stop_process_group(-1), FailsWith(Error::Code::invalid_argument));
+}
+
+}  // namespace
+}  // namespace smdebug

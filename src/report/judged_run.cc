@@ -1,0 +1,39 @@
+#include "smdebug/report/judged_run.h"
+
+#include "report/json_parts.h"
+#include "report/text_table.h"
+
+namespace smdebug {
+
+std::string judged_runs_text(std::span<const JudgedRun> runs) {
+  TextTable table({"run", "rule", "status", ">step", ""});
+  for (const JudgedRun& run : runs) {
+    if (run.error) {
+      table.add({run.location, "", "Error", "", run.error->message});
+      continue;
+    }
+    for (const Verdict& verdict : run.verdicts) {
+      table.add(
+          {run.location, verdict.rule,
+           std::string(rule_status_name(verdict.status)),
+           verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
+           verdict.message});
+    }
+  }
+  return table.text();
+}
+
+std::string judged_runs_json(std::span<const JudgedRun> runs) {
+  Json json = Json::Array();
+  for (const JudgedRun& run : runs) {
+    Json one;
+    one["run"] = run.location;
+    one["steps"] = run.steps;
+    one["verdicts"] = to_json(run.verdicts);
+    one["error"] = run.error ? Json(run.error->message) : Json();
+    json.append(std::move(one));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

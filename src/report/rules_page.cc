@@ -1,0 +1,80 @@
+#include "smdebug/report/rules_page.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "report/text_table.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+std::string_view type_name(ParameterType type) {
+  switch (type) {
+    case ParameterType::boolean:
+      return "boolean";
+    case ParameterType::integer:
+      return "integer";
+    case ParameterType::real:
+      return "number";
+    case ParameterType::text:
+      return "text";
+    case ParameterType::text_list:
+      return "list";
+  }
+  return "text";
+}
+
+Json to_json(const ParameterSpec& spec) {
+  Json json;
+  json["name"] = spec.name;
+  json["type"] = type_name(spec.type);
+  json["default"] = spec.default_text.empty() ? Json() : spec.default_text;
+  json["minimum"] = Json(spec.minimum);
+  json["maximum"] = Json(spec.maximum);
+  json["choices"] = Json::Array();
+  for (const std::string_view choice : spec.choices) {
+    json["choices"].append(choice);
+  }
+  json["sentence"] = spec.sentence;
+  return json;
+}
+
+}  // namespace
+
+std::string rules_text(std::span<const RuleFactory> rules) {
+  TextTable table({"", ""});
+  for (const RuleFactory& rule : rules) {
+    table.add({std::string(rule.name), std::string(rule.sentence)});
+  }
+  return table.text();
+}
+
+std::string rule_text(const RuleFactory& rule) {
+  TextTable table({"parameter", "type", "default", ""});
+  for (const ParameterSpec& spec : rule.parameters) {
+    table.add({std::string(spec.name), std::string(type_name(spec.type)),
+               std::string(spec.default_text.empty() ? "-" : spec.default_text),
+               std::string(spec.sentence)});
+  }
+  return fmt::format("{}\n{}\n{}\n\n{}", rule.name, rule.sentence,
+                     rule.condition, table.text("  "));
+}
+
+std::string rules_json(std::span<const RuleFactory> rules) {
+  Json json = Json::Array();
+  for (const RuleFactory& rule : rules) {
+    Json one;
+    one["name"] = rule.name;
+    one["sentence"] = rule.sentence;
+    one["condition"] = rule.condition;
+    one["parameters"] = Json::Array();
+    for (const ParameterSpec& spec : rule.parameters) {
+      one["parameters"].append(to_json(spec));
+    }
+    json.append(std::move(one));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

@@ -1,0 +1,35 @@
+#include "smdebug/report/run_feed.h"
+
+namespace smdebug {
+
+Result<std::size_t> RunFeed::advance() {
+  SMD_CHECK_OK(trial_.refresh());
+  const std::size_t before = steps_fed_;
+  SMD_TRY(next_, trial_.feed(*this, run_, next_, [this](std::string_view name) {
+    return runner_.wants(run_, name);
+  }));
+  return steps_fed_ - before;
+}
+
+void RunFeed::finish() {
+  if (is_finished_) return;
+  is_finished_ = true;
+  runner_.on_run_end(run_);
+}
+
+void RunFeed::on_collections(std::size_t run,
+                             std::span<const TensorGroup> collections) {
+  runner_.on_collections(run, collections);
+}
+
+void RunFeed::on_step(const StepView& step) {
+  runner_.on_step(step);
+  ++steps_fed_;
+  if (on_step_) on_step_(step.step);
+}
+
+void RunFeed::on_tick(double wall_seconds) { runner_.on_tick(wall_seconds); }
+
+void RunFeed::on_run_end(std::size_t) { finish(); }
+
+}  // namespace smdebug

@@ -1,0 +1,107 @@
+#include "smdebug/report/run_summary.h"
+
+#include <fmt/format.h>
+
+#include "smdebug/report/verdict_page.h"
+
+#include "report/json_parts.h"
+#include "report/text_table.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+std::string ending_text(const RunSummary& summary) {
+  const std::string time = seconds_text(summary.seconds);
+  if (!summary.stopped_by.empty()) {
+    return fmt::format("stopped after {}, because {} fired", time,
+                       summary.stopped_by);
+  }
+  if (summary.was_interrupted) return fmt::format("interrupted after {}", time);
+  if (summary.signal) {
+    return fmt::format("ended by signal {} after {}", *summary.signal, time);
+  }
+  return fmt::format("ended after {} with exit code {}", time,
+                     summary.exit_code);
+}
+
+void add_page(const RunPage& page, TextTable& table) {
+  std::string steps = count_text(page.steps, "saved step");
+  for (const RunPage::ModeSteps& mode : page.modes) {
+    if (mode.mode == Mode::global) continue;
+    steps += fmt::format(", {} {} to {}", mode_name(mode.mode), mode.first,
+                         mode.last);
+  }
+  table.add({"steps", steps});
+  for (const RunPage::LossCourse& loss : page.losses) {
+    std::string course =
+        fmt::format("{} from {} to {}", loss.tensor, number_text(loss.first),
+                    number_text(loss.last));
+    if (loss.mode != Mode::global) {
+      course += fmt::format(" ({})", mode_name(loss.mode));
+    }
+    table.add({"loss", course});
+  }
+  if (const std::string cost = cost_text(page); !cost.empty()) {
+    table.add({"cost", cost});
+  }
+  if (page.dropped_tensors > 0) {
+    table.add({"dropped", count_text(page.dropped_tensors, "tensor")});
+  }
+  if (!page.damage.empty()) {
+    table.add({"damage", fmt::format("{}: {}", page.damage.front().key,
+                                     page.damage.front().what)});
+  }
+}
+
+// The lines of `text`, each under the one before, as rows of `table`.
+void add_lines(const std::string& title, std::string_view text,
+               TextTable& table) {
+  std::string heading = title;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    table.add({heading, std::string(text.substr(0, end))});
+    heading.clear();
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+}
+
+}  // namespace
+
+std::string run_summary_text(const RunSummary& summary) {
+  TextTable table({"", ""});
+  table.add({"training", ending_text(summary)});
+  if (summary.page) add_page(*summary.page, table);
+  // Where nothing was recorded, that is the one thing to say.
+  for (const Verdict& verdict :
+       summary.page ? summary.verdicts : std::vector<Verdict>()) {
+    table.add({"rule", fmt::format("{}: {}", verdict.rule,
+                                   rule_status_name(verdict.status))});
+    if (!verdict.message.empty()) table.add({"", "  " + verdict.message});
+  }
+  if (!summary.problem.empty()) table.add({"problem", summary.problem});
+  if (summary.page) {
+    table.add({"run", summary.location});
+    add_lines("open it", python_lines(*summary.page), table);
+  }
+  return "smdebug\n" + table.text("  ");
+}
+
+std::string run_summary_json(const RunSummary& summary) {
+  Json json;
+  json["command"] = to_json(summary.command);
+  json["seconds"] = summary.seconds;
+  json["exit_code"] = summary.exit_code;
+  json["signal"] = Json(summary.signal);
+  json["stopped_by"] = summary.stopped_by.empty() ? Json() : summary.stopped_by;
+  json["interrupted"] = summary.was_interrupted;
+  json["run"] = summary.location;
+  json["problem"] = summary.problem.empty() ? Json() : summary.problem;
+  json["verdicts"] = to_json(summary.verdicts);
+  const auto page =
+      summary.page ? Json::parse(run_page_json(*summary.page)) : Json();
+  json["page"] = page ? *page : Json();
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

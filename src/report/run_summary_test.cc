@@ -1,0 +1,83 @@
+#include "smdebug/report/run_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+RunSummary stopped() {
+  RunPage page;
+  page.location = "/runs/a";
+  page.steps = 5;
+  page.modes = {{Mode::train, 4, 0, 30}, {Mode::eval, 1, 0, 0}};
+  page.losses = {{"Loss_output_0", Mode::train, 4, 2.25, 0.5}};
+  page.attempt.emplace();
+  page.attempt->cost = {
+      {"step_thread_seconds", 0.02}, {"run_seconds", 4}, {"steps", 31}};
+  page.dropped_tensors = 2;
+  RunSummary summary;
+  summary.command = {"python", "train.py"};
+  summary.seconds = 4.5;
+  summary.exit_code = 143;
+  summary.signal = 15;
+  summary.stopped_by = "VanishingGradient";
+  summary.location = page.location;
+  summary.page = page;
+  summary.verdicts.emplace_back();
+  summary.verdicts[0].rule = "VanishingGradient";
+  summary.verdicts[0].status = RuleStatus::issues_found;
+  summary.verdicts[0].message = "gradient/a: too small";
+  return summary;
+}
+
+TEST(RunSummary, TellsHowTheTrainingWent) {
+  EXPECT_EQ(run_summary_text(stopped()),
+            "smdebug\n"
+            "  training  stopped after 4.5 s, because VanishingGradient fired\n"
+            "  steps     5 saved steps, TRAIN 0 to 30, EVAL 0 to 0\n"
+            "  loss      Loss_output_0 from 2.25 to 0.5 (TRAIN)\n"
+            "  cost      20 ms in 31 steps, 0.5 % of 4 s\n"
+            "  dropped   2 tensors\n"
+            "  rule      VanishingGradient: IssuesFound\n"
+            "              gradient/a: too small\n"
+            "  run       /runs/a\n"
+            "  open it   from smdebug.trials import create_trial\n"
+            "            trial = create_trial(\"/runs/a\")\n");
+}
+
+TEST(RunSummary, TellsHowATrainingEndedByItself) {
+  RunSummary summary = stopped();
+  summary.stopped_by.clear();
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("ended by signal 15"));
+  summary.was_interrupted = true;
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("interrupted after 4.5 s"));
+  summary.was_interrupted = false;
+  summary.signal.reset();
+  summary.exit_code = 2;
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("with exit code 2"));
+}
+
+TEST(RunSummary, SaysOneThingWhereNothingWasRecorded) {
+  RunSummary summary = stopped();
+  summary.page.reset();
+  summary.problem = "nothing was recorded";
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(HasSubstr("problem   nothing was recorded"),
+                    Not(HasSubstr("rule")), Not(HasSubstr("create_trial"))));
+}
+
+TEST(RunSummary, HoldsThePageInItsJson) {
+  EXPECT_THAT(
+      run_summary_json(stopped()),
+      AllOf(HasSubstr(R"("stopped_by": "VanishingGradient")"),
+            HasSubstr(R"("signal": 15)"), HasSubstr(R"("dropped_tensors": 2)"),
+            HasSubstr(R"("step_thread_seconds": 0.02)")));
+}
+
+}  // namespace
+}  // namespace smdebug

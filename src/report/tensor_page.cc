@@ -1,0 +1,174 @@
+#include "smdebug/report/tensor_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/element_text.h"
+#include "report/json_parts.h"
+#include "report/text_table.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+StepId step_id(Trial& trial, Step step, Mode mode) {
+  const auto global = trial.global_step(mode, step);
+  const auto id = trial.step_id(global.value_or(step));
+  return id.value_or(StepId{step, mode, step});
+}
+
+// Damage and what was never kept are told in the row; only a run that cannot
+// be read at all fails.
+TensorPage::Row read_row(Tensor& tensor, const StepId& id,
+                         const StepQuery& query, bool with_elements) {
+  TensorPage::Row row;
+  row.step = id;
+  row.worker = *query.worker;
+  if (auto shape = tensor.shape(query)) row.shape = *std::move(shape);
+  if (auto reductions = tensor.reductions(query)) {
+    row.reductions = *std::move(reductions);
+  }
+  const auto statistics = tensor.statistics(query);
+  if (statistics) {
+    row.statistics = *statistics;
+  } else if (row.reductions.empty()) {
+    row.missing = statistics.error().message;
+  }
+  if (!with_elements) return row;
+  const auto value = tensor.value(query);
+  if (!value) {
+    row.missing = value.error().message;
+    return row;
+  }
+  row.dtype = dtype_name(value->dtype());
+  row.elements = elements_text(*value);
+  return row;
+}
+
+double deviation(const TensorStatistics& statistics) {
+  const auto value = reduction_from(statistics, {Reduction::std, false},
+                                    Deviation::population);
+  return value.value_or(std::nan(""));
+}
+
+std::string reductions_text(const std::map<ReductionOp, double>& reductions) {
+  std::string text;
+  for (const auto& [op, value] : reductions) {
+    if (!text.empty()) text += ", ";
+    text += reduction_op_name(op) + " " + number_text(value);
+  }
+  return text;
+}
+
+std::string rest_text(const TensorPage::Row& row) {
+  std::string text = reductions_text(row.reductions);
+  if (!row.missing.empty()) {
+    if (!text.empty()) text += "; ";
+    text += row.missing;
+  }
+  return text;
+}
+
+std::string table_text(const TensorPage& page) {
+  TextTable table({">step", "worker", "shape", ">min", ">max", ">mean", ">std",
+                   ">mean |x|", ">zeros", ">NaN", ">inf", ""});
+  for (const TensorPage::Row& row : page.rows) {
+    std::vector<std::string> cells = {step_number_text(row.step), row.worker,
+                                      row.shape ? shape_text(*row.shape) : ""};
+    if (row.statistics) {
+      const TensorStatistics& s = *row.statistics;
+      const auto finite = static_cast<double>(s.finite());
+      for (const double number : {s.min, s.max, s.mean, deviation(s),
+                                  finite > 0 ? s.sum_abs / finite : 0}) {
+        cells.push_back(number_text(number));
+      }
+      cells.push_back(std::to_string(s.zeros));
+      cells.push_back(std::to_string(s.nan));
+      cells.push_back(std::to_string(s.positive_inf + s.negative_inf));
+    }
+    cells.resize(11);
+    cells.push_back(rest_text(row));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace
+
+Result<TensorPage> read_tensor_page(Trial& trial,
+                                    const TensorPageQuery& query) {
+  SMD_TRY(Tensor tensor, trial.tensor(query.tensor));
+  TensorPage page{trial.location(), query.tensor, query.mode, {}};
+  std::vector<Step> steps = tensor.steps(query.mode, /*incomplete=*/true);
+  if (query.step) {
+    if (std::ranges::find(steps, *query.step) == steps.end()) {
+      return Error{
+          Error::Code::not_found,
+          fmt::format("tensor '{}' was not saved at {} step {}; it "
+                      "was at {}",
+                      query.tensor, mode_name(query.mode), *query.step,
+                      steps.empty()
+                          ? "none of that mode"
+                          : fmt::format("{} from {} to {}",
+                                        count_text(steps.size(), "step"),
+                                        steps.front(), steps.back()))};
+    }
+    steps = {*query.step};
+  }
+  std::vector<std::string> known = trial.workers();
+  if (query.worker && std::ranges::find(known, *query.worker) == known.end()) {
+    return Error{Error::Code::not_found,
+                 fmt::format("the run has no worker '{}'; it has {}",
+                             *query.worker, fmt::join(known, ", "))};
+  }
+  for (const Step step : steps) {
+    SMD_TRY(const auto workers, tensor.workers(step, query.mode));
+    for (const std::string& worker : workers) {
+      if (query.worker && worker != *query.worker) continue;
+      page.rows.push_back(read_row(tensor, step_id(trial, step, query.mode),
+                                   {step, query.mode, worker},
+                                   query.step.has_value()));
+    }
+  }
+  return page;
+}
+
+std::string tensor_page_text(const TensorPage& page) {
+  if (page.rows.empty()) return page.tensor + ": nothing was saved\n";
+  std::string text = page.tensor + "\n" + table_text(page);
+  for (const TensorPage::Row& row : page.rows) {
+    if (row.elements.empty()) continue;
+    text += fmt::format("{} {}: {}\n", row.worker, row.dtype, row.elements);
+  }
+  return text;
+}
+
+std::string tensor_page_json(const TensorPage& page) {
+  Json json;
+  json["run"] = page.run;
+  json["tensor"] = page.tensor;
+  json["rows"] = Json::Array();
+  for (const TensorPage::Row& row : page.rows) {
+    Json one;
+    one["step"] = to_json(row.step);
+    one["worker"] = row.worker;
+    one["shape"] =
+        row.shape ? to_json(std::span<const std::int64_t>(*row.shape)) : Json();
+    one["statistics"] = row.statistics ? to_json(*row.statistics) : Json();
+    one["reductions"] = Json::Object();
+    for (const auto& [op, value] : row.reductions) {
+      one["reductions"][reduction_op_name(op)] = value;
+    }
+    if (!row.elements.empty()) {
+      one["dtype"] = row.dtype;
+      one["elements"] = row.elements;
+    }
+    if (!row.missing.empty()) one["missing"] = row.missing;
+    json["rows"].append(std::move(one));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

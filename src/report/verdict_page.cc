@@ -1,0 +1,56 @@
+#include "smdebug/report/verdict_page.h"
+
+#include <fmt/format.h>
+
+#include "report/json_parts.h"
+#include "report/text_table.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::size_t kEvidenceShown = 8;
+
+std::string evidence_text(std::span<const Evidence> evidence) {
+  TextTable table(
+      {"tensor", "worker", ">step", "what", ">value", "", ">threshold"});
+  for (const Evidence& one :
+       evidence.first(std::min(evidence.size(), kEvidenceShown))) {
+    table.add({one.tensor, one.worker, step_number_text(one.step), one.quantity,
+               number_text(one.value), one.relation,
+               one.threshold ? number_text(*one.threshold) : ""});
+  }
+  std::string text = table.text("    ");
+  if (evidence.size() > kEvidenceShown) {
+    text += fmt::format("    and {} more\n", evidence.size() - kEvidenceShown);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string verdict_text(const Verdict& verdict) {
+  std::string text =
+      fmt::format("{}: {}\n  {}\n", verdict.rule,
+                  rule_status_name(verdict.status), verdict.message);
+  if (!verdict.evidence.empty()) text += evidence_text(verdict.evidence);
+  if (!verdict.advice.empty()) {
+    text += fmt::format("  advice: {}\n", verdict.advice);
+  }
+  return text;
+}
+
+std::string verdicts_text(std::span<const Verdict> verdicts) {
+  TextTable table({"", "", ""});
+  for (const Verdict& verdict : verdicts) {
+    table.add({verdict.rule, std::string(rule_status_name(verdict.status)),
+               verdict.message});
+  }
+  return table.text("  ");
+}
+
+std::string verdict_json(const Verdict& verdict) {
+  return to_json(verdict).dump();
+}
+
+}  // namespace smdebug

@@ -1,0 +1,105 @@
+#include "smdebug/report/verdict_page.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/report/judged_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Verdict fired() {
+  Verdict verdict;
+  verdict.rule = "VanishingGradient";
+  verdict.status = RuleStatus::issues_found;
+  verdict.step = {40, Mode::train, 30};
+  verdict.message = "gradient/a: too small";
+  verdict.advice = "use ReLU";
+  verdict.steps_judged = 5;
+  verdict.observations_judged = 10;
+  verdict.evidence.push_back({"gradient/a",
+                              "worker_0",
+                              {40, Mode::train, 30},
+                              "mean |g|",
+                              0.25,
+                              "<",
+                              0.5});
+  return verdict;
+}
+
+TEST(VerdictPage, ShowsSentenceEvidenceAndAdvice) {
+  EXPECT_EQ(
+      verdict_text(fired()),
+      "VanishingGradient: IssuesFound\n"
+      "  gradient/a: too small\n"
+      "    tensor      worker             step  what      value     "
+      "threshold\n"
+      "    gradient/a  worker_0  40 (TRAIN 30)  mean |g|   0.25  <        "
+      "0.5\n"
+      "  advice: use ReLU\n");
+}
+
+TEST(VerdictPage, ShowsOnlySomeOfALotOfEvidence) {
+  Verdict verdict = fired();
+  verdict.evidence.resize(20, verdict.evidence.front());
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("and 12 more"));
+}
+
+TEST(VerdictPage, IsJsonOfAFixedShape) {
+  EXPECT_EQ(
+      verdict_json(fired()),
+      R"({"rule":"VanishingGradient","status":"IssuesFound",)"
+      R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
+      R"("message":"gradient/a: too small","advice":"use ReLU",)"
+      R"("evidence":[{"tensor":"gradient/a","worker":"worker_0",)"
+      R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
+      R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5}],)"
+      R"("steps_judged":5,"observations_judged":10})");
+}
+
+TEST(VerdictPage, SpellsWhatJsonCannotHoldAsNull) {
+  Verdict verdict = fired();
+  verdict.evidence[0].value = std::numeric_limits<double>::quiet_NaN();
+  verdict.evidence[0].threshold.reset();
+  EXPECT_THAT(verdict_json(verdict), HasSubstr(R"("value":null,)"
+                                               R"("relation":"<",)"
+                                               R"("threshold":null)"));
+}
+
+TEST(VerdictPage, SpellsEveryStatusAsTheCloudDoes) {
+  EXPECT_EQ(rule_status_name(RuleStatus::in_progress), "InProgress");
+  EXPECT_EQ(rule_status_name(RuleStatus::no_issues_found), "NoIssuesFound");
+  EXPECT_EQ(rule_status_name(RuleStatus::issues_found), "IssuesFound");
+  EXPECT_EQ(rule_status_name(RuleStatus::error), "Error");
+  EXPECT_EQ(rule_status_name(RuleStatus::stopping), "Stopping");
+  EXPECT_EQ(rule_status_name(RuleStatus::stopped), "Stopped");
+}
+
+TEST(JudgedRuns, ShowARowPerRunAndRule) {
+  JudgedRun judged;
+  judged.location = "/runs/a";
+  judged.verdicts = {fired(), fired()};
+  JudgedRun broken;
+  broken.location = "/runs/b";
+  broken.error = Error{Error::Code::io, "the disk said no"};
+  const JudgedRun runs[] = {judged, broken};
+  EXPECT_EQ(
+      judged_runs_text(runs),
+      "run      rule               status       step\n"
+      "/runs/a  VanishingGradient  IssuesFound    40  gradient/a: too "
+      "small\n"
+      "/runs/a  VanishingGradient  IssuesFound    40  gradient/a: too "
+      "small\n"
+      "/runs/b                     Error              the disk said no\n");
+  EXPECT_THAT(judged_runs_json(runs),
+              AllOf(HasSubstr(R"("error": null)"),
+                    HasSubstr(R"("error": "the disk said no")")));
+}
+
+}  // namespace
+}  // namespace smdebug

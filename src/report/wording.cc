@@ -1,0 +1,75 @@
+#include "report/wording.h"
+
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace smdebug {
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  constexpr std::array kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  double amount = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  while (amount >= 999.95 && unit + 1 < kUnits.size()) {
+    amount /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 0.1) return fmt::format("{:.2g} ms", seconds * 1000);
+  if (seconds < 60) return fmt::format("{:.3g} s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 3600) {
+    return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  }
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string number_text(double value) { return fmt::format("{:.4g}", value); }
+
+std::string step_number_text(const StepId& step) {
+  if (step.mode == Mode::global) return fmt::format("{}", step.global);
+  return fmt::format("{} ({} {})", step.global, mode_name(step.mode),
+                     step.mode_step);
+}
+
+std::string count_text(std::uint64_t count, const std::string& singular) {
+  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
+std::string date_text(double wall_seconds) {
+  using std::chrono::floor;
+  const std::chrono::sys_seconds time{std::chrono::seconds(
+      static_cast<std::int64_t>(std::floor(wall_seconds)))};
+  const auto day = floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{time - day};
+  return fmt::format(
+      "{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::string python_string(const std::string& text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal += '\\';
+    if (c == '\n') {
+      literal += "\\n";
+    } else {
+      literal += c;
+    }
+  }
+  return literal + '"';
+}
+
+}  // namespace smdebug

@@ -1,0 +1,144 @@
+#include "rules/builtin/exploding_tensor.h"
+
+#include <fmt/format.h>
+
+#include "rules/non_finite.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "collection_names",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Collections to judge; without these and tensor_regex, every "
+                 "tensor that the run holds."},
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Patterns of tensor names to judge."},
+    {.name = "only_nan",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether infinities are let pass."},
+    kStartStep,
+    kEndStep,
+};
+
+// ", the first at [2, 7]", or nothing where the elements are not at hand.
+std::string first_place_text(const Observation& observation, bool only_nan) {
+  const auto view = observation.values->load();
+  if (!view) return "";
+  const auto index = first_non_finite(*view, only_nan);
+  if (!index || index->empty()) return "";
+  return fmt::format(", the first at [{}]", fmt::join(*index, ", "));
+}
+
+std::string counts_text(const Observation& observation,
+                        const NonFinite& found) {
+  if (!found.counts) {
+    return fmt::format("{} in the saved {}", found.has_nan ? "NaN" : "infinity",
+                       found.seen_in);
+  }
+  std::int64_t size = 1;
+  for (const std::int64_t extent : observation.shape) size *= extent;
+  return fmt::format("{} NaN, {} +inf, {} -inf in {} {}", found.counts->nan,
+                     found.counts->positive_inf, found.counts->negative_inf,
+                     size, size == 1 ? "element" : "elements");
+}
+
+class ExplodingTensor : public Rule {
+ public:
+  ExplodingTensor(TensorSelector selector, bool only_nan)
+      : selector_(std::move(selector)), only_nan_(only_nan) {}
+
+  std::string_view name() const override { return kExplodingTensor.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(const auto found, find_non_finite(*tensor));
+      if (!found) continue;
+      ++judged_;
+      if (!found->has_nan && (only_nan_ || !found->has_inf)) continue;
+      if (!finding) finding = describe(*tensor, *found, step.step);
+      finding->evidence.push_back(evidence(*tensor, *found, step.step));
+    }
+    if (finding && finding->evidence.size() > 1) {
+      finding->message += fmt::format("; {} tensors of this step have some",
+                                      finding->evidence.size());
+    }
+    return finding;
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  Finding describe(const Observation& tensor, const NonFinite& found,
+                   const StepId& step) const {
+    Finding finding;
+    finding.message =
+        fmt::format("{}: {} at {}{}", tensor_text(tensor.name, tensor.worker),
+                    counts_text(tensor, found), step_text(step),
+                    first_place_text(tensor, only_nan_));
+    finding.advice =
+        "the training goes on with numbers that mean nothing: lower the "
+        "learning rate or clip the gradients, and look for a division by zero, "
+        "the logarithm of zero or float16 overflow where this tensor is made";
+    return finding;
+  }
+
+  Evidence evidence(const Observation& tensor, const NonFinite& found,
+                    const StepId& step) const {
+    Evidence evidence = evidence_of(tensor, step);
+    evidence.quantity = only_nan_ ? "NaN elements" : "non-finite elements";
+    evidence.relation = ">";
+    evidence.threshold = 0;
+    if (!found.counts) {
+      evidence.quantity = "saved " + found.seen_in + " is not finite";
+      evidence.value = 1;
+      return evidence;
+    }
+    std::uint64_t count = found.counts->nan;
+    if (!only_nan_) {
+      count += found.counts->positive_inf + found.counts->negative_inf;
+    }
+    evidence.value = static_cast<double>(count);
+    return evidence;
+  }
+
+  TensorSelector selector_;
+  bool only_nan_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  TensorSelector selector;
+  selector.collections = parameters.text_list("collection_names");
+  selector.regexes = parameters.text_list("tensor_regex");
+  selector.every_tensor =
+      selector.collections.empty() && selector.regexes.empty();
+  return std::unique_ptr<Rule>(std::make_unique<ExplodingTensor>(
+      std::move(selector), parameters.boolean("only_nan")));
+}
+
+}  // namespace
+
+const RuleFactory kExplodingTensor = {
+    .name = "ExplodingTensor",
+    .sentence = "A tensor holds NaN or an infinity.",
+    .condition =
+        "Fires when a tensor holds NaN, or an infinity unless only_nan.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

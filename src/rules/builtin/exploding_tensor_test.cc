@@ -1,0 +1,117 @@
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+TensorStatistics counts(std::uint64_t nan, std::uint64_t positive_inf,
+                        std::uint64_t negative_inf) {
+  TensorStatistics statistics;
+  statistics.count = 640;
+  statistics.nan = nan;
+  statistics.positive_inf = positive_inf;
+  statistics.negative_inf = negative_inf;
+  return statistics;
+}
+
+TEST(ExplodingTensor, CountsNanAndInfinities) {
+  OneRule rule("ExplodingTensor");
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(39).with_statistics("a", counts(0, 0, 0))));
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(40).with_statistics("a", counts(3, 1, 2))));
+  EXPECT_EQ(rule.verdict().message,
+            "a: 3 NaN, 1 +inf, 2 -inf in 640 elements at step 40 (TRAIN step "
+            "40)");
+  EXPECT_EQ(rule.verdict().evidence.front().value, 6);
+}
+
+TEST(ExplodingTensor, LetsInfinitiesPassWhereOnlyNanCounts) {
+  OneRule rule("ExplodingTensor", {{"only_nan", "True"}});
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0).with_statistics("a", counts(0, 5, 5))));
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(1).with_statistics("a", counts(1, 5, 5))));
+  EXPECT_EQ(rule.verdict().evidence.front().value, 1);
+}
+
+TEST(ExplodingTensor, NamesTheFirstOffendingIndexWhereValuesAreAtHand) {
+  OneRule rule("ExplodingTensor");
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
+      "a", {0, 1, 2, 3, 4, -kInf, kNan, 0}, {2, 2, 2})));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("1 NaN, 0 +inf, 1 -inf in 8 elements"));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("the first at [1, 0, 1]"));
+}
+
+TEST(ExplodingTensor, LooksForTheFirstNanWhereOnlyNanCounts) {
+  OneRule rule("ExplodingTensor", {{"only_nan", "true"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0).with_values("a", {kInf, 0, 0, kNan}, {2, 2})));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("the first at [1, 1]"));
+}
+
+TEST(ExplodingTensor, FindsAnIndexFarIntoALargeTensor) {
+  std::vector<float> values(5000, 1.0f);
+  values[4321] = kNan;
+  OneRule rule("ExplodingTensor");
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(0).with_values("a", values, {50, 100})));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("the first at [43, 21]"));
+}
+
+TEST(ExplodingTensor, WorksFromEachReductionThatTells) {
+  for (const Reduction reduction :
+       {Reduction::mean, Reduction::sum, Reduction::l1, Reduction::l2,
+        Reduction::min, Reduction::max}) {
+    OneRule rule("ExplodingTensor");
+    EXPECT_FALSE(rule.fires_at(
+        ObservedStep(0).with_reductions("a", {{{reduction, false}, 1.0}})));
+    EXPECT_TRUE(rule.fires_at(
+        ObservedStep(1).with_reductions("a", {{{reduction, false}, kNan}})))
+        << reduction_name(reduction);
+    EXPECT_THAT(rule.verdict().message,
+                HasSubstr("NaN in the saved " +
+                          std::string(reduction_name(reduction))));
+  }
+}
+
+TEST(ExplodingTensor, DoesNotJudgeByReductionsThatOverflowByThemselves) {
+  OneRule rule("ExplodingTensor");
+  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_reductions(
+      "a", {{{Reduction::prod, false}, kInf},
+            {{Reduction::variance, false}, kInf}})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+}
+
+TEST(ExplodingTensor, SkipsWhatCannotHoldNan) {
+  OneRule rule("ExplodingTensor");
+  for (const DType dtype : {DType::int64, DType::boolean, DType::string}) {
+    rule.fires_at(
+        ObservedStep(0).with_statistics("a", counts(0, 0, 0)).of_dtype(dtype));
+  }
+  EXPECT_EQ(rule.verdict().observations_judged, 0u);
+}
+
+TEST(ExplodingTensor, JudgesOnlyWhatItsSelectorTakes) {
+  OneRule rule("ExplodingTensor", {{"collection_names", "losses"},
+                                   {"tensor_regex", "_output_\\d$"}});
+  EXPECT_FALSE(rule.fires_at(
+      ObservedStep(0).with_statistics("gradient/a", counts(1, 0, 0))));
+  EXPECT_TRUE(rule.fires_at(ObservedStep(1)
+                                .with_statistics("fc_output_0", counts(1, 0, 0))
+                                .with_statistics("Loss", counts(0, 1, 0))));
+  EXPECT_EQ(rule.verdict().evidence.size(), 2u);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,302 @@
+#include "rules/builtin/loss_not_decreasing.h"
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "collection_names",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Collections that hold losses, beside 'losses'."},
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Patterns of tensor names that are losses."},
+    {.name = "use_losses_collection",
+     .type = ParameterType::boolean,
+     .default_text = "true",
+     .sentence = "Whether the collection 'losses' is judged."},
+    {.name = "num_steps",
+     .type = ParameterType::integer,
+     .default_text = "10",
+     .sentence = "How many steps apart two losses that are compared must be.",
+     .minimum = 1.0},
+    {.name = "diff_percent",
+     .type = ParameterType::real,
+     .default_text = "0.1",
+     .sentence = "A loss that fell by less than this has not decreased.",
+     .minimum = 0.0,
+     .maximum = 100.0},
+    {.name = "increase_threshold_percent",
+     .type = ParameterType::real,
+     .default_text = "5",
+     .sentence = "A loss that rose by up to this is let pass.",
+     .minimum = 0.0,
+     .maximum = 100.0},
+    {.name = "mode",
+     .type = ParameterType::text,
+     .default_text = "",
+     .sentence = "Steps of which mode are judged, and counted; without it, "
+                 "TRAIN, and all of a run without modes.",
+     .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
+    {.name = "strict",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether a loss that rose at all, too, has not decreased."},
+    {.name = "average",
+     .type = ParameterType::integer,
+     .default_text = "1",
+     .sentence = "How many saved losses up to a step are averaged before they "
+                 "are compared: against the noise of small batches.",
+     .minimum = 1.0,
+     .maximum = 10000.0},
+    {.name = "use_mean",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether a loss of several elements is judged by its mean; "
+                 "otherwise it is skipped."},
+    kStartStep,
+    kEndStep,
+};
+
+struct Thresholds {
+  double fall_percent = 0.1;
+  double rise_percent = 5;
+  bool strict = false;
+
+  // Whether a loss that went from `before` to `now` has not decreased.
+  bool is_met(double before, double now) const {
+    if (before == 0) return now >= 0;
+    const double fallen = 100 * (before - now) / std::abs(before);
+    if (fallen >= 0 || strict) return fallen < fall_percent;
+    return -fallen > rise_percent;
+  }
+};
+
+struct Loss {
+  Step step = 0;
+  double value = 0;
+};
+
+// The saved losses of one tensor from one worker, as far back as they are
+// still needed.
+class LossSeries {
+ public:
+  struct Comparison {
+    Loss before, now;
+  };
+
+  LossSeries(Step num_steps, std::size_t average)
+      : num_steps_(num_steps), average_(average) {}
+
+  bool has(Step step) const {
+    return !saved_.empty() && saved_.back().step >= step;
+  }
+
+  // Adds a loss; returns what is to be compared now, if anything.
+  std::optional<Comparison> add(Loss loss) {
+    recent_.push_back(loss.value);
+    if (recent_.size() > average_) recent_.pop_front();
+    loss.value = std::accumulate(recent_.begin(), recent_.end(), 0.0) /
+                 static_cast<double>(recent_.size());
+    saved_.push_back(loss);
+    // Only the newest of those old enough can ever be compared with.
+    while (saved_.size() > 1 && saved_[1].step <= loss.step - num_steps_) {
+      saved_.pop_front();
+    }
+    const bool is_due = !last_check_ || loss.step >= *last_check_ + num_steps_;
+    if (!is_due || saved_.front().step > loss.step - num_steps_) {
+      return std::nullopt;
+    }
+    last_check_ = loss.step;
+    return Comparison{saved_.front(), loss};
+  }
+
+ private:
+  Step num_steps_;
+  std::size_t average_;
+  std::optional<Step> last_check_;
+  std::deque<Loss> saved_;
+  std::deque<double> recent_;  // before averaging
+};
+
+class LossNotDecreasing : public Rule {
+ public:
+  explicit LossNotDecreasing(const Parameters& parameters)
+      : num_steps_(parameters.integer("num_steps")),
+        average_(static_cast<std::size_t>(parameters.integer("average"))),
+        use_mean_(parameters.boolean("use_mean")),
+        mode_(find_mode(parameters.text("mode"))) {
+    thresholds_.fall_percent = parameters.real("diff_percent");
+    thresholds_.rise_percent = parameters.real("increase_threshold_percent");
+    thresholds_.strict = parameters.boolean("strict");
+    selector_.collections = parameters.text_list("collection_names");
+    selector_.regexes = parameters.text_list("tensor_regex");
+    if (parameters.boolean("use_losses_collection")) {
+      selector_.collections.push_back("losses");
+    }
+  }
+
+  std::string_view name() const override { return kLossNotDecreasing.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    const auto counted = counted_step(step.step);
+    if (!counted || step.phase != StepPhase::complete) return finding;
+    for (const Observation* tensor : step.by_selector(0)) {
+      if (!use_mean_ && !is_scalar(*tensor)) continue;
+      SMD_TRY(const auto value, quantity(*tensor, {Reduction::mean}));
+      if (!value) continue;
+      LossSeries& losses = series_of(*tensor);
+      if (losses.has(*counted)) continue;
+      ++judged_;
+      if (auto found = judge(*tensor, losses, {*counted, *value}, step.step)) {
+        merge(finding, *std::move(found));
+      }
+    }
+    return finding;
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  std::optional<Step> counted_step(const StepId& step) const {
+    if (mode_ == Mode::global) return step.global;
+    if (mode_ ? step.mode == *mode_
+              : step.mode == Mode::train || step.mode == Mode::global) {
+      return step.mode_step;
+    }
+    return std::nullopt;
+  }
+
+  static bool is_scalar(const Observation& tensor) {
+    std::int64_t size = 1;
+    for (const std::int64_t extent : tensor.shape) size *= extent;
+    return size == 1;
+  }
+
+  LossSeries& series_of(const Observation& tensor) {
+    auto key = std::pair(std::string(tensor.name), std::string(tensor.worker));
+    return series_.try_emplace(std::move(key), num_steps_, average_)
+        .first->second;
+  }
+
+  std::optional<Finding> judge(const Observation& tensor, LossSeries& losses,
+                               Loss loss, const StepId& step) const {
+    Finding finding;
+    Evidence evidence = evidence_of(tensor, step);
+    const std::string subject = tensor_text(tensor.name, tensor.worker);
+    if (!std::isfinite(loss.value)) {
+      finding.message = fmt::format("{}: the loss is {} at {}, non-finite",
+                                    subject, loss.value, step_text(step));
+      finding.advice =
+          "the training has diverged: lower the learning rate or clip the "
+          "gradients, and judge with ExplodingTensor to see where it began";
+      evidence.quantity = "loss";
+      evidence.value = loss.value;
+      evidence.relation = "is not finite";
+      finding.evidence.push_back(std::move(evidence));
+      return finding;
+    }
+    const auto compared = losses.add(loss);
+    if (!compared ||
+        !thresholds_.is_met(compared->before.value, compared->now.value)) {
+      return std::nullopt;
+    }
+    describe(*compared, subject, step, finding, evidence);
+    finding.evidence.push_back(std::move(evidence));
+    return finding;
+  }
+
+  void describe(const LossSeries::Comparison& compared,
+                const std::string& subject, const StepId& step,
+                Finding& finding, Evidence& evidence) const {
+    const auto& [before, now] = compared;
+    const double change = before.value == 0 ? 0
+                                            : 100 * (now.value - before.value) /
+                                                  std::abs(before.value);
+    const bool rose = now.value > before.value;
+    finding.message = fmt::format(
+        "{}: the {}loss {:.4g} at {} {} {:.4g} {} steps before", subject,
+        average_ > 1 ? "average " : "", now.value, step_text(step),
+        rose ? fmt::format("is {:.2g} % above", change)
+             : fmt::format("is only {:.2g} % below", -change),
+        before.value, now.step - before.step);
+    finding.advice =
+        rose ? "the training gets worse: lower the learning rate, and check "
+               "labels and loss"
+             : "the training does not move: check that gradients reach the "
+               "weights, raise the learning rate, or stop here if it has "
+               "converged";
+    evidence.quantity = rose ? "increase of the loss in percent"
+                             : "decrease of the loss in percent";
+    evidence.value = std::abs(change);
+    evidence.relation = rose ? ">" : "<";
+    evidence.threshold = rose && !thresholds_.strict ? thresholds_.rise_percent
+                         : rose                      ? 0
+                                                     : thresholds_.fall_percent;
+  }
+
+  // The first loss of the step gives the sentence, all give evidence.
+  static void merge(std::optional<Finding>& finding, Finding more) {
+    if (!finding) {
+      finding = std::move(more);
+      return;
+    }
+    finding->evidence.push_back(std::move(more.evidence.front()));
+  }
+
+  Step num_steps_;
+  std::size_t average_;
+  bool use_mean_;
+  std::optional<Mode> mode_;
+  Thresholds thresholds_;
+  TensorSelector selector_;
+  std::map<std::pair<std::string, std::string>, LossSeries> series_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  if (!parameters.boolean("use_losses_collection") &&
+      parameters.text_list("collection_names").empty() &&
+      parameters.text_list("tensor_regex").empty()) {
+    return Error{Error::Code::invalid_config,
+                 "rule LossNotDecreasing: use_losses_collection is false and "
+                 "neither collection_names nor tensor_regex is given, so "
+                 "there is no loss to judge"};
+  }
+  return std::unique_ptr<Rule>(std::make_unique<LossNotDecreasing>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kLossNotDecreasing = {
+    .name = "LossNotDecreasing",
+    .sentence = "A loss is not lower than it was some steps ago.",
+    .condition =
+        "Compares the loss at step s, every num_steps steps, with the newest "
+        "saved one at or before s - num_steps: fires when it fell by "
+        "less than diff_percent, or rose by more than "
+        "increase_threshold_percent.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,149 @@
+#include "rules/builtin/vanishing_gradient.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "threshold",
+     .type = ParameterType::real,
+     .default_text = "1e-7",
+     .sentence = "A gradient whose mean absolute value is below this vanishes.",
+     .minimum = 0.0},
+    {.name = "aggregate",
+     .type = ParameterType::text,
+     .default_text = "any",
+     .sentence = "How many gradients of a step must vanish: 'any', 'all', or "
+                 "'fraction:0.5' for at least half of them."},
+    kStartStep,
+    kEndStep,
+};
+
+// How many of `judged` gradients must vanish before the rule fires.
+struct Aggregate {
+  double fraction = 0;  // 0: one is enough
+
+  static Result<Aggregate> parse(std::string_view text);
+
+  bool is_met(std::size_t vanished, std::size_t judged) const {
+    return vanished > 0 && static_cast<double>(vanished) >=
+                               fraction * static_cast<double>(judged);
+  }
+};
+
+Result<Aggregate> Aggregate::parse(std::string_view text) {
+  if (text == "any") return Aggregate{0};
+  if (text == "all") return Aggregate{1};
+  constexpr std::string_view kPrefix = "fraction:";
+  double fraction = 0;
+  if (text.starts_with(kPrefix)) {
+    const auto [end, failure] = std::from_chars(
+        text.data() + kPrefix.size(), text.data() + text.size(), fraction);
+    if (failure == std::errc() && end == text.data() + text.size() &&
+        fraction > 0 && fraction <= 1) {
+      return Aggregate{fraction};
+    }
+  }
+  return Error{Error::Code::invalid_config,
+               fmt::format("rule VanishingGradient: parameter 'aggregate' "
+                           "should be 'any', 'all' or 'fraction:x' with x "
+                           "above 0 and up to 1 but is '{}'",
+                           text)};
+}
+
+class VanishingGradient : public Rule {
+ public:
+  VanishingGradient(double threshold, Aggregate aggregate)
+      : threshold_(threshold), aggregate_(aggregate) {}
+
+  std::string_view name() const override { return kVanishingGradient.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back({.collections = {"gradients"}, .regexes = {}});
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::vector<Evidence> vanished;
+    std::size_t judged = 0;
+    for (const Observation* gradient : step.by_selector(0)) {
+      SMD_TRY(const auto mean,
+              quantity(*gradient, {Reduction::mean, /*abs=*/true}));
+      if (!mean) continue;
+      ++judged;
+      if (!(*mean < threshold_)) continue;
+      Evidence evidence = evidence_of(*gradient, step.step);
+      evidence.quantity = "mean |g|";
+      evidence.value = *mean;
+      evidence.relation = "<";
+      evidence.threshold = threshold_;
+      vanished.push_back(std::move(evidence));
+    }
+    judged_ += judged;
+    if (!aggregate_.is_met(vanished.size(), judged)) {
+      return std::optional<Finding>();
+    }
+    std::ranges::stable_sort(vanished, {}, &Evidence::value);
+    return std::optional(finding(std::move(vanished), judged, step.step));
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  Finding finding(std::vector<Evidence> vanished, std::size_t judged,
+                  const StepId& step) const {
+    const Evidence& worst = vanished.front();
+    Finding finding;
+    finding.message =
+        fmt::format("{}: mean |g| {} is below {:g} at {}",
+                    tensor_text(worst.tensor, worst.worker),
+                    short_number(worst.value), threshold_, step_text(step));
+    if (vanished.size() > 1) {
+      finding.message +=
+          fmt::format("; {} of {} gradients are", vanished.size(), judged);
+    }
+    finding.advice =
+        "the layers behind these gradients no longer learn: use ReLU-like "
+        "activations, normalization or residual connections, check the "
+        "initialization, and look for a part of the graph that does not reach "
+        "the loss";
+    finding.evidence = std::move(vanished);
+    return finding;
+  }
+
+  double threshold_;
+  Aggregate aggregate_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(const Aggregate aggregate,
+          Aggregate::parse(parameters.text("aggregate")));
+  return std::unique_ptr<Rule>(std::make_unique<VanishingGradient>(
+      parameters.real("threshold"), aggregate));
+}
+
+}  // namespace
+
+const RuleFactory kVanishingGradient = {
+    .name = "VanishingGradient",
+    .sentence =
+        "A gradient's mean absolute value falls below a threshold: its "
+        "layer no longer learns.",
+    .condition =
+        "Fires when mean(|g|) < threshold for any (all, a fraction) of the "
+        "gradients g of a step.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+
+// Ten elements of that absolute value, five of each sign.
+TensorStatistics even_gradient(double absolute) {
+  TensorStatistics statistics;
+  statistics.count = 10;
+  statistics.min = -absolute;
+  statistics.max = absolute;
+  statistics.sum_abs = 10 * absolute;
+  statistics.m2 = statistics.sum_squares = 10 * absolute * absolute;
+  return statistics;
+}
+
+TEST(VanishingGradient, FiresBelowTheThresholdAndNotAtIt) {
+  OneRule rule("VanishingGradient", {{"threshold", "0.25"}});
+  EXPECT_FALSE(rule.fires_at(
+      ObservedStep(0).with_statistics("gradient/a", even_gradient(0.25))));
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(10).with_statistics("gradient/a", even_gradient(0.249))));
+}
+
+TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
+  OneRule rule("VanishingGradient");
+  rule.fires_at(
+      ObservedStep({40, Mode::train, 30})
+          .with_statistics("gradient/Net_0.weight", even_gradient(3.2e-9)));
+  EXPECT_EQ(rule.verdict().message,
+            "gradient/Net_0.weight: mean |g| 3.2e-09 is below 1e-07 at step 40 "
+            "(TRAIN step 30)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("no longer learn"));
+  EXPECT_EQ(rule.verdict().step, (StepId{40, Mode::train, 30}));
+  ASSERT_EQ(rule.verdict().evidence.size(), 1u);
+  const Evidence& evidence = rule.verdict().evidence.front();
+  EXPECT_EQ(evidence.tensor, "gradient/Net_0.weight");
+  EXPECT_EQ(evidence.worker, "worker_0");
+  EXPECT_EQ(evidence.quantity, "mean |g|");
+  EXPECT_DOUBLE_EQ(evidence.value, 3.2e-9);
+  EXPECT_EQ(evidence.relation, "<");
+  EXPECT_EQ(evidence.threshold, 1e-7);
+}
+
+TEST(VanishingGradient, ListsEveryOffenderOfTheStepWorstFirst) {
+  OneRule rule("VanishingGradient");
+  rule.fires_at(ObservedStep(7)
+                    .with_statistics("gradient/a", even_gradient(1e-9))
+                    .with_statistics("gradient/b", even_gradient(1))
+                    .with_statistics("gradient/c", even_gradient(1e-11)));
+  ASSERT_EQ(rule.verdict().evidence.size(), 2u);
+  EXPECT_EQ(rule.verdict().evidence[0].tensor, "gradient/c");
+  EXPECT_EQ(rule.verdict().evidence[1].tensor, "gradient/a");
+  EXPECT_THAT(rule.verdict().message, HasSubstr("2 of 3 gradients are"));
+}
+
+TEST(VanishingGradient, WorksFromASavedReductionAlone) {
+  OneRule rule("VanishingGradient");
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_reductions(
+      "gradient/a",
+      {{{Reduction::max, true}, 1.0}, {{Reduction::mean, true}, 1e-8}})));
+}
+
+TEST(VanishingGradient, WorksFromValuesAlone) {
+  OneRule rule("VanishingGradient", {{"threshold", "2"}});
+  EXPECT_FALSE(rule.fires_at(
+      ObservedStep(0).with_values("gradient/a", {-1, 3, -2, 2}, {2, 2})));
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(1).with_values("gradient/a", {-1, 2, -2, 2}, {2, 2})));
+  EXPECT_DOUBLE_EQ(rule.verdict().evidence.front().value, 1.75);
+}
+
+TEST(VanishingGradient, LeavesNanToExplodingTensor) {
+  TensorStatistics statistics = even_gradient(1e-9);
+  statistics.nan = 1;
+  OneRule rule("VanishingGradient");
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0).with_statistics("gradient/a", statistics)));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(VanishingGradient, SkipsGradientsWithoutElements) {
+  OneRule rule("VanishingGradient");
+  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+                                 .with_statistics("gradient/a", {})
+                                 .with_values("gradient/b", {}, {0})));
+  EXPECT_EQ(rule.verdict().observations_judged, 0u);
+}
+
+TEST(VanishingGradient, WaitsForAllWhereAllMustVanish) {
+  OneRule rule("VanishingGradient", {{"aggregate", "all"}});
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0)
+                        .with_statistics("gradient/a", even_gradient(1e-9))
+                        .with_statistics("gradient/b", even_gradient(1))));
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(1)
+                        .with_statistics("gradient/a", even_gradient(1e-9))
+                        .with_statistics("gradient/b", even_gradient(1e-9))));
+}
+
+TEST(VanishingGradient, WaitsForTheFractionThatWasAskedFor) {
+  OneRule rule("VanishingGradient", {{"aggregate", "fraction:0.5"}});
+  ObservedStep third(0);
+  third.with_statistics("gradient/a", even_gradient(1e-9))
+      .with_statistics("gradient/b", even_gradient(1))
+      .with_statistics("gradient/c", even_gradient(1));
+  EXPECT_FALSE(rule.fires_at(third));
+  ObservedStep half(1);
+  half.with_statistics("gradient/a", even_gradient(1e-9))
+      .with_statistics("gradient/b", even_gradient(1));
+  EXPECT_TRUE(rule.fires_at(half));
+}
+
+TEST(VanishingGradient, RefusesAnAggregateThatMakesNoSense) {
+  for (const char* text : {"some", "fraction:", "fraction:0", "fraction:1.5",
+                           "fraction:0.5x", "fraction:nan"}) {
+    const auto rule =
+        make_builtin_rule("VanishingGradient", {{"aggregate", text}});
+    ASSERT_FALSE(rule.ok()) << text;
+    EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+    EXPECT_THAT(rule.error().message, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace smdebug

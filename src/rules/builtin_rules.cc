@@ -1,0 +1,77 @@
+#include "smdebug/rules/builtin_rules.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "rules/builtin/exploding_tensor.h"
+#include "rules/builtin/loss_not_decreasing.h"
+#include "rules/builtin/vanishing_gradient.h"
+#include "rules/step_bounds.h"
+
+namespace smdebug {
+namespace {
+
+// "vanishing_gradient" and "VanishingGradient" are both "vanishinggradient".
+std::string bare_name(std::string_view name) {
+  std::string bare;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c != '_') bare += c;
+  }
+  return bare;
+}
+
+}  // namespace
+
+std::span<const RuleFactory> builtin_rules() {
+  static const std::vector<RuleFactory> kRules = {
+      kExplodingTensor, kLossNotDecreasing, kVanishingGradient};
+  return kRules;
+}
+
+const RuleFactory* find_builtin_rule(std::string_view name) {
+  const std::string wanted = bare_name(name);
+  for (const RuleFactory& rule : builtin_rules()) {
+    if (bare_name(rule.name) == wanted) return &rule;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<Rule>> make_builtin_rule(
+    std::string_view name, const std::map<std::string, std::string>& given) {
+  const RuleFactory* factory = find_builtin_rule(name);
+  if (!factory) {
+    std::vector<std::string> names;
+    for (const RuleFactory& rule : builtin_rules()) {
+      names.emplace_back(rule.name);
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("there is no rule '{}'; the nearest are {}; "
+                             "'smdebug rules' lists all",
+                             name, quoted_list(nearest_names(name, names, 3)))};
+  }
+  SMD_TRY(const auto parameters,
+          Parameters::parse(factory->name, factory->parameters, given));
+  SMD_TRY(auto rule, factory->make(parameters));
+  return within_step_bounds(std::move(rule), parameters);
+}
+
+std::span<const RuleRequest> default_rules() {
+  // As LossNotDecreasing has it by default, the noise of small batches would
+  // fire it, and so would a training that has converged. Set like this it
+  // finds a loss that does not move at all, doubles, or is not finite.
+  static const std::vector<RuleRequest> kDefault = {
+      {"VanishingGradient", {}},
+      {"ExplodingTensor", {}},
+      {"LossNotDecreasing",
+       {{"num_steps", "1000"},
+        {"average", "100"},
+        {"diff_percent", "0.0001"},
+        {"increase_threshold_percent", "100"}}},
+  };
+  return kDefault;
+}
+
+}  // namespace smdebug

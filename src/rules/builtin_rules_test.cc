@@ -1,0 +1,102 @@
+#include "smdebug/rules/builtin_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(BuiltinRules, AreFoundByBothSpellings) {
+  ASSERT_NE(find_builtin_rule("VanishingGradient"), nullptr);
+  EXPECT_EQ(find_builtin_rule("vanishing_gradient"),
+            find_builtin_rule("VanishingGradient"));
+  EXPECT_EQ(find_builtin_rule("Vanishing"), nullptr);
+}
+
+TEST(BuiltinRules, AreSortedByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(builtin_rules(), {}, &RuleFactory::name));
+}
+
+TEST(BuiltinRules, AnswerAnUnknownNameWithTheNearest) {
+  const auto rule = make_builtin_rule("VanishingGradiant", {});
+  ASSERT_FALSE(rule.ok());
+  EXPECT_EQ(rule.error().code, Error::Code::not_found);
+  EXPECT_THAT(rule.error().message,
+              AllOf(HasSubstr("'VanishingGradiant'"),
+                    HasSubstr("the nearest are 'VanishingGradient'")));
+}
+
+TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    const auto rule = make_builtin_rule(factory.name, {});
+    ASSERT_TRUE(rule.ok()) << factory.name;
+    EXPECT_EQ((*rule)->name(), factory.name);
+    EXPECT_FALSE((*rule)->needs().selectors.empty());
+    EXPECT_TRUE(factory.sentence.ends_with(".")) << factory.sentence;
+    EXPECT_TRUE(factory.condition.ends_with(".")) << factory.condition;
+    for (const ParameterSpec& parameter : factory.parameters) {
+      EXPECT_TRUE(parameter.sentence.ends_with(".")) << parameter.sentence;
+    }
+  }
+}
+
+TEST(BuiltinRules, EachAcceptsStepBounds) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    EXPECT_TRUE(make_builtin_rule(factory.name,
+                                  {{"start_step", "3"}, {"end_step", "9"}})
+                    .ok());
+  }
+}
+
+TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
+  TensorStatistics nan;
+  nan.count = nan.nan = 1;
+  for (Step step = 0; step < 6; ++step) {
+    OneRule rule("ExplodingTensor", {{"start_step", "2"}, {"end_step", "4"}});
+    EXPECT_EQ(rule.fires_at(ObservedStep(step).with_statistics("a", nan)),
+              step == 2 || step == 3)
+        << step;
+  }
+}
+
+TEST(DefaultRules, CanAllBeMade) {
+  for (const RuleRequest& request : default_rules()) {
+    EXPECT_TRUE(make_builtin_rule(request.rule, request.given).ok())
+        << request.rule;
+  }
+}
+
+// A loss that has converged under small batches: exponential noise about a
+// small mean. Seed 7, so that a failure can be repeated.
+TEST(DefaultRules, LetATrainingPassThatHasConverged) {
+  std::mt19937 random(7);
+  std::exponential_distribution<double> noise(50);
+  OneRule rule("LossNotDecreasing", default_rules()[2].given);
+  for (Step step = 0; step < 500'000; step += 10) {
+    const double loss = 2 * std::exp(-0.01 * double(step)) + noise(random);
+    ASSERT_FALSE(rule.fires_at(ObservedStep(step).with_scalar("Loss", loss)))
+        << rule.verdict().message;
+  }
+}
+
+TEST(DefaultRules, FindALossThatGrows) {
+  OneRule rule("LossNotDecreasing", default_rules()[2].given);
+  bool fired = false;
+  for (Step step = 0; step < 5000 && !fired; step += 10) {
+    fired = rule.fires_at(
+        ObservedStep(step).with_scalar("Loss", std::exp(0.002 * double(step))));
+  }
+  EXPECT_TRUE(fired);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,87 @@
+#include "smdebug/rules/capture_request.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace smdebug {
+namespace {
+
+RequestedCollection& collection(CaptureRequest& request,
+                                const std::string& name) {
+  for (RequestedCollection& known : request.collections) {
+    if (known.name == name) return known;
+  }
+  RequestedCollection added;
+  added.name = name;
+  added.save_interval = 0;  // no rule has asked yet
+  request.collections.push_back(std::move(added));
+  return request.collections.back();
+}
+
+void require(RequestedCollection& collection, const RuleNeeds& needs,
+             Step default_interval) {
+  if (needs.depth == RuleNeeds::Depth::values) collection.summary = false;
+  const Step wanted = needs.interval > 0 ? needs.interval : default_interval;
+  if (collection.save_interval == 0 || wanted < collection.save_interval) {
+    collection.save_interval = wanted;
+  }
+}
+
+void require(CaptureRequest& request, const Rule& rule) {
+  const RuleNeeds needs = rule.needs();
+  for (const TensorSelector& selector : needs.selectors) {
+    for (const std::string& name : selector.collections) {
+      require(collection(request, name), needs, request.save_interval);
+    }
+    if (selector.regexes.empty()) continue;
+    auto& own = collection(request, "rule_" + std::string(rule.name()));
+    own.include_regex.insert(own.include_regex.end(), selector.regexes.begin(),
+                             selector.regexes.end());
+    require(own, needs, request.save_interval);
+  }
+}
+
+Json to_json(const std::vector<std::string>& texts) {
+  Json list = Json::Array();
+  for (const std::string& text : texts) list.append(text);
+  return list;
+}
+
+}  // namespace
+
+CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
+                               std::string out_dir) {
+  CaptureRequest request;
+  request.out_dir = std::move(out_dir);
+  for (const auto& rule : rules) require(request, *rule);
+  if (request.collections.empty()) collection(request, "gradients");
+  collection(request, "losses").summary = false;
+  for (RequestedCollection& wanted : request.collections) {
+    if (wanted.save_interval == 0) {
+      wanted.save_interval = request.save_interval;
+    }
+  }
+  return request;
+}
+
+std::string CaptureRequest::json() const {
+  Json request;
+  request["out_dir"] = out_dir;
+  request["save_interval"] = save_interval;
+  request["collections"] = Json::Array();
+  for (const RequestedCollection& wanted : collections) {
+    Json collection;
+    collection["name"] = wanted.name;
+    if (!wanted.include_regex.empty()) {
+      collection["include_regex"] = to_json(wanted.include_regex);
+    }
+    collection["summary"] = wanted.summary;
+    collection["save_interval"] = wanted.save_interval;
+    request["collections"].append(std::move(collection));
+  }
+  request["include_workers"] = "all";
+  return request.dump();
+}
+
+}  // namespace smdebug

@@ -1,0 +1,75 @@
+#include "smdebug/rules/capture_request.h"
+
+#include <gtest/gtest.h>
+
+#include "smdebug/rules/builtin_rules.h"
+
+namespace smdebug {
+namespace {
+
+class NeedyRule : public Rule {
+ public:
+  explicit NeedyRule(RuleNeeds needs) : needs_(std::move(needs)) {}
+  std::string_view name() const override { return "Needy"; }
+  RuleNeeds needs() const override { return needs_; }
+  Result<std::optional<Finding>> on_step(const RuleStep&) override {
+    return std::optional<Finding>();
+  }
+  std::uint64_t observations_judged() const override { return 0; }
+
+ private:
+  RuleNeeds needs_;
+};
+
+std::vector<std::unique_ptr<Rule>> needy(std::vector<RuleNeeds> all) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  for (RuleNeeds& needs : all) {
+    rules.push_back(std::make_unique<NeedyRule>(std::move(needs)));
+  }
+  return rules;
+}
+
+std::vector<std::unique_ptr<Rule>> built_in(std::string_view name) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  rules.push_back(*make_builtin_rule(name, {}));
+  return rules;
+}
+
+TEST(CaptureRequest, IsTheDocumentThatAutostartReads) {
+  EXPECT_EQ(capture_request(built_in("VanishingGradient"), "/runs/a").json(),
+            R"({"out_dir":"/runs/a","save_interval":10,"collections":[)"
+            R"({"name":"gradients","summary":true,"save_interval":10},)"
+            R"({"name":"losses","summary":false,"save_interval":10}],)"
+            R"("include_workers":"all"})");
+}
+
+TEST(CaptureRequest, NamesTheRulesOwnPatterns) {
+  RuleNeeds needs;
+  needs.selectors.push_back({{}, {"relu", "tanh"}, false});
+  const auto request = capture_request(needy({needs}), "/r");
+  ASSERT_EQ(request.collections.size(), 2u);
+  EXPECT_EQ(request.collections[0],
+            (RequestedCollection{"rule_Needy", {"relu", "tanh"}, true, 10}));
+}
+
+TEST(CaptureRequest, TakesTheSmallestIntervalAndTheDeepestNeed) {
+  RuleNeeds rare;
+  rare.selectors.push_back({{"weights"}, {}, false});
+  rare.interval = 500;
+  RuleNeeds often = rare;
+  often.interval = 100;
+  often.depth = RuleNeeds::Depth::values;
+  const auto request = capture_request(needy({rare, often}), "/r");
+  EXPECT_EQ(request.collections[0],
+            (RequestedCollection{"weights", {}, false, 100}));
+}
+
+TEST(CaptureRequest, AsksForGradientsWhereARuleJudgesWhateverThereIs) {
+  const auto request = capture_request(built_in("ExplodingTensor"), "/r");
+  ASSERT_EQ(request.collections.size(), 2u);
+  EXPECT_EQ(request.collections[0].name, "gradients");
+  EXPECT_TRUE(request.collections[0].summary);
+}
+
+}  // namespace
+}  // namespace smdebug

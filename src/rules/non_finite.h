@@ -1,0 +1,41 @@
+#pragma once
+
+// Looks for NaN and infinity in one observation: counts, and where the first
+// of them stands.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/observation.h"
+#include "smdebug/core/tensor_view.h"
+
+namespace smdebug {
+
+struct NonFinite {
+  // None where only reductions were saved: they tell that there are some, not
+  // how many.
+  struct Counts {
+    std::uint64_t nan = 0;
+    std::uint64_t positive_inf = 0;
+    std::uint64_t negative_inf = 0;
+  };
+  std::optional<Counts> counts;
+  bool has_nan = false;
+  bool has_inf = false;
+  std::string seen_in;  // the reduction that told: "mean"; empty with counts
+};
+
+// Returns what `observation` shows; none where nothing of it can be judged.
+// Fails with `io`.
+Result<std::optional<NonFinite>> find_non_finite(
+    const Observation& observation);
+
+// Returns the index, by dimension, of the first element in C order that is NaN
+// or, unless `only_nan`, infinite; none where there is none.
+std::optional<std::vector<std::int64_t>> first_non_finite(
+    const TensorView& view, bool only_nan);
+
+}  // namespace smdebug

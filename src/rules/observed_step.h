@@ -1,0 +1,139 @@
+#pragma once
+
+// `ObservedStep` is one step with observations made by hand: what the tests of
+// rules feed them with. Nothing but tests uses it.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "smdebug/core/observation.h"
+
+namespace smdebug {
+
+class ObservedStep {
+ public:
+  explicit ObservedStep(StepId step) : step_(step) {}
+  explicit ObservedStep(Step train_step)
+      : step_({train_step, Mode::train, train_step}) {}
+
+  // A tensor that is known by its statistics alone.
+  ObservedStep& with_statistics(std::string name, TensorStatistics statistics) {
+    Tensor& tensor = add(std::move(name), {std::int64_t(statistics.count)});
+    tensor.statistics = statistics;
+    return *this;
+  }
+
+  // A number that is known by its statistics.
+  ObservedStep& with_scalar(std::string name, double value) {
+    TensorStatistics statistics;
+    statistics.count = 1;
+    if (value != value) {
+      statistics.nan = 1;
+    } else {
+      statistics.min = statistics.max = statistics.mean = value;
+      statistics.sum_abs = value < 0 ? -value : value;
+      statistics.sum_squares = value * value;
+    }
+    return with_statistics(std::move(name), statistics);
+  }
+
+  ObservedStep& with_reductions(std::string name,
+                                std::vector<SavedReduction> reductions) {
+    Tensor& tensor = add(std::move(name), {10});
+    tensor.reductions = std::move(reductions);
+    return *this;
+  }
+
+  ObservedStep& with_values(std::string name, std::vector<float> values,
+                            std::vector<std::int64_t> shape) {
+    Tensor& tensor = add(std::move(name), std::move(shape));
+    tensor.source.values = std::move(values);
+    tensor.source.stored = true;
+    return *this;
+  }
+
+  // A tensor of which the run kept nothing that can be read.
+  ObservedStep& with_nothing(std::string name) {
+    add(std::move(name), {10});
+    return *this;
+  }
+
+  // Say something about the tensor that was added last.
+  ObservedStep& from_worker(std::string worker) {
+    tensors_.back().worker = std::move(worker);
+    return *this;
+  }
+  ObservedStep& of_dtype(DType dtype) {
+    tensors_.back().dtype = dtype;
+    return *this;
+  }
+
+  ObservedStep& in_run(std::size_t run) {
+    run_ = run;
+    return *this;
+  }
+  ObservedStep& in_phase(StepPhase phase) {
+    phase_ = phase;
+    return *this;
+  }
+
+  // Valid until this step is changed or gone.
+  StepView view() {
+    observations_.clear();
+    for (Tensor& tensor : tensors_) {
+      Observation observation;
+      observation.name = tensor.name;
+      observation.worker = tensor.worker;
+      observation.dtype = tensor.dtype;
+      observation.shape = tensor.shape;
+      if (tensor.statistics) observation.statistics = &*tensor.statistics;
+      observation.reductions = tensor.reductions;
+      tensor.source.shape = tensor.shape;
+      observation.values = &tensor.source;
+      observations_.push_back(observation);
+    }
+    return {run_, step_, phase_, observations_};
+  }
+
+ private:
+  struct Source : ValueSource {
+    bool stored = false;
+    std::vector<float> values;
+    std::vector<std::int64_t> shape;
+
+    Result<TensorView> load() override {
+      if (!stored) return Error{Error::Code::not_found, "no values were kept"};
+      TensorView view;
+      view.data = reinterpret_cast<const std::byte*>(values.data());
+      view.shape = shape;
+      return view;
+    }
+  };
+
+  struct Tensor {
+    std::string name;
+    std::string worker = "worker_0";
+    std::vector<std::int64_t> shape;
+    DType dtype = DType::float32;
+    std::optional<TensorStatistics> statistics;
+    std::vector<SavedReduction> reductions;
+    Source source;
+  };
+
+  Tensor& add(std::string name, std::vector<std::int64_t> shape) {
+    Tensor& tensor = tensors_.emplace_back();
+    tensor.name = std::move(name);
+    tensor.shape = std::move(shape);
+    return tensor;
+  }
+
+  StepId step_;
+  std::size_t run_ = 0;
+  StepPhase phase_ = StepPhase::complete;
+  std::vector<Tensor> tensors_;
+  std::vector<Observation> observations_;
+};
+
+}  // namespace smdebug

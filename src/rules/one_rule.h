@@ -1,0 +1,53 @@
+#pragma once
+
+// `OneRule` runs one built-in rule over steps made by hand, and returns what
+// it says. Nothing but tests uses it.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/rules/runner.h"
+
+#include "rules/observed_step.h"
+
+namespace smdebug {
+
+class OneRule {
+ public:
+  explicit OneRule(std::string_view name,
+                   const std::map<std::string, std::string>& given = {})
+      : runner_(made(name, given)) {
+    runner_.on_collections(
+        0, std::vector<TensorGroup>{{"gradients", {"^gradient/"}, {}},
+                                    {"losses", {"[Ll]oss"}, {}}});
+  }
+
+  // Returns whether the rule has fired by now.
+  bool fires_at(ObservedStep step) {
+    runner_.on_step(step.view());
+    return verdict().status == RuleStatus::issues_found;
+  }
+
+  const Verdict& finish() {
+    runner_.on_run_end(0);
+    return verdict();
+  }
+
+  const Verdict& verdict() const { return runner_.verdicts().front(); }
+
+ private:
+  static std::vector<std::unique_ptr<Rule>> made(
+      std::string_view name, const std::map<std::string, std::string>& given) {
+    std::vector<std::unique_ptr<Rule>> rules;
+    auto rule = make_builtin_rule(name, given);
+    if (rule) rules.push_back(*std::move(rule));
+    return rules;
+  }
+
+  RuleRunner runner_;
+};
+
+}  // namespace smdebug

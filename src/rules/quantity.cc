@@ -1,0 +1,51 @@
+#include "rules/quantity.h"
+
+#include "reduce/reductions.h"
+
+namespace smdebug {
+namespace {
+
+// The elements, or none where they were not kept or are damaged: the reader
+// tells of damage, a rule goes on with what is sound.
+Result<std::optional<TensorView>> elements(const Observation& observation) {
+  auto view = observation.values->load();
+  if (view) return std::optional(*view);
+  if (view.error().code == Error::Code::io) return std::move(view).error();
+  return std::optional<TensorView>();
+}
+
+}  // namespace
+
+std::optional<double> saved_reduction(const Observation& observation,
+                                      ReductionOp op) {
+  for (const SavedReduction& saved : observation.reductions) {
+    if (saved.op == op) return saved.value;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<TensorStatistics>> full_statistics(
+    const Observation& observation) {
+  if (observation.statistics) return std::optional(*observation.statistics);
+  SMD_TRY(const auto view, elements(observation));
+  if (!view || view->dtype == DType::string) {
+    return std::optional<TensorStatistics>();
+  }
+  return std::optional(statistics_of_view(*view));
+}
+
+Result<std::optional<double>> quantity(const Observation& observation,
+                                       ReductionOp op) {
+  if (observation.statistics) {
+    const auto value =
+        reduction_from(*observation.statistics, op, Deviation::population);
+    if (value) return value;
+  }
+  if (const auto saved = saved_reduction(observation, op)) return saved;
+  SMD_TRY(const auto view, elements(observation));
+  if (!view || view->dtype == DType::string) return std::optional<double>();
+  return reduce_tensor(*view, statistics_of_view(*view), op,
+                       Deviation::population);
+}
+
+}  // namespace smdebug

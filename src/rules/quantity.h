@@ -1,0 +1,30 @@
+#pragma once
+
+// The number that a rule judges, from the cheapest source that has it: the
+// statistics, else a reduction that was saved, else the elements. Rules use
+// this and never ask where an observation came from.
+
+#include <optional>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/observation.h"
+#include "smdebug/core/reduction.h"
+#include "smdebug/core/statistics.h"
+
+namespace smdebug {
+
+// Returns `op` of the observed tensor; none where it has no elements, was not
+// kept in a form that holds it, or cannot be read. Fails with `io`.
+Result<std::optional<double>> quantity(const Observation& observation,
+                                       ReductionOp op);
+
+// Returns the reduction that was saved, or none.
+std::optional<double> saved_reduction(const Observation& observation,
+                                      ReductionOp op);
+
+// Returns the statistics, computed from the elements where the run has none;
+// none where there are neither. Fails with `io`.
+Result<std::optional<TensorStatistics>> full_statistics(
+    const Observation& observation);
+
+}  // namespace smdebug

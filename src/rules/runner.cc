@@ -1,0 +1,234 @@
+#include "smdebug/rules/runner.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+
+namespace smdebug {
+namespace {
+
+// Enough to choose the nearest names from; a run may have millions.
+constexpr std::size_t kMaxNamesSeen = 10'000;
+constexpr std::size_t kNamesTold = 3;
+
+std::string join(const std::vector<std::string>& parts, std::string_view glue) {
+  return fmt::format("{}", fmt::join(parts, glue));
+}
+
+// "collection 'gradients' or pattern 'relu'".
+std::string wanted_text(const RuleNeeds& needs) {
+  std::vector<std::string> parts;
+  for (const TensorSelector& selector : needs.selectors) {
+    if (selector.every_tensor) parts.push_back("any tensor");
+    for (const std::string& name : selector.collections) {
+      parts.push_back("collection '" + name + "'");
+    }
+    for (const std::string& pattern : selector.regexes) {
+      parts.push_back("pattern '" + pattern + "'");
+    }
+  }
+  return join(parts, " or ");
+}
+
+std::string nearest_text(const RuleNeeds& needs,
+                         const std::set<std::string, std::less<>>& seen) {
+  if (seen.empty()) return "the run holds no tensor";
+  std::vector<std::string> wanted;
+  for (const TensorSelector& selector : needs.selectors) {
+    wanted.insert(wanted.end(), selector.regexes.begin(),
+                  selector.regexes.end());
+    for (std::string name : selector.collections) {
+      if (name.ends_with('s')) name.pop_back();  // "gradients": "gradient/x"
+      wanted.push_back(std::move(name));
+    }
+  }
+  const std::vector<std::string> names(seen.begin(), seen.end());
+  const auto nearest = nearest_names(
+      wanted.empty() ? std::string_view() : wanted.front(), names, kNamesTold);
+  return fmt::format("the nearest of {} {} {}", seen.size(),
+                     seen.size() == 1 ? "name is" : "names are",
+                     quoted_list(nearest));
+}
+
+}  // namespace
+
+struct RuleRunner::Judge {
+  std::unique_ptr<Rule> rule;
+  RuleNeeds needs;
+  // By run, then by selector. A run's are made at its first step and again
+  // when its collections change.
+  std::map<std::size_t, std::vector<TensorMatcher>> matchers;
+  std::vector<std::vector<const Observation*>> selected;
+  std::uint64_t observations_selected = 0;
+
+  Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
+    if (matchers.contains(run)) return {};
+    std::vector<TensorMatcher> made;
+    for (const TensorSelector& selector : needs.selectors) {
+      SMD_TRY(auto matcher, TensorMatcher::create(selector, groups));
+      made.push_back(std::move(matcher));
+    }
+    matchers.emplace(run, std::move(made));
+    return {};
+  }
+
+  void select(const StepView& step) {
+    std::vector<TensorMatcher>& by_selector = matchers.at(step.run);
+    for (std::size_t i = 0; i < selected.size(); ++i) {
+      selected[i].clear();
+      for (const Observation& observation : step.observations) {
+        if (by_selector[i].matches(observation.name)) {
+          selected[i].push_back(&observation);
+        }
+      }
+      observations_selected += selected[i].size();
+    }
+  }
+};
+
+RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
+  for (std::unique_ptr<Rule>& rule : rules) {
+    auto judge = std::make_unique<Judge>();
+    judge->needs = rule->needs();
+    judge->selected.resize(judge->needs.selectors.size());
+    verdicts_.emplace_back().rule = rule->name();
+    judge->rule = std::move(rule);
+    judges_.push_back(std::move(judge));
+  }
+}
+
+RuleRunner::~RuleRunner() = default;
+
+void RuleRunner::set_on_verdict(std::function<void(const Verdict&)> callback) {
+  on_verdict_ = std::move(callback);
+}
+
+std::span<const Verdict> RuleRunner::verdicts() const { return verdicts_; }
+
+bool RuleRunner::is_judging() const {
+  return std::ranges::any_of(verdicts_, [](const Verdict& verdict) {
+    return verdict.status == RuleStatus::in_progress;
+  });
+}
+
+void RuleRunner::on_collections(std::size_t run,
+                                std::span<const TensorGroup> collections) {
+  open_runs_.insert(run);
+  groups_[run].assign(collections.begin(), collections.end());
+  for (auto& judge : judges_) judge->matchers.erase(run);
+}
+
+void RuleRunner::on_step(const StepView& step) {
+  open_runs_.insert(step.run);
+  if (!all_have_judged()) {
+    for (const Observation& seen : step.observations) remember(seen.name);
+  }
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    Judge& judge = *judges_[i];
+    Verdict& verdict = verdicts_[i];
+    if (verdict.status != RuleStatus::in_progress) continue;
+    if (auto made = judge.make_matchers(step.run, groups_[step.run]); !made) {
+      take(judge, verdict, std::move(made).error());
+      continue;
+    }
+    judge.select(step);
+    const std::uint64_t before = judge.rule->observations_judged();
+    auto outcome =
+        judge.rule->on_step({step.run, step.step, step.phase, judge.selected});
+    if (judge.rule->observations_judged() > before || !outcome || *outcome) {
+      verdict.steps_judged += step.phase == StepPhase::complete;
+      verdict.run = step.run;
+      verdict.step = step.step;
+    }
+    take(judge, verdict, std::move(outcome));
+  }
+}
+
+void RuleRunner::on_tick(double wall_seconds) {
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    take(*judges_[i], verdicts_[i], judges_[i]->rule->on_tick(wall_seconds));
+  }
+}
+
+void RuleRunner::on_run_end(std::size_t run) {
+  open_runs_.erase(run);
+  if (!open_runs_.empty()) return;
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    take(*judges_[i], verdicts_[i], judges_[i]->rule->finish());
+    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    finish(*judges_[i], verdicts_[i]);
+  }
+}
+
+void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
+  verdict.observations_judged = judge.rule->observations_judged();
+  if (!outcome) {
+    verdict.message = outcome.error().message;
+    leave(verdict, RuleStatus::error);
+  } else if (*outcome) {
+    verdict.message = std::move((*outcome)->message);
+    verdict.advice = std::move((*outcome)->advice);
+    verdict.evidence = std::move((*outcome)->evidence);
+    leave(verdict, RuleStatus::issues_found);
+  }
+}
+
+void RuleRunner::finish(Judge& judge, Verdict& verdict) {
+  if (verdict.observations_judged > 0) {
+    verdict.message =
+        fmt::format("nothing found in {} {}", verdict.steps_judged,
+                    verdict.steps_judged == 1 ? "step" : "steps");
+    leave(verdict, RuleStatus::no_issues_found);
+    return;
+  }
+  if (judge.observations_selected > 0) {
+    verdict.message = fmt::format(
+        "nothing to judge: {} observations of {} were there, none with "
+        "statistics, reductions or values that the rule can use",
+        judge.observations_selected, wanted_text(judge.needs));
+  } else if (judge.needs.selectors.empty()) {
+    verdict.message = "nothing to judge: the run holds no complete step";
+  } else {
+    verdict.message = fmt::format("nothing to judge: looked for {}; {}",
+                                  wanted_text(judge.needs),
+                                  nearest_text(judge.needs, names_seen_));
+  }
+  leave(verdict, RuleStatus::error);
+}
+
+void RuleRunner::leave(Verdict& verdict, RuleStatus status) {
+  verdict.status = status;
+  if (on_verdict_) on_verdict_(verdict);
+}
+
+bool RuleRunner::wants(std::size_t run, std::string_view tensor_name) {
+  remember(tensor_name);
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    Judge& judge = *judges_[i];
+    // A pattern that does not compile is told by the step.
+    if (!judge.make_matchers(run, groups_[run])) continue;
+    for (TensorMatcher& matcher : judge.matchers.at(run)) {
+      if (matcher.matches(tensor_name)) return true;
+    }
+  }
+  return false;
+}
+
+bool RuleRunner::all_have_judged() const {
+  return std::ranges::all_of(verdicts_, [](const Verdict& verdict) {
+    return verdict.observations_judged > 0;
+  });
+}
+
+// Names are needed only to tell a rule that judged nothing what there was.
+void RuleRunner::remember(std::string_view tensor_name) {
+  if (names_seen_.size() >= kMaxNamesSeen) return;
+  if (!names_seen_.contains(tensor_name)) names_seen_.emplace(tensor_name);
+}
+
+}  // namespace smdebug
