@@ -32,19 +32,6 @@ CopyStores stores_for(std::size_t bytes) {
   return bytes >= kStreamingBytes ? CopyStores::streaming : CopyStores::normal;
 }
 
-// Writes the header and the shape; returns where the payload goes.
-std::byte* place(const Message& message, std::span<const std::int64_t> shape,
-                 std::byte* room) {
-  auto* header = new (room) Message(message);
-  if (!shape.empty()) {  // memcpy takes no null, not even for nothing
-    std::memcpy(static_cast<void*>(header + 1), shape.data(),
-                shape.size_bytes());
-  }
-  return room + message.payload_offset;
-}
-
-Message& placed(std::byte* room) { return *reinterpret_cast<Message*>(room); }
-
 // Hands out the elements of a tensor in C order, piece by piece.
 class Elements {
  public:
@@ -78,78 +65,86 @@ class Elements {
 
 bool Lane::put(Site& site, const Treatment& treatment, const TensorView& tensor,
                std::uint64_t sequence, TensorStatistics& statistics) {
-  Message message;
-  message.kind = Message::Kind::tensor;
-  message.dtype = tensor.dtype;
-  message.rank = static_cast<std::uint8_t>(tensor.shape.size());
-  message.payload_offset = Message::payload_offset_of(tensor.shape.size());
-  message.sequence = sequence;
-  message.tensor = {&site, &treatment};
-
+  const Request request{site, treatment, tensor, sequence,
+                        Message::payload_offset_of(tensor.shape.size())};
   const std::size_t bytes = tensor.bytes();
   if (!needs_payload(treatment, bytes))
-    return put_statistics(message, tensor, statistics);
-  return bytes <= chunk_bytes()
-             ? put_whole(message, tensor, bytes, statistics)
-             : put_chunks(message, tensor, bytes, statistics);
+    return put_statistics(request, statistics);
+  return bytes <= chunk_bytes() ? put_whole(request, bytes, statistics)
+                                : put_chunks(request, bytes, statistics);
 }
 
-bool Lane::put_statistics(const Message& message, const TensorView& tensor,
+// Reserves a message with its header and shape; null: there is no room.
+Message* Lane::place(const Request& request, std::size_t payload_bytes,
+                     WhenFull when_full) {
+  const std::size_t bytes =
+      StagingRing::padded(request.payload_offset + payload_bytes);
+  std::byte* room = reserve(bytes, when_full);
+  if (room == nullptr) return nullptr;
+  auto* message = new (room) Message;
+  message->bytes = bytes;
+  message->dtype = request.tensor.dtype;
+  message->rank = static_cast<std::uint8_t>(request.tensor.shape.size());
+  message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
+  message->payload_bytes = payload_bytes;
+  message->sequence = request.sequence;
+  message->tensor = {&request.site, &request.treatment};
+  // The shape of a 0-d tensor has no memory to copy from.
+  if (const auto shape = request.tensor.shape; !shape.empty())
+    std::memcpy(static_cast<void*>(message + 1), shape.data(),
+                shape.size_bytes());
+  return message;
+}
+
+bool Lane::put_statistics(const Request& request,
                           TensorStatistics& statistics) {
-  std::byte* room = reserve(message.payload_offset, when_full_);
-  if (room == nullptr) return false;
+  Message* message = place(request, 0, when_full_);
+  if (message == nullptr) return false;
+  const TensorView& tensor = request.tensor;
   statistics = tensor.is_contiguous()
                    ? statistics_of(tensor.dtype, tensor.data,
                                    static_cast<std::size_t>(tensor.size()))
                    : statistics_of_view(tensor);
-  place(message, tensor.shape, room);
-  placed(room).bytes = message.payload_offset;
-  placed(room).statistics = statistics;
-  publish(message.payload_offset);
+  message->statistics = statistics;
+  publish(message->bytes);
   return true;
 }
 
-bool Lane::put_whole(Message& message, const TensorView& tensor,
-                     std::size_t payload_bytes, TensorStatistics& statistics) {
-  const std::size_t bytes =
-      StagingRing::padded(message.payload_offset + payload_bytes);
-  std::byte* room = reserve(bytes, when_full_);
-  if (room == nullptr) return false;
-  message.bytes = bytes;
-  message.payload_bytes = payload_bytes;
-  std::byte* payload = place(message, tensor.shape, room);
+bool Lane::put_whole(const Request& request, std::size_t payload_bytes,
+                     TensorStatistics& statistics) {
+  Message* message = place(request, payload_bytes, when_full_);
+  if (message == nullptr) return false;
+  const TensorView& tensor = request.tensor;
   const auto count = static_cast<std::size_t>(tensor.size());
-  statistics = tensor.is_contiguous()
-                   ? copy_with_statistics(tensor.dtype, tensor.data, count,
-                                          payload, stores_for(payload_bytes))
-                   : Elements(tensor).copy(payload, count, CopyStores::normal);
-  placed(room).statistics = statistics;
-  publish(bytes);
+  statistics =
+      tensor.is_contiguous()
+          ? copy_with_statistics(tensor.dtype, tensor.data, count,
+                                 message->room(), stores_for(payload_bytes))
+          : Elements(tensor).copy(message->room(), count, CopyStores::normal);
+  message->statistics = statistics;
+  publish(message->bytes);
   return true;
 }
 
-bool Lane::put_chunks(Message& message, const TensorView& tensor,
-                      std::size_t payload_bytes, TensorStatistics& statistics) {
+bool Lane::put_chunks(const Request& request, std::size_t payload_bytes,
+                      TensorStatistics& statistics) {
   // Whether there is room is decided once: half a tensor is worth nothing.
   if (when_full_ == WhenFull::drop &&
       payload_bytes + ring_.used() > ring_.bytes() / 2)
     return false;
-  const std::size_t element_bytes = dtype_bytes(tensor.dtype);
-  Elements elements(tensor);
+  const std::size_t element_bytes = dtype_bytes(request.tensor.dtype);
+  Elements elements(request.tensor);
   statistics = {};
   for (std::size_t done = 0; done < payload_bytes;) {
     const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
-    message.bytes = StagingRing::padded(message.payload_offset + chunk);
-    message.payload_bytes = chunk;
-    message.is_first = done == 0;
-    message.is_last = done + chunk == payload_bytes;
-    std::byte* room = reserve(message.bytes, WhenFull::block);
-    if (room == nullptr) return false;
-    std::byte* payload = place(message, tensor.shape, room);
-    statistics.merge(elements.copy(payload, chunk / element_bytes,
+    Message* message = place(request, chunk, WhenFull::block);
+    if (message == nullptr) return false;
+    message->is_first = done == 0;
+    message->is_last = done + chunk == payload_bytes;
+    statistics.merge(elements.copy(message->room(), chunk / element_bytes,
                                    stores_for(payload_bytes)));
-    placed(room).statistics = statistics;
-    publish(message.bytes);
+    message->statistics = statistics;
+    publish(message->bytes);
     done += chunk;
   }
   return true;
@@ -188,11 +183,10 @@ void Lane::write(Document document) {
 }
 
 bool Lane::put_control(Message& message) {
-  message.payload_offset = Message::payload_offset_of(0);
-  message.bytes = message.payload_offset;
+  message.bytes = Message::payload_offset_of(0);
   std::byte* room = reserve(message.bytes, WhenFull::block);
   if (room == nullptr) return false;
-  place(message, {}, room);
+  new (room) Message(message);
   publish(message.bytes);
   return true;
 }

@@ -39,14 +39,23 @@ class Lane {
   double wait_seconds() const { return wait_seconds_; }
 
  private:
+  struct Request {
+    Site& site;
+    const Treatment& treatment;
+    const TensorView& tensor;
+    std::uint64_t sequence;
+    std::size_t payload_offset;
+  };
+
   std::byte* reserve(std::size_t bytes, WhenFull when_full);
   std::byte* wait_for_room(std::size_t bytes, WhenFull when_full);
-  bool put_statistics(const Message& message, const TensorView& tensor,
-                      TensorStatistics& statistics);
-  bool put_whole(Message& message, const TensorView& tensor,
-                 std::size_t payload_bytes, TensorStatistics& statistics);
-  bool put_chunks(Message& message, const TensorView& tensor,
-                  std::size_t payload_bytes, TensorStatistics& statistics);
+  Message* place(const Request& request, std::size_t payload_bytes,
+                 WhenFull when_full);
+  bool put_statistics(const Request& request, TensorStatistics& statistics);
+  bool put_whole(const Request& request, std::size_t payload_bytes,
+                 TensorStatistics& statistics);
+  bool put_chunks(const Request& request, std::size_t payload_bytes,
+                  TensorStatistics& statistics);
   std::size_t chunk_bytes() const;
   // Publishes the message and wakes the writer when enough has come together.
   void publish(std::size_t bytes);

@@ -70,6 +70,11 @@ struct Message {
             payload_bytes};
   }
 
+  // Where the elements are written to, once the header is in place.
+  std::byte* room() {
+    return reinterpret_cast<std::byte*>(this) + payload_offset;
+  }
+
   // The offset of the elements in a message of this rank.
   static constexpr std::size_t payload_offset_of(std::size_t rank) {
     return StagingRing::padded(sizeof(Message) + rank * sizeof(std::int64_t));
