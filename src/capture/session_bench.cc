@@ -55,8 +55,13 @@ class Run {
   }
   void recycle() {
     (void)session_->flush();
-    std::filesystem::remove_all(folder_ / "events");
-    std::filesystem::remove_all(folder_ / "index");
+    if (!std::filesystem::exists(folder_ / "events")) return;
+    // As in a run, each step has a folder of its own in one that stays.
+    for (const char* kept : {"events", "index/000000000"}) {
+      for (const auto& entry :
+           std::filesystem::directory_iterator(folder_ / kept))
+        std::filesystem::remove_all(entry);
+    }
   }
 
  private:
