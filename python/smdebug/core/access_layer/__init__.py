@@ -1,0 +1,1 @@
+"""Import path of the original library."""

@@ -1,0 +1,367 @@
+"""`BaseHook`: what the hooks of all frameworks share.
+
+It holds the configuration as the user edits it, hands it to the core when a step begins, and
+ends the run when the program ends. What a framework's tensors are called and when they are read
+is the business of its adapter, for example smdebug/pytorch/hook.py.
+"""
+
+import atexit
+import contextlib
+import json
+import logging
+import os
+import sys
+
+from smdebug import _core, current_hook
+from smdebug._core import ModeKeys
+from smdebug.collection import Collection
+from smdebug.edits import edits
+from smdebug.exceptions import (
+    InvalidCollectionConfiguration,
+    SMDebugError,
+    SMDebugNotImplementedError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
+from smdebug.hook_status import HookCost, HookStatus
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig
+
+logger = logging.getLogger("smdebug")
+
+
+class BaseHook:
+    """Records what a training does into `out_dir`.
+
+    Mistakes in a call raise there. Whatever else goes wrong never reaches the training: it is
+    kept in `status()` and logged once.
+    """
+
+    # A hook that came out of a pickle has no session and does nothing.
+    _session = None
+    _failure = None
+    out_dir = ""
+    mode = ModeKeys.GLOBAL
+    collection_class = Collection
+
+    def __init__(
+        self,
+        out_dir,
+        export_tensorboard=False,
+        tensorboard_dir=None,
+        dry_run=False,
+        reduction_config=None,
+        save_config=None,
+        include_regex=None,
+        include_collections=None,
+        save_all=False,
+        include_workers="one",
+    ):
+        if export_tensorboard or tensorboard_dir is not None:
+            raise SMDebugNotImplementedError(
+                "export_tensorboard is not there yet; leave export_tensorboard and "
+                "tensorboard_dir out"
+            )
+        if reduction_config is not None and not isinstance(reduction_config, ReductionConfig):
+            raise SMDebugTypeError(
+                f"reduction_config must be a ReductionConfig, found {reduction_config!r}"
+            )
+        if include_workers not in ("one", "all"):
+            raise SMDebugValueError(
+                f"include_workers must be 'one' or 'all', found {include_workers!r}"
+            )
+        self.out_dir = _checked_path(out_dir)
+        self.dry_run = _checked_flag("dry_run", dry_run)
+        self.save_all = _checked_flag("save_all", save_all)
+        self.include_workers = include_workers
+        self.save_config = None if save_config is None else SaveConfig.parse(save_config)
+        self.reduction_config = reduction_config
+        self.include_regex = Collection("default", include_regex).include_regex
+        self.include_collections = _checked_names("include_collections", include_collections)
+        self.mode = ModeKeys.GLOBAL
+        self._framework = self._make_framework()
+        self._collections = {}
+        self._added = set()  # names of collections that the user handed in
+        self._seen_edits = edits.count
+        self._handed_over = None
+        self._has_begun = False
+        self._session = self._make_session()
+        current_hook.opened(self)
+        current_hook.set_current(self)
+
+    # --- to be said by an adapter ---
+
+    def _make_framework(self):
+        raise NotImplementedError
+
+    def _versions(self):
+        return {"python": sys.version.split()[0]}
+
+    def _rank_and_size(self):
+        return 0, 1
+
+    def _module_patterns(self, collection):
+        """Patterns for what a collection names by other means than text."""
+        return []
+
+    def _detach(self):
+        """Takes every hook out of the framework."""
+
+    # --- collections ---
+
+    def get_collection(self, name, create=True):
+        """The collection of that name; with `create` an empty one is made if there is none."""
+        if not isinstance(name, str):
+            raise SMDebugTypeError(f"a collection's name must be text, found {name!r}")
+        if name not in self._collections:
+            built_in = {c.name: c for c in self._framework.collections}.get(name)
+            if built_in is None and not create:
+                raise SMDebugError(f"there is no collection '{name}'")
+            make = self.collection_class
+            self._keep(make.from_core(built_in) if built_in else make(name))
+        return self._collections[name]
+
+    def get_collections(self):
+        """All collections by name, built in or not."""
+        for built_in in self._framework.collections:
+            self.get_collection(built_in.name)
+        return dict(self._collections)
+
+    def add_collection(self, collection):
+        """Takes up a collection; one of the same name is replaced."""
+        if not isinstance(collection, Collection):
+            raise SMDebugTypeError(f"expected a Collection, found {collection!r}")
+        self._added.add(collection.name)
+        self._keep(collection)
+
+    def _keep(self, collection):
+        collection.inherit(self.save_config or SaveConfig())
+        self._collections[collection.name] = collection
+        edits.count += 1
+
+    # --- saving ---
+
+    def set_mode(self, mode):
+        """Says what the following steps are for: one of smdebug.modes."""
+        if not isinstance(mode, ModeKeys):
+            raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
+        self.mode = mode
+        if self._session:
+            self._session.set_mode(mode)
+
+    def save_scalar(self, name, value, sm_metric=False, timestamp=None):
+        """Saves one number as tensor `scalar/<name>` at the present step."""
+        if not isinstance(name, str):
+            raise SMDebugTypeError(f"a scalar's name must be text, found {name!r}")
+        number = _checked_number(name, value)
+        if self._session:
+            self._session.save_scalar(name, number)
+
+    def flush(self):
+        """Returns when every step that has ended can be read."""
+        if self._session:
+            with contextlib.suppress(SMDebugError):  # latched in status(), logged once
+                self._session.flush()
+
+    def close(self):
+        """Ends the run: publishes the last step, takes the hooks out. Never raises."""
+        if not self._session or self not in current_hook.open_hooks():
+            return
+        current_hook.closed(self)
+        with self._unharmed("close"):
+            self._detach()
+        with contextlib.suppress(SMDebugError):
+            self._session.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.out_dir!r}, {self.status().state})"
+
+    # --- how it goes ---
+
+    def status(self):
+        """Where the hook stands, a HookStatus."""
+        if not self._session:
+            return HookStatus(state="closed", reason="this hook came out of a pickle")
+        status = HookStatus.from_core(self._session.status())
+        if self._failure and not status.error:
+            return HookStatus(**{**vars(status), **self._failure, "state": "failed"})
+        return status
+
+    def cost(self):
+        """What watching has cost so far, a HookCost."""
+        return HookCost.from_core(self._session.cost()) if self._session else HookCost()
+
+    def summary(self):
+        """What the first saved step matched, as told in the log; empty before."""
+        return self._session.summary() if self._session else ""
+
+    # --- the core's side ---
+
+    def _begin_step(self):
+        """Begins a step and returns whether anything is due in it."""
+        if not self._has_begun:
+            self._hand_over_configuration()
+            self._session.set_worker(*self._rank_and_size())
+            self._has_begun = True
+        elif self._seen_edits != edits.count:
+            try:
+                self._hand_over_configuration()
+            except SMDebugError as error:
+                logger.warning("an edit is ignored: %s", error)
+        return self._session.begin_step()
+
+    def _hand_over_configuration(self):
+        self._seen_edits = edits.count
+        text = self._configuration_text()
+        if text != self._handed_over:
+            self._session.set_config(self._core_configuration())
+            self._handed_over = text
+
+    def _configuration_text(self):
+        patterns = {c.name: self._module_patterns(c) for c in self._collections.values()}
+        collections = [c.to_json_dict() for c in self._collections.values()]
+        hook = [
+            self.save_config and self.save_config.to_json_dict(),
+            self.reduction_config and self.reduction_config.to_json_dict(),
+            self.include_regex,
+        ]
+        return json.dumps([hook, collections, patterns])
+
+    def _core_configuration(self):
+        return _core.HookConfig(
+            self.out_dir,
+            save_config=self.save_config and self.save_config.to_core(),
+            reduction_config=self.reduction_config and self.reduction_config.to_core(),
+            include_regex=list(self.include_regex),
+            include_collections=self._known_collections(),
+            save_all=self.save_all,
+            dry_run=self.dry_run,
+            all_workers=self.include_workers == "all",
+            collections=self._core_collections(),
+        )
+
+    def _known_collections(self):
+        """Those to be saved. A script may name one that it fills before its first step."""
+        if self._session:
+            return list(self.include_collections)
+        built_in = [collection.name for collection in self._framework.collections]
+        return [name for name in self.include_collections if name in built_in]
+
+    def _core_collections(self):
+        built_in = {collection.name for collection in self._framework.collections}
+        collections = []
+        for collection in self._collections.values():
+            patterns = self._module_patterns(collection)
+            if collection.name not in built_in and not (collection.has_members() or patterns):
+                wanted = collection.name in self._added
+                if wanted or collection.name in self.include_collections:
+                    raise InvalidCollectionConfiguration(collection.name)
+                continue  # asked for, never filled: it would save nothing
+            collections.append(collection.to_core(patterns))
+        return collections
+
+    def _make_session(self):
+        try:
+            return _core.Session.create(
+                self._core_configuration(),
+                self._framework,
+                [sys.executable, *sys.argv],
+                self._versions(),
+                {},
+            )
+        except SMDebugValueError as error:
+            if getattr(error, "code", "") == "invalid_argument":  # the run there has ended
+                raise SMDebugRuntimeError(str(error)) from None
+            raise
+
+    @contextlib.contextmanager
+    def _unharmed(self, where):
+        """Keeps our own mistakes from the training: the first is latched and logged."""
+        try:
+            yield
+        except Exception as error:
+            self._latch(where, error)
+
+    def _latch(self, where, error):
+        if self._failure:
+            return
+        step = self._session.step[0]
+        self._failure = {"error": f"{where}: {error!r}", "error_step": step}
+        logger.error(
+            "recording stops at step %d, the training goes on: %s", step, where, exc_info=error
+        )
+
+    # --- copies and children ---
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __getstate__(self):
+        return {}
+
+    def _after_fork_in_child(self):
+        self._session.after_fork_in_child()
+
+
+def _checked_path(out_dir):
+    if out_dir is None:
+        raise SMDebugRuntimeError("out_dir is missing: say where the run is to be written")
+    if not isinstance(out_dir, (str, os.PathLike)):
+        raise SMDebugTypeError(f"out_dir must be a path, found {out_dir!r}")
+    if not os.fspath(out_dir):
+        raise SMDebugValueError("out_dir is empty: say where the run is to be written")
+    return os.fspath(out_dir)
+
+
+def _checked_flag(field, value):
+    if not isinstance(value, bool):
+        raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
+    return value
+
+
+def _checked_names(field, value):
+    names = []
+    for item in [value] if isinstance(value, str) else value or []:
+        if isinstance(item, (list, tuple, set)):
+            names.extend(_checked_names(field, item))
+        elif isinstance(item, str):
+            names.append(item)
+        else:
+            raise SMDebugTypeError(f"{field} must be a list of names, found {item!r} in it")
+    return names
+
+
+def _checked_number(name, value):
+    try:
+        item = getattr(value, "item", None)
+        if callable(item):
+            value = item()
+        elif isinstance(value, (list, tuple)) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, (str, bytes)):
+            raise ValueError
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
+
+
+@atexit.register
+def _close_all():
+    for hook in current_hook.open_hooks():
+        hook.close()
+
+
+def _after_fork_in_child():
+    for hook in current_hook.open_hooks():
+        hook._after_fork_in_child()
+        current_hook.closed(hook)
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,18 @@
+"""PyTorch's `Collection`: it can also name the tensors of a module."""
+
+from smdebug.collection import Collection as BaseCollection
+from smdebug.collection import CollectionKeys
+from smdebug.edits import edits
+
+__all__ = ["Collection", "CollectionKeys"]
+
+
+class Collection(BaseCollection):
+    def add_module_tensors(self, module, inputs=False, outputs=True):
+        """Adds the inputs and outputs of a module that is registered before the first step."""
+        self.module_tensors().append((module, inputs, outputs))
+        edits.count += 1
+
+    def module_tensors(self):
+        """(module, inputs, outputs) of each module that was added."""
+        return self.__dict__.setdefault("_module_tensors", [])

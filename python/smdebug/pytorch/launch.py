@@ -1,0 +1,187 @@
+"""Records the model of an unmodified script: the part of `smdebug run` inside the trainer.
+
+torch's public hooks on all modules are used only to find things: the root, which is the first
+module with parameters to train that is called from outside, and the loss modules. Then a normal
+`Hook` takes over and the hooks on all modules are gone. Nothing is made before a root is called.
+"""
+
+import functools
+import os
+import signal
+import threading
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from smdebug._core import ModeKeys
+from smdebug.autostart import complain
+from smdebug.pytorch.hook import Hook
+from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig
+
+FUNCTIONAL_LOSS = "loss"
+
+
+def watch(settings):
+    """Waits for a model. `settings` is what SMDEBUG_RUN says."""
+    Launch(settings).find()
+
+
+class LaunchedHook(Hook):
+    """A hook for a script that says neither its mode nor its rank."""
+
+    def _on_root_call(self, root, parameters):
+        is_training = root.training and torch.is_grad_enabled()
+        mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
+        if mode is not self.mode:
+            self.set_mode(mode)
+            self.on_mode_change()
+        super()._on_root_call(root, parameters)
+
+    def on_mode_change(self):
+        """Another loss module may come into use."""
+
+    def on_detach(self):
+        """Undoes what the launch did to torch."""
+
+    def _detach(self):
+        self.on_detach()
+        super()._detach()
+
+    def _rank_and_size(self):
+        rank, size = super()._rank_and_size()
+        if size == 1 and os.environ.get("WORLD_SIZE", "1").isdigit():
+            size = int(os.environ.get("WORLD_SIZE", "1"))
+            rank = int(os.environ.get("RANK", "0")) if size > 1 else 0
+        return rank, size
+
+
+class Launch:
+    def __init__(self, settings):
+        self._settings = settings
+        self._hook = None
+        self._depth = threading.local()
+        self._handles = []
+        self._backward = None  # (torch's own, ours)
+
+    def find(self):
+        """Puts hooks on all modules: to find the root, later to find losses."""
+        if self._handles:
+            return
+        self._depth = threading.local()
+        self._handles = [
+            register_module_forward_pre_hook(self._on_enter),
+            register_module_forward_hook(self._on_leave, always_call=True),
+        ]
+
+    def _stop_finding(self):
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+    def _on_enter(self, module, arguments):
+        depth = getattr(self._depth, "value", 0)
+        self._depth.value = depth + 1
+        if depth or torch.compiler.is_compiling() or current_graph_task_id() != -1:
+            return
+        try:
+            if is_loss(module):
+                self._found_loss(module)
+            elif self._hook is None and _is_trainable(module):
+                self._found_root(module, arguments)
+        except Exception as error:
+            self._give_up(error)
+
+    def _on_leave(self, module, arguments, output):
+        # The search may have begun inside this call.
+        self._depth.value = max(getattr(self._depth, "value", 0) - 1, 0)
+
+    def _found_root(self, root, arguments):
+        self._hook = hook = make_hook(self._settings)
+        hook.on_mode_change = self.find
+        hook.on_detach = self._undo
+        hook.register_module(root)
+        self._watch_backward()
+        close_on_termination(hook)
+        hook.begin_during_call(root, arguments)
+
+    def _found_loss(self, loss):
+        if self._hook is not None and not self._hook.is_registered(loss):
+            self._hook.register_loss(loss)
+
+    def _watch_backward(self):
+        """`Tensor.backward` looks torch.autograd.backward up when it is called."""
+        backward = torch.autograd.backward
+
+        @functools.wraps(backward)
+        def watched(tensors, *args, **kwargs):
+            try:
+                self._on_backward(tensors)
+            except Exception as error:
+                self._give_up(error)
+            return backward(tensors, *args, **kwargs)
+
+        torch.autograd.backward = watched
+        self._backward = backward, watched
+
+    def _undo(self):
+        self._stop_finding()
+        if self._backward and torch.autograd.backward is self._backward[1]:
+            torch.autograd.backward = self._backward[0]
+
+    def _on_backward(self, tensors):
+        self._stop_finding()
+        if isinstance(tensors, (tuple, list)):
+            tensors = tensors[0] if len(tensors) == 1 else None
+        if isinstance(tensors, torch.Tensor) and tensors.numel() == 1:
+            self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, tensors)
+
+    def _give_up(self, error):
+        self._stop_finding()
+        complain(repr(error))
+        if self._hook is not None:
+            self._hook.close()
+
+
+def make_hook(settings):
+    """The hook that SMDEBUG_RUN asks for."""
+    interval = settings.get("save_interval", 10)
+    collections = settings.get("collections", [])
+    hook = LaunchedHook(
+        out_dir=settings["out_dir"],
+        save_config=SaveConfig(save_interval=interval),
+        include_collections=[collection["name"] for collection in collections],
+        include_workers=settings.get("include_workers", "all"),
+    )
+    for wanted in collections:
+        collection = hook.get_collection(wanted["name"])
+        if wanted.get("include_regex"):
+            collection.include(wanted["include_regex"])
+        if wanted.get("summary"):
+            collection.reduction_config = ReductionConfig(summary=True)
+        if wanted.get("save_interval"):
+            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
+    return hook
+
+
+def close_on_termination(hook):
+    """Publishes the last step when the process is told to end, unless the script cares itself."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def terminate(number, frame):
+        hook.close()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, terminate)
+
+
+def _is_trainable(module):
+    return any(
+        parameter.requires_grad or torch.nn.parameter.is_lazy(parameter)
+        for parameter in unwrapped(module).parameters()
+    )

@@ -1,0 +1,101 @@
+"""The parameters of one root: their values once per step, their gradients as they come."""
+
+import operator
+
+import torch
+
+from smdebug.pytorch.private_names import own_parameters
+
+
+class RootParameters:
+    """Follows a root's parameters through freezing, replacement and late initialization.
+
+    Values are handed over in one call per step. A gradient reaches the core from a tensor hook
+    that is a C function: no Python runs for it.
+    """
+
+    def __init__(self, session, root_name, root):
+        self._session = session
+        self._root_name = root_name
+        self._root = root
+        self._gradient_handles = []
+        self._frozen = []  # (parameter, gradient site) to look at again
+        self._find()
+
+    def _find(self):
+        """Lists the parameters by name, each once, and those that have no values yet apart."""
+        self._slots, self._paths, self._late = [], [], []
+        seen = set()
+        for prefix, module in self._root.named_modules():
+            owner = own_parameters(module)
+            for key, parameter in owner.items():
+                if parameter is None or id(parameter) in seen:
+                    continue
+                seen.add(id(parameter))
+                path = f"{prefix}.{key}" if prefix else key
+                path = path.replace("_orig_mod.", "")
+                if torch.nn.parameter.is_lazy(parameter):
+                    self._late.append((owner, key, path))
+                else:
+                    self._slots.append((owner, key))
+                    self._paths.append(path)
+        self._tensors = [owner[key] for owner, key in self._slots]
+        self._sites = self._session.parameters(self._root_name, self._paths)
+        self._saved = any(self._sites.can_match())
+
+    @property
+    def is_waiting(self):
+        """Whether a parameter gets its shape only in the first forward pass."""
+        return bool(self._late)
+
+    def put(self):
+        """Saves the values that are due, and follows parameters that were replaced."""
+        try:
+            tensors = [owner[key] for owner, key in self._slots]
+        except KeyError:
+            tensors = []
+        if len(tensors) != len(self._tensors) or not all(map(operator.is_, tensors, self._tensors)):
+            self.attach()
+            tensors = self._tensors
+        if self._saved:
+            self._sites.put(tensors)
+
+    def put_late(self):
+        """After the first forward pass: the parameters that got their values in it."""
+        late = [(owner[key], path) for owner, key, path in self._late]
+        if any(torch.nn.parameter.is_lazy(parameter) for parameter, _ in late):
+            return
+        paths = [path for _, path in late]
+        self._session.parameters(self._root_name, paths).put([parameter for parameter, _ in late])
+        self.attach()
+
+    def attach(self):
+        """Puts gradient hooks where the present plan can save something."""
+        self.detach()
+        self._find()
+        for parameter, path in zip(self._tensors, self._paths, strict=True):
+            site = self._session.gradient(self._root_name, path)
+            if not site.can_match():
+                continue
+            if parameter.requires_grad:
+                self._gradient_handles.append(parameter.register_hook(site.put))
+            else:
+                self._frozen.append((parameter, site))
+
+    def follow_unfrozen(self):
+        """Puts hooks on parameters that have been unfrozen."""
+        if not self._frozen:
+            return
+        still_frozen = []
+        for parameter, site in self._frozen:
+            if parameter.requires_grad:
+                self._gradient_handles.append(parameter.register_hook(site.put))
+            else:
+                still_frozen.append((parameter, site))
+        self._frozen = still_frozen
+
+    def detach(self):
+        for handle in self._gradient_handles:
+            handle.remove()
+        self._gradient_handles = []
+        self._frozen = []

@@ -1,0 +1,40 @@
+"""The private names of torch that the adapter relies on, each with what holds without it.
+
+| name | used for | without it |
+|---|---|---|
+| torch._C._current_graph_task_id | telling a recomputed forward from a real one | all are real |
+| Module._parameters | finding a parameter that was replaced | replaced ones are not seen |
+| torch.nn.modules.loss._Loss | telling losses from other modules | a class name with "Loss" |
+| OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
+"""
+
+import torch
+
+
+def _no_task():
+    return -1
+
+
+current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
+_loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
+
+
+def is_loss(module):
+    """Whether a module computes a loss."""
+    return isinstance(module, _loss_class) or "loss" in type(module).__name__.lower()
+
+
+def own_parameters(module):
+    """The parameters of this module alone, by name, as they are now."""
+    return getattr(module, "_parameters", None) or dict(module.named_parameters(recurse=False))
+
+
+def unwrapped(module):
+    """The user's own model inside the wrappers of torch."""
+    while True:
+        if hasattr(module, "_orig_mod"):
+            module = module._orig_mod
+        elif isinstance(module, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)):
+            module = module.module
+        else:
+            return module

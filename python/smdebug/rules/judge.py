@@ -1,0 +1,74 @@
+"""Rules in Python for the command line: `--rule file.py:Class --set key=value`.
+
+The core drives a `Judge` like any rule of its own (python/src/rules.cc).
+"""
+
+import importlib.util
+import inspect
+import os
+
+from smdebug.exceptions import (
+    RuleEvaluationConditionMet,
+    SMDebugValueError,
+    StepUnavailable,
+    TensorUnavailable,
+    TensorUnavailableForStep,
+)
+from smdebug.rules.rule import Rule
+from smdebug.trials import create_trial
+
+
+class Judge:
+    """One Python rule over one run, which is opened when its first step comes."""
+
+    def __init__(self, rule_class, parameters, run):
+        self.name = rule_class.__name__
+        self.steps_judged = 0
+        self._rule_class = rule_class
+        self._parameters = parameters
+        self._run = run
+        self._rule = None
+
+    def judge(self, step):
+        """None, or the sentence that says what the rule found at `step`."""
+        if self._rule is None:
+            self._rule = self._rule_class(create_trial(self._run), **self._parameters)
+        try:
+            self._rule.invoke(step)
+        except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable):
+            return None
+        except RuleEvaluationConditionMet:
+            self.steps_judged += 1
+            return f"{self.name}: the condition of the rule is met at step {step}"
+        self.steps_judged += 1
+        return None
+
+
+def load_judge(spec, parameters, run):
+    """The judge of "file.py:Class". `parameters` are texts, as written after `--set`."""
+    path, _, class_name = spec.rpartition(":")
+    if not path or not class_name:
+        raise SMDebugValueError(f"a rule in Python is written file.py:Class, found '{spec}'")
+    rule_class = getattr(_import_file(path), class_name, None)
+    if not inspect.isclass(rule_class) or not issubclass(rule_class, Rule):
+        raise SMDebugValueError(
+            f"'{class_name}' in '{path}' is no class derived from smdebug.rules.Rule"
+        )
+    try:
+        inspect.signature(rule_class).bind(None, **parameters)
+    except TypeError as error:
+        raise SMDebugValueError(
+            f"{class_name} is not made with {parameters}: {error}; "
+            f"it takes {inspect.signature(rule_class)}"
+        ) from None
+    return Judge(rule_class, parameters, run)
+
+
+def _import_file(path):
+    if not os.path.isfile(path):
+        raise SMDebugValueError(f"there is no file '{path}' with a rule in it")
+    name = os.path.splitext(os.path.basename(path))[0]
+    module_spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,17 @@
+#pragma once
+
+// The parts of the extension, in the order in which they must be bound: a
+// signature names only types that were bound before it.
+
+#include <nanobind/nanobind.h>
+
+namespace smdebug {
+
+void bind_core(nanobind::module_& m);     // core.cc
+void bind_config(nanobind::module_& m);   // config.cc
+void bind_capture(nanobind::module_& m);  // capture.cc
+void bind_read(nanobind::module_& m);     // read.cc
+void bind_rules(nanobind::module_& m);    // rules.cc
+void bind_cli(nanobind::module_& m);      // cli.cc
+
+}  // namespace smdebug

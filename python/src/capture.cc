@@ -1,0 +1,279 @@
+// Bindings of include/smdebug/capture: a session, and the sites that its
+// adapters carry. A call with a tensor is made once per tensor and step, so it
+// asks first whether the tensor is due and looks at it only then.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/capture/session.h"
+
+#include "bindings.h"
+#include "result_caster.h"
+#include "tensor_input.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+using LazyCheck = LentTensor::LazyCheck;
+
+void put_if_due(Session& session, Site* site, nb::handle tensor,
+                LazyCheck lazy_check) {
+  if (!session.is_due(site)) return;
+  LentTensor lent;
+  if (Status status = lent.borrow(tensor, lazy_check); !status) {
+    session.skip(site, status.error().message);
+    return;
+  }
+  session.put(site, lent.view());
+}
+
+// One tensor's place in a session.
+struct TensorSite {
+  Session* session;
+  Site* site;
+
+  void put(nb::handle tensor) {
+    put_if_due(*session, site, tensor, LazyCheck::always);
+  }
+  bool can_match() const { return session->can_match(site); }
+};
+
+// The places of tensors that are put together, once per step.
+struct TensorSites {
+  Session* session;
+  std::vector<Site*> sites;
+
+  void put(nb::list tensors) {
+    const std::size_t count = std::min(sites.size(), nb::len(tensors));
+    for (std::size_t i = 0; i < count; ++i) {
+      put_if_due(*session, sites[i],
+                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)),
+                 LazyCheck::where_usual);
+    }
+  }
+  std::vector<bool> can_match() const {
+    std::vector<bool> answers;
+    for (const Site* site : sites) answers.push_back(session->can_match(site));
+    return answers;
+  }
+};
+
+// A module's place: its inputs and outputs, counted as they come.
+struct ModulePlace {
+  Session* session;
+  ModuleSite* module;
+  bool was_called = false;
+
+  void capture_inputs(nb::handle arguments) {
+    was_called = true;
+    walk(arguments, [this](nb::handle tensor) {
+      if (!session->is_input_due(module)) return session->pass_input(module);
+      LentTensor lent;
+      if (Status status = lent.borrow(tensor, LazyCheck::always); !status) {
+        return session->skip_input(module, status.error().message);
+      }
+      session->put_input(module, lent.view());
+    });
+  }
+
+  void capture_outputs(nb::handle output) {
+    was_called = true;
+    walk(output, [this](nb::handle tensor) {
+      if (!session->is_output_due(module)) return session->pass_output(module);
+      LentTensor lent;
+      if (Status status = lent.borrow(tensor, LazyCheck::always); !status) {
+        return session->skip_output(module, status.error().message);
+      }
+      session->put_output(module, lent.view());
+    });
+  }
+
+  bool can_match_input() const { return session->can_match_input(module); }
+  bool can_match_output() const { return session->can_match_output(module); }
+
+ private:
+  // A list may hold itself.
+  static constexpr int kDeepest = 32;
+
+  // Calls `visit` for each tensor of nested tuples and lists, depth first.
+  template <typename Visit>
+  static void walk(nb::handle value, Visit&& visit, int depth = 0) {
+    const bool is_tuple = PyTuple_Check(value.ptr());
+    if (!is_tuple && !PyList_Check(value.ptr())) {
+      if (lends_through_table(value)) visit(value);
+      return;
+    }
+    if (depth == kDeepest) return;
+    for (Py_ssize_t i = 0; i < Py_SIZE(value.ptr()); ++i) {
+      walk(is_tuple ? PyTuple_GET_ITEM(value.ptr(), i)
+                    : PyList_GET_ITEM(value.ptr(), i),
+           visit, depth + 1);
+    }
+  }
+};
+
+const char* state_name(SessionStatus::State state) {
+  switch (state) {
+    case SessionStatus::State::active:
+      return "active";
+    case SessionStatus::State::silent:
+      return "silent";
+    case SessionStatus::State::failed:
+      return "failed";
+    case SessionStatus::State::closed:
+      return "closed";
+  }
+  return "";
+}
+
+void bind_status(nb::module_& m) {
+  nb::class_<SessionStatus>(m, "SessionStatus",
+                            "Where a hook stands: nothing here raises.")
+      .def_prop_ro(
+          "state",
+          [](const SessionStatus& self) { return state_name(self.state); })
+      .def_prop_ro("error",
+                   [](const SessionStatus& self) -> nb::object {
+                     if (!self.error) return nb::none();
+                     return nb::cast(self.error->message);
+                   })
+      .def_prop_ro("error_step",
+                   [](const SessionStatus& self) -> nb::object {
+                     if (!self.error_step) return nb::none();
+                     return nb::cast(*self.error_step);
+                   })
+      .def_ro("reason", &SessionStatus::reason)
+      .def_ro("last_step", &SessionStatus::last_step)
+      .def_ro("steps", &SessionStatus::steps)
+      .def_ro("steps_saved", &SessionStatus::steps_saved)
+      .def_ro("steps_published", &SessionStatus::steps_published)
+      .def_ro("tensors", &SessionStatus::tensors)
+      .def_ro("records", &SessionStatus::records)
+      .def_ro("bytes", &SessionStatus::bytes)
+      .def_ro("dropped_tensors", &SessionStatus::dropped_tensors)
+      .def_ro("dropped_bytes", &SessionStatus::dropped_bytes)
+      .def_ro("calls_after_failure", &SessionStatus::calls_after_failure)
+      .def_ro("skipped", &SessionStatus::skipped);
+
+  nb::class_<SessionCost>(m, "SessionCost", "What watching has cost so far.")
+      .def_ro("step_thread_seconds", &SessionCost::step_thread_seconds)
+      .def_ro("wait_seconds", &SessionCost::wait_seconds)
+      .def_ro("writer_cpu_seconds", &SessionCost::writer_cpu_seconds)
+      .def_ro("bytes_captured", &SessionCost::bytes_captured)
+      .def_ro("bytes_written", &SessionCost::bytes_written)
+      .def_ro("steps", &SessionCost::steps)
+      .def_ro("run_seconds", &SessionCost::run_seconds);
+}
+
+void bind_sites(nb::module_& m) {
+  nb::class_<TensorSite>(m, "TensorSite")
+      .def("put", &TensorSite::put, "tensor"_a,
+           "Captures the tensor if it is due. Any thread.")
+      .def("can_match", &TensorSite::can_match);
+  nb::class_<TensorSites>(m, "TensorSites")
+      .def("put", &TensorSites::put, "tensors"_a,
+           "Captures those that are due, by position.")
+      .def("can_match", &TensorSites::can_match);
+  nb::class_<ModulePlace>(m, "ModuleSite")
+      .def_ro("was_called", &ModulePlace::was_called)
+      .def("capture_inputs", &ModulePlace::capture_inputs, "arguments"_a)
+      .def("capture_outputs", &ModulePlace::capture_outputs, "output"_a.none())
+      .def("can_match_input", &ModulePlace::can_match_input)
+      .def("can_match_output", &ModulePlace::can_match_output);
+}
+
+Result<std::unique_ptr<Session>> create_session(
+    HookConfig config, const Framework& framework,
+    std::vector<std::string> command,
+    std::map<std::string, std::string> versions,
+    std::map<std::string, std::string> environment) {
+  SessionOptions options;
+  options.config = std::move(config);
+  options.framework = framework;
+  options.process = {std::move(command), std::move(versions),
+                     std::move(environment)};
+  return Session::create(std::move(options));
+}
+
+TensorSites make_parameters(Session& self, const std::string& root,
+                            const std::vector<std::string>& paths) {
+  TensorSites sites{&self, {}};
+  for (const std::string& path : paths) {
+    sites.sites.push_back(self.parameter(root, path));
+  }
+  return sites;
+}
+
+void bind_session(nb::module_& m) {
+  using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<Session>(m, "Session")
+      .def_static("create", &create_session, "config"_a, "framework"_a,
+                  "command"_a, "versions"_a, "environment"_a)
+      .def("set_config", &Session::set_config, "config"_a)
+      .def_prop_ro("plan_version", &Session::plan_version)
+      .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a)
+      .def("set_mode", &Session::set_mode, "mode"_a)
+      .def_prop_ro("mode", &Session::mode)
+      .def("begin_step", &Session::begin_step, WithoutGil())
+      .def("before_update", &Session::before_update)
+      .def("end_step", &Session::end_step, WithoutGil())
+      .def_prop_ro("step",
+                   [](const Session& self) {
+                     const StepId step = self.step();
+                     return nb::make_tuple(step.global, step.mode,
+                                           step.mode_step);
+                   })
+      .def("is_capturing", &Session::is_capturing)
+      .def(
+          "tensor",
+          [](Session& self, const std::string& name) {
+            return TensorSite{&self, self.tensor(name)};
+          },
+          "name"_a, nb::keep_alive<0, 1>())
+      .def(
+          "gradient",
+          [](Session& self, const std::string& root, const std::string& path) {
+            return TensorSite{&self, self.gradient(root, path)};
+          },
+          "root"_a, "path"_a, nb::keep_alive<0, 1>())
+      .def("parameters", &make_parameters, "root"_a, "paths"_a,
+           nb::keep_alive<0, 1>())
+      .def(
+          "module",
+          [](Session& self, const std::string& path) {
+            return ModulePlace{&self, self.module(path)};
+          },
+          "path"_a, nb::keep_alive<0, 1>())
+      .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a)
+      .def("flush", &Session::flush, WithoutGil())
+      .def("close", &Session::close, WithoutGil())
+      .def("status", &Session::status)
+      .def("cost", &Session::cost)
+      .def_prop_ro("worker", &Session::worker)
+      .def("summary", &Session::summary)
+      .def("after_fork_in_child", &Session::after_fork_in_child);
+}
+
+}  // namespace
+
+void bind_capture(nb::module_& m) {
+  bind_status(m);
+  bind_sites(m);
+  bind_session(m);
+}
+
+}  // namespace smdebug

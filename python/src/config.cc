@@ -1,0 +1,176 @@
+// Bindings of include/smdebug/config: plain values. The classes that users
+// edit are written in Python (smdebug/save_config.py and its neighbours) and
+// are turned into these when they reach the core.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/config/collection.h"
+#include "smdebug/config/framework.h"
+#include "smdebug/config/hook_config.h"
+#include "smdebug/config/plan.h"
+
+#include "bindings.h"
+#include "result_caster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+void bind_save_config(nb::module_& m) {
+  nb::class_<SaveConfigMode>(m, "SaveConfigMode")
+      .def(
+          "__init__",
+          [](SaveConfigMode* self, Step save_interval, Step start_step,
+             std::optional<Step> end_step, std::vector<Step> save_steps) {
+            new (self) SaveConfigMode{save_interval, start_step, end_step,
+                                      std::move(save_steps)};
+          },
+          "save_interval"_a, "start_step"_a, "end_step"_a.none(),
+          "save_steps"_a)
+      .def_ro("save_interval", &SaveConfigMode::save_interval)
+      .def_ro("start_step", &SaveConfigMode::start_step)
+      .def_ro("end_step", &SaveConfigMode::end_step)
+      .def_ro("save_steps", &SaveConfigMode::save_steps)
+      .def("is_due", &SaveConfigMode::is_due, "mode_step"_a)
+      .def("check", &SaveConfigMode::check);
+
+  nb::class_<SaveConfig>(m, "SaveConfig")
+      .def(
+          "__init__",
+          [](SaveConfig* self, const std::map<Mode, SaveConfigMode>& modes) {
+            new (self) SaveConfig();
+            for (const auto& [mode, config] : modes) {
+              self->set_mode(mode, config);
+            }
+          },
+          "modes"_a)
+      .def("mode", &SaveConfig::mode, "mode"_a);
+}
+
+void bind_reduction_config(nb::module_& m) {
+  nb::class_<ReductionConfig>(m, "ReductionConfig")
+      .def_static(
+          "parse",
+          [](const std::string& ops, bool save_raw_tensor, bool save_shape,
+             bool summary) -> Result<ReductionConfig> {
+            SMD_TRY(auto parsed, ReductionConfig::parse_ops(ops));
+            return ReductionConfig{std::move(parsed), save_raw_tensor,
+                                   save_shape, summary};
+          },
+          "ops"_a, "save_raw_tensor"_a = false, "save_shape"_a = false,
+          "summary"_a = false)
+      .def_prop_ro("ops",
+                   [](const ReductionConfig& self) {
+                     std::vector<std::string> names;
+                     for (const ReductionOp& op : self.ops) {
+                       names.push_back(reduction_op_name(op));
+                     }
+                     return names;
+                   })
+      .def_ro("save_raw_tensor", &ReductionConfig::save_raw_tensor)
+      .def_ro("save_shape", &ReductionConfig::save_shape)
+      .def_ro("summary", &ReductionConfig::summary)
+      .def("ops_text", &ReductionConfig::ops_text);
+}
+
+void bind_collection(nb::module_& m) {
+  nb::class_<Collection>(m, "Collection")
+      .def(
+          "__init__",
+          [](Collection* self, std::string name,
+             std::vector<std::string> include_regex,
+             std::vector<std::string> tensor_names,
+             std::optional<SaveConfig> save_config,
+             std::optional<ReductionConfig> reduction_config,
+             bool save_histogram) {
+            new (self) Collection{{std::move(name), std::move(include_regex),
+                                   std::move(tensor_names)},
+                                  std::move(save_config),
+                                  std::move(reduction_config),
+                                  save_histogram};
+          },
+          "name"_a, "include_regex"_a, "tensor_names"_a,
+          "save_config"_a = nb::none(), "reduction_config"_a = nb::none(),
+          "save_histogram"_a = true)
+      .def_prop_ro("name", &Collection::name)
+      .def_prop_ro(
+          "include_regex",
+          [](const Collection& self) { return self.tensors.include_regex; })
+      .def_prop_ro(
+          "tensor_names",
+          [](const Collection& self) { return self.tensors.tensor_names; })
+      .def_ro("save_config", &Collection::save_config)
+      .def_ro("reduction_config", &Collection::reduction_config)
+      .def_ro("save_histogram", &Collection::save_histogram);
+
+  m.def(
+      "check_pattern",
+      [](const std::string& collection, const std::string& pattern) -> Status {
+        HookConfig config;
+        config.collections = {Collection{{collection, {pattern}, {}}, {}, {}}};
+        SMD_CHECK_OK(Plan::build(config, plain_framework()));
+        return {};
+      },
+      "collection"_a, "pattern"_a,
+      "Raises SMDebugValueError if `pattern` does not compile.");
+}
+
+void bind_hook_config(nb::module_& m) {
+  nb::class_<Framework>(m, "Framework")
+      .def_ro("name", &Framework::name)
+      .def_ro("collections", &Framework::collections)
+      .def_ro("default_saved", &Framework::default_saved);
+  m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
+
+  nb::class_<HookConfig>(m, "HookConfig")
+      .def(
+          "__init__",
+          [](HookConfig* self, std::string out_dir,
+             std::optional<SaveConfig> save_config,
+             std::optional<ReductionConfig> reduction_config,
+             std::vector<std::string> include_regex,
+             std::vector<std::string> include_collections, bool save_all,
+             bool dry_run, bool all_workers,
+             std::vector<Collection> collections) {
+            new (self) HookConfig();
+            self->out_dir = std::move(out_dir);
+            self->save_config = std::move(save_config);
+            self->reduction_config = std::move(reduction_config);
+            self->include_regex = std::move(include_regex);
+            self->include_collections = std::move(include_collections);
+            self->save_all = save_all;
+            self->dry_run = dry_run;
+            self->include_workers =
+                all_workers ? IncludeWorkers::all : IncludeWorkers::one;
+            self->collections = std::move(collections);
+          },
+          "out_dir"_a, nb::kw_only(), "save_config"_a = nb::none(),
+          "reduction_config"_a = nb::none(), "include_regex"_a,
+          "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
+          "collections"_a)
+      .def_ro("out_dir", &HookConfig::out_dir);
+}
+
+}  // namespace
+
+void bind_config(nb::module_& m) {
+  bind_save_config(m);
+  bind_reduction_config(m);
+  bind_collection(m);
+  bind_hook_config(m);
+}
+
+}  // namespace smdebug

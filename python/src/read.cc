@@ -1,0 +1,245 @@
+// Bindings of include/smdebug/read: what a run holds. The classes that users
+// see, with the names and exceptions of the original, are written in Python
+// over these (smdebug/trials). Waiting is done there too, so that Ctrl-C ends
+// it.
+
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/core/dtype.h"
+#include "smdebug/read/trial.h"
+
+#include "bindings.h"
+#include "result_caster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+std::chrono::nanoseconds from_seconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(seconds));
+}
+
+// Calls a Python function before each refresh. What it raises is shown, and
+// does not keep the run from being read.
+std::function<void()> refresh_callback(nb::object call) {
+  if (call.is_none()) return {};
+  return [call = std::move(call)] {
+    const nb::gil_scoped_acquire gil;
+    try {
+      call();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("smdebug: before_refresh");
+    }
+  };
+}
+
+Result<std::unique_ptr<Trial>> open_trial(
+    const std::string& location, const std::string& name,
+    std::optional<Step> first_step, std::optional<Step> end_step,
+    double timeout_seconds, nb::object before_refresh,
+    int incomplete_step_window, double end_delay_seconds, bool keep_values) {
+  TrialOptions options;
+  options.name = name;
+  options.first_step = first_step;
+  options.end_step = end_step;
+  options.timeout = from_seconds(timeout_seconds);
+  options.before_refresh = refresh_callback(std::move(before_refresh));
+  options.incomplete_step_window = incomplete_step_window;
+  options.end_delay = from_seconds(end_delay_seconds);
+  options.keep_values = keep_values;
+  return Trial::open(location, std::move(options));
+}
+
+// The elements as bytes of the caller's own, for numpy to see as it likes.
+nb::object array_of_bytes(const Bytes& bytes) {
+  auto copy = std::make_unique<std::byte[]>(bytes.size());
+  if (bytes.size() != 0) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  std::byte* const data = copy.get();
+  const nb::capsule owner(copy.release(), [](void* p) noexcept {
+    delete[] static_cast<std::byte*>(p);
+  });
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+      data, {bytes.size()}, owner));
+}
+
+// (dtype's name, shape, elements): an array of bytes, or a list of texts.
+nb::tuple value_parts(const TensorValue& value) {
+  const nb::object elements = value.dtype() == DType::string
+                                  ? nb::cast(value.strings())
+                                  : array_of_bytes(value.bytes());
+  return nb::make_tuple(dtype_name(value.dtype()), nb::cast(value.shape()),
+                        elements);
+}
+
+nb::dict statistics_dict(const TensorStatistics& statistics) {
+  nb::dict out;
+  out["count"] = statistics.count;
+  out["nan"] = statistics.nan;
+  out["positive_inf"] = statistics.positive_inf;
+  out["negative_inf"] = statistics.negative_inf;
+  out["zeros"] = statistics.zeros;
+  out["min"] = statistics.min;
+  out["max"] = statistics.max;
+  out["mean"] = statistics.mean;
+  out["m2"] = statistics.m2;
+  out["sum_abs"] = statistics.sum_abs;
+  out["sum_squares"] = statistics.sum_squares;
+  return out;
+}
+
+Result<nb::dict> saved_reductions(Tensor& tensor, const StepQuery& query) {
+  SMD_TRY(const auto saved, tensor.saved_reductions(query));
+  nb::dict out;
+  for (const auto& [op, value] : saved) {
+    out[nb::make_tuple(reduction_name(op.reduction), op.abs)] =
+        value_parts(value);
+  }
+  return out;
+}
+
+void bind_tensor(nb::module_& m) {
+  nb::class_<Tensor>(m, "Tensor")
+      .def_prop_ro("name", &Tensor::name)
+      .def_prop_ro("original_name", &Tensor::original_name)
+      .def("steps", &Tensor::steps, "mode"_a, "incomplete"_a)
+      .def("prev_steps", &Tensor::prev_steps, "step"_a, "n"_a, "mode"_a)
+      .def("workers", &Tensor::workers, "step"_a, "mode"_a)
+      .def(
+          "value",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) -> Result<nb::tuple> {
+            SMD_TRY(const TensorValue value,
+                    self.value({step, mode, std::move(worker)}));
+            return value_parts(value);
+          },
+          "step"_a, "mode"_a, "worker"_a.none())
+      .def(
+          "dtype",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) -> Result<std::string> {
+            SMD_TRY(const DType dtype,
+                    self.dtype({step, mode, std::move(worker)}));
+            return std::string(dtype_name(dtype));
+          },
+          "step"_a, "mode"_a, "worker"_a.none())
+      .def(
+          "shape",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) {
+            return self.shape({step, mode, std::move(worker)});
+          },
+          "step"_a, "mode"_a, "worker"_a.none())
+      .def(
+          "saved_reductions",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) {
+            return saved_reductions(self, {step, mode, std::move(worker)});
+          },
+          "step"_a, "mode"_a, "worker"_a.none())
+      .def(
+          "reduction",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker,
+             const std::string& op) -> Result<double> {
+            const auto parsed = find_reduction_op(op);
+            if (!parsed) {
+              return Error{Error::Code::invalid_argument,
+                           "no reduction '" + op + "'"};
+            }
+            return self.reduction({step, mode, std::move(worker)}, *parsed);
+          },
+          "step"_a, "mode"_a, "worker"_a.none(), "op"_a)
+      .def(
+          "statistics",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) -> Result<nb::dict> {
+            SMD_TRY(const TensorStatistics statistics,
+                    self.statistics({step, mode, std::move(worker)}));
+            return statistics_dict(statistics);
+          },
+          "step"_a, "mode"_a, "worker"_a.none());
+}
+
+}  // namespace
+
+void bind_read(nb::module_& m) {
+  nb::enum_<StepState>(m, "StepState", "Whether a step can be read.")
+      .value("UNAVAILABLE", StepState::unavailable)
+      .value("AVAILABLE", StepState::available)
+      .value("NOT_YET_AVAILABLE", StepState::not_yet_available);
+  bind_tensor(m);
+
+  nb::class_<Trial>(m, "Trial")
+      .def_static(
+          "open", &open_trial, "location"_a, "name"_a, "first_step"_a.none(),
+          "end_step"_a.none(), "timeout_seconds"_a, "before_refresh"_a.none(),
+          "incomplete_step_window"_a, "end_delay_seconds"_a, "keep_values"_a)
+      .def_prop_ro("name", &Trial::name)
+      .def_prop_ro("location", &Trial::location)
+      .def("refresh", &Trial::refresh)
+      .def_prop_rw("is_refreshing", &Trial::is_refreshing,
+                   &Trial::set_refreshing)
+      .def("has_ended", &Trial::has_ended)
+      .def(
+          "tensor_names",
+          [](Trial& self, std::optional<Step> step, Mode mode,
+             std::vector<std::string> regexes,
+             std::optional<std::string> collection) {
+            return self.tensor_names(
+                {step, mode, std::move(regexes), std::move(collection)});
+          },
+          "step"_a.none(), "mode"_a, "regexes"_a, "collection"_a.none())
+      .def("tensor", &Trial::tensor, "name"_a, nb::keep_alive<0, 1>())
+      .def("has_tensor", &Trial::has_tensor, "name"_a)
+      .def("steps", &Trial::steps, "mode"_a, "incomplete"_a)
+      .def("modes", &Trial::modes)
+      .def(
+          "step_id",
+          [](Trial& self, Step global_step) {
+            std::optional<std::pair<Mode, Step>> found;
+            if (const auto id = self.step_id(global_step)) {
+              found.emplace(id->mode, id->mode_step);
+            }
+            return found;
+          },
+          "global_step"_a)
+      .def("global_step", &Trial::global_step, "mode"_a, "mode_step"_a)
+      .def("workers", &Trial::workers)
+      .def_prop_ro("num_workers", &Trial::num_workers)
+      .def_prop_ro("last_complete_step", &Trial::last_complete_step)
+      .def_prop_ro("last_index_token", &Trial::last_index_token)
+      .def("collections", &Trial::collections)
+      .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a)
+      .def("damage",
+           [](Trial& self) {
+             std::vector<std::pair<std::string, std::string>> rows;
+             for (Damage& part : self.damage()) {
+               rows.emplace_back(std::move(part.key), std::move(part.what));
+             }
+             return rows;
+           })
+      .def_prop_ro("dropped_tensors", &Trial::dropped_tensors)
+      .def("bytes", &Trial::bytes)
+      .def("run_file_text", &Trial::run_file_text);
+}
+
+}  // namespace smdebug

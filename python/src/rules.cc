@@ -1,0 +1,101 @@
+// Bindings of include/smdebug/rules: the built-in rules as a table, and the
+// rule that is written in Python.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "smdebug/rules/builtin_rules.h"
+
+#include "bindings.h"
+#include "python_rule.h"
+#include "result_caster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+class PythonRule : public Rule {
+ public:
+  PythonRule(std::string name, nb::object judge)
+      : name_(std::move(name)), judge_(std::move(judge)) {}
+
+  ~PythonRule() override {
+    const nb::gil_scoped_acquire gil;
+    judge_.reset();
+  }
+
+  std::string_view name() const override { return name_; }
+
+  // What it looks at is known only to its Python code.
+  RuleNeeds needs() const override {
+    TensorSelector all;
+    all.every_tensor = true;
+    return {{all}, RuleNeeds::Depth::values, 0};
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    if (step.phase != StepPhase::complete) return std::optional<Finding>();
+    const nb::gil_scoped_acquire gil;
+    try {
+      const nb::object said = judge_.attr("judge")(step.step.global);
+      judged_ = nb::cast<std::uint64_t>(judge_.attr("steps_judged"));
+      if (said.is_none()) return std::optional<Finding>();
+      return std::optional(
+          Finding{nb::cast<std::string>(nb::str(said)), "", {}});
+    } catch (const std::exception& error) {  // holds the traceback
+      return Error{Error::Code::invalid_argument, error.what()};
+    }
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  std::string name_;
+  nb::object judge_;
+  std::uint64_t judged_ = 0;
+};
+
+nb::dict parameter_row(const ParameterSpec& parameter) {
+  nb::dict row;
+  row["name"] = parameter.name;
+  row["default"] = parameter.default_text;
+  row["sentence"] = parameter.sentence;
+  return row;
+}
+
+nb::list builtin_rule_table() {
+  nb::list table;
+  for (const RuleFactory& rule : builtin_rules()) {
+    nb::list parameters;
+    for (const ParameterSpec& parameter : rule.parameters) {
+      parameters.append(parameter_row(parameter));
+    }
+    nb::dict row;
+    row["name"] = rule.name;
+    row["sentence"] = rule.sentence;
+    row["parameters"] = parameters;
+    table.append(row);
+  }
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
+  return std::make_unique<PythonRule>(std::move(name), std::move(judge));
+}
+
+void bind_rules(nb::module_& m) {
+  m.def("builtin_rules", &builtin_rule_table,
+        "The rules that come with smdebug: name, sentence and parameters.");
+}
+
+}  // namespace smdebug

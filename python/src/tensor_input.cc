@@ -1,0 +1,300 @@
+#include "tensor_input.h"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "dlpack_exchange.h"
+
+namespace nb = nanobind;
+
+namespace smdebug {
+namespace {
+
+Error unreadable(std::string why) {
+  return {Error::Code::unsupported, std::move(why)};
+}
+
+// Takes the pending Python exception and returns its first line.
+std::string take_python_error() {
+  nb::python_error error;
+  std::string text;
+  try {
+    text = nb::str(error.value()).c_str();
+  } catch (const nb::python_error&) {
+    text = nb::type_name(error.type()).c_str();
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// One entry per exact type: a subclass inherits the attribute, but not
+// necessarily its meaning. Types are kept alive, so a pointer is a key.
+struct CachedTable {
+  PyTypeObject* type = nullptr;
+  const dlpack::ExchangeTable* table = nullptr;
+};
+constexpr std::size_t kCachedTypes = 64;
+std::array<CachedTable, kCachedTypes> cached_tables;
+
+const dlpack::ExchangeTable* look_up_table(PyTypeObject* type) {
+  PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type),
+                                             "__dlpack_c_exchange_api__");
+  const dlpack::ExchangeTable* table = nullptr;
+  if (capsule) {
+    table = static_cast<const dlpack::ExchangeTable*>(
+        PyCapsule_GetPointer(capsule, dlpack::kExchangeCapsule));
+    Py_DECREF(capsule);
+  }
+  PyErr_Clear();
+  if (!table || table->version.major != dlpack::kMajorVersion ||
+      !table->borrow_from_object) {
+    return nullptr;
+  }
+  return table;
+}
+
+// Open addressing over a small table; a full table only costs the look-up.
+const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
+  const std::size_t start = (reinterpret_cast<std::uintptr_t>(type) >> 4);
+  for (std::size_t i = 0; i < kCachedTypes; ++i) {
+    CachedTable& entry = cached_tables[(start + i) % kCachedTypes];
+    if (entry.type == type) return entry.table;
+    if (entry.type) continue;
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
+    entry = {type, look_up_table(type)};
+    return entry.table;
+  }
+  return look_up_table(type);
+}
+
+std::optional<DType> dtype_from_dlpack(const dlpack::DataType& type) {
+  if (type.lanes != 1) return std::nullopt;
+  const auto by_bits = [&](DType b8, DType b16, DType b32,
+                           DType b64) -> std::optional<DType> {
+    switch (type.bits) {
+      case 8:
+        return b8;
+      case 16:
+        return b16;
+      case 32:
+        return b32;
+      case 64:
+        return b64;
+    }
+    return std::nullopt;
+  };
+  switch (type.code) {
+    case dlpack::kFloat:
+      if (type.bits == 8) return std::nullopt;
+      return by_bits(DType::float16, DType::float16, DType::float32,
+                     DType::float64);
+    case dlpack::kBFloat:
+      return DType::bfloat16;
+    case dlpack::kInt:
+      return by_bits(DType::int8, DType::int16, DType::int32, DType::int64);
+    case dlpack::kUInt:
+      return by_bits(DType::uint8, DType::uint16, DType::uint32, DType::uint64);
+    case dlpack::kBool:
+      return DType::boolean;
+    case dlpack::kComplex:
+      if (type.bits == 64) return DType::complex64;
+      if (type.bits == 128) return DType::complex128;
+      return std::nullopt;
+    case dlpack::kFloat8E4M3FN:
+      return DType::float8_e4m3fn;
+    case dlpack::kFloat8E5M2:
+      return DType::float8_e5m2;
+  }
+  return std::nullopt;
+}
+
+bool is_host(const dlpack::Device& device) {
+  return device.type == dlpack::kHost || device.type == dlpack::kCudaHost ||
+         device.type == dlpack::kRocmHost ||
+         device.type == dlpack::kCudaManaged;
+}
+
+// The view points into `tensor`'s own shape and strides.
+Result<TensorView> view_of(const dlpack::Tensor& tensor) {
+  const std::optional<DType> dtype = dtype_from_dlpack(tensor.dtype);
+  if (!dtype) {
+    return unreadable("elements of DLPack type " +
+                      std::to_string(tensor.dtype.code) + " with " +
+                      std::to_string(tensor.dtype.bits) +
+                      " bits have no dtype here");
+  }
+  const auto rank = static_cast<std::size_t>(tensor.ndim);
+  TensorView view{*dtype, nullptr, {tensor.shape, rank}, {}};
+  if (tensor.strides) view.strides = {tensor.strides, rank};
+  if (tensor.data) {
+    view.data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
+  } else if (view.size() > 0) {
+    return unreadable("it has a shape but no elements in memory");
+  }
+  return view;
+}
+
+// Calls `object.name()` and says whether the answer is true. False for objects
+// that have no such method.
+bool is_true(nb::handle object, PyObject* name) {
+  PyObject* answer = PyObject_CallMethodNoArgs(object.ptr(), name);
+  if (!answer) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool truth = answer == Py_True;
+  Py_DECREF(answer);
+  return truth;
+}
+
+bool is_lazy(nb::handle object) {
+  static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+  static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
+  return is_true(object, is_neg) || is_true(object, is_conj);
+}
+
+// The element types of the buffer protocol, by struct's format characters.
+std::optional<DType> dtype_from_format(std::string_view format,
+                                       Py_ssize_t itemsize) {
+  if (!format.empty() && (format[0] == '@' || format[0] == '=' ||
+                          (format[0] == '<' && itemsize > 0))) {
+    format.remove_prefix(1);
+  }
+  if (format == "Zf") return DType::complex64;
+  if (format == "Zd") return DType::complex128;
+  if (format.size() != 1) return std::nullopt;
+  const auto by_size = [&](DType b1, DType b2, DType b4, DType b8) {
+    return itemsize == 1 ? b1 : itemsize == 2 ? b2 : itemsize == 4 ? b4 : b8;
+  };
+  switch (format[0]) {
+    case '?':
+      return DType::boolean;
+    case 'e':
+      return DType::float16;
+    case 'f':
+      return DType::float32;
+    case 'd':
+      return DType::float64;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+      return by_size(DType::int8, DType::int16, DType::int32, DType::int64);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+      return by_size(DType::uint8, DType::uint16, DType::uint32, DType::uint64);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool lends_through_table(nb::handle object) {
+  return exchange_table(Py_TYPE(object.ptr())) != nullptr;
+}
+
+LentTensor::~LentTensor() {
+  if (buffer_) PyBuffer_Release(&*buffer_);
+}
+
+Status LentTensor::borrow(nb::handle object, LazyCheck lazy_check) {
+  if (lends_through_table(object)) return borrow_table(object, lazy_check);
+  if (PyObject_CheckBuffer(object.ptr())) return borrow_buffer(object);
+  if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
+    return borrow_capsule(object);
+  }
+  return unreadable(std::string("an object of type '") +
+                    Py_TYPE(object.ptr())->tp_name + "' is no tensor");
+}
+
+Status LentTensor::borrow_table(nb::handle object, LazyCheck lazy_check) {
+  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(object.ptr()));
+  dlpack::Tensor tensor;
+  if (table->borrow_from_object(object.ptr(), &tensor) != 0) {
+    return unreadable(take_python_error());
+  }
+  if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
+  SMD_TRY(view_, view_of(tensor));
+  const bool usual = tensor.dtype.code != dlpack::kComplex &&
+                     view_.size() != 1 && view_.is_contiguous();
+  if ((lazy_check == LazyCheck::always || !usual) && is_lazy(object)) {
+    return borrow_host_copy(object, "resolve_conj");
+  }
+  return {};
+}
+
+// `method` is asked of the detached tensor: "cpu", "resolve_conj".
+Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
+  try {
+    owner_ = object.attr("detach")().attr(method)();
+    owner_ = owner_.attr("resolve_conj")().attr("resolve_neg")();
+  } catch (nb::python_error& error) {
+    return unreadable(std::string("no copy in host memory: ") + error.what());
+  }
+  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(owner_.ptr()));
+  dlpack::Tensor tensor;
+  if (!table || table->borrow_from_object(owner_.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return unreadable("its copy in host memory cannot be read");
+  }
+  if (!is_host(tensor.device)) return unreadable("it is not in host memory");
+  SMD_TRY(view_, view_of(tensor));
+  return {};
+}
+
+Status LentTensor::borrow_buffer(nb::handle object) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) !=
+      0) {
+    if (PyErr_Clear(); PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
+      return borrow_capsule(object);
+    }
+    return unreadable("its elements have no buffer");
+  }
+  buffer_ = buffer;
+  const std::optional<DType> dtype =
+      dtype_from_format(buffer.format ? buffer.format : "B", buffer.itemsize);
+  if (!dtype ||
+      dtype_bytes(*dtype) != static_cast<std::size_t>(buffer.itemsize)) {
+    return unreadable(std::string("elements of format '") +
+                      (buffer.format ? buffer.format : "") +
+                      "' have no dtype here");
+  }
+  const auto rank = static_cast<std::size_t>(buffer.ndim);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (buffer.strides[i] % buffer.itemsize != 0) {
+      return unreadable("its strides are no multiple of its elements");
+    }
+    strides_[i] = buffer.strides[i] / buffer.itemsize;
+  }
+  static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
+  view_ = {*dtype,
+           static_cast<const std::byte*>(buffer.buf),
+           {reinterpret_cast<const std::int64_t*>(buffer.shape), rank},
+           {strides_.data(), rank}};
+  return {};
+}
+
+Status LentTensor::borrow_capsule(nb::handle object) {
+  dlpack::ManagedTensor* managed = nullptr;
+  try {
+    owner_ = object.attr("__dlpack__")();
+    managed = static_cast<dlpack::ManagedTensor*>(
+        PyCapsule_GetPointer(owner_.ptr(), dlpack::kManagedCapsule));
+  } catch (nb::python_error& error) {
+    return unreadable(error.what());
+  }
+  if (!managed) return unreadable(take_python_error());
+  if (!is_host(managed->tensor.device)) {
+    return unreadable("it is not in host memory");
+  }
+  // The capsule stays unused, so that it frees the tensor when it goes.
+  SMD_TRY(view_, view_of(managed->tensor));
+  return {};
+}
+
+}  // namespace smdebug

@@ -1,0 +1,59 @@
+#pragma once
+
+// `LentTensor` is a tensor of a framework, lent to us for the length of a
+// call: it turns a Python object into a `TensorView` over the object's own
+// memory. The bindings of capture use it for every tensor that they are given.
+//
+// Frameworks lend through DLPack's exchange table (cached per type), else
+// through the buffer protocol (numpy), else through a DLPack capsule. Elements
+// that no view can show (on a device, lazily conjugated or negated, strides
+// that are no multiple of the element) are copied to host memory first.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <nanobind/nanobind.h>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/tensor_view.h"
+
+namespace smdebug {
+
+/// True if objects of this type lend themselves through an exchange table:
+/// tensors, for frameworks that have one.
+bool lends_through_table(nanobind::handle object);
+
+class LentTensor {
+ public:
+  // Whether to ask the framework for a lazy conjugation or negation of a
+  // contiguous real tensor, which only private functions make: one question
+  // costs as much as lending.
+  enum class LazyCheck { where_usual, always };
+
+  LentTensor() = default;
+  LentTensor(const LentTensor&) = delete;
+  LentTensor& operator=(const LentTensor&) = delete;
+  ~LentTensor();
+
+  /// Borrows `object`, which must outlive this. Leaves no Python exception.
+  /// Fails with `unsupported`, saying why the elements cannot be read. Call it
+  /// once; needs the GIL.
+  Status borrow(nanobind::handle object, LazyCheck lazy_check);
+
+  const TensorView& view() const { return view_; }
+
+ private:
+  Status borrow_table(nanobind::handle object, LazyCheck lazy_check);
+  Status borrow_buffer(nanobind::handle object);
+  Status borrow_capsule(nanobind::handle object);
+  Status borrow_host_copy(nanobind::handle object, const char* method);
+
+  TensorView view_;
+  // What keeps the view alive where the object does not.
+  nanobind::object owner_;
+  std::optional<Py_buffer> buffer_;
+  std::array<std::int64_t, PyBUF_MAX_NDIM> strides_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,82 @@
+"""What the tests of the Python face share: small models, and a way to read what was recorded."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from smdebug import _core, current_hook  # noqa: E402
+from smdebug.trials import create_trial  # noqa: E402
+
+_core.set_leak_warnings(True)
+torch.set_num_threads(1)
+
+
+class Net(torch.nn.Module):
+    """Two linear layers with a ReLU between them."""
+
+    def __init__(self, dropout=0.0, inplace=False):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(4, 8)
+        self.relu = torch.nn.ReLU(inplace=inplace)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.fc2 = torch.nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.fc2(self.dropout(self.relu(self.fc1(x))))
+
+
+@pytest.fixture(autouse=True)
+def _every_hook_is_closed():
+    yield
+    for hook in current_hook.open_hooks():
+        hook.close()
+    current_hook.set_current(None)
+
+
+@pytest.fixture
+def out_dir(tmp_path):
+    return str(tmp_path / "run")
+
+
+def read(out_dir):
+    """The run at `out_dir`, which is there already."""
+    return create_trial(out_dir, timeout=5)
+
+
+def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
+    """Trains on random data; returns the losses."""
+    torch.manual_seed(seed)
+    loss = loss or torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        value = loss(model(torch.randn(batch, 4)), torch.randint(0, 3, (batch,)))
+        value.backward()
+        if on_step:
+            on_step(step)
+        optimizer.step()
+        losses.append(value.item())
+    return losses
+
+
+def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
+    """Runs a Python script in a process of its own."""
+    import os
+
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(script))
+    done = subprocess.run(
+        [sys.executable, str(path), *map(str, arguments)],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done

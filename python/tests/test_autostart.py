@@ -1,0 +1,230 @@
+"""`smdebug run` from inside the trainer: scripts that do not know of smdebug."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from conftest import read, run_script
+
+from smdebug import modes
+
+GATE = "import smdebug.autostart\n"  # what the .pth file does
+
+TRAINING = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(12, 4), torch.randint(0, 3, (12,))
+def step():
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+"""
+
+
+def settings(out_dir, *, interval=1, collections=("gradients", "losses")):
+    return {
+        "SMDEBUG_RUN": json.dumps(
+            {
+                "out_dir": out_dir,
+                "save_interval": interval,
+                "collections": [
+                    {"name": name, "summary": name != "losses", "save_interval": interval}
+                    for name in collections
+                ],
+                "include_workers": "all",
+            }
+        )
+    }
+
+
+def run(tmp_path, out_dir, script, **options):
+    return run_script(
+        tmp_path, GATE + textwrap.dedent(script), environment=settings(out_dir, **options)
+    )
+
+
+def test_an_unmodified_script_is_recorded(tmp_path, out_dir):
+    done = run(tmp_path, out_dir, TRAINING + "print([step() for _ in range(5)])")
+    losses = json.loads(done.stdout)
+    trial = read(out_dir)
+    assert trial.steps(mode=modes.TRAIN) == [0, 1, 2, 3, 4]
+    loss = trial.tensor("CrossEntropyLoss_output_0")
+    assert [loss.value(step).item() for step in range(5)] == pytest.approx(losses)
+    assert "gradient/Sequential_0.weight" in trial.tensor_names()
+    assert trial.workers() == ["worker_0"]
+    assert trial.loaded_all_steps
+
+
+def test_the_script_gives_the_same_bits(tmp_path, out_dir):
+    script = TRAINING + "print([step() for _ in range(8)])"
+    plain = run_script(tmp_path, script)
+    assert run(tmp_path, out_dir, script).stdout == plain.stdout
+
+
+def test_training_and_evaluation_are_told_apart(tmp_path, out_dir):
+    run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+for epoch in range(2):
+    model.train()
+    for _ in range(3):
+        step()
+    model.eval()
+    with torch.no_grad():
+        nn.CrossEntropyLoss()(model(x), y)
+""",
+    )
+    trial = read(out_dir)
+    assert trial.steps(mode=modes.TRAIN) == list(range(6))
+    assert trial.steps(mode=modes.EVAL) == [0, 1]
+    assert trial.tensor("CrossEntropyLoss_output_0").steps(mode=modes.EVAL) == [0, 1]
+
+
+def test_a_functional_loss_is_found_at_backward(tmp_path, out_dir):
+    done = run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+""",
+    )
+    loss = read(out_dir).tensor("loss_output_0")
+    assert [loss.value(step).item() for step in range(3)] == pytest.approx(
+        [float(line) for line in done.stdout.split()]
+    )
+
+
+def test_a_recorded_loss_module_is_not_counted_twice(tmp_path, out_dir):
+    run(tmp_path, out_dir, TRAINING + "step(); step()")
+    losses = read(out_dir).tensor_names(collection="losses")
+    assert losses == ["CrossEntropyLoss_output_0"]
+
+
+def test_statistics_are_kept_where_a_summary_suffices(tmp_path, out_dir):
+    run(tmp_path, out_dir, TRAINING + "step()")
+    gradient = read(out_dir).tensor("gradient/Sequential_0.weight")
+    assert gradient.reduction_value(0, "mean", abs=True) > 0
+
+
+def test_hooks_on_all_modules_are_gone_after_the_first_step(tmp_path, out_dir):
+    done = run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+step()
+from torch.nn.modules import module
+print(len(module._global_forward_pre_hooks), len(module._global_forward_hooks))
+""",
+    )
+    assert done.stdout.split() == ["0", "0"]
+
+
+def test_a_process_without_torch_pays_for_nothing(tmp_path, out_dir):
+    done = run(
+        tmp_path,
+        out_dir,
+        "import sys; print([m for m in sys.modules if m in ('smdebug._core', 'numpy', 'torch')])",
+    )
+    assert done.stdout.strip() == "[]"
+    assert not os.path.exists(out_dir)
+
+
+def test_a_process_that_trains_nothing_leaves_no_run(tmp_path, out_dir):
+    run(tmp_path, out_dir, "import torch; torch.nn.Softmax(0)(torch.ones(3))")
+    assert not os.path.exists(out_dir)
+
+
+def test_data_loader_workers_do_not_disturb_the_run(tmp_path, out_dir):
+    run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+from torch.utils.data import DataLoader, TensorDataset
+for _ in range(2):
+    for bx, by in DataLoader(TensorDataset(x, y), batch_size=6, num_workers=2):
+        optimizer.zero_grad(); criterion(model(bx), by).backward(); optimizer.step()
+""",
+    )
+    trial = read(out_dir)
+    assert trial.steps() == [0, 1, 2, 3]
+    assert trial.workers() == ["worker_0"]
+
+
+def test_ranks_become_workers(tmp_path, out_dir):
+    script = tmp_path / "script.py"
+    script.write_text(
+        GATE
+        + TRAINING
+        + """
+import os
+import torch.distributed as dist
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(model)
+for _ in range(3):
+    step()
+dist.destroy_process_group()
+"""
+    )
+    environment = {
+        **os.environ,
+        **settings(out_dir),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(20000 + os.getpid() % 20000),
+        "WORLD_SIZE": "2",
+    }
+    ranks = [
+        subprocess.Popen([sys.executable, str(script)], env={**environment, "RANK": str(rank)})
+        for rank in range(2)
+    ]
+    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    trial = read(out_dir)
+    assert trial.workers() == ["worker_0", "worker_1"]
+    assert trial.steps() == [0, 1, 2]
+    assert "gradient/Sequential_0.weight" in trial.tensor_names()
+
+
+def test_settings_that_make_no_sense_cost_one_line(tmp_path):
+    script = GATE + TRAINING + "print(step() > 0)"
+    done = run_script(tmp_path, script, environment={"SMDEBUG_RUN": "{not json"})
+    assert done.stdout.strip() == "True"
+    assert done.stderr.count("smdebug:") == 1
+
+
+def test_a_terminated_script_publishes_its_last_step(tmp_path, out_dir):
+    script = tmp_path / "script.py"
+    script.write_text(GATE + TRAINING + "while True:\n    step()\n    print(flush=True)\n")
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, **settings(out_dir)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    for _ in range(5):
+        assert process.stdout.readline()
+    process.terminate()
+    process.stdout.read()
+    process.stdout.close()
+    assert process.wait(timeout=60) == -signal.SIGTERM
+    trial = read(out_dir)
+    assert trial.loaded_all_steps
+    assert len(trial.steps()) >= 5
