@@ -28,13 +28,10 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-using LazyCheck = LentTensor::LazyCheck;
-
-void put_if_due(Session& session, Site* site, nb::handle tensor,
-                LazyCheck lazy_check) {
+void put_if_due(Session& session, Site* site, nb::handle tensor) {
   if (!session.is_due(site)) return;
   LentTensor lent;
-  if (Status status = lent.borrow(tensor, lazy_check); !status) {
+  if (Status status = lent.borrow(tensor); !status) {
     session.skip(site, status.error().message);
     return;
   }
@@ -46,9 +43,7 @@ struct TensorSite {
   Session* session;
   Site* site;
 
-  void put(nb::handle tensor) {
-    put_if_due(*session, site, tensor, LazyCheck::always);
-  }
+  void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
   bool can_match() const { return session->can_match(site); }
 };
 
@@ -61,9 +56,12 @@ struct TensorSites {
     const std::size_t count = std::min(sites.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
       put_if_due(*session, sites[i],
-                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)),
-                 LazyCheck::where_usual);
+                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
+  }
+  bool is_any_due() const {
+    return std::ranges::any_of(
+        sites, [this](const Site* site) { return session->is_due(site); });
   }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
@@ -83,7 +81,7 @@ struct ModulePlace {
     walk(arguments, [this](nb::handle tensor) {
       if (!session->is_input_due(module)) return session->pass_input(module);
       LentTensor lent;
-      if (Status status = lent.borrow(tensor, LazyCheck::always); !status) {
+      if (Status status = lent.borrow(tensor); !status) {
         return session->skip_input(module, status.error().message);
       }
       session->put_input(module, lent.view());
@@ -95,7 +93,7 @@ struct ModulePlace {
     walk(output, [this](nb::handle tensor) {
       if (!session->is_output_due(module)) return session->pass_output(module);
       LentTensor lent;
-      if (Status status = lent.borrow(tensor, LazyCheck::always); !status) {
+      if (Status status = lent.borrow(tensor); !status) {
         return session->skip_output(module, status.error().message);
       }
       session->put_output(module, lent.view());
@@ -187,6 +185,7 @@ void bind_sites(nb::module_& m) {
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
+      .def("is_any_due", &TensorSites::is_any_due)
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")
       .def_ro("was_called", &ModulePlace::was_called)
@@ -209,11 +208,12 @@ Result<std::unique_ptr<Session>> create_session(
   return Session::create(std::move(options));
 }
 
-TensorSites make_parameters(Session& self, const std::string& root,
-                            const std::vector<std::string>& paths) {
+template <Site* (Session::*make)(std::string_view, std::string_view)>
+TensorSites make_sites(Session& self, const std::string& root,
+                       const std::vector<std::string>& paths) {
   TensorSites sites{&self, {}};
   for (const std::string& path : paths) {
-    sites.sites.push_back(self.parameter(root, path));
+    sites.sites.push_back((self.*make)(root, path));
   }
   return sites;
 }
@@ -250,7 +250,9 @@ void bind_session(nb::module_& m) {
             return TensorSite{&self, self.gradient(root, path)};
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
-      .def("parameters", &make_parameters, "root"_a, "paths"_a,
+      .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
+           nb::keep_alive<0, 1>())
+      .def("gradients", &make_sites<&Session::gradient>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
       .def(
           "module",

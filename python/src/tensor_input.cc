@@ -147,6 +147,15 @@ bool is_true(nb::handle object, PyObject* name) {
   return truth;
 }
 
+// Torch lends a lazily conjugated or negated tensor with the elements that it
+// had before. Such a one is complex, or the imaginary part of a complex tensor
+// and so not contiguous; asking every tensor would double the price of looking
+// at it. (torch._neg_view makes others, and is private.)
+bool may_be_lazy(const dlpack::Tensor& tensor, const TensorView& view) {
+  return tensor.dtype.code == dlpack::kComplex || view.size() == 1 ||
+         !view.is_contiguous();
+}
+
 bool is_lazy(nb::handle object) {
   static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
   static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
@@ -201,8 +210,8 @@ LentTensor::~LentTensor() {
   if (buffer_) PyBuffer_Release(&*buffer_);
 }
 
-Status LentTensor::borrow(nb::handle object, LazyCheck lazy_check) {
-  if (lends_through_table(object)) return borrow_table(object, lazy_check);
+Status LentTensor::borrow(nb::handle object) {
+  if (lends_through_table(object)) return borrow_table(object);
   if (PyObject_CheckBuffer(object.ptr())) return borrow_buffer(object);
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
     return borrow_capsule(object);
@@ -211,7 +220,7 @@ Status LentTensor::borrow(nb::handle object, LazyCheck lazy_check) {
                     Py_TYPE(object.ptr())->tp_name + "' is no tensor");
 }
 
-Status LentTensor::borrow_table(nb::handle object, LazyCheck lazy_check) {
+Status LentTensor::borrow_table(nb::handle object) {
   const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(object.ptr()));
   dlpack::Tensor tensor;
   if (table->borrow_from_object(object.ptr(), &tensor) != 0) {
@@ -219,9 +228,7 @@ Status LentTensor::borrow_table(nb::handle object, LazyCheck lazy_check) {
   }
   if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
   SMD_TRY(view_, view_of(tensor));
-  const bool usual = tensor.dtype.code != dlpack::kComplex &&
-                     view_.size() != 1 && view_.is_contiguous();
-  if ((lazy_check == LazyCheck::always || !usual) && is_lazy(object)) {
+  if (may_be_lazy(tensor, view_) && is_lazy(object)) {
     return borrow_host_copy(object, "resolve_conj");
   }
   return {};

@@ -26,11 +26,6 @@ bool lends_through_table(nanobind::handle object);
 
 class LentTensor {
  public:
-  // Whether to ask the framework for a lazy conjugation or negation of a
-  // contiguous real tensor, which only private functions make: one question
-  // costs as much as lending.
-  enum class LazyCheck { where_usual, always };
-
   LentTensor() = default;
   LentTensor(const LentTensor&) = delete;
   LentTensor& operator=(const LentTensor&) = delete;
@@ -39,12 +34,12 @@ class LentTensor {
   /// Borrows `object`, which must outlive this. Leaves no Python exception.
   /// Fails with `unsupported`, saying why the elements cannot be read. Call it
   /// once; needs the GIL.
-  Status borrow(nanobind::handle object, LazyCheck lazy_check);
+  Status borrow(nanobind::handle object);
 
   const TensorView& view() const { return view_; }
 
  private:
-  Status borrow_table(nanobind::handle object, LazyCheck lazy_check);
+  Status borrow_table(nanobind::handle object);
   Status borrow_buffer(nanobind::handle object);
   Status borrow_capsule(nanobind::handle object);
   Status borrow_host_copy(nanobind::handle object, const char* method);

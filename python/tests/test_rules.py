@@ -1,5 +1,8 @@
 """Rules written in Python: over a run, and under the command line."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from conftest import Net, read, train
@@ -127,3 +130,30 @@ def test_a_rule_that_cannot_be_made_says_why(tmp_path, spec, parameters, words):
     with pytest.raises(SMDebugValueError) as raised:
         load_judge(spec.format(path=path), parameters, "nowhere")
     assert words in str(raised.value)
+
+
+def command_line(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "smdebug", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_command_checks_a_run_with_a_rule_from_a_file(run, tmp_path):
+    path = tmp_path / "my_rules.py"
+    path.write_text(RULE_FILE)
+    fired = command_line("check", run, "--rule", f"{path}:WeightTooBig", "--set", "limit=50")
+    assert (fired.returncode, "step 2" in fired.stdout + fired.stderr) == (3, True)
+    quiet = command_line("check", run, "--rule", f"{path}:WeightTooBig", "--set", "limit=1e9")
+    assert quiet.returncode == 0
+    assert command_line("check", run, "--rule", f"{path}:Missing").returncode == 2
+
+
+def test_an_exception_in_a_rule_is_its_verdict(run, tmp_path):
+    path = tmp_path / "my_rules.py"
+    path.write_text(RULE_FILE)
+    done = command_line("check", run, "--rule", f"{path}:Broken")
+    assert done.returncode == 1
+    assert "what was looked for" in done.stdout + done.stderr

@@ -95,12 +95,12 @@ def test_an_empty_tensor_is_known_by_its_name(out_dir):
 
 def test_lazy_conjugates_and_negatives_are_resolved(out_dir):
     number = torch.tensor([1 + 2j, 3 - 4j])
-    views = [number.conj(), number.conj().imag, torch._neg_view(torch.tensor([2.0, 3.0]))]
+    views = [number.conj(), number.conj().imag, number[:1].conj().imag]
     assert views[0].is_conj() and views[1].is_neg() and views[2].is_neg()
     trial, _ = record(out_dir, *views)
     assert value(trial, 0).tolist() == [1 - 2j, 3 + 4j]
     assert value(trial, 1).tolist() == [-2.0, 4.0]
-    assert value(trial, 2).tolist() == [-2.0, -3.0]
+    assert value(trial, 2).tolist() == [-2.0]
 
 
 def test_what_cannot_be_read_is_said_once_and_skipped(out_dir, capfd):

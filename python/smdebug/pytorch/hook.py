@@ -50,6 +50,7 @@ class Hook(BaseHook):
         self._root_handles = []
         self._modules = {}  # module -> its path, over all roots
         self._watched = []
+        self._watched_roots = {}  # root -> its WatchedModule
         self._plan_version = None
         self._modes_seen = set()
         self._is_settling = False
@@ -83,14 +84,18 @@ class Hook(BaseHook):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
         name = type(root).__name__
         parameters = RootParameters(self._session, name, root)
-        root_hook = RootHook(self._gate, lambda: self._on_root_call(root, parameters))
+        root_hook = RootHook(
+            self._gate, lambda arguments: self._on_root_call(root, parameters, arguments)
+        )
         self._root_hooks.append(root_hook)
         self._root_handles.append(module.register_forward_pre_hook(root_hook))
         self._roots.append(parameters)
         for path, submodule in root.named_modules():
             if path.endswith("_orig_mod"):
                 continue  # the wrapper around it has the name
-            self._watch(submodule, path.replace("_orig_mod.", "") or name)
+            watched = self._watch(submodule, path.replace("_orig_mod.", "") or name)
+            if submodule is root:
+                self._watched_roots[root] = watched
         self._settle()
 
     register_hook = register_module
@@ -131,24 +136,25 @@ class Hook(BaseHook):
         """For a root that was registered while it is being called: begins this call's step."""
         for root_hook in self._root_hooks:
             root_hook(module, arguments)
-        root = unwrapped(module)
-        for watched in self._watched:
-            if watched.module is root:
-                watched.run_input_hook(arguments)
 
     def _watch(self, module, path, *output_hook):
         self._modules[module] = path
         watched = WatchedModule(module, self._gate, self._session.module(path), *output_hook)
         watched.install()
+        if self._gate.is_open:
+            watched.open_inputs()
         self._watched.append(watched)
+        return watched
 
     # --- steps ---
 
-    def _on_root_call(self, root, parameters):
+    def _on_root_call(self, root, parameters, arguments):
         if self._failure:
             return
         try:
             self._begin_root_step(root, parameters)
+            if self._gate.is_open:
+                self._take_inputs_of(root, arguments)
         except SMDebugError:  # the configuration makes no sense
             self._detach()
             raise
@@ -157,6 +163,7 @@ class Hook(BaseHook):
             self._latch("at the beginning of a step", error)
 
     def _begin_root_step(self, root, parameters):
+        self._gate.put_kept()
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
         if was_open and self._is_settling:
@@ -169,12 +176,29 @@ class Hook(BaseHook):
         if self.mode not in self._modes_seen:
             self._modes_seen.add(self.mode)
             self._settle()
-        parameters.follow_unfrozen()
         self._gate.is_open = capturing
         if capturing:
             parameters.put()
+        if capturing or was_open:
+            self._follow(capturing)
         if parameters.is_waiting:
             self._put_late_parameters(root, parameters)
+
+    def _follow(self, is_saved_step):
+        """Has the hooks in that only a saved step pays for."""
+        for each in self._roots:
+            each.follow_gradients(is_saved_step)
+        for watched in self._watched:
+            if is_saved_step:
+                watched.open_inputs()
+            else:
+                watched.close_inputs()
+
+    def _take_inputs_of(self, root, arguments):
+        """Of the call that begins the step: a hook installed now would miss it."""
+        watched = self._watched_roots[root]
+        watched.close_inputs()
+        watched.run_input_hook(arguments)
 
     def _put_late_parameters(self, root, parameters):
         """Lazy modules get their parameters during this call."""
@@ -229,10 +253,11 @@ class Hook(BaseHook):
 
     def _detach(self):
         self._gate.is_open = False
+        self._gate.put_kept()
         for handle in self._root_handles:
             handle.remove()
         for parameters in self._roots:
-            parameters.detach()
+            parameters.close_gradients()
         for watched in self._watched:
             watched.remove()
 

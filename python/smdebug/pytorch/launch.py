@@ -31,13 +31,13 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
-    def _on_root_call(self, root, parameters):
+    def _on_root_call(self, root, parameters, arguments):
         is_training = root.training and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
         if mode is not self.mode:
             self.set_mode(mode)
             self.on_mode_change()
-        super()._on_root_call(root, parameters)
+        super()._on_root_call(root, parameters, arguments)
 
     def on_mode_change(self):
         """Another loss module may come into use."""

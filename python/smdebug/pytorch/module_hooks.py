@@ -4,6 +4,7 @@ They survive what happens to models. A deep copy of the model keeps calling the 
 model that was saved and loaded carries hooks without state, which do nothing.
 """
 
+import torch
 from torch.compiler import is_compiling
 
 from smdebug.pytorch.private_names import current_graph_task_id
@@ -15,6 +16,14 @@ class Gate:
     def __init__(self):
         self.is_open = False
         self.has_loss = False  # a loss module ran in this step
+        # Outputs inside a compiled model: a compiled hook can only keep a copy. Site -> copy.
+        self.kept = {}
+
+    def put_kept(self):
+        """Hands over what compiled hooks kept in the step that is open."""
+        for site, output in self.kept.items():
+            site.capture_outputs(output)
+        self.kept.clear()
 
 
 _SHUT = Gate()
@@ -46,8 +55,11 @@ class InputHook(_Stateless):
 
 class OutputHook(_Stateless):
     def __call__(self, module, arguments, output):
-        if self.gate.is_open and not is_compiling():
-            if current_graph_task_id() == -1:
+        if self.gate.is_open:
+            if is_compiling():
+                if isinstance(output, torch.Tensor):
+                    self.gate.kept[self.site] = output.detach().clone()
+            elif current_graph_task_id() == -1:
                 self.site.capture_outputs(output)
 
 
@@ -58,15 +70,21 @@ class LossHook(OutputHook):
 
 
 class RootHook(_Stateless):
-    """A forward pre-hook of the root: where a step begins. `site` is a function."""
+    """A forward pre-hook of the root: where a step begins. `site` is a function that takes the
+    root's arguments."""
 
+    @torch.compiler.disable  # a step begins outside of compiled code
     def __call__(self, module, arguments):
         if self.site is not None and current_graph_task_id() == -1:
-            self.site()
+            self.site(arguments)
 
 
 class WatchedModule:
-    """One module and the hooks in it, which come out while nothing of it can be saved."""
+    """One module and the hooks in it, which come out while nothing of it can be saved.
+
+    The output hook stays: a compiled model knows only the hooks that it was compiled with. The
+    input hook is there in steps that are saved, so that the others do not pay for it.
+    """
 
     def __init__(self, module, gate, site, output_hook=OutputHook):
         self.module = module
@@ -75,31 +93,41 @@ class WatchedModule:
         self._output_hook = output_hook(gate, site)
         self._input_handle = None
         self._output_handle = None
+        self._takes_inputs = True
 
     def install(self):
-        if self._input_handle is None:
-            self._input_handle = self.module.register_forward_pre_hook(self._input_hook)
+        self._takes_inputs = True
         if self._output_handle is None:
             self._output_handle = self.module.register_forward_hook(self._output_hook)
 
+    def open_inputs(self):
+        if self._takes_inputs and self._input_handle is None:
+            self._input_handle = self.module.register_forward_pre_hook(self._input_hook)
+
+    def close_inputs(self):
+        if self._input_handle is not None:
+            self._input_handle.remove()
+            self._input_handle = None
+
     def run_input_hook(self, arguments):
-        """For a call that had begun when the hooks were installed."""
-        self._input_hook(self.module, arguments)
+        """For a call that had begun when the hook was installed."""
+        if self._takes_inputs:
+            self._input_hook(self.module, arguments)
 
     def prune(self):
         """Takes out what can never save anything. False: the module was not called yet."""
         if not self.site.was_called:
             return False
-        if self._input_handle is not None and not self.site.can_match_input():
-            self._input_handle.remove()
-            self._input_handle = None
+        if not self.site.can_match_input():
+            self._takes_inputs = False
+            self.close_inputs()
         if self._output_handle is not None and not self.site.can_match_output():
             self._output_handle.remove()
             self._output_handle = None
         return True
 
     def remove(self):
-        for handle in (self._input_handle, self._output_handle):
-            if handle is not None:
-                handle.remove()
-        self._input_handle = self._output_handle = None
+        self.close_inputs()
+        if self._output_handle is not None:
+            self._output_handle.remove()
+            self._output_handle = None

@@ -19,7 +19,7 @@ class RootParameters:
         self._root_name = root_name
         self._root = root
         self._gradient_handles = []
-        self._frozen = []  # (parameter, gradient site) to look at again
+        self._unhooked = []  # (parameter, gradient site) of those that take no gradient now
         self._find()
 
     def _find(self):
@@ -41,7 +41,14 @@ class RootParameters:
                     self._paths.append(path)
         self._tensors = [owner[key] for owner, key in self._slots]
         self._sites = self._session.parameters(self._root_name, self._paths)
-        self._saved = any(self._sites.can_match())
+        self._gradient_sites = self._session.gradients(self._root_name, self._paths)
+        self._gradients = [
+            (parameter, self._session.gradient(self._root_name, path))
+            for parameter, path, can_match in zip(
+                self._tensors, self._paths, self._gradient_sites.can_match(), strict=True
+            )
+            if can_match
+        ]
 
     @property
     def is_waiting(self):
@@ -57,8 +64,7 @@ class RootParameters:
         if len(tensors) != len(self._tensors) or not all(map(operator.is_, tensors, self._tensors)):
             self.attach()
             tensors = self._tensors
-        if self._saved:
-            self._sites.put(tensors)
+        self._sites.put(tensors)
 
     def put_late(self):
         """After the first forward pass: the parameters that got their values in it."""
@@ -68,34 +74,31 @@ class RootParameters:
         paths = [path for _, path in late]
         self._session.parameters(self._root_name, paths).put([parameter for parameter, _ in late])
         self.attach()
+        self.follow_gradients(True)
 
     def attach(self):
-        """Puts gradient hooks where the present plan can save something."""
-        self.detach()
+        """Finds the parameters again. Their gradient hooks are out then."""
+        self.close_gradients()
         self._find()
-        for parameter, path in zip(self._tensors, self._paths, strict=True):
-            site = self._session.gradient(self._root_name, path)
-            if not site.can_match():
-                continue
-            if parameter.requires_grad:
-                self._gradient_handles.append(parameter.register_hook(site.put))
-            else:
-                self._frozen.append((parameter, site))
 
-    def follow_unfrozen(self):
-        """Puts hooks on parameters that have been unfrozen."""
-        if not self._frozen:
+    def follow_gradients(self, is_saved_step):
+        """Has gradient hooks in while a step saves gradients, and only then: each of them is a
+        call in every backward pass."""
+        if not (is_saved_step and self._gradient_sites.is_any_due()):
+            self.close_gradients()
             return
+        if not self._gradient_handles:
+            self._unhooked = list(self._gradients)
         still_frozen = []
-        for parameter, site in self._frozen:
+        for parameter, site in self._unhooked:
             if parameter.requires_grad:
                 self._gradient_handles.append(parameter.register_hook(site.put))
             else:
                 still_frozen.append((parameter, site))
-        self._frozen = still_frozen
+        self._unhooked = still_frozen
 
-    def detach(self):
+    def close_gradients(self):
         for handle in self._gradient_handles:
             handle.remove()
         self._gradient_handles = []
-        self._frozen = []
+        self._unhooked = []
