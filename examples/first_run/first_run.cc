@@ -44,8 +44,7 @@ Status run(const char* out_dir) {
   runner.on_run_end(0);
   std::printf("%d steps judged up to step %d\n%s\n",
               static_cast<int>(trial->steps().size()),
-              static_cast<int>(next) - 1,
-              runner.verdicts()[0].message.c_str());
+              static_cast<int>(next) - 1, runner.verdicts()[0].message.c_str());
   return {};
 }
 

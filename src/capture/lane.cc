@@ -15,9 +15,10 @@
 namespace smdebug {
 namespace {
 
-// Copies from this size on go past the cache: they are read by another thread
-// when the step is over (benchmarks/ measures both).
-constexpr std::size_t kStreamingBytes = std::size_t{64} << 10;
+// Copies from this size on go past the cache: another thread reads them later,
+// and the training keeps its own lines. Below it they cost more than they save
+// (statistics_kernel_bench.cc measures both).
+constexpr std::size_t kStreamingBytes = std::size_t{16} << 10;
 
 // The writer is woken once per step, and when this much has come together.
 constexpr std::size_t kWakeBytes = std::size_t{4} << 20;

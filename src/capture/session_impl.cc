@@ -21,6 +21,11 @@ const Treatment& scalar_treatment() {
   return treatment;
 }
 
+Status as_status(const Result<bool>& result) {
+  if (!result) return result.error();
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::create(
@@ -331,8 +336,9 @@ Status Session::Impl::finish_files() {
                    run_record_->ended(status(), cost(), clock.wall_seconds()));
   }
   // On the platform that sets this variable the marker is not ours to write.
+  // Elsewhere every worker writes it; the first one does.
   if (!environment_variable("TRAINING_JOB_NAME"))
-    SMD_CHECK_OK(put_object(*storage, kEndMarkerKey, std::string_view{}));
+    SMD_CHECK_OK(as_status(storage->create_exclusive(kEndMarkerKey, {})));
   if (is_claimed_) SMD_CHECK_OK(storage->remove(kClaimKey));
   return recorded;
 }

@@ -8,6 +8,7 @@ import json
 import sys
 
 import numpy as np
+
 from smdebug.core.modes import ModeKeys
 from smdebug.trials import create_trial
 

@@ -17,7 +17,9 @@ def block(document, language):
     return found
 
 
-@pytest.mark.parametrize(("language", "file"), [("python", "first_run.py"), ("cpp", "first_run.cc")])
+@pytest.mark.parametrize(
+    ("language", "file"), [("python", "first_run.py"), ("cpp", "first_run.cc")]
+)
 def test_the_readme_shows_the_sample_as_it_is(language, file):
     assert block("README.md", language) == (ROOT / "examples/first_run" / file).read_text()
 

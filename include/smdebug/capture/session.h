@@ -60,12 +60,12 @@ struct SessionStatus {
   std::optional<Step> error_step;
   std::string reason;  // why it is silent, one sentence
   Step last_step = -1;
-  std::uint64_t steps = 0;          // begun
-  std::uint64_t steps_saved = 0;    // with something due
+  std::uint64_t steps = 0;        // begun
+  std::uint64_t steps_saved = 0;  // with something due
   std::uint64_t steps_published = 0;
-  std::uint64_t tensors = 0;        // captured
-  std::uint64_t records = 0;        // written
-  std::uint64_t bytes = 0;          // written
+  std::uint64_t tensors = 0;  // captured
+  std::uint64_t records = 0;  // written
+  std::uint64_t bytes = 0;    // written
   std::uint64_t dropped_tensors = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t calls_after_failure = 0;

@@ -4,7 +4,7 @@ import operator
 
 import torch
 
-from smdebug.pytorch.private_names import own_parameters
+from smdebug.pytorch.private_names import free_of_hooks, own_parameters
 
 
 class RootParameters:
@@ -92,13 +92,15 @@ class RootParameters:
         still_frozen = []
         for parameter, site in self._unhooked:
             if parameter.requires_grad:
-                self._gradient_handles.append(parameter.register_hook(site.put))
+                handle = parameter.register_hook(site.put)
+                self._gradient_handles.append((parameter, handle))
             else:
                 still_frozen.append((parameter, site))
         self._unhooked = still_frozen
 
     def close_gradients(self):
-        for handle in self._gradient_handles:
+        for parameter, handle in self._gradient_handles:
             handle.remove()
+            free_of_hooks(parameter)
         self._gradient_handles = []
         self._unhooked = []

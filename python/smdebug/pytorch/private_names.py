@@ -6,6 +6,7 @@
 | Module._parameters | finding a parameter that was replaced | replaced ones are not seen |
 | torch.nn.modules.loss._Loss | telling losses from other modules | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
+| Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
 """
 
 import torch
@@ -27,6 +28,13 @@ def is_loss(module):
 def own_parameters(module):
     """The parameters of this module alone, by name, as they are now."""
     return getattr(module, "_parameters", None) or dict(module.named_parameters(recurse=False))
+
+
+def free_of_hooks(tensor):
+    """Lets backward pass by a tensor whose last hook was removed: torch would look into the empty
+    dictionary each time, at a third of a microsecond per parameter."""
+    if getattr(tensor, "_backward_hooks", None) == {}:
+        tensor._backward_hooks = None
 
 
 def unwrapped(module):
