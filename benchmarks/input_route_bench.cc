@@ -19,7 +19,7 @@ void empty(nb::handle) {}
 // As a hook lends the output of a module.
 std::size_t borrow(nb::handle tensor) {
   LentTensor lent;
-  if (!lent.borrow(tensor, LentTensor::LazyCheck::always)) return 0;
+  if (!lent.borrow(tensor)) return 0;
   return lent.view().shape.size();
 }
 
@@ -28,7 +28,7 @@ std::size_t borrow_list(nb::list tensors) {
   std::size_t dimensions = 0;
   for (nb::handle tensor : tensors) {
     LentTensor lent;
-    if (!lent.borrow(tensor, LentTensor::LazyCheck::where_usual)) continue;
+    if (!lent.borrow(tensor)) continue;
     dimensions += lent.view().shape.size();
   }
   return dimensions;
@@ -36,7 +36,7 @@ std::size_t borrow_list(nb::list tensors) {
 
 nb::tuple statistics(nb::handle tensor) {
   LentTensor lent;
-  if (!lent.borrow(tensor, LentTensor::LazyCheck::where_usual)) {
+  if (!lent.borrow(tensor)) {
     return nb::make_tuple();
   }
   const TensorView& view = lent.view();
