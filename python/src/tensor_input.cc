@@ -115,7 +115,7 @@ bool is_host(const dlpack::Device& device) {
 }
 
 // The view points into `tensor`'s own shape and strides.
-Result<TensorView> view_of(const dlpack::Tensor& tensor) {
+Status look_at(const dlpack::Tensor& tensor, TensorView& view) {
   const std::optional<DType> dtype = dtype_from_dlpack(tensor.dtype);
   if (!dtype) {
     return unreadable("elements of DLPack type " +
@@ -124,14 +124,14 @@ Result<TensorView> view_of(const dlpack::Tensor& tensor) {
                       " bits have no dtype here");
   }
   const auto rank = static_cast<std::size_t>(tensor.ndim);
-  TensorView view{*dtype, nullptr, {tensor.shape, rank}, {}};
+  view = {*dtype, nullptr, {tensor.shape, rank}, {}};
   if (tensor.strides) view.strides = {tensor.strides, rank};
   if (tensor.data) {
     view.data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   } else if (view.size() > 0) {
     return unreadable("it has a shape but no elements in memory");
   }
-  return view;
+  return {};
 }
 
 // Calls `object.name()` and says whether the answer is true. False for objects
@@ -211,7 +211,8 @@ LentTensor::~LentTensor() {
 }
 
 Status LentTensor::borrow(nb::handle object) {
-  if (lends_through_table(object)) return borrow_table(object);
+  if (const auto* table = exchange_table(Py_TYPE(object.ptr())))
+    return borrow_table(object, *table);
   if (PyObject_CheckBuffer(object.ptr())) return borrow_buffer(object);
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
     return borrow_capsule(object);
@@ -220,14 +221,14 @@ Status LentTensor::borrow(nb::handle object) {
                     Py_TYPE(object.ptr())->tp_name + "' is no tensor");
 }
 
-Status LentTensor::borrow_table(nb::handle object) {
-  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(object.ptr()));
+Status LentTensor::borrow_table(nb::handle object,
+                                const dlpack::ExchangeTable& table) {
   dlpack::Tensor tensor;
-  if (table->borrow_from_object(object.ptr(), &tensor) != 0) {
+  if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     return unreadable(take_python_error());
   }
   if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
-  SMD_TRY(view_, view_of(tensor));
+  SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {
     return borrow_host_copy(object, "resolve_conj");
   }
@@ -249,7 +250,7 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
     return unreadable("its copy in host memory cannot be read");
   }
   if (!is_host(tensor.device)) return unreadable("it is not in host memory");
-  SMD_TRY(view_, view_of(tensor));
+  SMD_CHECK_OK(look_at(tensor, view_));
   return {};
 }
 
@@ -300,7 +301,7 @@ Status LentTensor::borrow_capsule(nb::handle object) {
     return unreadable("it is not in host memory");
   }
   // The capsule stays unused, so that it frees the tensor when it goes.
-  SMD_TRY(view_, view_of(managed->tensor));
+  SMD_CHECK_OK(look_at(managed->tensor, view_));
   return {};
 }
 

@@ -20,6 +20,10 @@
 
 namespace smdebug {
 
+namespace dlpack {
+struct ExchangeTable;
+}
+
 /// True if objects of this type lend themselves through an exchange table:
 /// tensors, for frameworks that have one.
 bool lends_through_table(nanobind::handle object);
@@ -39,7 +43,8 @@ class LentTensor {
   const TensorView& view() const { return view_; }
 
  private:
-  Status borrow_table(nanobind::handle object);
+  Status borrow_table(nanobind::handle object,
+                      const dlpack::ExchangeTable& table);
   Status borrow_buffer(nanobind::handle object);
   Status borrow_capsule(nanobind::handle object);
   Status borrow_host_copy(nanobind::handle object, const char* method);

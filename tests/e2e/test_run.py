@@ -1,0 +1,167 @@
+"""The main job: `smdebug run` on scripts that know nothing of smdebug.
+
+These run the installed command, whose `.pth` file is what reaches the scripts.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from smdebug.trials import create_trial
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+DIGITS = ROOT / "examples/digits/train.py"
+
+
+def smdebug(*arguments, cwd=None):
+    done = subprocess.run(
+        [str(word) for word in (SMDEBUG, *arguments)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=cwd,
+    )
+    return done
+
+
+def script(folder, text):
+    path = folder / "train.py"
+    path.write_text(text)
+    return path
+
+
+def test_a_healthy_training_ends_with_nothing_found(tmp_path):
+    run = tmp_path / "healthy"
+    done = smdebug(
+        "run", "--out", run, "--stop", "--", sys.executable, DIGITS, "--epochs", "8", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "epoch 7" in done.stdout
+    assert "VanishingGradient: NoIssuesFound" in done.stderr
+    trial = create_trial(str(run))
+    assert trial.loaded_all_steps
+    losses = trial.tensor("CrossEntropyLoss_output_0")
+    assert losses.value(losses.steps()[-1]) < losses.value(losses.steps()[0])
+
+
+def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):
+    run = tmp_path / "faulty"
+    done = smdebug(
+        *("run", "--json", "--out", run, "--rule", "VanishingGradient", "--stop", "--"),
+        *(sys.executable, DIGITS, "--planted-fault", "--epochs", "500"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "epoch 499" not in done.stdout
+
+    trial = create_trial(str(run))
+    verdict = json.dumps(json.loads(done.stdout[done.stdout.index("{") :]))
+    assert "VanishingGradient" in verdict and "IssuesFound" in verdict
+    # The evidence is what the run holds: the first layer's gradient, at the first saved step.
+    gradient = trial.tensor("gradient/Sequential_0.weight")
+    mean = gradient.reduction_value(0, "mean", abs=True)
+    assert 0 < mean < 1e-7
+    assert "gradient/Sequential_0.weight" in verdict
+
+
+def test_watching_changes_no_bit_of_what_an_unmodified_script_prints(tmp_path):
+    plain = subprocess.run(
+        [sys.executable, DIGITS, "--epochs", "3"], capture_output=True, text=True, timeout=240
+    )
+    done = smdebug(
+        "run",
+        "--out",
+        tmp_path / "run",
+        "--",
+        sys.executable,
+        DIGITS,
+        "--epochs",
+        "3",
+        cwd=tmp_path,
+    )
+    assert done.stdout == plain.stdout
+
+
+def test_a_rule_in_python_judges_while_it_trains(tmp_path):
+    (tmp_path / "my_rules.py").write_text(
+        "from smdebug.rules import Rule\n"
+        "class LossAbove(Rule):\n"
+        "    def __init__(self, base_trial, limit='1.0'):\n"
+        "        super().__init__(base_trial)\n"
+        "        self.limit = float(limit)\n"
+        "    def invoke_at_step(self, step):\n"
+        "        loss = self.base_trial.tensor('CrossEntropyLoss_output_0')\n"
+        "        return step in loss.steps() and loss.value(step) > self.limit\n"
+    )
+    done = smdebug(
+        *("run", "--out", tmp_path / "run", "--stop", "--rule", "my_rules.py:LossAbove"),
+        *("--set", "limit=0.5", "--", sys.executable, DIGITS, "--epochs", "200"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "LossAbove: IssuesFound" in done.stderr
+    assert "epoch 199" not in done.stdout
+
+
+def test_a_trainer_behind_a_shell_script_is_reached(tmp_path):
+    shell = tmp_path / "train.sh"
+    shell.write_text(f"#!/bin/sh\nexec {sys.executable} {DIGITS} --epochs 2\n")
+    shell.chmod(0o755)
+    done = smdebug("run", "--out", tmp_path / "run", "--", shell, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "gradient/Sequential_0.weight" in create_trial(str(tmp_path / "run")).tensor_names()
+
+
+def test_torchrun_gives_one_run_with_a_worker_per_rank(tmp_path):
+    trainer = script(
+        tmp_path,
+        """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    loss = torch.nn.functional.mse_loss(model(torch.randn(4, 3)), torch.zeros(4, 2))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+    )
+    run = tmp_path / "run"
+    done = smdebug(
+        *("run", "--out", run, "--rule", "ExplodingTensor", "--"),
+        *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"),
+        *("--master-port", "0", "--standalone", trainer),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    trial = create_trial(str(run))
+    assert trial.workers() == ["worker_0", "worker_1"]
+    assert trial.steps() == [0, 10]
+    loss = trial.tensor("loss_output_0")
+    values = [loss.value(10, worker=worker) for worker in trial.workers()]
+    assert all(np.isfinite(value) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rule", "VanishingGradiant"], "VanishingGradient"),
+        (["--rule", "VanishingGradient", "--set", "treshold=1"], "threshold"),
+        (["--rule", "VanishingGradient", "--set", "threshold=small"], "small"),
+    ],
+)
+def test_a_mistake_in_the_rules_is_said_before_anything_runs(tmp_path, arguments, words):
+    done = smdebug("run", *arguments, "--", sys.executable, DIGITS, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "epoch" not in done.stdout
