@@ -47,7 +47,6 @@ void StepWriter::begin_step(double wall_seconds, const StepId& step) {
   step_ = step;
   stamp_ = {wall_seconds, step,
             format_mode_step(step.mode_step, mode_step_text_)};
-  is_step_open_ = true;
   event_key_.clear();
   event_offset_ = 0;
   index_.clear();
@@ -187,7 +186,6 @@ Status StepWriter::flush() {
 
 Status StepWriter::end_step(std::uint64_t dropped_tensors,
                             std::uint64_t dropped_bytes) {
-  is_step_open_ = false;
   if (record_.is_open) return cut_off();
   SMD_CHECK_OK(flush());
   if (event_file_) {
@@ -217,7 +215,6 @@ Status StepWriter::write(const Document& document) {
 void StepWriter::abandon() {
   if (event_file_) event_file_->abort();
   event_file_.reset();
-  is_step_open_ = false;
   record_.is_open = false;
   parts_.clear();
   arena_.clear();

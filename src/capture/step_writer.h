@@ -41,7 +41,6 @@ class StepWriter {
   ~StepWriter();
 
   void begin_step(double wall_seconds, const StepId& step);
-  bool is_step_open() const { return is_step_open_; }
   Step step() const { return step_.global; }
 
   // Takes one message of a tensor. The payload is only looked at until the
@@ -87,7 +86,6 @@ class StepWriter {
   StepId step_;
   RecordStamp stamp_;
   std::array<char, 24> mode_step_text_;
-  bool is_step_open_ = false;
   std::string event_key_;
   std::unique_ptr<ObjectWriter> event_file_;
   std::uint64_t event_offset_ = 0;

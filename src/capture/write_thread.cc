@@ -49,8 +49,6 @@ void WriteThread::stop() {
   thread_.join();
 }
 
-void WriteThread::forget() { thread_.detach(); }
-
 std::optional<WriteFailure> WriteThread::failure() const {
   std::lock_guard lock(mutex_);
   return failure_;

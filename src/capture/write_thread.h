@@ -53,9 +53,6 @@ class WriteThread {
   // Writes everything and ends the thread. A second call does nothing.
   void stop();
 
-  // In the child of a fork, where the thread does not exist.
-  void forget();
-
   bool has_failed() const {
     return has_failed_.load(std::memory_order_acquire);
   }
