@@ -100,6 +100,11 @@ struct ModulePlace {
     });
   }
 
+  void capture_call(nb::handle arguments, nb::handle output) {
+    capture_inputs(arguments);
+    capture_outputs(output);
+  }
+
   bool can_match_input() const { return session->can_match_input(module); }
   bool can_match_output() const { return session->can_match_output(module); }
 
@@ -191,6 +196,8 @@ void bind_sites(nb::module_& m) {
       .def_ro("was_called", &ModulePlace::was_called)
       .def("capture_inputs", &ModulePlace::capture_inputs, "arguments"_a)
       .def("capture_outputs", &ModulePlace::capture_outputs, "output"_a.none())
+      .def("capture_call", &ModulePlace::capture_call, "arguments"_a,
+           "output"_a.none())
       .def("can_match_input", &ModulePlace::can_match_input)
       .def("can_match_output", &ModulePlace::can_match_output);
 }

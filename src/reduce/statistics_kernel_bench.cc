@@ -114,8 +114,8 @@ void statistics_beside_nan(benchmark::State& state) {
 }
 
 void all_sizes(benchmark::internal::Benchmark* benchmark) {
-  for (const std::int64_t bytes :
-       {40, 256, 2 << 10, 16 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}) {
+  for (const std::int64_t bytes : {40, 256, 2 << 10, 16 << 10, 256 << 10,
+                                   1 << 20, 4 << 20, 16 << 20, 64 << 20}) {
     benchmark->Arg(bytes);
   }
 }

@@ -10,6 +10,14 @@ from torch.compiler import is_compiling
 from smdebug.pytorch.private_names import current_graph_task_id
 
 
+def leaves_inputs_alone(module):
+    """Whether a forward hook still finds the inputs as they were: of torch's own layers, which
+    only an `inplace` one overwrites. A layer that holds others, or one of the user's, may."""
+    is_torchs_own = type(module).__module__.startswith("torch.nn.modules.")
+    has_children = next(module.children(), None) is not None
+    return is_torchs_own and not has_children and not getattr(module, "inplace", False)
+
+
 class Gate:
     """Open while a step wants tensors. All hooks of one smdebug hook share one."""
 
@@ -63,6 +71,20 @@ class OutputHook(_Stateless):
                 self.site.capture_outputs(output)
 
 
+class CallHook(OutputHook):
+    """A forward hook that takes inputs and outputs, for modules that leave their inputs alone."""
+
+    takes_inputs = True
+
+    def __call__(self, module, arguments, output):
+        if not self.gate.is_open:
+            return
+        if is_compiling() or not self.takes_inputs:
+            super().__call__(module, arguments, output)
+        elif current_graph_task_id() == -1:
+            self.site.capture_call(arguments, output)
+
+
 class LossHook(OutputHook):
     def __call__(self, module, arguments, output):
         self.gate.has_loss = True
@@ -86,22 +108,24 @@ class WatchedModule:
     input hook is there in steps that are saved, so that the others do not pay for it.
     """
 
-    def __init__(self, module, gate, site, output_hook=OutputHook):
+    def __init__(self, module, gate, site, output_hook=None):
         self.module = module
         self.site = site
-        self._input_hook = InputHook(gate, site)
-        self._output_hook = output_hook(gate, site)
+        leaves_inputs = output_hook is None and leaves_inputs_alone(module)
+        self._call_hook = CallHook(gate, site) if leaves_inputs else None
+        self._input_hook = None if leaves_inputs else InputHook(gate, site)
+        self._output_hook = self._call_hook or (output_hook or OutputHook)(gate, site)
         self._input_handle = None
         self._output_handle = None
         self._takes_inputs = True
 
     def install(self):
-        self._takes_inputs = True
+        self._take_inputs(True)
         if self._output_handle is None:
             self._output_handle = self.module.register_forward_hook(self._output_hook)
 
     def open_inputs(self):
-        if self._takes_inputs and self._input_handle is None:
+        if self._input_hook and self._takes_inputs and self._input_handle is None:
             self._input_handle = self.module.register_forward_pre_hook(self._input_hook)
 
     def close_inputs(self):
@@ -111,7 +135,7 @@ class WatchedModule:
 
     def run_input_hook(self, arguments):
         """For a call that had begun when the hook was installed."""
-        if self._takes_inputs:
+        if self._input_hook and self._takes_inputs:
             self._input_hook(self.module, arguments)
 
     def prune(self):
@@ -119,9 +143,11 @@ class WatchedModule:
         if not self.site.was_called:
             return False
         if not self.site.can_match_input():
-            self._takes_inputs = False
-            self.close_inputs()
-        if self._output_handle is not None and not self.site.can_match_output():
+            self._take_inputs(False)
+        needs_output_hook = self.site.can_match_output() or (
+            self._call_hook is not None and self._takes_inputs
+        )
+        if self._output_handle is not None and not needs_output_hook:
             self._output_handle.remove()
             self._output_handle = None
         return True
@@ -131,3 +157,10 @@ class WatchedModule:
         if self._output_handle is not None:
             self._output_handle.remove()
             self._output_handle = None
+
+    def _take_inputs(self, takes_inputs):
+        self._takes_inputs = takes_inputs
+        if self._call_hook is not None:
+            self._call_hook.takes_inputs = takes_inputs
+        if not takes_inputs:
+            self.close_inputs()
