@@ -37,15 +37,27 @@ WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
 
 WriteThread::~WriteThread() { stop(); }
 
-void WriteThread::wake() {
-  wakes_.fetch_add(1, std::memory_order_release);
-  wakes_.notify_one();
+void WriteThread::wake() { wake(false); }
+
+void WriteThread::wake(bool is_stopping) {
+  {
+    std::lock_guard lock(wake_mutex_);
+    is_woken_ = true;
+    is_stopping_ |= is_stopping;
+  }
+  woken_.notify_one();
+}
+
+bool WriteThread::sleep() {
+  std::unique_lock lock(wake_mutex_);
+  woken_.wait(lock, [this] { return is_woken_; });
+  is_woken_ = false;
+  return is_stopping_;
 }
 
 void WriteThread::stop() {
   if (!thread_.joinable()) return;
-  is_stopping_.store(true, std::memory_order_release);
-  wake();
+  wake(true);
   thread_.join();
 }
 
@@ -108,13 +120,11 @@ Status WriteThread::drain() {
 
 void WriteThread::run() {
   pthread_setname_np(pthread_self(), "smdebug-write");
-  while (true) {
-    const std::uint32_t wakes = wakes_.load(std::memory_order_acquire);
-    const bool is_last = is_stopping_.load(std::memory_order_acquire);
+  bool is_last = false;
+  while (!is_last) {
+    is_last = sleep();
     while (read_lanes()) {
     }
-    if (is_last) break;
-    wakes_.wait(wakes, std::memory_order_acquire);
   }
 }
 

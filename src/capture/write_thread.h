@@ -64,6 +64,9 @@ class WriteThread {
 
  private:
   void run();
+  void wake(bool is_stopping);
+  // Sleeps until there is something to read; returns whether to stop after.
+  bool sleep();
   // Reads what is there; returns whether there was anything.
   bool read_lanes();
   bool read_lane(StagingRing& lane, std::uint64_t end);
@@ -82,8 +85,13 @@ class WriteThread {
   // A tensor of several messages is read to its end before the other lane.
   StagingRing* unfinished_lane_ = nullptr;
 
-  std::atomic<std::uint32_t> wakes_ = 0;
-  std::atomic<bool> is_stopping_ = false;
+  // What the thread sleeps on. Not an atomic's own wait: that spins first, and
+  // the training pays for it.
+  std::mutex wake_mutex_;
+  std::condition_variable woken_;
+  bool is_woken_ = false;
+  bool is_stopping_ = false;
+
   std::atomic<bool> has_failed_ = false;
   std::atomic<int> waiting_ = 0;
   std::atomic<std::uint64_t> progress_ = 0;  // grows when bytes are released
