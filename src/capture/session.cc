@@ -193,11 +193,7 @@ std::string Session::summary() const { return impl_->summary; }
 
 void Session::set_sink(ObservationSink* sink) {
   impl_->sink = sink;
-  if (sink == nullptr) return;
-  std::vector<TensorGroup> groups;
-  for (const Collection& collection : impl_->sites.plan().collections())
-    groups.push_back(collection.tensors);
-  sink->on_collections(0, groups);
+  impl_->tell_sink_collections();
 }
 
 void Session::after_fork_in_child() {

@@ -234,21 +234,22 @@ void Session::Impl::capture(Site& site, const Treatment& treatment,
   TensorStatistics statistics;
   if (is_owner()) {
     CycleMeter meter(step_cycles);
-    LaneCounts& counts = recorder->owner_counts;
     const bool is_kept = recorder->owner_lane->put(site, treatment, tensor,
                                                    sequence, statistics);
-    ++(is_kept ? counts.tensors : counts.dropped_tensors);
-    (is_kept ? counts.bytes : counts.dropped_bytes) += tensor.bytes();
+    count(recorder->owner_counts, is_kept, tensor.bytes());
   } else {
     std::lock_guard lock(recorder->shared_mutex);
     if (!capturing.load(std::memory_order_relaxed)) return;
-    LaneCounts& counts = recorder->shared_counts;
     const bool is_kept = recorder->shared_lane->put(site, treatment, tensor,
                                                     sequence, statistics);
-    ++(is_kept ? counts.tensors : counts.dropped_tensors);
-    (is_kept ? counts.bytes : counts.dropped_bytes) += tensor.bytes();
+    count(recorder->shared_counts, is_kept, tensor.bytes());
   }
   if (sink != nullptr) live.add(site.name, tensor, statistics);
+}
+
+void Session::Impl::count(LaneCounts& counts, bool is_kept, std::size_t bytes) {
+  ++(is_kept ? counts.tensors : counts.dropped_tensors);
+  (is_kept ? counts.bytes : counts.dropped_bytes) += bytes;
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {

@@ -63,11 +63,13 @@ class Session::Impl {
   void skip(std::string_view name, std::string_view reason);
   void save_scalar(std::string_view name, double value);
   Status close(std::atomic<bool>& capturing);
+  void tell_sink_collections();
   SessionStatus status();
   SessionCost cost();
   bool is_owner() const { return owner_ == current_thread(); }
 
   HookConfig config;
+  std::shared_ptr<const Plan> pending_plan;  // used from the next step on
   const Framework framework;
   const ProcessFacts process;
   const Clock& clock;
@@ -91,6 +93,7 @@ class Session::Impl {
   void start();
   Status start_recording();
   void use_pending_plan();
+  static void count(LaneCounts& counts, bool is_kept, std::size_t bytes);
   void notice_failure();
   bool is_recording();
   void announce_step();
@@ -98,14 +101,9 @@ class Session::Impl {
   void tell_summary();
   void put_scalar(std::string_view name, double value);
   bool is_capturable(Site& site, const TensorView& tensor);
-  void tell_sink_collections();
   void latch(Error error);
   Status finish_files();
 
- public:
-  std::shared_ptr<const Plan> pending_plan;
-
- private:
   const void* owner_ = nullptr;
   bool is_started_ = false;
   bool is_claimed_ = false;
