@@ -28,14 +28,17 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-void put_if_due(Session& session, Site* site, nb::handle tensor) {
-  if (!session.is_due(site)) return;
+void put(Session& session, Site* site, nb::handle tensor) {
   LentTensor lent;
   if (Status status = lent.borrow(tensor); !status) {
     session.skip(site, status.error().message);
     return;
   }
   session.put(site, lent.view());
+}
+
+void put_if_due(Session& session, Site* site, nb::handle tensor) {
+  if (session.is_due(site)) put(session, site, tensor);
 }
 
 // One tensor's place in a session.
@@ -79,24 +82,15 @@ struct ModulePlace {
   void capture_inputs(nb::handle arguments) {
     was_called = true;
     walk(arguments, [this](nb::handle tensor) {
-      if (!session->is_input_due(module)) return session->pass_input(module);
-      LentTensor lent;
-      if (Status status = lent.borrow(tensor); !status) {
-        return session->skip_input(module, status.error().message);
-      }
-      session->put_input(module, lent.view());
+      if (Site* site = session->next_input(module)) put(*session, site, tensor);
     });
   }
 
   void capture_outputs(nb::handle output) {
     was_called = true;
     walk(output, [this](nb::handle tensor) {
-      if (!session->is_output_due(module)) return session->pass_output(module);
-      LentTensor lent;
-      if (Status status = lent.borrow(tensor); !status) {
-        return session->skip_output(module, status.error().message);
-      }
-      session->put_output(module, lent.view());
+      if (Site* site = session->next_output(module))
+        put(*session, site, tensor);
     });
   }
 

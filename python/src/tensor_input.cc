@@ -54,7 +54,7 @@ const dlpack::ExchangeTable* look_up_table(PyTypeObject* type) {
 }
 
 // Open addressing over a small table; a full table only costs the look-up.
-const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
+const dlpack::ExchangeTable* find_exchange_table(PyTypeObject* type) {
   const std::size_t start = (reinterpret_cast<std::uintptr_t>(type) >> 4);
   for (std::size_t i = 0; i < kCachedTypes; ++i) {
     CachedTable& entry = cached_tables[(start + i) % kCachedTypes];
@@ -65,6 +65,16 @@ const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
     return entry.table;
   }
   return look_up_table(type);
+}
+
+// Most tensors of a call are of one type.
+const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
+  static CachedTable last;
+  if (last.type == type) return last.table;
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  Py_XDECREF(reinterpret_cast<PyObject*>(last.type));
+  last = {type, find_exchange_table(type)};
+  return last.table;
 }
 
 std::optional<DType> dtype_from_dlpack(const dlpack::DataType& type) {
@@ -132,6 +142,30 @@ Status look_at(const dlpack::Tensor& tensor, TensorView& view) {
     return unreadable("it has a shape but no elements in memory");
   }
   return {};
+}
+
+// The common case, in one pass over the shape: several real elements in host
+// memory, in C order. Leaves the strides out, so that nobody looks at them
+// again. False: look closer.
+bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
+  if (tensor.device.type != dlpack::kHost || !tensor.data ||
+      tensor.dtype.code == dlpack::kComplex) {
+    return false;
+  }
+  const std::optional<DType> dtype = dtype_from_dlpack(tensor.dtype);
+  if (!dtype) return false;
+  std::int64_t size = 1;
+  for (std::int32_t i = tensor.ndim; i-- > 0;) {
+    const std::int64_t extent = tensor.shape[i];
+    if (tensor.strides && tensor.strides[i] != size && extent != 1)
+      return false;
+    size *= extent;
+  }
+  if (size <= 1) return false;
+  view.dtype = *dtype;
+  view.data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
+  view.shape = {tensor.shape, static_cast<std::size_t>(tensor.ndim)};
+  return true;
 }
 
 // Calls `object.name()` and says whether the answer is true. False for objects
@@ -227,6 +261,7 @@ Status LentTensor::borrow_table(nb::handle object,
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     return unreadable(take_python_error());
   }
+  if (look_at_plain(tensor, view_)) return {};
   if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
   SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {

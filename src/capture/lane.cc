@@ -64,15 +64,15 @@ class Elements {
 
 }  // namespace
 
-bool Lane::put(Site& site, const Treatment& treatment, const TensorView& tensor,
-               std::uint64_t sequence, TensorStatistics& statistics) {
+const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
+                                  const TensorView& tensor,
+                                  std::uint64_t sequence) {
   const Request request{site, treatment, tensor, sequence,
                         Message::payload_offset_of(tensor.shape.size())};
   const std::size_t bytes = tensor.bytes();
-  if (!needs_payload(treatment, bytes))
-    return put_statistics(request, statistics);
-  return bytes <= chunk_bytes() ? put_whole(request, bytes, statistics)
-                                : put_chunks(request, bytes, statistics);
+  if (!needs_payload(treatment, bytes)) return put_statistics(request);
+  return bytes <= chunk_bytes() ? put_whole(request, bytes)
+                                : put_chunks(request, bytes);
 }
 
 // Reserves a message with its header and shape; null: there is no room.
@@ -97,58 +97,58 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   return message;
 }
 
-bool Lane::put_statistics(const Request& request,
-                          TensorStatistics& statistics) {
+const TensorStatistics* Lane::put_statistics(const Request& request) {
   Message* message = place(request, 0, when_full_);
-  if (message == nullptr) return false;
+  if (message == nullptr) return nullptr;
   const TensorView& tensor = request.tensor;
-  statistics = tensor.is_contiguous()
-                   ? statistics_of(tensor.dtype, tensor.data,
-                                   static_cast<std::size_t>(tensor.size()))
-                   : statistics_of_view(tensor);
-  message->statistics = statistics;
+  message->statistics =
+      tensor.is_contiguous()
+          ? statistics_of(tensor.dtype, tensor.data,
+                          static_cast<std::size_t>(tensor.size()))
+          : statistics_of_view(tensor);
   publish(message->bytes);
-  return true;
+  return &message->statistics;
 }
 
-bool Lane::put_whole(const Request& request, std::size_t payload_bytes,
-                     TensorStatistics& statistics) {
+const TensorStatistics* Lane::put_whole(const Request& request,
+                                        std::size_t payload_bytes) {
   Message* message = place(request, payload_bytes, when_full_);
-  if (message == nullptr) return false;
+  if (message == nullptr) return nullptr;
   const TensorView& tensor = request.tensor;
   const auto count = static_cast<std::size_t>(tensor.size());
-  statistics =
+  message->statistics =
       tensor.is_contiguous()
           ? copy_with_statistics(tensor.dtype, tensor.data, count,
                                  message->room(), stores_for(payload_bytes))
           : Elements(tensor).copy(message->room(), count, CopyStores::normal);
-  message->statistics = statistics;
   publish(message->bytes);
-  return true;
+  return &message->statistics;
 }
 
-bool Lane::put_chunks(const Request& request, std::size_t payload_bytes,
-                      TensorStatistics& statistics) {
+const TensorStatistics* Lane::put_chunks(const Request& request,
+                                         std::size_t payload_bytes) {
   // Whether there is room is decided once: half a tensor is worth nothing.
   if (when_full_ == WhenFull::drop &&
       payload_bytes + ring_.used() > ring_.bytes() / 2)
-    return false;
+    return nullptr;
   const std::size_t element_bytes = dtype_bytes(request.tensor.dtype);
   Elements elements(request.tensor);
-  statistics = {};
+  TensorStatistics so_far;
+  const TensorStatistics* whole = nullptr;
   for (std::size_t done = 0; done < payload_bytes;) {
     const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
     Message* message = place(request, chunk, WhenFull::block);
-    if (message == nullptr) return false;
+    if (message == nullptr) return nullptr;
     message->is_first = done == 0;
     message->is_last = done + chunk == payload_bytes;
-    statistics.merge(elements.copy(message->room(), chunk / element_bytes,
-                                   stores_for(payload_bytes)));
-    message->statistics = statistics;
+    so_far.merge(elements.copy(message->room(), chunk / element_bytes,
+                               stores_for(payload_bytes)));
+    message->statistics = so_far;
+    whole = &message->statistics;
     publish(message->bytes);
     done += chunk;
   }
-  return true;
+  return whole;
 }
 
 std::size_t Lane::chunk_bytes() const {

@@ -21,10 +21,11 @@ class Lane {
   Lane(StagingRing& ring, WriteThread& writer, WhenFull when_full)
       : ring_(ring), writer_(writer), when_full_(when_full) {}
 
-  // Copies what `treatment` needs of the tensor and returns true with its
-  // statistics; false if the queue was full and the tensor is lost.
-  bool put(Site& site, const Treatment& treatment, const TensorView& tensor,
-           std::uint64_t sequence, TensorStatistics& statistics);
+  // Copies what `treatment` needs of the tensor and returns its statistics,
+  // which lie in the ring until the next call; null if the queue was full and
+  // the tensor is lost.
+  const TensorStatistics* put(Site& site, const Treatment& treatment,
+                              const TensorView& tensor, std::uint64_t sequence);
 
   void begin_step(double wall_seconds, const StepId& step,
                   std::uint64_t sequence);
@@ -51,11 +52,11 @@ class Lane {
   std::byte* wait_for_room(std::size_t bytes, WhenFull when_full);
   Message* place(const Request& request, std::size_t payload_bytes,
                  WhenFull when_full);
-  bool put_statistics(const Request& request, TensorStatistics& statistics);
-  bool put_whole(const Request& request, std::size_t payload_bytes,
-                 TensorStatistics& statistics);
-  bool put_chunks(const Request& request, std::size_t payload_bytes,
-                  TensorStatistics& statistics);
+  const TensorStatistics* put_statistics(const Request& request);
+  const TensorStatistics* put_whole(const Request& request,
+                                    std::size_t payload_bytes);
+  const TensorStatistics* put_chunks(const Request& request,
+                                     std::size_t payload_bytes);
   std::size_t chunk_bytes() const;
   // Publishes the message and wakes the writer when enough has come together.
   void publish(std::size_t bytes);

@@ -116,36 +116,22 @@ void Session::put(Site* site, const TensorView& tensor) {
   impl_->capture(*site, *treatment, tensor, capturing_);
 }
 
+Site* Session::next_input(ModuleSite* module) {
+  if (!is_capturing()) return nullptr;
+  return impl_->sites.next_due(*module, module->inputs, impl_->sequence);
+}
+
+Site* Session::next_output(ModuleSite* module) {
+  if (!is_capturing()) return nullptr;
+  return impl_->sites.next_due(*module, module->outputs, impl_->sequence);
+}
+
 void Session::put_input(ModuleSite* module, const TensorView& tensor) {
-  if (!is_capturing()) return;
-  put(impl_->sites.next_site(*module, true, impl_->sequence), tensor);
-  pass_input(module);
+  if (Site* site = next_input(module)) put(site, tensor);
 }
 
 void Session::put_output(ModuleSite* module, const TensorView& tensor) {
-  if (!is_capturing()) return;
-  put(impl_->sites.next_site(*module, false, impl_->sequence), tensor);
-  pass_output(module);
-}
-
-void Session::pass_input(ModuleSite* module) {
-  module->inputs.calls.fetch_add(1, std::memory_order_relaxed);
-}
-
-void Session::pass_output(ModuleSite* module) {
-  module->outputs.calls.fetch_add(1, std::memory_order_relaxed);
-}
-
-bool Session::is_input_due(const ModuleSite* module) {
-  return is_capturing() &&
-         is_due(impl_->sites.next_site(*const_cast<ModuleSite*>(module), true,
-                                       impl_->sequence));
-}
-
-bool Session::is_output_due(const ModuleSite* module) {
-  return is_capturing() &&
-         is_due(impl_->sites.next_site(*const_cast<ModuleSite*>(module), false,
-                                       impl_->sequence));
+  if (Site* site = next_output(module)) put(site, tensor);
 }
 
 bool Session::can_match_input(const ModuleSite* module) const {
@@ -158,18 +144,6 @@ bool Session::can_match_output(const ModuleSite* module) const {
 
 void Session::skip(Site* site, std::string_view reason) {
   if (!site->is_skipped.exchange(true)) impl_->skip(site->name, reason);
-}
-
-void Session::skip_input(ModuleSite* module, std::string_view reason) {
-  if (!is_capturing()) return;
-  skip(impl_->sites.next_site(*module, true, impl_->sequence), reason);
-  pass_input(module);
-}
-
-void Session::skip_output(ModuleSite* module, std::string_view reason) {
-  if (!is_capturing()) return;
-  skip(impl_->sites.next_site(*module, false, impl_->sequence), reason);
-  pass_output(module);
 }
 
 void Session::save_scalar(std::string_view name, double value) {

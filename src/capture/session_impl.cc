@@ -231,25 +231,25 @@ void Session::Impl::capture(Site& site, const Treatment& treatment,
                             const TensorView& tensor,
                             const std::atomic<bool>& capturing) {
   if (!is_capturable(site, tensor)) return;
-  TensorStatistics statistics;
   if (is_owner()) {
     CycleMeter meter(step_cycles);
-    const bool is_kept = recorder->owner_lane->put(site, treatment, tensor,
-                                                   sequence, statistics);
-    count(recorder->owner_counts, is_kept, tensor.bytes());
+    note(recorder->owner_counts, site, tensor,
+         recorder->owner_lane->put(site, treatment, tensor, sequence));
   } else {
     std::lock_guard lock(recorder->shared_mutex);
     if (!capturing.load(std::memory_order_relaxed)) return;
-    const bool is_kept = recorder->shared_lane->put(site, treatment, tensor,
-                                                    sequence, statistics);
-    count(recorder->shared_counts, is_kept, tensor.bytes());
+    note(recorder->shared_counts, site, tensor,
+         recorder->shared_lane->put(site, treatment, tensor, sequence));
   }
-  if (sink != nullptr) live.add(site.name, tensor, statistics);
 }
 
-void Session::Impl::count(LaneCounts& counts, bool is_kept, std::size_t bytes) {
-  ++(is_kept ? counts.tensors : counts.dropped_tensors);
-  (is_kept ? counts.bytes : counts.dropped_bytes) += bytes;
+void Session::Impl::note(LaneCounts& counts, const Site& site,
+                         const TensorView& tensor,
+                         const TensorStatistics* kept) {
+  const std::size_t bytes = tensor.bytes();
+  ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
+  (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
+  if (sink != nullptr && kept != nullptr) live.add(site.name, tensor, *kept);
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
@@ -296,11 +296,8 @@ void Session::Impl::put_scalar(std::string_view name, double value) {
   const TensorView view{
       DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
   Site* site = sites.site("scalar/" + std::string(name));
-  TensorStatistics statistics;
-  if (recorder->owner_lane->put(*site, scalar_treatment(), view, sequence,
-                                statistics))
-    ++recorder->owner_counts.tensors;
-  if (sink != nullptr) live.add(site->name, view, statistics);
+  note(recorder->owner_counts, *site, view,
+       recorder->owner_lane->put(*site, scalar_treatment(), view, sequence));
 }
 
 // --- the end ---

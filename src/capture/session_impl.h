@@ -93,7 +93,8 @@ class Session::Impl {
   void start();
   Status start_recording();
   void use_pending_plan();
-  static void count(LaneCounts& counts, bool is_kept, std::size_t bytes);
+  void note(LaneCounts& counts, const Site& site, const TensorView& tensor,
+            const TensorStatistics* kept);
   void notice_failure();
   bool is_recording();
   void announce_step();

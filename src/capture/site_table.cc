@@ -36,22 +36,31 @@ ModuleSite* SiteTable::module(std::string_view path) {
   return module;
 }
 
-Site* SiteTable::next_site(ModuleSite& module, bool is_input,
-                           std::uint64_t sequence) {
-  ModuleSite::Direction& direction = is_input ? module.inputs : module.outputs;
+Site* SiteTable::next_due(const ModuleSite& module,
+                          ModuleSite::Direction& direction,
+                          std::uint64_t sequence) {
   if (direction.sequence.load(std::memory_order_relaxed) != sequence) {
     direction.sequence.store(sequence, std::memory_order_relaxed);
     direction.calls.store(0, std::memory_order_relaxed);
   }
-  const std::uint32_t call = direction.calls.load(std::memory_order_relaxed);
-  constexpr std::size_t kKept = ModuleSite::Direction::kKept;
-  if (call < kKept) {
-    Site* known = direction.sites[call].load(std::memory_order_acquire);
-    if (known != nullptr) return known;
-  }
+  const std::uint32_t call =
+      direction.calls.fetch_add(1, std::memory_order_relaxed);
+  Site* site = nullptr;
+  if (call < ModuleSite::Direction::kKept)
+    site = direction.sites[call].load(std::memory_order_acquire);
+  if (site == nullptr) site = site_of_call(module, direction, call);
+  const bool is_due =
+      site->treatment.load(std::memory_order_relaxed) != nullptr;
+  return is_due ? site : nullptr;
+}
+
+Site* SiteTable::site_of_call(const ModuleSite& module,
+                              ModuleSite::Direction& direction,
+                              std::uint32_t call) {
+  const bool is_input = &direction == &module.inputs;
   Site* made = site(module.path + (is_input ? "_input_" : "_output_") +
                     std::to_string(call));
-  if (call < kKept)
+  if (call < ModuleSite::Direction::kKept)
     direction.sites[call].store(made, std::memory_order_release);
   return made;
 }

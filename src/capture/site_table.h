@@ -29,8 +29,10 @@ class SiteTable {
   Site* site(std::string_view name);
   // The module of that path, made if it is new. Any thread.
   ModuleSite* module(std::string_view path);
-  // The site of `module`'s next input or output. Any thread.
-  Site* next_site(ModuleSite& module, bool is_input, std::uint64_t sequence);
+  // Counts the next input or output of `module` (`direction` is one of its
+  // two) and returns its site if it is due, else null. Any thread.
+  Site* next_due(const ModuleSite& module, ModuleSite::Direction& direction,
+                 std::uint64_t sequence);
 
   // Changes the plan. Earlier plans live on: messages may still point to their
   // treatments.
@@ -69,6 +71,8 @@ class SiteTable {
   };
 
   Site* make_site(std::string_view name);
+  Site* site_of_call(const ModuleSite& module, ModuleSite::Direction& direction,
+                     std::uint32_t call);
   void match(Site& site);
   const Treatment* treatment(const CollectionSet& due_and_matched);
   Schedule& schedule(const CollectionSet& due);

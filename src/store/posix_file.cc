@@ -94,6 +94,15 @@ class PartsCursor {
   std::array<iovec, IOV_MAX> vectors_;
 };
 
+// Usually all but the last folder are there: each step has one of its own.
+Status create_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return system_error("create folder", folder, error.value());
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -129,12 +138,7 @@ Result<FileDescriptor> create_file(const std::string& path) {
   };
   FileDescriptor file(open_new());
   if (!file.is_open() && errno == ENOENT) {
-    const auto folder = std::filesystem::path(path).parent_path();
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-      return system_error("create folder", folder.string(), error.value());
-    }
+    SMD_CHECK_OK(create_folder(path.substr(0, path.rfind('/'))));
     file = FileDescriptor(open_new());
   }
   if (!file.is_open()) return system_error("create", path, errno);

@@ -155,25 +155,21 @@ class Session {
   /// Captures the tensor if it is due: copies what is needed before it
   /// returns. Any thread.
   void put(Site* site, const TensorView& tensor);
+  /// Counts the next input (output) of `module` in this step and returns its
+  /// site if it is due, else null. For adapters to which even looking at the
+  /// tensor costs something: what it returns is for `put` or `skip`.
+  Site* next_input(ModuleSite* module);
+  Site* next_output(ModuleSite* module);
   /// Captures the next input (output) of `module` in this step.
   void put_input(ModuleSite* module, const TensorView& tensor);
   void put_output(ModuleSite* module, const TensorView& tensor);
-  /// Counts the next input (output) without capturing it.
-  void pass_input(ModuleSite* module);
-  void pass_output(ModuleSite* module);
-  /// Whether the next input (output) is due; for adapters to which even
-  /// looking at the tensor costs something.
-  bool is_input_due(const ModuleSite* module);
-  bool is_output_due(const ModuleSite* module);
   /// Whether any input (output) that `module` had so far can match.
   bool can_match_input(const ModuleSite* module) const;
   bool can_match_output(const ModuleSite* module) const;
 
   /// Says that a tensor could not be read, and why: kept in the status, logged
-  /// once per name. An input (output) is counted as if it had been captured.
+  /// once per name.
   void skip(Site* site, std::string_view reason);
-  void skip_input(ModuleSite* module, std::string_view reason);
-  void skip_output(ModuleSite* module, std::string_view reason);
 
   /// Saves one number as tensor "scalar/<name>" under the step and mode that
   /// are current, due or not.
