@@ -52,6 +52,7 @@ struct Grammar {
   ShowCommand show;
   TensorCommand tensor;
   std::string mode;
+  ExplainCommand explain;
   RulesCommand rules;
 
   Grammar();
@@ -63,6 +64,7 @@ struct Grammar {
   void add_check();
   void add_show();
   void add_tensor();
+  void add_explain();
   void add_rules_command();
 };
 
@@ -78,6 +80,7 @@ Grammar::Grammar() {
   add_check();
   add_show();
   add_tensor();
+  add_explain();
   add_rules_command();
 }
 
@@ -132,6 +135,16 @@ void Grammar::add_tensor() {
   add_json(command, tensor.json);
 }
 
+void Grammar::add_explain() {
+  CLI::App& command = *app.add_subcommand(
+      "explain", "Say why a tensor was, or was not, saved at a step");
+  command.add_option("RUN", explain.run, "The run")->required();
+  command.add_option("NAME", explain.tensor, "The tensor")->required();
+  command.add_option("STEP", explain.step, "A step of the mode; none: all");
+  command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
+  add_json(command, explain.json);
+}
+
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
@@ -153,8 +166,9 @@ Result<Command> Grammar::chosen() {
                    "--mode: there is no mode '" + mode +
                        "'; there are TRAIN, EVAL, PREDICT and GLOBAL"};
     }
-    tensor.mode = *found;
+    tensor.mode = explain.mode = *found;
   }
+  if (name == "explain") return Command(std::move(explain));
   return Command(std::move(tensor));
 }
 

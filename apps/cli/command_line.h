@@ -52,6 +52,14 @@ struct TensorCommand {
   bool json = false;
 };
 
+struct ExplainCommand {
+  std::string run;
+  std::string tensor;
+  std::optional<Step> step;
+  Mode mode = Mode::global;
+  bool json = false;
+};
+
 struct RulesCommand {
   std::optional<std::string> rule;
   bool json = false;
@@ -64,7 +72,7 @@ struct HelpRequest {
 
 using Command =
     std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
-                 TensorCommand, RulesCommand, HelpRequest>;
+                 TensorCommand, ExplainCommand, RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

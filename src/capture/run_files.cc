@@ -82,6 +82,12 @@ RunRecord::RunRecord(const Storage& storage, const ProcessFacts& process,
 std::string RunRecord::started(const SiteTable& sites, int num_workers,
                                Step first_step) {
   file_.configuration_json = collections_text(sites, num_workers);
+  file_.saved_collections.clear();
+  const Plan& plan = sites.plan();
+  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
+    if (plan.is_saved(i))
+      file_.saved_collections.push_back(plan.collections()[i].name());
+  }
   file_.attempts.back().first_step = first_step;
   return write_run_file(file_);
 }

@@ -103,6 +103,7 @@ TEST(FormatPage, ShowsTheRunFileThatIsWritten) {
   RunFile run;
   run.smdebug_version = "2.0.0";
   run.framework = "pytorch";
+  run.saved_collections = {"weights"};
   RunAttempt& attempt = run.attempts.emplace_back();
   attempt.host = "node";
   attempt.process_id = 4711;

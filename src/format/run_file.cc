@@ -69,19 +69,24 @@ std::map<std::string, double> parse_numbers(const Json& json,
   return map;
 }
 
+// Members of another type are left out.
+std::vector<std::string> parse_list(const Json& json, std::string_view key) {
+  std::vector<std::string> list;
+  const Json* value = json.find(key);
+  if (value == nullptr || value->as_array() == nullptr) return list;
+  for (const Json& text : *value->as_array()) {
+    if (text.as_string() != nullptr) list.push_back(*text.as_string());
+  }
+  return list;
+}
+
 RunAttempt parse_attempt(const Json& json) {
   RunAttempt attempt;
   attempt.host = text_or_empty(json, "host");
   attempt.process_id = find_integer(json, "pid").value_or(0);
   attempt.started_seconds = find_number(json, "started").value_or(0);
   attempt.ended_seconds = find_number(json, "ended");
-  const Json* command = json.find("command");
-  if (command != nullptr && command->as_array() != nullptr) {
-    for (const Json& word : *command->as_array()) {
-      if (word.as_string() == nullptr) continue;
-      attempt.command.push_back(*word.as_string());
-    }
-  }
+  attempt.command = parse_list(json, "command");
   attempt.versions = parse_texts(json, "versions");
   attempt.environment = parse_texts(json, "environment");
   attempt.first_step = find_integer(json, "first_step");
@@ -99,6 +104,10 @@ std::string write_run_file(const RunFile& run) {
   json["smdebug_version"] = run.smdebug_version;
   json["framework"] = run.framework;
   json["configuration"] = configuration ? *configuration : Json();
+  json["saved_collections"] = Json::Array();
+  for (const std::string& name : run.saved_collections) {
+    json["saved_collections"].append(name);
+  }
   json["attempts"] = Json::Array();
   for (const RunAttempt& attempt : run.attempts) {
     json["attempts"].append(to_json(attempt));
@@ -121,6 +130,7 @@ Result<RunFile> parse_run_file(std::string_view text) {
   if (const Json* configuration = json->find("configuration")) {
     run.configuration_json = configuration->dump();
   }
+  run.saved_collections = parse_list(*json, "saved_collections");
   for (const Json& attempt : **attempts) {
     run.attempts.push_back(parse_attempt(attempt));
   }

@@ -36,7 +36,8 @@ struct RunFile {
   int version = 1;
   std::string smdebug_version;
   std::string framework;
-  std::string configuration_json;  // the finalized configuration
+  std::string configuration_json;              // the finalized configuration
+  std::vector<std::string> saved_collections;  // of those, by name
   std::vector<RunAttempt> attempts;
 };
 

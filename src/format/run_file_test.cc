@@ -13,6 +13,7 @@ RunFile sample() {
   RunFile run;
   run.smdebug_version = "2.0.0";
   run.framework = "pytorch";
+  run.saved_collections = {"losses", "weights"};
   run.configuration_json = R"({"save_interval":10,"names":["a","b"]})";
   RunAttempt killed;
   killed.host = "node";
@@ -37,6 +38,7 @@ TEST(RunFile, ComesBack) {
   EXPECT_EQ(run->version, 1);
   EXPECT_EQ(run->smdebug_version, "2.0.0");
   EXPECT_EQ(run->framework, "pytorch");
+  EXPECT_THAT(run->saved_collections, ElementsAre("losses", "weights"));
   EXPECT_EQ(run->configuration_json, sample().configuration_json);
   ASSERT_EQ(run->attempts.size(), 2u);
   EXPECT_FALSE(run->attempts[0].ended_seconds);

@@ -1,0 +1,140 @@
+// explain, over a run recorded for the test: weights every 10 steps, losses
+// every step, inputs not at all.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+SaveConfig every(Step interval) {
+  SaveConfigMode mode;
+  mode.save_interval = interval;
+  return SaveConfig(mode);
+}
+
+void put(Session& session, const std::string& name) {
+  const float value = 1;
+  session.put(
+      session.tensor(name),
+      {DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}});
+}
+
+class Explain : public testing::Test {
+ protected:
+  Explain() {
+    SessionOptions options;
+    options.config.out_dir = run_;
+    options.config.save_config = every(10);
+    options.config.include_collections = {"weights", "gradients", "losses"};
+    options.framework = pytorch_framework();
+    Collection losses =
+        *options.config.find_collection(options.framework, "losses");
+    losses.save_config = every(1);
+    Collection inputs;
+    inputs.tensors = {"inputs", {"_input_"}, {}};
+    options.config.collections = {losses, inputs};
+    SilentLog silent;
+    options.logger = &silent;
+    auto session = Session::create(std::move(options));
+    for (Step step = 0; step < 25; ++step) {
+      (*session)->set_mode(step == 24 ? Mode::eval : Mode::train);
+      (*session)->begin_step();
+      put(**session, "Net_fc.weight");
+      if (step != 10) put(**session, "gradient/Net_fc.weight");
+      put(**session, "MSELoss_output_0");
+    }
+    EXPECT_TRUE((*session)->close());
+  }
+
+  Spoken explain(std::vector<std::string> words) {
+    words.insert(words.begin(), {"explain", run_});
+    return smdebug(words);
+  }
+
+  TemporaryFolder folder_;
+  const std::string run_ = folder_.path("run");
+};
+
+TEST_F(Explain, SaysWhatWasSavedAtAStepAndForWhichCollection) {
+  const Spoken spoken = explain({"Net_fc.weight", "20"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("Net_fc.weight was saved at step 20 (TRAIN 20): "
+                              "collection 'weights' was due: its values, its "
+                              "statistics, by worker_0"),
+                    HasSubstr("every 10 steps")));
+}
+
+TEST_F(Explain, SaysWhenATensorIsDueThatWasNotDueAtAStep) {
+  const Spoken spoken = explain({"Net_fc.weight", "13"});
+  EXPECT_THAT(spoken.out,
+              HasSubstr("not saved at step 13 (TRAIN 13): collection "
+                        "'weights' is saved every 10 steps; before it at 10, "
+                        "after it at 20"));
+}
+
+TEST_F(Explain, SaysThatATensorDidNotComeWhereOthersDid) {
+  const Spoken spoken = explain({"gradient/Net_fc.weight", "10"});
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("was not saved at step 10"),
+                    HasSubstr("collection 'gradients' was due and other "
+                              "tensors of the step are there")));
+}
+
+TEST_F(Explain, SaysThatGradientsAreNeverSavedInEvaluation) {
+  const Spoken spoken =
+      explain({"gradient/Net_fc.weight", "0", "--mode", "EVAL"});
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("not saved at step 24 (EVAL 0)"),
+                                HasSubstr("never in mode EVAL")));
+}
+
+TEST_F(Explain, SaysThatACollectionIsNotAmongThoseSaved) {
+  const Spoken spoken = explain({"fc_input_0"});
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("collection 'inputs' is not saved: add it to "
+                              "include_collections"),
+                    HasSubstr("pattern \"_input_\"")));
+}
+
+TEST_F(Explain, SaysThatTheRunEndedBeforeTheStep) {
+  const Spoken spoken = explain({"Net_fc.weight", "100", "--mode", "TRAIN"});
+  EXPECT_THAT(spoken.out, HasSubstr("collection 'weights' is due, but the run "
+                                    "ended at step 23"));
+}
+
+TEST_F(Explain, OffersTheNearestNamesOfATensorThatNeverCame) {
+  const Spoken spoken = explain({"Net_fd.weight"});
+  EXPECT_EQ(spoken.code, 0);
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("collection 'weights' would save it, but no "
+                              "tensor of this name came"),
+                    HasSubstr("'Net_fc.weight'")));
+}
+
+TEST_F(Explain, CountsTheStepsWhereNoneIsAskedFor) {
+  EXPECT_THAT(explain({"MSELoss_output_0"}).out,
+              AllOf(HasSubstr("saved at 25 steps"), HasSubstr("from 0 to 24")));
+}
+
+TEST_F(Explain, AnswersInJson) {
+  const Spoken spoken = explain({"Net_fc.weight", "13", "--json"});
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr(R"("was_saved": false)"),
+                                HasSubstr(R"("is_due": false)"),
+                                HasSubstr(R"("due_after": 20)")));
+}
+
+TEST_F(Explain, RefusesAModeThatDoesNotExist) {
+  const Spoken spoken = explain({"Net_fc.weight", "3", "--mode", "TEST"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("there is no mode 'TEST'"));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,329 @@
+// Finds the explanation. How it is worded for people and as JSON is in
+// explanation_page.cc.
+
+#include "smdebug/report/explanation.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/regex.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+// Neither has anything to save where nothing is learned.
+bool is_only_trained(const std::string& collection) {
+  return collection == "gradients" || collection == "optimizer_variables";
+}
+
+// The collections that the writer says it saves; none where it does not say.
+std::optional<std::vector<std::string>> saved_collections(Trial& trial) {
+  const auto text = trial.run_file_text();
+  if (!text) return std::nullopt;
+  const auto json = Json::parse(*text);
+  if (!json) return std::nullopt;
+  const auto listed = json->array_at("saved_collections");
+  if (!listed) return std::nullopt;
+  std::vector<std::string> names;
+  for (const Json& name : **listed)
+    if (name.as_string()) names.push_back(*name.as_string());
+  return names;
+}
+
+// Why `tensor` belongs to the collection; empty if it does not.
+std::string reason_of(const TensorGroup& group, const std::string& tensor) {
+  for (const std::string& pattern : group.include_regex) {
+    const auto regex = Regex::compile(pattern);
+    if (!regex) continue;
+    const auto found = regex->search(tensor);
+    if (found && *found) return "pattern " + python_string(pattern);
+  }
+  const bool is_listed =
+      std::ranges::find(group.tensor_names, tensor) != group.tensor_names.end();
+  return is_listed ? "its name is listed" : "";
+}
+
+std::string schedule_text(const SaveConfigMode& config) {
+  std::string text = config.save_interval == 1
+                         ? "every step"
+                         : fmt::format("every {} steps", config.save_interval);
+  if (config.end_step && *config.end_step <= config.start_step) {
+    text = "never";
+  } else {
+    if (config.start_step > 0)
+      text += fmt::format(" from {} on", config.start_step);
+    if (config.end_step) text += fmt::format(" below {}", *config.end_step);
+  }
+  if (!config.save_steps.empty()) {
+    const std::string steps =
+        fmt::format("{}", fmt::join(config.save_steps, ", "));
+    text = text == "never" ? "at " + steps : text + ", and at " + steps;
+  }
+  return text;
+}
+
+std::string treatment_text(const Collection& collection) {
+  if (!collection.reduction_config) return "values";
+  const ReductionConfig& config = *collection.reduction_config;
+  std::vector<std::string> parts;
+  if (config.save_raw_tensor) parts.push_back("values");
+  if (config.save_shape) parts.push_back("shape");
+  for (const ReductionOp op : config.ordered_ops())
+    parts.push_back(reduction_op_name(op));
+  return parts.empty() ? "statistics alone"
+                       : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::optional<Step> due_before(const SaveConfigMode& config, Step step) {
+  std::optional<Step> best;
+  const auto offer = [&](Step candidate) {
+    if (candidate >= 0 && candidate < step && config.is_due(candidate))
+      best = std::max(best.value_or(candidate), candidate);
+  };
+  for (const Step listed : config.save_steps) offer(listed);
+  if (config.save_interval <= 0) return best;
+  const Step before_end = config.end_step ? *config.end_step - 1 : step - 1;
+  const Step latest = std::min(step - 1, before_end);
+  if (latest >= 0) offer(latest / config.save_interval * config.save_interval);
+  return best;
+}
+
+std::optional<Step> due_after(const SaveConfigMode& config, Step step) {
+  std::optional<Step> best;
+  const auto offer = [&](Step candidate) {
+    if (candidate > step && config.is_due(candidate))
+      best = std::min(best.value_or(candidate), candidate);
+  };
+  for (const Step listed : config.save_steps) offer(listed);
+  if (config.save_interval <= 0) return best;
+  const Step earliest = std::max(step + 1, config.start_step);
+  offer((earliest + config.save_interval - 1) / config.save_interval *
+        config.save_interval);
+  return best;
+}
+
+void look_at_step(const Collection& collection, const StepId& step,
+                  Explanation::Membership& member) {
+  if (step.mode_step < 0) return;
+  const bool is_learning =
+      step.mode == Mode::train || step.mode == Mode::global;
+  if (is_only_trained(collection.name()) && !is_learning) {
+    member.is_due = false;
+    member.schedule = fmt::format("never in mode {}", mode_name(step.mode));
+    return;
+  }
+  const auto& config = collection.save_config->mode(step.mode);
+  const SaveConfigMode of_mode = config.value_or(SaveConfigMode{});
+  member.is_due = of_mode.is_due(step.mode_step);
+  member.due_before = due_before(of_mode, step.mode_step);
+  member.due_after = due_after(of_mode, step.mode_step);
+}
+
+std::vector<Explanation::Membership> memberships_of(
+    Trial& trial, const std::string& tensor, Mode mode,
+    const std::optional<StepId>& step) {
+  const auto saved = saved_collections(trial);
+  std::vector<Explanation::Membership> memberships;
+  for (const Collection& collection : trial.collections()) {
+    std::string reason = reason_of(collection.tensors, tensor);
+    if (reason.empty()) continue;
+    Explanation::Membership& member = memberships.emplace_back();
+    member.collection = collection.name();
+    member.reason = std::move(reason);
+    if (saved) {
+      member.is_saved =
+          std::ranges::find(*saved, collection.name()) != saved->end();
+    }
+    member.treatment = treatment_text(collection);
+    if (!collection.save_config) continue;
+    const auto& of_mode =
+        collection.save_config->mode(step ? step->mode : mode);
+    member.schedule = schedule_text(of_mode.value_or(SaveConfigMode{}));
+    if (step) look_at_step(collection, *step, member);
+  }
+  return memberships;
+}
+
+// Which step was asked for. Of a step that left no files the run knows no
+// mode; it is found where the steps around it count alike.
+StepId identify(Trial& trial, Step step, Mode mode) {
+  const auto global = trial.global_step(mode, step);
+  if (const auto known = trial.step_id(global.value_or(-1))) return *known;
+  if (mode != Mode::global) return {-1, mode, step};
+  std::optional<StepId> before, after;
+  for (const Step each : trial.steps(Mode::global, /*incomplete=*/true)) {
+    (each < step ? before : after) = trial.step_id(each);
+    if (after) break;
+  }
+  const std::optional<StepId>& near = before ? before : after;
+  if (!near || trial.modes().size() > 1) return {step, Mode::global, -1};
+  const Step offset = near->global - near->mode_step;
+  if (after && after->global - after->mode_step != offset)
+    return {step, Mode::global, -1};
+  return {step, near->mode, step - offset};
+}
+
+std::string kept_text(Tensor& tensor, const StepQuery& query) {
+  std::vector<std::string> kept;
+  if (tensor.value(query)) kept.push_back("its values");
+  const auto reductions = tensor.reductions(query);
+  if (reductions && !reductions->empty())
+    kept.push_back(count_text(reductions->size(), "reduction"));
+  if (tensor.statistics(query)) kept.push_back("its statistics");
+  return kept.empty() ? "its shape" : fmt::format("{}", fmt::join(kept, ", "));
+}
+
+// "collection 'weights'", "collections 'weights', 'all'".
+template <typename Wanted>
+std::string collections_text(const Explanation& explanation, Wanted wanted) {
+  std::vector<std::string> names;
+  for (const auto& member : explanation.memberships)
+    if (wanted(member)) names.push_back(member.collection);
+  if (names.empty()) return "";
+  return (names.size() == 1 ? "collection " : "collections ") +
+         quoted_list(names);
+}
+
+bool may_be_saved(const Explanation::Membership& member) {
+  return member.is_saved.value_or(true);
+}
+bool is_due(const Explanation::Membership& member) {
+  return may_be_saved(member) && member.is_due.value_or(false);
+}
+
+// Of a tensor that was due at a step and is not there.
+std::string missing_text(Trial& trial, const Explanation& explanation) {
+  const StepId& step = *explanation.step;
+  const std::string due = collections_text(explanation, is_due);
+  if (trial.step_id(step.global)) {
+    std::string text = due +
+                       " was due and other tensors of the step are there, but "
+                       "this one did not come: its module was not called, it "
+                       "had no gradient, or it could not be read (the hook's "
+                       "status says so)";
+    if (const auto dropped = trial.dropped_tensors())
+      text += fmt::format("; the queue was full and {} lost in this run",
+                          count_text(dropped, "tensor"));
+    return text;
+  }
+  const std::vector<Step> steps =
+      trial.steps(step.global >= 0 ? Mode::global : step.mode,
+                  /*incomplete=*/true);
+  const Step asked = step.global >= 0 ? step.global : step.mode_step;
+  if (steps.empty() || asked > steps.back()) {
+    return fmt::format(
+        "{} is due, but the run {}", due,
+        steps.empty() ? "has saved no step"
+        : trial.has_ended()
+            ? fmt::format("ended at step {}", steps.back())
+            : fmt::format("has come no further than step {}", steps.back()));
+  }
+  return due +
+         " was due, but nothing of the step is there: its files were "
+         "removed, or the training was stopped before they were complete";
+}
+
+std::string not_due_text(const Explanation& explanation) {
+  const auto it = std::ranges::find_if(explanation.memberships, may_be_saved);
+  std::string text =
+      fmt::format("{} is saved {}", collections_text(explanation, may_be_saved),
+                  it->schedule);
+  const auto count =
+      std::ranges::count_if(explanation.memberships, may_be_saved);
+  if (count > 1) {
+    text = "none of " + collections_text(explanation, may_be_saved) +
+           " is due at this step";
+    return text;
+  }
+  if (it->due_before) text += fmt::format("; before it at {}", *it->due_before);
+  if (it->due_after)
+    text += fmt::format("{} {}", it->due_before ? ", after it at" : "; next at",
+                        *it->due_after);
+  return text;
+}
+
+// Of a tensor that was not saved at the step, or never.
+std::string absence_text(Trial& trial, const Explanation& explanation) {
+  const auto& members = explanation.memberships;
+  if (members.empty())
+    return "no collection has a pattern that matches it, or lists its name";
+  if (std::ranges::none_of(members, may_be_saved)) {
+    return collections_text(explanation, [](const auto&) { return true; }) +
+           " is not saved: add it to include_collections";
+  }
+  if (!explanation.step) {
+    return collections_text(explanation, may_be_saved) +
+           " would save it, but no tensor of this name came";
+  }
+  if (std::ranges::any_of(members, is_due))
+    return missing_text(trial, explanation);
+  if (explanation.step->mode_step < 0) {
+    return "nothing was saved at this step, so that its mode is not known; ask "
+           "for a step of a mode with --mode";
+  }
+  return not_due_text(explanation);
+}
+
+void look_at_saved_steps(Tensor& tensor, Mode mode, Explanation& explanation) {
+  const std::vector<Step> steps = tensor.steps(mode, /*incomplete=*/true);
+  explanation.saved_steps = steps.size();
+  if (steps.empty()) return;
+  explanation.first_saved = steps.front();
+  explanation.last_saved = steps.back();
+}
+
+}  // namespace
+
+Result<Explanation> explain_tensor(Trial& trial,
+                                   const ExplanationQuery& query) {
+  if (query.step && *query.step < 0) {
+    return Error{Error::Code::invalid_argument,
+                 fmt::format("there is no step {}", *query.step)};
+  }
+  SMD_CHECK_OK(trial.refresh());
+  Explanation explanation;
+  explanation.run = trial.location();
+  explanation.tensor = query.tensor;
+  if (query.step) explanation.step = identify(trial, *query.step, query.mode);
+  explanation.memberships =
+      memberships_of(trial, query.tensor, query.mode, explanation.step);
+
+  auto tensor = trial.tensor(query.tensor);
+  if (!tensor) {
+    if (tensor.error().code != Error::Code::not_found) return tensor.error();
+    explanation.was_saved = false;
+    explanation.nearest_names =
+        nearest_names(query.tensor, trial.tensor_names(), 3);
+    explanation.step.reset();
+    explanation.answer = absence_text(trial, explanation);
+    return explanation;
+  }
+  look_at_saved_steps(*tensor, query.mode, explanation);
+  if (!query.step) {
+    explanation.was_saved = explanation.saved_steps > 0;
+    explanation.answer =
+        *explanation.was_saved
+            ? "saved at " + count_text(explanation.saved_steps, "step")
+            : "not saved in this mode";
+    return explanation;
+  }
+  const auto workers = tensor->workers(*query.step, query.mode);
+  explanation.was_saved = workers.ok() && !workers->empty();
+  if (!*explanation.was_saved) {
+    explanation.answer = absence_text(trial, explanation);
+    return explanation;
+  }
+  const StepQuery at{*query.step, query.mode, workers->front()};
+  const std::string due = collections_text(explanation, is_due);
+  explanation.answer = fmt::format(
+      "{} {}: {}, by {}", due.empty() ? "the program saved it itself" : due,
+      due.empty() ? "at this step" : "was due", kept_text(*tensor, at),
+      fmt::join(*workers, ", "));
+  return explanation;
+}
+
+}  // namespace smdebug
