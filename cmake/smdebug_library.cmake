@@ -15,6 +15,8 @@ function(smdebug_library)
   target_sources(${target} PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${ARG_HEADERS})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  # The headers need it, so whoever links this needs it too.
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:smdebug_warnings> ${ARG_LINKS})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${target} PUBLIC smdebug_${dependency})

@@ -1,11 +1,14 @@
 """Installs the release build, then builds and runs a stranger's project on it."""
 
+import math
 import pathlib
+import re
 import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+WINE = ROOT / "examples/cpp"
 
 
 def run(*command) -> str:
@@ -30,6 +33,10 @@ def programs(tmp_path_factory) -> pathlib.Path:
         f"-DCMAKE_PREFIX_PATH={prefix}",
     )
     run("cmake", "--build", build)
+    wine = folder / "wine"
+    run("cmake", "-S", WINE, "-B", wine, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", wine)
+    (build / "wine_training").symlink_to(wine / "wine_training")
     return build
 
 
@@ -47,3 +54,22 @@ def test_the_readmes_program_finds_the_step_that_explodes(programs, tmp_path):
     assert said[0] == "100 steps judged up to step 99"
     assert said[1].startswith("gradient/weight: ")
     assert f"at step {step}" in said[1]
+
+
+def test_the_example_of_plain_cpp_trains_saves_and_reads_back(programs, tmp_path):
+    said = run(programs / "wine_training", tmp_path / "run", WINE / "wine.csv").splitlines()
+    first, last = (float(number) for number in re.findall(r"\d\.\d{4}", said[0]))
+    # An untrained network knows no better than chance among three cultivars.
+    assert abs(first - math.log(3)) < 0.5
+    assert last < 0.05
+    assert "step 199" in said[0]
+    steps = {line.split()[0]: int(line.split()[1]) for line in said[1:]}
+    assert steps["loss"] == 200
+    assert steps["hidden.weight"] == steps["gradient/output.weight"] == 20
+
+
+def test_the_example_of_plain_cpp_is_stopped_inside_the_loop(programs, tmp_path):
+    said = run(programs / "wine_training", tmp_path / "run", WINE / "wine.csv", "1e30").splitlines()
+    assert said[0].startswith("stopped before the update: ")
+    # The first update moves the weights so far that the next step has no numbers.
+    assert "at step 1 " in said[0]
