@@ -56,6 +56,8 @@ class Lane {
                  TensorStatistics& statistics);
   bool put_chunks(const Request& request, std::size_t payload_bytes,
                   TensorStatistics& statistics);
+  bool put_strings(const Request& request, TensorStatistics& statistics);
+  bool has_room_for(std::size_t payload_bytes) const;
   std::size_t chunk_bytes() const;
   // Publishes the message and wakes the writer when enough has come together.
   void publish(std::size_t bytes);

@@ -6,6 +6,7 @@
 #include "capture/match_summary.h"
 #include "capture/run_claim.h"
 #include "format/file_names.h"
+#include "format/string_elements.h"
 
 namespace smdebug {
 namespace {
@@ -19,6 +20,14 @@ constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
 const Treatment& scalar_treatment() {
   static const Treatment treatment{true, false, {}};
   return treatment;
+}
+
+// What the elements take in a record.
+std::uint64_t captured_bytes(const TensorView& tensor) {
+  const std::size_t bytes = tensor.bytes();
+  return bytes == 0 && is_string(tensor.dtype)
+             ? string_elements_bytes(tensor.strings())
+             : bytes;
 }
 
 Status as_status(const Result<bool>& result) {
@@ -236,13 +245,13 @@ void Session::Impl::capture(Site& site, const Treatment& treatment,
     CycleMeter meter(step_cycles);
     const bool is_kept = recorder->owner_lane->put(site, treatment, tensor,
                                                    sequence, statistics);
-    count(recorder->owner_counts, is_kept, tensor.bytes());
+    count(recorder->owner_counts, is_kept, captured_bytes(tensor));
   } else {
     std::lock_guard lock(recorder->shared_mutex);
     if (!capturing.load(std::memory_order_relaxed)) return;
     const bool is_kept = recorder->shared_lane->put(site, treatment, tensor,
                                                     sequence, statistics);
-    count(recorder->shared_counts, is_kept, tensor.bytes());
+    count(recorder->shared_counts, is_kept, captured_bytes(tensor));
   }
   if (sink != nullptr) live.add(site.name, tensor, statistics);
 }
@@ -254,14 +263,13 @@ void Session::Impl::count(LaneCounts& counts, bool is_kept, std::size_t bytes) {
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
   std::string reason;
-  if (tensor.dtype == DType::string) {
-    reason = "a tensor of strings";
-  } else if (tensor.shape.size() > Lane::kMaxRank) {
+  if (tensor.shape.size() > Lane::kMaxRank) {
     reason = "more than " + std::to_string(Lane::kMaxRank) + " dimensions";
   } else if (tensor.data == nullptr && tensor.size() > 0) {
     reason = "a tensor without memory";
   } else {
-    if (tensor.bytes() > kMaxPayloadBytes && !site.is_skipped.exchange(true)) {
+    if (captured_bytes(tensor) > kMaxPayloadBytes &&
+        !site.is_skipped.exchange(true)) {
       skip(site.name,
            "larger than a record can be: its statistics are saved, its values "
            "are not");
