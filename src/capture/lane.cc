@@ -70,7 +70,10 @@ const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
   const Request request{site, treatment, tensor, sequence,
                         Message::payload_offset_of(tensor.shape.size())};
   const std::size_t bytes = tensor.bytes();
-  if (!needs_payload(treatment, bytes)) return put_statistics(request);
+  if (!needs_payload(treatment, bytes)) {
+    return is_string(tensor.dtype) ? put_strings(request)
+                                   : put_statistics(request);
+  }
   return bytes <= chunk_bytes() ? put_whole(request, bytes)
                                 : put_chunks(request, bytes);
 }
@@ -89,7 +92,7 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
-  message->tensor = {&request.site, &request.treatment};
+  message->tensor = {&request.site, &request.treatment, 0};
   // The shape of a 0-d tensor has no memory to copy from.
   if (const auto shape = request.tensor.shape; !shape.empty())
     std::memcpy(static_cast<void*>(message + 1), shape.data(),
@@ -127,10 +130,7 @@ const TensorStatistics* Lane::put_whole(const Request& request,
 
 const TensorStatistics* Lane::put_chunks(const Request& request,
                                          std::size_t payload_bytes) {
-  // Whether there is room is decided once: half a tensor is worth nothing.
-  if (when_full_ == WhenFull::drop &&
-      payload_bytes + ring_.used() > ring_.bytes() / 2)
-    return nullptr;
+  if (!has_room_for(payload_bytes)) return nullptr;
   const std::size_t element_bytes = dtype_bytes(request.tensor.dtype);
   Elements elements(request.tensor);
   TensorStatistics so_far;
@@ -149,6 +149,13 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
     done += chunk;
   }
   return whole;
+}
+
+// Whether a tensor of several messages is begun: half a tensor is worth
+// nothing.
+bool Lane::has_room_for(std::size_t payload_bytes) const {
+  return when_full_ == WhenFull::block ||
+         payload_bytes + ring_.used() <= ring_.bytes() / 2;
 }
 
 std::size_t Lane::chunk_bytes() const {

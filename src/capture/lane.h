@@ -57,6 +57,8 @@ class Lane {
                                     std::size_t payload_bytes);
   const TensorStatistics* put_chunks(const Request& request,
                                      std::size_t payload_bytes);
+  const TensorStatistics* put_strings(const Request& request);
+  bool has_room_for(std::size_t payload_bytes) const;
   std::size_t chunk_bytes() const;
   // Publishes the message and wakes the writer when enough has come together.
   void publish(std::size_t bytes);

@@ -46,6 +46,7 @@ struct Message {
     struct {
       Site* site;
       const Treatment* treatment;
+      std::uint64_t strings_bytes;  // of all elements, where they are strings
     } tensor;
     struct {
       double wall_seconds;
@@ -60,7 +61,7 @@ struct Message {
   };
   TensorStatistics statistics;
 
-  Message() : tensor{nullptr, nullptr} {}
+  Message() : tensor{nullptr, nullptr, 0} {}
 
   std::span<const std::int64_t> shape() const {
     return {reinterpret_cast<const std::int64_t*>(this + 1), rank};

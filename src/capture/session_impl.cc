@@ -6,6 +6,7 @@
 #include "capture/match_summary.h"
 #include "capture/run_claim.h"
 #include "format/file_names.h"
+#include "format/string_elements.h"
 
 namespace smdebug {
 namespace {
@@ -19,6 +20,14 @@ constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
 const Treatment& scalar_treatment() {
   static const Treatment treatment{true, false, {}};
   return treatment;
+}
+
+// What the elements take in a record.
+std::uint64_t captured_bytes(const TensorView& tensor) {
+  const std::size_t bytes = tensor.bytes();
+  return bytes == 0 && is_string(tensor.dtype)
+             ? string_elements_bytes(tensor.strings())
+             : bytes;
 }
 
 Status as_status(const Result<bool>& result) {
@@ -246,7 +255,7 @@ void Session::Impl::capture(Site& site, const Treatment& treatment,
 void Session::Impl::note(LaneCounts& counts, const Site& site,
                          const TensorView& tensor,
                          const TensorStatistics* kept) {
-  const std::size_t bytes = tensor.bytes();
+  const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
   if (sink != nullptr && kept != nullptr) live.add(site.name, tensor, *kept);
@@ -254,14 +263,13 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
   std::string reason;
-  if (tensor.dtype == DType::string) {
-    reason = "a tensor of strings";
-  } else if (tensor.shape.size() > Lane::kMaxRank) {
+  if (tensor.shape.size() > Lane::kMaxRank) {
     reason = "more than " + std::to_string(Lane::kMaxRank) + " dimensions";
   } else if (tensor.data == nullptr && tensor.size() > 0) {
     reason = "a tensor without memory";
   } else {
-    if (tensor.bytes() > kMaxPayloadBytes && !site.is_skipped.exchange(true)) {
+    if (captured_bytes(tensor) > kMaxPayloadBytes &&
+        !site.is_skipped.exchange(true)) {
       skip(site.name,
            "larger than a record can be: its statistics are saved, its values "
            "are not");

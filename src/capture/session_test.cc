@@ -18,6 +18,7 @@
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/run_file.h"
+#include "format/string_elements.h"
 #include "format/tensor_record.h"
 #include "tests/fault/faulty_storage.h"
 
@@ -88,6 +89,16 @@ class SessionTest : public ::testing::Test {
     session.put(session.tensor(name), view(values, shape));
   }
 
+  static void put_strings(Session& session, std::string_view name, DType dtype,
+                          const std::vector<std::int64_t>& shape,
+                          const std::vector<std::string>& strings) {
+    const std::vector<std::string_view> views = {strings.begin(),
+                                                 strings.end()};
+    session.put(
+        session.tensor(name),
+        {dtype, reinterpret_cast<const std::byte*>(views.data()), shape, {}});
+  }
+
   std::string text(std::string_view key) const {
     auto bytes = get_object(*storage_, key);
     EXPECT_TRUE(bytes.ok()) << key;
@@ -103,21 +114,29 @@ class SessionTest : public ::testing::Test {
     return file ? *std::move(file) : IndexFile{};
   }
 
-  // The elements of every float32 record of a step, by tag.
-  std::map<std::string, std::vector<float>> records(Step step) const {
-    std::map<std::string, std::vector<float>> records;
+  // The records of a step, by tag. They point into the storage's memory.
+  std::map<std::string, TensorRecord> parsed_records(Step step) const {
+    std::map<std::string, TensorRecord> records;
     const IndexFile file = index(step);
     const auto bytes = get_object(*storage_, file.event_file_key);
     EXPECT_TRUE(bytes.ok());
     for (const IndexedTensor& tensor : file.tensors) {
-      const auto record = parse_tensor_record(
+      auto record = parse_tensor_record(
           bytes->span().subspan(tensor.start, tensor.length),
           PayloadCheck::word);
       EXPECT_TRUE(record.ok()) << record.error().message;
-      std::vector<float> values(record->payload.size() / sizeof(float));
-      std::memcpy(values.data(), record->payload.data(),
-                  record->payload.size());
-      records[tensor.name] = std::move(values);
+      records[tensor.name] = *std::move(record);
+    }
+    return records;
+  }
+
+  // The elements of every float32 record of a step, by tag.
+  std::map<std::string, std::vector<float>> records(Step step) const {
+    std::map<std::string, std::vector<float>> records;
+    for (const auto& [name, record] : parsed_records(step)) {
+      std::vector<float> values(record.payload.size() / sizeof(float));
+      std::memcpy(values.data(), record.payload.data(), record.payload.size());
+      records[name] = std::move(values);
     }
     return records;
   }
@@ -295,15 +314,89 @@ TEST_F(SessionTest, SavesReductionsAsTorchDefinesThem) {
   EXPECT_FLOAT_EQ(reduced("l2"), std::sqrt(30.0f));
 }
 
-TEST_F(SessionTest, WritesNoRecordOfAnEmptyTensor) {
+TEST_F(SessionTest, WritesARecordWithoutContentOfAnEmptyTensor) {
   auto session = open();
   session->begin_step();
   const std::int64_t shape[] = {0, 3};
-  session->put(session->tensor("empty"), {DType::float32, nullptr, shape, {}});
+  session->put(session->tensor("empty"), {DType::float16, nullptr, shape, {}});
+  session->put(session->tensor("nobody"), {DType::string, nullptr, shape, {}});
   put(*session, "a", {1});
   ASSERT_TRUE(session->close().ok());
-  EXPECT_THAT(records(0), SizeIs(1));
+  const auto all = parsed_records(0);
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all.at("empty").dtype, DType::float16);
+  EXPECT_THAT(all.at("empty").shape, ElementsAre(0, 3));
+  EXPECT_THAT(all.at("empty").payload, IsEmpty());
+  EXPECT_EQ(all.at("nobody").dtype, DType::string);
+  EXPECT_THAT(all.at("nobody").shape, ElementsAre(0, 3));
   EXPECT_THAT(session->status().skipped, IsEmpty());
+}
+
+TEST_F(SessionTest, WritesStringsOfAnyRank) {
+  auto session = open();
+  session->begin_step();
+  put_strings(*session, "one", DType::string, {}, {"\xc3\xa9"});
+  put_strings(*session, "many", DType::bytes, {2, 1, 2},
+              {"a", "", std::string("\0\xff", 2), "d"});
+  ASSERT_TRUE(session->close().ok());
+  const auto all = parsed_records(0);
+  EXPECT_EQ(all.at("one").dtype, DType::string);
+  EXPECT_THAT(all.at("one").shape, IsEmpty());
+  EXPECT_THAT(all.at("one").strings, ElementsAre("\xc3\xa9"));
+  EXPECT_EQ(all.at("many").dtype, DType::bytes);
+  EXPECT_THAT(all.at("many").shape, ElementsAre(2, 1, 2));
+  EXPECT_THAT(all.at("many").strings,
+              ElementsAre("a", "", std::string("\0\xff", 2), "d"));
+  const IndexFile file = index(0);
+  EXPECT_EQ(file.tensors[1].payload_crc32c,
+            string_elements_crc32c(all.at("many").strings));
+  EXPECT_EQ(file.statistics[1].statistics, (TensorStatistics{.count = 4}));
+  EXPECT_EQ(session->status().tensors, 2u);
+}
+
+TEST_F(SessionTest, WritesStringsThatAreLargerThanTheQueue) {
+  config_.queue_bytes = 1 << 20;
+  auto session = open();
+  std::mt19937_64 random(3);
+  std::vector<std::string> strings(3000);
+  for (std::string& text : strings)
+    text.assign(random() % 2000, static_cast<char>('a' + random() % 26));
+  session->begin_step();
+  put_strings(*session, "long", DType::string, {3000}, strings);
+  put(*session, "after", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_EQ(parsed_records(0).at("long").strings, strings);
+  EXPECT_THAT(parsed_records(0), SizeIs(2));
+}
+
+TEST_F(SessionTest, DropsStringsThatDoNotFitTheQueueAndCountsTheirBytes) {
+  config_.queue_bytes = 1 << 20;
+  config_.when_full = WhenFull::drop;
+  auto session = open();
+  session->begin_step();
+  // A string of 900 KiB behind a key and a length of three bytes.
+  put_strings(*session, "long", DType::bytes, {1},
+              {std::string(900 << 10, 'x')});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_EQ(session->status().dropped_tensors, 1u);
+  EXPECT_EQ(session->status().dropped_bytes, (900u << 10) + 4);
+  EXPECT_EQ(index(0).dropped_tensors, 1u);
+}
+
+TEST_F(SessionTest, ReducesNoStrings) {
+  config_.reduction_config = ReductionConfig{};
+  for (int i = 0; i < static_cast<int>(kReductionCount); ++i)
+    config_.reduction_config->ops.push_back({static_cast<Reduction>(i), false});
+  auto session = open();
+  session->begin_step();
+  put_strings(*session, "names", DType::string, {2}, {"a", "b"});
+  put(*session, "numbers", {1, 2});
+  ASSERT_TRUE(session->close().ok());
+  const IndexFile file = index(0);
+  EXPECT_THAT(file.statistics, SizeIs(2));
+  EXPECT_THAT(file.tensors, SizeIs(kReductionCount));
+  for (const IndexedTensor& tensor : file.tensors)
+    EXPECT_THAT(tensor.name, HasSubstr("/numbers"));
 }
 
 TEST_F(SessionTest, SkipsATensorWithoutMemoryAndSaysSoOnce) {

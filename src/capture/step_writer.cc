@@ -17,13 +17,13 @@ bool needs_elements_of(const Treatment& treatment) {
 }
 
 std::uint64_t tensor_bytes(const Message& message) {
+  if (is_string(message.dtype)) return message.tensor.strings_bytes;
   return TensorView{message.dtype, nullptr, message.shape(), {}}.bytes();
 }
 
 bool writes_raw(const Message& message) {
-  const std::uint64_t bytes = tensor_bytes(message);
-  return message.tensor.treatment->raw && bytes > 0 &&
-         bytes <= kMaxPayloadBytes;
+  return message.tensor.treatment->raw &&
+         tensor_bytes(message) <= kMaxPayloadBytes;
 }
 
 // The thread that fills the lane gave up in the middle of a tensor.
@@ -82,11 +82,17 @@ Status StepWriter::add(const Message& message) {
 
 void StepWriter::begin_raw_record(const Message& message) {
   Site& site = *message.tensor.site;
-  const TensorRecordEncoder& encoder =
-      site.records.raw(site.name, message.dtype, message.shape());
   const std::size_t head = arena_.size();
   tail_.clear();
-  const std::uint64_t bytes = encoder.encode(stamp_, arena_, tail_);
+  // Strings differ in length from step to step: nothing of them is kept.
+  const std::uint64_t bytes =
+      is_string(message.dtype)
+          ? TensorRecordEncoder::of_strings(site.name, message.dtype,
+                                            message.shape(),
+                                            message.tensor.strings_bytes)
+                .encode(stamp_, arena_, tail_)
+          : site.records.raw(site.name, message.dtype, message.shape())
+                .encode(stamp_, arena_, tail_);
   add_arena_part(head);
   record_ = {true, event_offset_, bytes, 0, &site};
 }
@@ -105,6 +111,7 @@ void StepWriter::end_raw_record() {
 
 void StepWriter::add_reductions(const Message& message) {
   if (message.tensor.treatment->reductions.empty()) return;
+  if (is_string(message.dtype)) return;
   const std::span<const std::byte> elements =
       message.is_first ? message.payload()
                        : std::span<const std::byte>(elements_);

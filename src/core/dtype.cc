@@ -13,24 +13,16 @@ struct Description {
 
 // In the order of `DType`.
 constexpr std::array<Description, kDTypeCount> kDescriptions = {{
-    {"float16", 2, true},
-    {"bfloat16", 2, true},
-    {"float32", 4, true},
-    {"float64", 8, true},
-    {"float8_e4m3fn", 1, true},
-    {"float8_e5m2", 1, true},
-    {"int8", 1, false},
-    {"int16", 2, false},
-    {"int32", 4, false},
-    {"int64", 8, false},
-    {"uint8", 1, false},
-    {"uint16", 2, false},
-    {"uint32", 4, false},
-    {"uint64", 8, false},
-    {"bool", 1, false},
-    {"complex64", 8, true},
-    {"complex128", 16, true},
-    {"str", 0, false},
+    {"float16", 2, true},       {"bfloat16", 2, true},
+    {"float32", 4, true},       {"float64", 8, true},
+    {"float8_e4m3fn", 1, true}, {"float8_e5m2", 1, true},
+    {"int8", 1, false},         {"int16", 2, false},
+    {"int32", 4, false},        {"int64", 8, false},
+    {"uint8", 1, false},        {"uint16", 2, false},
+    {"uint32", 4, false},       {"uint64", 8, false},
+    {"bool", 1, false},         {"complex64", 8, true},
+    {"complex128", 16, true},   {"str", 0, false},
+    {"bytes", 0, false},
 }};
 
 const Description& describe(DType dtype) {

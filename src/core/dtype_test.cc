@@ -19,6 +19,7 @@ TEST(DType, HasNumpysNames) {
   EXPECT_EQ(dtype_name(DType::float8_e4m3fn), "float8_e4m3fn");
   EXPECT_EQ(dtype_name(DType::complex128), "complex128");
   EXPECT_EQ(dtype_name(DType::string), "str");
+  EXPECT_EQ(dtype_name(DType::bytes), "bytes");
 }
 
 TEST(DType, KnowsItsSize) {
@@ -29,6 +30,7 @@ TEST(DType, KnowsItsSize) {
   EXPECT_EQ(dtype_bytes(DType::boolean), 1u);
   EXPECT_EQ(dtype_bytes(DType::complex128), 16u);
   EXPECT_EQ(dtype_bytes(DType::string), 0u);
+  EXPECT_EQ(dtype_bytes(DType::bytes), 0u);
 }
 
 TEST(DType, IsFloatingWhereNanExists) {
@@ -37,6 +39,13 @@ TEST(DType, IsFloatingWhereNanExists) {
   EXPECT_FALSE(is_floating(DType::uint8));
   EXPECT_FALSE(is_floating(DType::boolean));
   EXPECT_FALSE(is_floating(DType::string));
+}
+
+TEST(DType, IsAStringWhereElementsHaveAnyLength) {
+  for (std::size_t i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(is_string(dtype), dtype_bytes(dtype) == 0) << dtype_name(dtype);
+  }
 }
 
 TEST(DType, IsNoneForAnUnknownName) {

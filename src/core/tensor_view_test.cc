@@ -25,6 +25,18 @@ bool contiguous(std::vector<std::int64_t> shape,
   return TensorView{.shape = shape, .strides = strides}.is_contiguous();
 }
 
+TEST(TensorView, GivesTheElementsOfATensorOfStrings) {
+  const std::vector<std::int64_t> shape = {2, 1};
+  const std::vector<std::string_view> texts = {"a", "bc"};
+  const TensorView view{DType::bytes,
+                        reinterpret_cast<const std::byte*>(texts.data()),
+                        shape,
+                        {}};
+  ASSERT_EQ(view.strings().size(), 2u);
+  EXPECT_EQ(view.strings()[1], "bc");
+  EXPECT_EQ(view.bytes(), 0u);
+}
+
 TEST(TensorView, IsContiguousInCOrder) {
   EXPECT_TRUE(contiguous({2, 3}, {}));
   EXPECT_TRUE(contiguous({2, 3}, {3, 1}));

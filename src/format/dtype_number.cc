@@ -39,6 +39,8 @@ std::uint32_t dtype_number(DType dtype) {
       return 24;
     case DType::float8_e4m3fn:
       return 25;
+    case DType::bytes:
+      return 7;
     case DType::string:
       return 0;
   }
@@ -48,7 +50,6 @@ std::uint32_t dtype_number(DType dtype) {
 std::optional<DType> find_dtype_number(std::uint64_t number) {
   switch (number) {
     case 0:
-    case 7:
       return DType::string;
     case 1:
       return DType::float32;
@@ -66,6 +67,8 @@ std::optional<DType> find_dtype_number(std::uint64_t number) {
     case 6:
     case 11:  // qint8
       return DType::int8;
+    case 7:
+      return DType::bytes;
     case 8:
       return DType::complex64;
     case 9:

@@ -9,11 +9,12 @@
 
 namespace smdebug {
 
-// Returns the number of `dtype`; 0 for strings, as the original wrote them.
+// Returns the number of `dtype`: 0 for `string`, as the original wrote it,
+// TensorFlow's DT_STRING for `bytes`.
 std::uint32_t dtype_number(DType dtype);
 
-// Returns the dtype of a number, or none. Both 0 and 7 mean `string`; the
-// quantized types are read as the integers that hold them.
+// Returns the dtype of a number, or none. The quantized types are read as the
+// integers that hold them.
 std::optional<DType> find_dtype_number(std::uint64_t number);
 
 }  // namespace smdebug

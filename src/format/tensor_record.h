@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -45,25 +46,34 @@ std::string_view format_mode_step(Step mode_step, std::span<char, 24> buffer);
 // Encodes the records of one tag, dtype and shape.
 class TensorRecordEncoder {
  public:
+  // For every dtype but strings.
   TensorRecordEncoder(std::string_view tag, DType dtype,
                       std::span<const std::int64_t> shape);
 
+  // For a tensor of strings, whose payload is its packed elements
+  // (format/string_elements.h): `payload_bytes` of them.
+  static TensorRecordEncoder of_strings(std::string_view tag, DType dtype,
+                                        std::span<const std::int64_t> shape,
+                                        std::uint64_t payload_bytes);
+
   // Appends to `head` all bytes before the payload (length word, its CRC,
   // message head) and to `tail` all bytes after it (metadata, checksum word).
-  // The payload has the size that dtype and shape give. Returns the size of
-  // the whole record.
+  // The payload has `payload_bytes`. Returns the size of the whole record.
   std::uint64_t encode(const RecordStamp& stamp, std::string& head,
                        std::string& tail) const;
 
   std::uint64_t payload_bytes() const { return payload_bytes_; }
 
  private:
+  TensorRecordEncoder(std::string value_head, std::uint64_t payload_bytes)
+      : payload_bytes_(payload_bytes), value_head_(std::move(value_head)) {}
+
   std::uint64_t payload_bytes_;
   std::string value_head_;  // from the tag to the start of the payload
 };
 
 // Appends a whole record: for small tensors, strings and tests.
-// `strings` is used for dtype `string`, `payload` for all others.
+// `strings` are the elements of `string` and `bytes`, `payload` of all others.
 void append_tensor_record(std::string_view tag, DType dtype,
                           std::span<const std::int64_t> shape,
                           std::span<const std::byte> payload,
@@ -78,7 +88,7 @@ struct TensorRecord {
   std::span<const std::byte> payload;      // C order, little endian
   std::vector<std::byte> decoded_payload;  // owns `payload` where the file
                                            // held values one by one
-  std::vector<std::string> strings;        // dtype `string` only
+  std::vector<std::string> strings;        // of `string` and `bytes` only
   double wall_seconds = 0;
   StepId step;
 };

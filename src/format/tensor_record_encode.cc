@@ -190,6 +190,14 @@ TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
   value_head_ = encode_value_head(tag, tensor_head, payload_bytes_);
 }
 
+TensorRecordEncoder TensorRecordEncoder::of_strings(
+    std::string_view tag, DType dtype, std::span<const std::int64_t> shape,
+    std::uint64_t payload_bytes) {
+  return {encode_value_head(tag, encode_tensor_head(tag, dtype, shape),
+                            payload_bytes),
+          payload_bytes};
+}
+
 std::uint64_t TensorRecordEncoder::encode(const RecordStamp& stamp,
                                           std::string& head,
                                           std::string& tail) const {

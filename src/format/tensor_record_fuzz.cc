@@ -36,7 +36,7 @@ void check(std::span<const std::byte> bytes) {
     elements *= static_cast<std::uint64_t>(extent);
   }
   const std::uint64_t expected =
-      record->dtype == smdebug::DType::string
+      smdebug::is_string(record->dtype)
           ? record->strings.size()
           : record->payload.size() / smdebug::dtype_bytes(record->dtype);
   if (elements != expected) std::abort();

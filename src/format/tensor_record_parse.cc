@@ -60,7 +60,9 @@ std::optional<ValuesField> values_field(DType dtype) {
       return ValuesField{17, kVarint, 8};
     case DType::float8_e4m3fn:
     case DType::float8_e5m2:
+      return ValuesField{18, kBytes, 1};
     case DType::string:
+    case DType::bytes:
       return std::nullopt;
   }
   return std::nullopt;
@@ -208,7 +210,7 @@ class EventParser {
     const auto dtype = find_dtype_number(number);
     if (!dtype) return unsupported(fmt::format("dtype number {}", number));
     record_.dtype = *dtype;
-    if (*dtype == DType::string) return check_strings(content);
+    if (is_string(*dtype)) return check_strings(content);
     return set_payload(content, fields);
   }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.h"
+#include "format/string_elements.h"
 
 namespace smdebug {
 namespace {
@@ -180,7 +181,7 @@ TEST(TensorRecord, AcceptsTheConstantWordAndTheTrueChecksumOnly) {
 TEST(TensorRecord, OfEveryDTypeComesBack) {
   for (std::size_t i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
-    if (dtype == DType::string) continue;
+    if (is_string(dtype)) continue;
     std::vector<std::byte> payload(6 * dtype_bytes(dtype));
     for (std::size_t b = 0; b < payload.size(); ++b) payload[b] = std::byte(b);
     const std::vector<std::int64_t> shape = {2, 3};
@@ -206,13 +207,56 @@ TEST(TensorRecord, NumbersDTypesAsTensorFlowDoes) {
       {DType::float16, 19},      {DType::uint32, 22},
       {DType::uint64, 23},       {DType::float8_e5m2, 24},
       {DType::float8_e4m3fn, 25}};
-  ASSERT_EQ(numbers.size(), kDTypeCount - 1);
+  ASSERT_EQ(numbers.size(), kDTypeCount - 2);
   for (const auto& [dtype, number] : numbers) {
     std::string head, tail;
     TensorRecordEncoder("t", dtype, {}).encode(kTrainStamp, head, tail);
     // After the framing, the stamp, two heads, the tag and the tensor's head.
     EXPECT_EQ(head[32], 8) << dtype_name(dtype);
     EXPECT_EQ(head[33], number) << dtype_name(dtype);
+  }
+}
+
+TEST(TensorRecord, OfBytesIsTensorFlowsTensorOfStrings) {
+  const std::vector<std::int64_t> two = {2};
+  const std::vector<std::string> strings = {"ab", std::string("\xff\0", 2)};
+  std::string out;
+  append_tensor_record("t", DType::bytes, two, {}, strings, kTrainStamp, out);
+  const std::string tensor =
+      from_hex("0807") +
+      field(2, field(2, from_hex("0802") + field(2, "t_2"))) +
+      field(8, strings[0]) + field(8, strings[1]);
+  EXPECT_NE(out.find(field(1, "t") + field(8, tensor)), std::string::npos);
+  const auto record = parse_tensor_record(bytes_of(out), PayloadCheck::word);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->dtype, DType::bytes);
+  EXPECT_EQ(record->strings, strings);
+}
+
+TEST(TensorRecord, OfStringsIsAHeadThePackedElementsAndATail) {
+  const std::vector<std::string> strings = {"ab", "c"};
+  const std::vector<std::string_view> views = {strings.begin(), strings.end()};
+  const std::vector<std::int64_t> two = {2};
+  std::string payload(string_elements_bytes(views), '\0');
+  StringElements(views).next(reinterpret_cast<std::byte*>(payload.data()),
+                             payload.size());
+  std::string head, tail;
+  const auto encoder =
+      TensorRecordEncoder::of_strings("s", DType::string, two, payload.size());
+  EXPECT_EQ(encoder.encode(kTrainStamp, head, tail), kStrings.size());
+  EXPECT_EQ(head + payload + tail, kStrings);
+}
+
+TEST(TensorRecord, OfNoStringsIsNotTakenForAnotherDType) {
+  const std::vector<std::int64_t> none = {0, 3};
+  for (DType dtype : {DType::string, DType::bytes}) {
+    std::string out;
+    append_tensor_record("s", dtype, none, {}, {}, kTrainStamp, out);
+    const auto record = parse_tensor_record(bytes_of(out), PayloadCheck::word);
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->dtype, dtype);
+    EXPECT_EQ(record->shape, none);
+    EXPECT_TRUE(record->strings.empty());
   }
 }
 
@@ -267,6 +311,29 @@ TEST(TensorRecord, ReadsValuesThatWereWrittenOneByOne) {
   EXPECT_EQ(payload_of(from_hex("080912005007")), from_hex("0700000000000000"));
   EXPECT_EQ(payload_of(from_hex("080a") + two + from_hex("58015800")),
             from_hex("0100"));
+  // int_val as int16 and as both kinds of one byte: the dtype says the sign.
+  EXPECT_EQ(payload_of(from_hex("0805") + two +
+                       field(7, from_hex("03feffffffffffffffff01"))),
+            from_hex("0300feff"));
+  EXPECT_EQ(payload_of(from_hex("0804") + two + field(7, from_hex("03ff01"))),
+            from_hex("03ff"));
+  EXPECT_EQ(payload_of(from_hex("0811") + two + field(7, from_hex("03ffff03"))),
+            from_hex("0300ffff"));
+  // half_val holds the bits of float16 and bfloat16: 1.0 of each.
+  EXPECT_EQ(payload_of(from_hex("081312006a028078")), from_hex("003c"));
+  EXPECT_EQ(payload_of(from_hex("080e120068807f")), from_hex("803f"));
+  // scomplex_val, dcomplex_val: two for each element.
+  EXPECT_EQ(payload_of(from_hex("080812004a080000803f00000040")),
+            from_hex("0000803f00000040"));
+  EXPECT_EQ(payload_of(from_hex("081212006210") + std::string(16, 'x')),
+            std::string(16, 'x'));
+  // uint32_val, uint64_val.
+  EXPECT_EQ(payload_of(from_hex("08161200800105")), from_hex("05000000"));
+  EXPECT_EQ(payload_of(from_hex("081712008801ffffffffffffffffff01")),
+            std::string(8, '\xff'));
+  // float8_val: one string of bytes.
+  EXPECT_EQ(payload_of(from_hex("0818") + two + from_hex("9201023c40")),
+            from_hex("3c40"));
   // The dtype may come after the values.
   EXPECT_EQ(payload_of(two + from_hex("58015800") + from_hex("080a")),
             from_hex("0100"));

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "format/reduction_tag.h"
+#include "format/string_elements.h"
 #include "format/tensor_record.h"
 #include "reduce/reductions.h"
 
@@ -51,6 +52,11 @@ Bytes owned(std::vector<std::byte> decoded) {
   return Bytes(std::move(owner), span);
 }
 
+std::uint32_t elements_crc32c(const TensorRecord& record) {
+  return is_string(record.dtype) ? string_elements_crc32c(record.strings)
+                                 : crc32c(record.payload);
+}
+
 Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                           const IndexEntry& entry) {
   if (bytes.size() < entry.length) {
@@ -66,8 +72,7 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                  fmt::format("the record at byte {} is of '{}'", entry.start,
                              record.tag)};
   }
-  if (entry.has_crc && record.dtype != DType::string &&
-      crc32c(record.payload) != entry.payload_crc32c) {
+  if (entry.has_crc && elements_crc32c(record) != entry.payload_crc32c) {
     return Error{Error::Code::corrupt,
                  fmt::format("the elements of the record at byte {} do not "
                              "have the checksum {:08x} of the index",
@@ -111,6 +116,7 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
 }
 
 double reduction_value(const TensorValue& saved) {
+  if (is_string(saved.dtype())) return std::numeric_limits<double>::quiet_NaN();
   // The sum of one element is the element, NaN and infinity too.
   const TensorView view = saved.view();
   const auto sum = reduction_from(

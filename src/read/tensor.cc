@@ -29,6 +29,26 @@ std::string kept_instead(const RunTable& table,
 
 }  // namespace
 
+TensorValue::TensorValue(DType dtype, std::vector<std::int64_t> shape,
+                         Bytes bytes, std::vector<std::string> strings)
+    : dtype_(dtype), shape_(std::move(shape)), bytes_(std::move(bytes)) {
+  static const auto none = std::make_shared<const Strings>();
+  strings_ = none;
+  if (strings.empty()) return;
+  auto kept = std::make_shared<Strings>();
+  kept->owned = std::move(strings);
+  kept->views.assign(kept->owned.begin(), kept->owned.end());
+  strings_ = std::move(kept);
+}
+
+TensorView TensorValue::view() const {
+  const auto* data =
+      is_string(dtype_)
+          ? reinterpret_cast<const std::byte*>(strings_->views.data())
+          : bytes_.data();
+  return {dtype_, data, shape_, {}};
+}
+
 const std::string& Tensor::name() const {
   return trial_->impl_->table().tensor_name(id_);
 }
@@ -202,18 +222,20 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
     return reduction_value(value);
   }
   std::optional<double> number;
-  if (needs_elements(op)) {
+  if (!needs_elements(op) && table.has_statistics(id)) {
+    const bool is_text = is_string(*table.entry(id).dtype());
+    SMD_TRY(const TensorStatistics statistics, statistics(query));
+    if (!is_text)
+      number = reduction_from(statistics, op, Deviation::population);
+  } else {
     SMD_TRY(const TensorValue value, value(query));
     const TensorView view = value.view();
     number = reduce_tensor(view, statistics_of_view(view), op,
                            Deviation::population);
-  } else {
-    SMD_TRY(const TensorStatistics statistics, statistics(query));
-    number = reduction_from(statistics, op, Deviation::population);
   }
   if (number) return *number;
   return Error{Error::Code::not_found,
-               fmt::format("tensor '{}' at {}: it has no elements to take "
+               fmt::format("tensor '{}' at {}: it has no numbers to take "
                            "'{}' of",
                            name(), step_text(query.step, query.mode),
                            reduction_op_name(op))};

@@ -136,6 +136,7 @@ void elements_to_doubles(DType dtype, const void* data, std::size_t count,
     case DType::complex128:
       return convert_complex<double>(data, count, out);
     case DType::string:
+    case DType::bytes:
       std::fill_n(out, count, kNan);
       return;
   }

@@ -98,7 +98,7 @@ bool needs_elements(ReductionOp op) {
 std::optional<double> reduce_tensor(const TensorView& view,
                                     const TensorStatistics& statistics,
                                     ReductionOp op, Deviation deviation) {
-  if (view.dtype == DType::string || statistics.count == 0) return {};
+  if (is_string(view.dtype) || statistics.count == 0) return {};
   if (!needs_elements(op)) return reduction_from(statistics, op, deviation);
   if (statistics.nan > 0) return std::numeric_limits<double>::quiet_NaN();
   if (op.reduction == Reduction::median) return median_of(view, op.abs);
@@ -109,7 +109,7 @@ std::optional<double> reduce_tensor(const TensorView& view,
 
 TensorStatistics statistics_of_view(const TensorView& view) {
   const auto count = static_cast<std::size_t>(view.size());
-  if (view.is_contiguous() || view.dtype == DType::string) {
+  if (view.is_contiguous() || is_string(view.dtype)) {
     return statistics_of(view.dtype, view.data, count);
   }
   alignas(64) std::byte elements[kChunkElements * kMaxElementBytes];

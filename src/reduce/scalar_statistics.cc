@@ -31,7 +31,7 @@ TensorStatistics scalar_statistics(DType dtype, const void* data,
                                    std::size_t count) {
   TensorStatistics s;
   s.count = count;
-  if (dtype == DType::string) return s;
+  if (is_string(dtype)) return s;
   long double sum = 0;
   long double sum_abs = 0;
   long double sum_squares = 0;

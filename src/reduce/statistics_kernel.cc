@@ -603,6 +603,7 @@ void run_dtype(DType dtype, const void* data, std::size_t count,
     case DType::complex64:
     case DType::complex128:
     case DType::string:
+    case DType::bytes:
       break;
   }
   return run_by_doubles<kCopy>(dtype, data, count, destination, whole);
@@ -639,8 +640,8 @@ TensorStatistics statistics_and_copy(DType dtype, const void* data,
                                      std::size_t count, void* destination,
                                      CopyStores stores) {
   TensorStatistics s;
-  if (dtype == DType::string) s.count = count;
-  if (count == 0 || dtype == DType::string) return s;
+  if (is_string(dtype)) s.count = count;
+  if (count == 0 || is_string(dtype)) return s;
   HWY_DYNAMIC_DISPATCH(run_best)(dtype, data, count, destination, stores, s);
   // Only float64 and complex reach beyond what fp64 can square and sum.
   const bool in_range = std::isfinite(s.m2) && std::isfinite(s.sum_squares) &&

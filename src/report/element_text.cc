@@ -53,6 +53,18 @@ std::string complex_text(const std::byte* element) {
                      load<T>(element + sizeof(T)));
 }
 
+// In quotes. Bytes that are no printable ASCII are written as Python would.
+std::string string_text(DType dtype, std::string_view element) {
+  if (dtype == DType::string) return fmt::format("'{}'", element);
+  std::string text = "b'";
+  for (const char c : element) {
+    const bool is_plain = c >= ' ' && c <= '~' && c != '\'' && c != '\\';
+    text += is_plain ? std::string(1, c)
+                     : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text + "'";
+}
+
 std::string element_text(DType dtype, const std::byte* element) {
   switch (dtype) {
     case DType::float16:
@@ -90,6 +102,7 @@ std::string element_text(DType dtype, const std::byte* element) {
     case DType::complex128:
       return complex_text<double>(element);
     case DType::string:
+    case DType::bytes:
       break;
   }
   return "?";
@@ -99,9 +112,7 @@ std::string element_text(DType dtype, const std::byte* element) {
 
 std::string elements_text(const TensorValue& value) {
   const TensorView view = value.view();
-  const bool is_text = value.dtype() == DType::string;
-  const std::int64_t size =
-      is_text ? static_cast<std::int64_t>(value.strings().size()) : view.size();
+  const std::int64_t size = view.size();
   std::string text = "[";
   for (std::int64_t i = 0; i < size; ++i) {
     if (i > 0) text += ", ";
@@ -110,9 +121,10 @@ std::string elements_text(const TensorValue& value) {
       i = size - kShown;
     }
     const auto place = static_cast<std::size_t>(i);
-    text += is_text ? '\'' + value.strings()[place] + '\''
-                    : element_text(view.dtype,
-                                   view.data + place * dtype_bytes(view.dtype));
+    text += is_string(view.dtype)
+                ? string_text(view.dtype, view.strings()[place])
+                : element_text(view.dtype,
+                               view.data + place * dtype_bytes(view.dtype));
   }
   return text + "]";
 }

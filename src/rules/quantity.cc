@@ -26,16 +26,16 @@ std::optional<double> saved_reduction(const Observation& observation,
 
 Result<std::optional<TensorStatistics>> full_statistics(
     const Observation& observation) {
+  if (is_string(observation.dtype)) return std::optional<TensorStatistics>();
   if (observation.statistics) return std::optional(*observation.statistics);
   SMD_TRY(const auto view, elements(observation));
-  if (!view || view->dtype == DType::string) {
-    return std::optional<TensorStatistics>();
-  }
+  if (!view) return std::optional<TensorStatistics>();
   return std::optional(statistics_of_view(*view));
 }
 
 Result<std::optional<double>> quantity(const Observation& observation,
                                        ReductionOp op) {
+  if (is_string(observation.dtype)) return std::optional<double>();
   if (observation.statistics) {
     const auto value =
         reduction_from(*observation.statistics, op, Deviation::population);
@@ -43,7 +43,7 @@ Result<std::optional<double>> quantity(const Observation& observation,
   }
   if (const auto saved = saved_reduction(observation, op)) return saved;
   SMD_TRY(const auto view, elements(observation));
-  if (!view || view->dtype == DType::string) return std::optional<double>();
+  if (!view) return std::optional<double>();
   return reduce_tensor(*view, statistics_of_view(*view), op,
                        Deviation::population);
 }

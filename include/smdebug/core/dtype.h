@@ -29,15 +29,21 @@ enum class DType : std::uint8_t {
   boolean,
   complex64,
   complex128,
-  string,
+  string,  // of Unicode characters, in UTF-8
+  bytes,   // strings of any bytes
 };
 
-inline constexpr std::size_t kDTypeCount = 18;
+inline constexpr std::size_t kDTypeCount = 19;
 
-/// Returns the bytes of one element; 0 for `string`, whose elements vary.
+/// True for `string` and `bytes`, whose elements are of any length.
+constexpr bool is_string(DType dtype) {
+  return dtype == DType::string || dtype == DType::bytes;
+}
+
+/// Returns the bytes of one element; 0 for strings, whose elements vary.
 std::size_t dtype_bytes(DType dtype);
 
-/// Returns numpy's name: "float32", "bool", "bfloat16", "str".
+/// Returns numpy's name: "float32", "bool", "bfloat16", "str", "bytes".
 std::string_view dtype_name(DType dtype);
 
 /// Returns the dtype of numpy's name, or none.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "smdebug/core/dtype.h"
 
@@ -14,7 +15,9 @@ namespace smdebug {
 
 struct TensorView {
   DType dtype = DType::float32;
-  const std::byte* data = nullptr;  // the first element; null only when empty
+  // The first element; null only when empty. The elements of a tensor of
+  // strings are `std::string_view`s in C order, whatever `strides` says.
+  const std::byte* data = nullptr;
   std::span<const std::int64_t> shape;  // empty for a 0-d tensor
   // In elements, one per dimension, any sign or zero. Empty: C order.
   std::span<const std::int64_t> strides;
@@ -29,6 +32,12 @@ struct TensorView {
   /// The bytes of the elements in C order. 0 for strings.
   std::size_t bytes() const {
     return static_cast<std::size_t>(size()) * dtype_bytes(dtype);
+  }
+
+  /// The elements of a tensor of strings.
+  std::span<const std::string_view> strings() const {
+    return {reinterpret_cast<const std::string_view*>(data),
+            static_cast<std::size_t>(size())};
   }
 
   /// True if the elements lie in C order without gaps.

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,27 +24,32 @@ namespace smdebug {
 
 class Trial;
 
-// The elements of one tensor at one step. Views live as long as this does.
+// The elements of one tensor at one step, in C order. Views live as long as
+// this does.
 class TensorValue {
  public:
+  /// `strings` are the elements of `DType::string` and `DType::bytes`, `bytes`
+  /// those of every other dtype.
   TensorValue(DType dtype, std::vector<std::int64_t> shape, Bytes bytes,
-              std::vector<std::string> strings = {})
-      : dtype_(dtype),
-        shape_(std::move(shape)),
-        bytes_(std::move(bytes)),
-        strings_(std::move(strings)) {}
+              std::vector<std::string> strings = {});
 
-  TensorView view() const { return {dtype_, bytes_.data(), shape_, {}}; }
+  TensorView view() const;
   DType dtype() const { return dtype_; }
   const std::vector<std::int64_t>& shape() const { return shape_; }
   const Bytes& bytes() const { return bytes_; }
-  const std::vector<std::string>& strings() const { return strings_; }
+  const std::vector<std::string>& strings() const { return strings_->owned; }
 
  private:
+  // Kept together, so that a copy's views are of the same strings.
+  struct Strings {
+    std::vector<std::string> owned;
+    std::vector<std::string_view> views;
+  };
+
   DType dtype_;
   std::vector<std::int64_t> shape_;
   Bytes bytes_;
-  std::vector<std::string> strings_;
+  std::shared_ptr<const Strings> strings_;  // never null
 };
 
 // The answer to a query that names a step.
@@ -79,7 +86,8 @@ class Tensor {
       const StepQuery& query);
   /// The saved one, or computed from the statistics or the values: `std` and
   /// `variance` of the population, `l1` and `l2` of the flattened tensor.
-  /// Fails as `value`, and with `not_found` for a tensor without elements.
+  /// Fails as `value`, and with `not_found` for a tensor without elements or
+  /// of strings.
   Result<double> reduction(const StepQuery& query, ReductionOp op);
   /// From the index, or computed from the values. Fails as `value`.
   Result<TensorStatistics> statistics(const StepQuery& query);
