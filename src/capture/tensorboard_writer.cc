@@ -72,9 +72,8 @@ void TensorBoardWriter::add_histogram(const Message& message) {
 
 void TensorBoardWriter::add_number(const Message& message) {
   // Of one element the sum is the element, NaN and infinity too.
-  const auto value =
-      reduction_from(message.statistics, {.reduction = Reduction::sum},
-                     Deviation::population);
+  const auto value = reduction_from(
+      message.statistics, {.reduction = Reduction::sum}, Deviation::population);
   Site& site = *message.tensor.site;
   append_scalar_record(site.records.tensorboard_tag({}, site.name), *value,
                        wall_seconds_, step_.global, records_);
@@ -87,7 +86,8 @@ Status TensorBoardWriter::hand_over() {
       SMD_TRY(file_, storage_->create(tensorboard_file_key(
                          step_.mode, step_.global, writer_)));
     }
-    const std::span<const std::byte> records = std::as_bytes(std::span(records_));
+    const std::span<const std::byte> records =
+        std::as_bytes(std::span(records_));
     SMD_CHECK_OK(file_->append({&records, 1}));
   }
   bytes_ += records_.size();

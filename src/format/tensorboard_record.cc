@@ -39,12 +39,10 @@ void append_double(Key key, double value, std::string& out) {
   append_number(value, out);
 }
 
-void append_doubles(Key key, std::span<const double> values,
-                    std::string& out) {
-  append_field(key,
-               {reinterpret_cast<const char*>(values.data()),
-                values.size_bytes()},
-               out);
+void append_doubles(Key key, std::span<const double> values, std::string& out) {
+  append_field(
+      key, {reinterpret_cast<const char*>(values.data()), values.size_bytes()},
+      out);
 }
 
 // `content` is what the Value holds beside its tag.
@@ -111,8 +109,7 @@ void append_scalar_record(std::string_view tag, double value,
 }
 
 void append_histogram_record(std::string_view tag, const Histogram& histogram,
-                             double wall_seconds, Step step,
-                             std::string& out) {
+                             double wall_seconds, Step step, std::string& out) {
   std::string numbers;
   append_double(kHistogramMin, histogram.min, numbers);
   append_double(kHistogramMax, histogram.max, numbers);

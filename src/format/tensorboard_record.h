@@ -26,7 +26,6 @@ void append_histogram_record(std::string_view tag, const Histogram& histogram,
 
 // Where the records of one step lie in the TensorBoard folder:
 // "TRAIN/000000000007_4711_node.tfevents". `writer` tells processes apart.
-std::string tensorboard_file_key(Mode mode, Step step,
-                                 std::string_view writer);
+std::string tensorboard_file_key(Mode mode, Step step, std::string_view writer);
 
 }  // namespace smdebug

@@ -98,8 +98,8 @@ TEST(TensorBoardRecord, LeavesOutWhatIsZero) {
 TEST(TensorBoardRecord, CarriesTheTrueChecksum) {
   std::string record;
   append_scalar_record("loss", std::nan(""), 1.5, 7, record);
-  const auto message = std::as_bytes(std::span(record))
-                           .subspan(12, record.size() - 16);
+  const auto message =
+      std::as_bytes(std::span(record)).subspan(12, record.size() - 16);
   std::uint32_t word = 0;
   std::memcpy(&word, record.data() + record.size() - 4, 4);
   EXPECT_EQ(word, mask_crc32c(crc32c(message)));

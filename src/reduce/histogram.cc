@@ -182,8 +182,7 @@ std::optional<Histogram> HistogramCounter::histogram(
   const auto is_filled = [](std::uint64_t count) { return count != 0; };
   const auto first = std::ranges::find_if(bins_, is_filled);
   if (first == bins_.end()) return {};
-  const auto end =
-      std::find_if(bins_.rbegin(), bins_.rend(), is_filled).base();
+  const auto end = std::find_if(bins_.rbegin(), bins_.rend(), is_filled).base();
 
   const auto value = [&](Reduction reduction) {
     return *reduction_from(statistics, {.reduction = reduction},
@@ -198,9 +197,8 @@ std::optional<Histogram> HistogramCounter::histogram(
                                                       : statistics.sum_squares;
   histogram.count = statistics.count;
   const auto bins = static_cast<std::size_t>(end - first);
-  histogram.limits =
-      std::span(kAllEdges).subspan(static_cast<std::size_t>(first - bins_.begin()),
-                                bins + 1);
+  histogram.limits = std::span(kAllEdges).subspan(
+      static_cast<std::size_t>(first - bins_.begin()), bins + 1);
   histogram.buckets.reserve(bins + 1);
   histogram.buckets.push_back(0);
   histogram.buckets.insert(histogram.buckets.end(), first, end);

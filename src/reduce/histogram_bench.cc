@@ -25,9 +25,9 @@ std::vector<float> floats(std::size_t count, Spread spread) {
   std::uniform_real_distribution<float> exponent(-27, 45);
   std::vector<float> values(count);
   for (float& x : values)
-    x = spread == Spread::normal ? normal(random)
-                                 : std::exp(exponent(random)) *
-                                       (random() % 2 == 0 ? 1.0f : -1.0f);
+    x = spread == Spread::normal
+            ? normal(random)
+            : std::exp(exponent(random)) * (random() % 2 == 0 ? 1.0f : -1.0f);
   return values;
 }
 

@@ -111,14 +111,13 @@ TEST(Histogram, KeepsEmptyBinsBetweenFullOnes) {
   ASSERT_TRUE(histogram);
   EXPECT_EQ(histogram->limits.front(), 0);
   // 1.1^8 < 2.2 < 1.1^9.
-  EXPECT_THAT(histogram->buckets,
-              ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1));
+  EXPECT_THAT(histogram->buckets, ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1));
 }
 
 TEST(Histogram, PutsEveryEdgeAndItsNeighboursWhereABinarySearchPutsThem) {
   for (const double edge : histogram_edges()) {
-    for (const double x : {edge, std::nextafter(edge, -kInf),
-                           std::nextafter(edge, kInf)}) {
+    for (const double x :
+         {edge, std::nextafter(edge, -kInf), std::nextafter(edge, kInf)}) {
       EXPECT_EQ(all_bins(histogram_of({x})), bins_as_defined({x})) << x;
     }
     const auto nearest = static_cast<float>(edge);
@@ -168,9 +167,9 @@ TEST(Histogram, StartsAnewWhenItIsCleared) {
   counter.clear();
   EXPECT_FALSE(counter.histogram({}));
   counter.add(DType::float64, values, 1);
-  EXPECT_EQ(all_bins(counter.histogram(
-                statistics_of(DType::float64, values, 1))),
-            bins_as_defined({1}));
+  EXPECT_EQ(
+      all_bins(counter.histogram(statistics_of(DType::float64, values, 1))),
+      bins_as_defined({1}));
 }
 
 template <typename T>
@@ -227,8 +226,8 @@ TEST(Histogram, OfATensorInPiecesIsThatOfTheWhole) {
   std::vector<std::byte> bytes(values.size() * sizeof(double) + 1);
   std::memcpy(bytes.data() + 1, values.data(), bytes.size() - 1);
   for (std::size_t done = 0; done < values.size();) {
-    const std::size_t n = std::min<std::size_t>(values.size() - done,
-                                                1 + random() % 3000);
+    const std::size_t n =
+        std::min<std::size_t>(values.size() - done, 1 + random() % 3000);
     counter.add(DType::float64, bytes.data() + 1 + done * sizeof(double), n);
     done += n;
   }

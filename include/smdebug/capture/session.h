@@ -50,8 +50,8 @@ struct SessionOptions {
   std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
   // null: opened from `config.tensorboard_dir`, where that is given
   std::shared_ptr<Storage> tensorboard;
-  const Clock* clock = nullptr;      // null: system_clock()
-  Logger* logger = nullptr;          // null: default_logger()
+  const Clock* clock = nullptr;  // null: system_clock()
+  Logger* logger = nullptr;      // null: default_logger()
 };
 
 // Where a session stands, for `hook.status()` and the run's summary.
