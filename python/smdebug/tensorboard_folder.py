@@ -11,6 +11,7 @@ import os
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 DEFAULT_CONFIG_FILE = "/opt/ml/input/config/tensorboardoutputconfig.json"
+DEFAULT_FOLDER_OF_JOB = "/opt/ml/output/tensorboard"
 
 
 def tensorboard_folder(out_dir, export_tensorboard=False, tensorboard_dir=None):
@@ -47,10 +48,10 @@ def _folder_of_job():
     path = os.environ.get("TENSORBOARD_CONFIG_FILE_PATH", DEFAULT_CONFIG_FILE)
     try:
         with open(path, encoding="utf-8") as file:
-            folder = json.load(file)["LocalPath"]
+            folder = json.load(file).get("LocalPath", DEFAULT_FOLDER_OF_JOB)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, AttributeError) as error:
         raise SMDebugValueError(
             f"{path}: expected a JSON object with LocalPath, the folder for TensorBoard: {error!r}"
         ) from None
