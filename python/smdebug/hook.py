@@ -19,7 +19,6 @@ from smdebug.edits import edits
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,
     SMDebugError,
-    SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
@@ -27,12 +26,17 @@ from smdebug.exceptions import (
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
+from smdebug.tensorboard_folder import tensorboard_folder
 
 logger = logging.getLogger("smdebug")
 
 
 class BaseHook:
     """Records what a training does into `out_dir`.
+
+    `export_tensorboard` writes histograms of the saved tensors, and losses and saved scalars as
+    numbers, for TensorBoard too: into `tensorboard_dir`, by default `<out_dir>/tensorboard`. A
+    `tensorboard_dir` alone asks for them as well (see smdebug/tensorboard_folder.py).
 
     Mistakes in a call raise there. Whatever else goes wrong never reaches the training: it is
     kept in `status()` and logged once.
@@ -42,6 +46,7 @@ class BaseHook:
     _session = None
     _failure = None
     out_dir = ""
+    tensorboard_dir = None
     mode = ModeKeys.GLOBAL
     collection_class = Collection
 
@@ -58,11 +63,6 @@ class BaseHook:
         save_all=False,
         include_workers="one",
     ):
-        if export_tensorboard or tensorboard_dir is not None:
-            raise SMDebugNotImplementedError(
-                "export_tensorboard is not there yet; leave export_tensorboard and "
-                "tensorboard_dir out"
-            )
         if reduction_config is not None and not isinstance(reduction_config, ReductionConfig):
             raise SMDebugTypeError(
                 f"reduction_config must be a ReductionConfig, found {reduction_config!r}"
@@ -72,6 +72,7 @@ class BaseHook:
                 f"include_workers must be 'one' or 'all', found {include_workers!r}"
             )
         self.out_dir = _checked_path(out_dir)
+        self.tensorboard_dir = tensorboard_folder(self.out_dir, export_tensorboard, tensorboard_dir)
         self.dry_run = _checked_flag("dry_run", dry_run)
         self.save_all = _checked_flag("save_all", save_all)
         self.include_workers = include_workers
@@ -245,6 +246,7 @@ class BaseHook:
             dry_run=self.dry_run,
             all_workers=self.include_workers == "all",
             collections=self._core_collections(),
+            tensorboard_dir=self.tensorboard_dir,
         )
 
     def _known_collections(self):

@@ -8,12 +8,14 @@ class HookStatus:
     """What a hook did, and what went wrong: nothing of it ever raises into a training.
 
     `state` is "active", "silent" (another process writes the run; `reason` says so), "failed"
-    (`error` is the first error, at `error_step`) or "closed".
+    (`error` is the first error, at `error_step`) or "closed". `tensorboard_error` is the first
+    error of the files for TensorBoard, with its step; the run itself goes on then.
     """
 
     state: str
     error: str | None = None
     error_step: int | None = None
+    tensorboard_error: str | None = None
     reason: str = ""
     last_step: int = -1
     steps: int = 0

@@ -153,6 +153,11 @@ void bind_status(nb::module_& m) {
                      if (!self.error_step) return nb::none();
                      return nb::cast(*self.error_step);
                    })
+      .def_prop_ro("tensorboard_error",
+                   [](const SessionStatus& self) -> nb::object {
+                     if (!self.tensorboard_error) return nb::none();
+                     return nb::cast(self.tensorboard_error->message);
+                   })
       .def_ro("reason", &SessionStatus::reason)
       .def_ro("last_step", &SessionStatus::last_step)
       .def_ro("steps", &SessionStatus::steps)

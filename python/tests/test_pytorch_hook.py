@@ -33,8 +33,10 @@ def every_step(out_dir, **arguments):
         ({"include_regex": [5]}, SMDebugTypeError, "5"),
         ({"include_collections": [5]}, SMDebugTypeError, "5"),
         ({"include_workers": "two"}, SMDebugValueError, "two"),
-        ({"export_tensorboard": True}, SMDebugNotImplementedError, "export_tensorboard"),
-        ({"tensorboard_dir": "tb"}, SMDebugNotImplementedError, "tensorboard_dir"),
+        ({"export_tensorboard": "yes"}, SMDebugTypeError, "yes"),
+        ({"tensorboard_dir": 7}, SMDebugTypeError, "7"),
+        ({"tensorboard_dir": ""}, SMDebugValueError, "tensorboard_dir"),
+        ({"tensorboard_dir": "ftp://host/tb"}, SMDebugNotImplementedError, "ftp://host/tb"),
     ],
 )
 def test_a_wrong_argument_raises_at_construction(out_dir, arguments, error, words):

@@ -26,6 +26,7 @@ constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
 bool needs_payload(const Treatment& treatment, std::size_t payload_bytes) {
   if (payload_bytes == 0) return false;
   if (treatment.raw && payload_bytes <= kMaxPayloadBytes) return true;
+  if (!treatment.histogram_collection.empty()) return true;
   return std::ranges::any_of(treatment.reductions, needs_elements);
 }
 

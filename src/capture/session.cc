@@ -42,6 +42,13 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
     }
     SMD_TRY(options.storage, open_storage(options.config.out_dir));
   }
+  if (!options.config.tensorboard_dir) {
+    options.tensorboard = nullptr;
+  } else if (!options.tensorboard) {
+    auto opened = open_storage(*options.config.tensorboard_dir);
+    if (!opened) return std::move(opened).error().within("tensorboard_dir");
+    options.tensorboard = *std::move(opened);
+  }
   SMD_CHECK_OK(check_not_ended(*options.storage));
   return std::unique_ptr<Session>(
       new Session(std::make_unique<Impl>(std::move(options), std::move(plan))));

@@ -18,7 +18,11 @@ constexpr std::size_t kSharedShare = 4;
 constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
 
 const Treatment& scalar_treatment() {
-  static const Treatment treatment{true, false, {}};
+  static const Treatment treatment{.raw = true,
+                                   .shape = false,
+                                   .reductions = {},
+                                   .scalar_summary = true,
+                                   .histogram_collection = {}};
   return treatment;
 }
 
@@ -69,6 +73,7 @@ Session::Impl::Impl(SessionOptions options, std::shared_ptr<const Plan> plan)
       clock(options.clock != nullptr ? *options.clock : system_clock()),
       logger(options.logger != nullptr ? *options.logger : default_logger()),
       storage(std::move(options.storage)),
+      tensorboard_storage(std::move(options.tensorboard)),
       sites(std::move(plan)) {}
 
 // --- the start ---
@@ -98,10 +103,12 @@ Status Session::Impl::start_recording() {
     is_claimed_ = true;
   }
   auto target = config.dry_run ? nullptr : storage;
+  make_tensorboard_writer();
   SMD_TRY(recorder,
-          Recorder::create(
-              config, std::make_unique<StepWriter>(target, worker, framework),
-              logger));
+          Recorder::create(config,
+                           std::make_unique<StepWriter>(
+                               target, worker, framework, tensorboard_),
+                           logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
     recorder->owner_lane->write(
@@ -109,6 +116,15 @@ Status Session::Impl::start_recording() {
          run_record_->started(sites, num_workers, steps.current().global)});
   }
   return {};
+}
+
+void Session::Impl::make_tensorboard_writer() {
+  if (!tensorboard_storage) return;
+  tensorboard_ = std::make_shared<TensorBoardWriter>(
+      tensorboard_storage,
+      config.dry_run ? TensorBoardWriter::Files::none
+                     : TensorBoardWriter::Files::written,
+      std::to_string(process_id()) + "_" + host_name(), logger);
 }
 
 void Session::Impl::latch(Error error) {
@@ -357,6 +373,8 @@ SessionStatus Session::Impl::status() {
   status.state = is_dead ? SessionStatus::State::silent : state_;
   status.error = error_;
   status.error_step = error_step_;
+  if (tensorboard_ && !is_dead)
+    status.tensorboard_error = tensorboard_->failure();
   status.reason = is_dead ? "this process was forked from the one that writes"
                           : silent_reason_;
   status.last_step = steps.current().global;

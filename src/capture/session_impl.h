@@ -22,6 +22,7 @@
 #include "capture/site_table.h"
 #include "capture/staging_ring.h"
 #include "capture/step_counter.h"
+#include "capture/tensorboard_writer.h"
 #include "capture/write_thread.h"
 
 namespace smdebug {
@@ -75,6 +76,8 @@ class Session::Impl {
   const Clock& clock;
   Logger& logger;
   std::shared_ptr<Storage> storage;
+  // Null where nothing is written for TensorBoard.
+  std::shared_ptr<Storage> tensorboard_storage;
 
   SiteTable sites;
   StepCounter steps;
@@ -92,6 +95,7 @@ class Session::Impl {
  private:
   void start();
   Status start_recording();
+  void make_tensorboard_writer();
   void use_pending_plan();
   void note(LaneCounts& counts, const Site& site, const TensorView& tensor,
             const TensorStatistics* kept);
@@ -125,6 +129,7 @@ class Session::Impl {
   double wall_at_step_ = 0;
   std::vector<std::pair<std::string, double>> waiting_scalars_;
   std::optional<RunRecord> run_record_;
+  std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
   CycleClock cycle_clock_;
   std::optional<std::chrono::nanoseconds> first_step_at_;
 

@@ -5,6 +5,7 @@
 
 #include "format/index_file.h"
 #include "format/reduction_tag.h"
+#include "format/tensorboard_record.h"
 
 namespace smdebug {
 namespace {
@@ -47,6 +48,16 @@ const SiteRecords::ReductionRecord& SiteRecords::reduction(
   reductions_.push_back(std::make_unique<ReductionRecord>(ReductionRecord{
       op, dtype, json_string(tag), TensorRecordEncoder(tag, dtype, shape)}));
   return *reductions_.back();
+}
+
+const std::string& SiteRecords::tensorboard_tag(std::string_view collection,
+                                                std::string_view name) {
+  for (const auto& [of_collection, tag] : tensorboard_tags_)
+    if (of_collection == collection) return tag;
+  std::string tag(collection);
+  if (!tag.empty()) tag.push_back('/');
+  tensorboard_tags_.emplace_back(collection, clean_tag(tag.append(name)));
+  return tensorboard_tags_.back().second;
 }
 
 const std::string& SiteRecords::json_name(std::string_view name) {

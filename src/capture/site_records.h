@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "smdebug/core/dtype.h"
@@ -34,6 +35,11 @@ class SiteRecords {
   const ReductionRecord& reduction(std::string_view name, ReductionOp op,
                                    DType dtype, bool is_0d);
 
+  // TensorBoard's tag: of the tensor's number, or with a collection of its
+  // histogram there.
+  const std::string& tensorboard_tag(std::string_view collection,
+                                     std::string_view name);
+
   // The name as a JSON string.
   const std::string& json_name(std::string_view name);
 
@@ -47,6 +53,7 @@ class SiteRecords {
   std::vector<std::unique_ptr<RawRecord>> raw_;
   std::size_t newest_ = 0;
   std::vector<std::unique_ptr<ReductionRecord>> reductions_;
+  std::vector<std::pair<std::string, std::string>> tensorboard_tags_;
   std::string json_name_;
 };
 

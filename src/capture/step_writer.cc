@@ -35,11 +35,13 @@ Error cut_off() {
 }  // namespace
 
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-                       const Framework& framework)
+                       const Framework& framework,
+                       std::shared_ptr<TensorBoardWriter> tensorboard)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
-      reductions_are_0d_(framework.reductions_are_0d) {}
+      reductions_are_0d_(framework.reductions_are_0d),
+      tensorboard_(std::move(tensorboard)) {}
 
 StepWriter::~StepWriter() = default;
 
@@ -50,6 +52,7 @@ void StepWriter::begin_step(double wall_seconds, const StepId& step) {
   event_key_.clear();
   event_offset_ = 0;
   index_.clear();
+  if (tensorboard_) tensorboard_->begin_step(wall_seconds, step);
 }
 
 Status StepWriter::add(const Message& message) {
@@ -58,6 +61,7 @@ Status StepWriter::add(const Message& message) {
     if (message.is_last) add_reductions(message);
     if (writes_raw(message)) begin_raw_record(message);
   }
+  if (tensorboard_) tensorboard_->add(message);
   if (record_.is_open && !message.payload().empty())
     add_payload_part(message.payload());
   const bool is_gathered = !(message.is_first && message.is_last) &&
@@ -208,6 +212,7 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
         put_object(*storage_, index_file_key(step_.global, worker_), text));
   }
   counts_.bytes += text.size();
+  if (tensorboard_) counts_.bytes += tensorboard_->end_step();
   ++counts_.steps;
   return {};
 }
@@ -222,6 +227,7 @@ Status StepWriter::write(const Document& document) {
 void StepWriter::abandon() {
   if (event_file_) event_file_->abort();
   event_file_.reset();
+  if (tensorboard_) tensorboard_->abandon();
   record_.is_open = false;
   parts_.clear();
   arena_.clear();

@@ -20,6 +20,7 @@
 #include "smdebug/store/storage.h"
 
 #include "capture/message.h"
+#include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
 
@@ -35,9 +36,10 @@ struct WriteCounts {
 class StepWriter {
  public:
   // Without a storage nothing is written, and `counts` says what would have
-  // been.
+  // been. Without `tensorboard` nothing is written for TensorBoard.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-             const Framework& framework);
+             const Framework& framework,
+             std::shared_ptr<TensorBoardWriter> tensorboard);
   ~StepWriter();
 
   void begin_step(double wall_seconds, const StepId& step);
@@ -82,6 +84,7 @@ class StepWriter {
   const std::string worker_;
   const Deviation deviation_;
   const bool reductions_are_0d_;
+  const std::shared_ptr<TensorBoardWriter> tensorboard_;
 
   StepId step_;
   RecordStamp stamp_;

@@ -26,6 +26,10 @@ bool is_scalar_collection(std::string_view name) {
                    name) != kScalarCollections.end();
 }
 
+bool has_scalar_summaries(std::string_view name) {
+  return is_scalar_collection(name) && name != "tensorflow_summaries";
+}
+
 const Framework& pytorch_framework() {
   static const Framework& framework = *new Framework{
       .name = "pytorch",

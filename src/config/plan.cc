@@ -199,6 +199,7 @@ class Plan::Impl {
                                              const Framework& framework) {
     auto impl = std::make_unique<Impl>();
     impl->framework = framework;
+    impl->writes_tensorboard = config.tensorboard_dir.has_value();
     SMD_TRY(impl->collections, CollectionList(config, framework).build());
     for (std::size_t i = 0; i < impl->collections.size(); ++i) {
       // Patterns are checked where nothing is saved too, so that a mistake
@@ -227,7 +228,16 @@ class Plan::Impl {
     return false;
   }
 
+  // Adds what TensorBoard shows of a tensor of `collection`.
+  void show(const Collection& collection, Treatment& treatment) const {
+    if (!writes_tensorboard) return;
+    treatment.scalar_summary |= has_scalar_summaries(collection.name());
+    if (collection.save_histogram && treatment.histogram_collection.empty())
+      treatment.histogram_collection = collection.name();
+  }
+
   Framework framework;
+  bool writes_tensorboard = false;
   std::vector<Collection> collections;
   CollectionSet saved;
   std::vector<Matcher> matchers;  // one per collection
@@ -284,6 +294,7 @@ Treatment Plan::treatment(const CollectionSet& due) const {
     const ReductionConfig& config = *impl_->collections[i].reduction_config;
     treatment.raw |= config.save_raw_tensor;
     treatment.shape |= config.save_shape;
+    impl_->show(impl_->collections[i], treatment);
     for (ReductionOp op : config.ordered_ops()) {
       auto& ops = treatment.reductions;
       if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);

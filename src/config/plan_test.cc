@@ -223,6 +223,50 @@ TEST(Plan, WritesNothingButStatisticsForASummary) {
   EXPECT_EQ(treatment_of(config, "x"), Treatment{});
 }
 
+// --- what TensorBoard shows ---
+
+TEST(Plan, ShowsNothingInTensorBoardUnlessAsked) {
+  const Treatment treatment = treatment_of({.save_all = true}, "Net_fc.weight");
+  EXPECT_EQ(treatment.histogram_collection, "");
+  EXPECT_FALSE(treatment.scalar_summary);
+}
+
+TEST(Plan, ShowsHistogramsUnderTheFirstDueCollectionThatWantsThem) {
+  HookConfig config{.save_all = true, .tensorboard_dir = "tb"};
+  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection,
+            "weights");
+  EXPECT_EQ(treatment_of(config, "relu_output_0").histogram_collection, "all");
+  Collection weights = *config.find_collection(pytorch_framework(), "weights");
+  weights.save_histogram = false;
+  config.collections = {weights};
+  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection, "all");
+  config.save_all = false;
+  config.include_collections = {"weights"};
+  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection, "");
+}
+
+TEST(Plan, ShowsLossesAsNumbersAndOnlyOnRequestAsHistograms) {
+  HookConfig config{.tensorboard_dir = "tb"};
+  Treatment treatment = treatment_of(config, "CrossEntropyLoss_output_0");
+  EXPECT_TRUE(treatment.scalar_summary);
+  EXPECT_EQ(treatment.histogram_collection, "");
+  Collection losses = *config.find_collection(pytorch_framework(), "losses");
+  losses.save_histogram = true;
+  config.collections = {losses};
+  treatment = treatment_of(config, "CrossEntropyLoss_output_0");
+  EXPECT_TRUE(treatment.scalar_summary);
+  EXPECT_EQ(treatment.histogram_collection, "losses");
+}
+
+TEST(Plan, ShowsTensorFlowsOwnSummariesNotAgain) {
+  Collection summaries = collection_of("tensorflow_summaries", {"x"});
+  summaries.save_histogram = false;
+  const HookConfig config{.include_collections = {"tensorflow_summaries"},
+                          .tensorboard_dir = "tb",
+                          .collections = {summaries}};
+  EXPECT_FALSE(treatment_of(config, "x").scalar_summary);
+}
+
 TEST(Plan, UnitesTheTreatmentsOfTheDueCollections) {
   Collection first = collection_of("first", {"x"});
   first.reduction_config = reductions("abs_max,l2,mean");

@@ -48,8 +48,10 @@ struct SessionOptions {
   Framework framework;
   ProcessFacts process;
   std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
-  const Clock* clock = nullptr;      // null: system_clock()
-  Logger* logger = nullptr;          // null: default_logger()
+  // null: opened from `config.tensorboard_dir`, where that is given
+  std::shared_ptr<Storage> tensorboard;
+  const Clock* clock = nullptr;  // null: system_clock()
+  Logger* logger = nullptr;      // null: default_logger()
 };
 
 // Where a session stands, for `hook.status()` and the run's summary.
@@ -58,6 +60,9 @@ struct SessionStatus {
   enum class State { active, silent, failed, closed } state = State::active;
   std::optional<Error> error;  // the first that happened
   std::optional<Step> error_step;
+  // The first failure of the TensorBoard files, with its step. The run itself
+  // goes on.
+  std::optional<Error> tensorboard_error;
   std::string reason;  // why it is silent, one sentence
   Step last_step = -1;
   std::uint64_t steps = 0;        // begun

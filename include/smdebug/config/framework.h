@@ -28,6 +28,10 @@ struct Framework {
 /// They are saved raw, without histogram, unless the user says otherwise.
 bool is_scalar_collection(std::string_view name);
 
+/// True for the scalar collections whose tensors TensorBoard shows as numbers:
+/// all but `tensorflow_summaries`, which come from TensorBoard's own files.
+bool has_scalar_summaries(std::string_view name);
+
 /// PyTorch: weights, biases, gradients, losses.
 const Framework& pytorch_framework();
 

@@ -32,6 +32,9 @@ struct HookConfig {
   IncludeWorkers include_workers = IncludeWorkers::one;
   WhenFull when_full = WhenFull::block;
   std::size_t queue_bytes = std::size_t{64} << 20;
+  // Where TensorBoard finds histograms and numbers, beside the run; none: they
+  // are not written. Read when the session is made.
+  std::optional<std::string> tensorboard_dir;
   // Collections that were created or edited; others keep the framework's
   // definition.
   std::vector<Collection> collections;

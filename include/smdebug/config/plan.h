@@ -56,6 +56,11 @@ struct Treatment {
   bool raw = false;
   bool shape = false;
   std::vector<ReductionOp> reductions;  // without repetition, in writing order
+  // For TensorBoard, where the hook writes for it: whether a tensor of one
+  // element is shown as a number, and the collection under whose name a tensor
+  // is shown as a histogram; empty: it is not.
+  bool scalar_summary = false;
+  std::string histogram_collection;
 
   friend bool operator==(const Treatment&, const Treatment&) = default;
 };
@@ -86,7 +91,8 @@ class Plan {
   /// the collections `gradients` and `optimizer_variables` never are.
   CollectionSet due(const StepId& step) const;
 
-  /// Returns what to write of a tensor whose due collections are `due`.
+  /// Returns what to write of a tensor whose due collections are `due`. Its
+  /// histogram goes under the first of them that has `save_histogram`.
   Treatment treatment(const CollectionSet& due) const;
 
   /// What went wrong while matching, one sentence per pattern; empty if

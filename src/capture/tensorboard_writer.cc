@@ -1,0 +1,134 @@
+#include "capture/tensorboard_writer.h"
+
+#include <span>
+#include <utility>
+
+#include "smdebug/config/plan.h"
+#include "smdebug/core/dtype.h"
+
+#include "capture/site.h"
+#include "format/tensorboard_record.h"
+
+namespace smdebug {
+namespace {
+
+// Records of more tensors than this are handed to the storage before the step
+// ends. A step with fewer makes its file at its end, in one go.
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+
+// Text is no number.
+bool is_number(const Message& message) {
+  return message.tensor.treatment->scalar_summary &&
+         message.statistics.count == 1 && dtype_bytes(message.dtype) != 0;
+}
+
+// True and false make no histogram, text neither.
+bool has_histogram(const Message& message) {
+  return !message.tensor.treatment->histogram_collection.empty() &&
+         message.dtype != DType::boolean && dtype_bytes(message.dtype) != 0;
+}
+
+}  // namespace
+
+TensorBoardWriter::TensorBoardWriter(std::shared_ptr<Storage> storage,
+                                     Files files, std::string writer,
+                                     Logger& logger)
+    : storage_(std::move(storage)),
+      files_(files),
+      writer_(std::move(writer)),
+      logger_(logger) {}
+
+void TensorBoardWriter::begin_step(double wall_seconds, const StepId& step) {
+  abandon();
+  wall_seconds_ = wall_seconds;
+  step_ = step;
+}
+
+void TensorBoardWriter::add(const Message& message) {
+  if (has_failed_) return;
+  if (has_histogram(message)) count(message);
+  if (!message.is_last) return;
+  if (has_histogram(message)) add_histogram(message);
+  if (is_number(message)) add_number(message);
+  if (records_.size() >= kMostKeptBytes) check(hand_over());
+}
+
+void TensorBoardWriter::count(const Message& message) {
+  if (message.is_first) counter_.clear();
+  const std::span<const std::byte> elements = message.payload();
+  counter_.add(message.dtype, elements.data(),
+               elements.size() / dtype_bytes(message.dtype));
+}
+
+void TensorBoardWriter::add_histogram(const Message& message) {
+  const auto histogram = counter_.histogram(message.statistics);
+  if (!histogram) return;
+  Site& site = *message.tensor.site;
+  append_histogram_record(
+      site.records.tensorboard_tag(
+          message.tensor.treatment->histogram_collection, site.name),
+      *histogram, wall_seconds_, step_.global, records_);
+}
+
+void TensorBoardWriter::add_number(const Message& message) {
+  // Of one element the sum is the element, NaN and infinity too.
+  const auto value = reduction_from(
+      message.statistics, {.reduction = Reduction::sum}, Deviation::population);
+  Site& site = *message.tensor.site;
+  append_scalar_record(site.records.tensorboard_tag({}, site.name), *value,
+                       wall_seconds_, step_.global, records_);
+}
+
+Status TensorBoardWriter::hand_over() {
+  if (records_.empty()) return {};
+  if (files_ == Files::written) {
+    if (!file_) {
+      SMD_TRY(file_, storage_->create(tensorboard_file_key(
+                         step_.mode, step_.global, writer_)));
+    }
+    const std::span<const std::byte> records =
+        std::as_bytes(std::span(records_));
+    SMD_CHECK_OK(file_->append({&records, 1}));
+  }
+  bytes_ += records_.size();
+  records_.clear();
+  return {};
+}
+
+Status TensorBoardWriter::publish() {
+  SMD_CHECK_OK(hand_over());
+  if (file_) SMD_CHECK_OK(std::exchange(file_, nullptr)->commit());
+  return {};
+}
+
+std::uint64_t TensorBoardWriter::end_step() {
+  if (has_failed_) return 0;
+  check(publish());
+  return has_failed_ ? 0 : std::exchange(bytes_, 0);
+}
+
+void TensorBoardWriter::abandon() {
+  if (file_) file_->abort();
+  file_.reset();
+  records_.clear();
+  bytes_ = 0;
+}
+
+std::optional<Error> TensorBoardWriter::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void TensorBoardWriter::check(const Status& status) {
+  if (status) return;
+  has_failed_ = true;
+  abandon();
+  Error error = status.error();
+  error = std::move(error).within("step " + std::to_string(step_.global));
+  logger_.error("nothing more is written for TensorBoard, the run goes on: " +
+                error.message);
+  std::lock_guard lock(mutex_);
+  failure_ = std::move(error);
+}
+
+}  // namespace smdebug
