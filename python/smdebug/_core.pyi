@@ -353,6 +353,43 @@ class Trial:
 
     def run_file_text(self) -> str: ...
 
+class FileWriter:
+    @staticmethod
+    def create(run: str, step: int, worker: str, write_checksum: bool) -> FileWriter: ...
+
+    def write_tensor(self, name: str, tensor: object | None, mode: ModeKeys, mode_step: int | None, wall_seconds: float | None, is_indexed: bool, is_quantized: bool) -> None: ...
+
+    def write_strings(self, name: str, shape: Sequence[int], elements: Sequence[str], mode: ModeKeys, mode_step: int | None, wall_seconds: float | None, is_indexed: bool) -> None: ...
+
+    def write_shape(self, name: str, shape: Sequence[int], original_name: str, mode: ModeKeys, mode_step: int | None) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def name(self) -> str: ...
+
+class RecordCheck(enum.Enum):
+    """Which checksums a record must have."""
+
+    NONE = 0
+
+    MINIMAL = 1
+
+    FULL = 2
+
+class FileReader:
+    @staticmethod
+    def open(path: str, check: RecordCheck) -> FileReader: ...
+
+    def next(self) -> object: ...
+
+    @property
+    def skipped_count(self) -> int: ...
+
+    @property
+    def skipped(self) -> list[tuple[int, int, str]]: ...
+
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""
 

@@ -26,6 +26,7 @@
 
 #include "bindings.h"
 #include "result_caster.h"
+#include "tensor_value.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -81,7 +82,8 @@ nb::object array_of_bytes(const Bytes& bytes) {
       data, {bytes.size()}, owner));
 }
 
-// (dtype's name, shape, elements): an array of bytes, or a list of texts.
+}  // namespace
+
 nb::tuple value_parts(const TensorValue& value) {
   const nb::object elements = value.dtype() == DType::string
                                   ? nb::cast(value.strings())
@@ -89,6 +91,8 @@ nb::tuple value_parts(const TensorValue& value) {
   return nb::make_tuple(dtype_name(value.dtype()), nb::cast(value.shape()),
                         elements);
 }
+
+namespace {
 
 nb::dict statistics_dict(const TensorStatistics& statistics) {
   nb::dict out;

@@ -1,5 +1,9 @@
 #include "format/collections_file.h"
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +82,28 @@ TEST(CollectionsFile, WithoutFieldsTakesTheDefaults) {
   EXPECT_EQ(train->save_interval, 500);
   EXPECT_THAT(train->save_steps, ElementsAre(3, 1));
   EXPECT_EQ(train->end_step, 9);
+}
+
+// Files of the original, byte for byte.
+TEST(CollectionsFile, WritesTheOriginalsTextAgain) {
+  for (const std::string file :
+       {"core_dtypes/run/collections/000000000/worker_0",
+        "core_strings/run/collections/000000000/algo-1",
+        "core_modes/run/collections/000000000/worker_0",
+        "core_foreign/run/collections/000000000/w",
+        "core_devices/run/collections/000000000/"
+        "_job-localhost_replica-0_task-0_device-GPU-1",
+        "pytorch_modes/run/collections/000000000/worker_0",
+        "pytorch_raw_and_shape/run/collections/000000000/worker_0",
+        "workers_two/run/collections/000000000/worker_1"}) {
+    std::ifstream stream(SMDEBUG_SOURCE_DIR "/tests/golden/" + file +
+                         "_collections.json");
+    ASSERT_TRUE(stream.good()) << file;
+    const std::string text(std::istreambuf_iterator<char>(stream), {});
+    const auto parsed = parse_collections_file(text);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(write_collections_file(*parsed), text);
+  }
 }
 
 TEST(CollectionsFile, OfTheWrongShapeIsCorrupt) {

@@ -47,6 +47,19 @@ std::uint32_t dtype_number(DType dtype) {
   return 0;
 }
 
+std::optional<std::uint32_t> quantized_dtype_number(DType dtype) {
+  switch (dtype) {
+    case DType::int8:
+      return 11;
+    case DType::uint8:
+      return 12;
+    case DType::int16:
+      return 15;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<DType> find_dtype_number(std::uint64_t number) {
   switch (number) {
     case 0:

@@ -23,6 +23,9 @@ namespace smdebug {
 // The largest payload of a record: protobuf's 2 GiB less room for the head.
 inline constexpr std::uint64_t kMaxPayloadBytes = (2ull << 30) - (64ull << 10);
 
+// The most dimensions of a tensor.
+inline constexpr std::size_t kMaxDims = 255;
+
 // A record is a length word with its checksum, the message, and a checksum
 // word for the message.
 inline constexpr std::uint64_t kRecordHeadBytes = 12;
@@ -49,6 +52,11 @@ class TensorRecordEncoder {
   // For every dtype but strings.
   TensorRecordEncoder(std::string_view tag, DType dtype,
                       std::span<const std::int64_t> shape);
+  // The same with another number for the dtype: that of a type that is stored
+  // as `dtype` (format/dtype_number.h).
+  TensorRecordEncoder(std::string_view tag, DType dtype,
+                      std::span<const std::int64_t> shape,
+                      std::uint32_t dtype_number);
 
   // For a tensor of strings, whose payload is its packed elements
   // (format/string_elements.h): `payload_bytes` of them.
@@ -103,6 +111,10 @@ enum class PayloadCheck { none, word };
 // bounded by their size.
 Result<TensorRecord> parse_tensor_record(std::span<const std::byte> bytes,
                                          PayloadCheck check);
+
+// Parses the message of a record, without the framing around it. Fails as
+// `parse_tensor_record`.
+Result<TensorRecord> parse_tensor_message(std::span<const std::byte> message);
 
 // Returns the size of the record that starts at `bytes`, framing included,
 // after checking the length word. Fails with `corrupt`.

@@ -49,10 +49,10 @@ std::string encode_shape(std::string_view tag,
 }
 
 // Everything of a TensorProto but the elements.
-std::string encode_tensor_head(std::string_view tag, DType dtype,
+std::string encode_tensor_head(std::string_view tag, std::uint32_t number,
                                std::span<const std::int64_t> shape) {
   std::string head;
-  if (const std::uint32_t number = dtype_number(dtype); number != 0) {
+  if (number != 0) {
     head.push_back(kTensorDType);
     append_varint(number, head);
   }
@@ -137,8 +137,13 @@ std::string_view format_mode_step(Step mode_step, std::span<char, 24> buffer) {
 
 TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
                                          std::span<const std::int64_t> shape)
+    : TensorRecordEncoder(tag, dtype, shape, smdebug::dtype_number(dtype)) {}
+
+TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
+                                         std::span<const std::int64_t> shape,
+                                         std::uint32_t dtype_number)
     : payload_bytes_(shape_size(shape) * dtype_bytes(dtype)) {
-  std::string tensor_head = encode_tensor_head(tag, dtype, shape);
+  std::string tensor_head = encode_tensor_head(tag, dtype_number, shape);
   // An empty field is not written.
   if (payload_bytes_ != 0) {
     append_field_head(kTensorContent, payload_bytes_, tensor_head);
@@ -183,7 +188,8 @@ void append_tensor_record(std::string_view tag, DType dtype,
                     payload.size());
   }
   const std::string value_head = encode_value_head(
-      tag, encode_tensor_head(tag, dtype, shape), elements.size());
+      tag, encode_tensor_head(tag, dtype_number(dtype), shape),
+      elements.size());
   append_event_head(stamp,
                     value_head.size() + elements.size() +
                         field_bytes(metadata_bytes(stamp.mode_step_text)),

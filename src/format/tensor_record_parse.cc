@@ -16,7 +16,6 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using protozero::tag_and_type;
 
-constexpr std::size_t kMaxDims = 255;
 constexpr auto kBytes = pbf_wire_type::length_delimited;
 constexpr auto kVarint = pbf_wire_type::varint;
 constexpr auto kFixed32 = pbf_wire_type::fixed32;
@@ -416,6 +415,10 @@ Result<TensorRecord> parse_tensor_record(std::span<const std::byte> bytes,
   if (check == PayloadCheck::word) {
     SMD_CHECK_OK(check_payload_word(bytes, message));
   }
+  return parse_tensor_message(message);
+}
+
+Result<TensorRecord> parse_tensor_message(std::span<const std::byte> message) {
   return EventParser(message).parse();
 }
 

@@ -78,14 +78,19 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                              "have the checksum {:08x} of the index",
                              entry.start, entry.payload_crc32c)};
   }
+  return record_value(std::move(record), bytes.owner());
+}
+
+}  // namespace
+
+TensorValue record_value(TensorRecord record,
+                         const std::shared_ptr<const void>& owner) {
   Bytes payload = record.decoded_payload.empty()
-                      ? aligned(record.payload, record.dtype, bytes.owner())
+                      ? aligned(record.payload, record.dtype, owner)
                       : owned(std::move(record.decoded_payload));
   return TensorValue(record.dtype, std::move(record.shape), std::move(payload),
                      std::move(record.strings));
 }
-
-}  // namespace
 
 Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
                                 EntryId id) {

@@ -3,10 +3,13 @@
 // Reads the elements behind an index entry out of its event file, and checks
 // that they are those: the framing, the name, the checksum.
 
+#include <memory>
+
 #include "smdebug/base/result.h"
 #include "smdebug/read/tensor.h"
 #include "smdebug/store/storage.h"
 
+#include "format/tensor_record.h"
 #include "index/run_table.h"
 
 namespace smdebug {
@@ -20,6 +23,11 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
 // The same from the bytes of the whole event file.
 Result<TensorValue> read_record_in(const Bytes& event_file,
                                    const RunTable& table, EntryId entry);
+
+// Returns the elements of a parsed record, which point into memory that `owner`
+// keeps alive where they can be read there.
+TensorValue record_value(TensorRecord record,
+                         const std::shared_ptr<const void>& owner);
 
 // Returns the first element of a saved reduction as fp64; NaN where it has
 // none.

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import smdebug.pytorch as smd
+from smdebug.core.writer import FileWriter
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORIGINAL = HERE.parents[1] / ".venv/original/bin/python"
@@ -129,6 +130,34 @@ def test_the_original_reads_our_reductions(tmp_path):
         assert answer["reductions"].keys() == expected.keys()
         for name, value in expected.items():
             np.testing.assert_allclose(answer["reductions"][name], value, rtol=1e-6, err_msg=name)
+
+
+def test_the_original_reads_what_file_writer_wrote(tmp_path):
+    given = {
+        "float": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "strided": np.arange(12.0)[::-3],
+        "scalar": np.array(2, dtype=np.int64),
+        "bool": np.array([True, False]),
+        "complex": np.array([1 + 2j]),
+    }
+    modes = [smd.modes.TRAIN, smd.modes.EVAL]
+    for step, mode in enumerate(modes):
+        with FileWriter(tmp_path / "run", "worker_0", step=step) as writer:
+            for name, value in given.items():
+                writer.write_tensor(value, name, mode=mode, mode_step=0)
+    (tmp_path / "run/collections/000000000").mkdir(parents=True)
+    collections = {"default": {"name": "default", "include_regex": [], "tensor_names": []}}
+    (tmp_path / "run/collections/000000000/worker_0_collections.json").write_text(
+        json.dumps({"collections": collections, "_meta": {"num_workers": 1}})
+    )
+    (tmp_path / "run/training_job_end.ts").touch()
+    answers = read_with_original(tmp_path / "run")
+    assert answers["steps"] == {"TRAIN": [0], "EVAL": [0], "PREDICT": [], "GLOBAL": [0, 1]}
+    assert answers["tensors"].keys() == given.keys()
+    for name, value in given.items():
+        for step in ("0", "1"):
+            read = as_array(answers["tensors"][name]["GLOBAL"][step]["value"])
+            np.testing.assert_array_equal(read, value, strict=True)
 
 
 def test_the_original_opens_a_run_that_holds_statistics_alone(tmp_path):

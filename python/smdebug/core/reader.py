@@ -1,0 +1,5 @@
+"""Import path of the original library."""
+
+from smdebug.file_reader import FileReader
+
+__all__ = ["FileReader"]

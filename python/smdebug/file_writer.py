@@ -1,0 +1,198 @@
+"""`FileWriter`: writes tensors of one step into a run, for programs that have no hook."""
+
+import os
+
+import numpy as np
+
+from smdebug import _core
+from smdebug._core import ModeKeys
+from smdebug.exceptions import (
+    SMDebugError,
+    SMDebugNotImplementedError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
+
+_KINDS = ("events", "tensorboard")
+_CHECKSUMS = ("constant", "crc32c")
+# TensorFlow's quantized types are numpy structs of one field, named after the type.
+_QUANTIZED = ("qint8", "quint8", "qint16")
+_STRUCTS = (*_QUANTIZED, "quint16", "qint32")
+
+
+class FileWriter:
+    """One event file and its index file: the tensors that one worker saves at one step.
+
+    No file appears before the first tensor or shape; until `close` they end in `.tmp`. Then the
+    event file gets its name first, and the index file after it. A writer that is dropped without
+    `close` publishes nothing. A file that cannot be written raises SMDebugRuntimeError, here and
+    in every later call. Methods may be called from several threads.
+
+    `trial_dir` is the folder of the run, `worker` the name of the process among its workers,
+    `step` the global step, 0 or more. With `write_checksum=True`, or `checksum="crc32c"`, records
+    have the true checksum, which TFRecord tools verify and the original's Trial does not read; else
+    they have the constant that it reads. `wtype="tensorboard"` raises SMDebugNotImplementedError.
+    `mode`, `max_queue`, `flush_secs` and `verbose` are taken for the sake of old scripts, and
+    change nothing: records are written by the call that makes them.
+    """
+
+    def __init__(
+        self,
+        trial_dir,
+        worker,
+        step=0,
+        wtype="events",
+        mode=ModeKeys.GLOBAL,
+        max_queue=10,
+        flush_secs=120,
+        verbose=False,
+        write_checksum=False,
+        checksum=None,
+    ):
+        if wtype not in _KINDS:
+            raise SMDebugValueError(f"wtype must be one of {_KINDS}, found {wtype!r}")
+        if checksum not in (None, *_CHECKSUMS):
+            raise SMDebugValueError(f"checksum must be one of {_CHECKSUMS}, found {checksum!r}")
+        if wtype == "tensorboard":
+            raise _needs_tensorboard(f"wtype={wtype!r}")
+        _check_mode(mode)
+        self._core = _core.FileWriter.create(
+            os.fspath(trial_dir), step, worker, bool(write_checksum) or checksum == "crc32c"
+        )
+
+    def write_tensor(
+        self,
+        tdata,
+        tname,
+        write_index=True,
+        mode=ModeKeys.GLOBAL,
+        mode_step=None,
+        timestamp=None,
+    ):
+        """Appends a tensor under the name `tname`.
+
+        `tdata` is an array or tensor of any strides, a list or tuple of numbers or texts, or a
+        single number or text, which gets shape (1,). Arrays and tensors of no dimension keep
+        shape (). Lists of Python's floats are float64, of its ints int64, as in numpy. Where a
+        name comes twice, readers take the later value.
+
+        `mode_step` is by default the step, `timestamp` (seconds since the epoch) the present time.
+        With `write_index=False` only `FileReader` finds the tensor.
+
+        Raises SMDebugTypeError for what is no tensor or has a dtype that cannot be written,
+        SMDebugValueError for a mode that is none or a tensor of more than 2 GiB.
+        """
+        label = (_check_mode(mode), mode_step, timestamp or None, bool(write_index))
+        array = _as_tensor(tname, tdata)
+        if isinstance(array, np.ndarray) and array.dtype.kind == "U":
+            texts = array.ravel().tolist()
+            _check_texts(tname, texts)
+            return self._core.write_strings(tname, array.shape, texts, *label)
+        array, is_quantized = _without_struct(array)
+        try:
+            self._core.write_tensor(tname, array, *label, is_quantized)
+        except SMDebugError as error:
+            if error.code != "unsupported":
+                raise
+            raise SMDebugTypeError(f"tensor '{tname}' cannot be written: {error}") from None
+
+    def write_shape(self, name, shape, mode=ModeKeys.GLOBAL, mode_step=None, original_name=None):
+        """Notes the shape of a tensor, a sequence of whole numbers, without its value.
+
+        `original_name` is what the framework calls it, by default `name`.
+        """
+        extents = [int(extent) for extent in shape]
+        self._core.write_shape(name, extents, original_name or "", _check_mode(mode), mode_step)
+
+    def write_scalar_summary(self, name, value, global_step=None, timestamp=None):
+        raise _needs_tensorboard("write_scalar_summary")
+
+    def write_histogram_summary(
+        self, tdata, tname, global_step=None, bins="default", timestamp=None
+    ):
+        raise _needs_tensorboard("write_histogram_summary")
+
+    def write_summary(self, summary, global_step=None):
+        raise _needs_tensorboard("write_summary")
+
+    def write_graph(self, graph):
+        raise _needs_tensorboard("write_graph")
+
+    def flush(self):
+        """Hands everything written so far to the operating system, in the `.tmp` file."""
+        self._core.flush()
+
+    def close(self):
+        """Publishes the files. A second call does nothing."""
+        self._core.close()
+
+    def name(self):
+        """Where the event file lies once the writer is closed.
+
+        Raises SMDebugRuntimeError before the first tensor.
+        """
+        try:
+            return self._core.name()
+        except SMDebugError as error:
+            if error.code != "not_found":
+                raise
+            raise SMDebugRuntimeError(str(error)) from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def _needs_tensorboard(what):
+    return SMDebugNotImplementedError(
+        f"{what} writes TensorBoard files, which FileWriter does not do; use "
+        "torch.utils.tensorboard or leave it out"
+    )
+
+
+def _check_mode(mode):
+    if not isinstance(mode, ModeKeys):
+        raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
+    return mode
+
+
+def _as_tensor(name, value):
+    """`value` as the core takes it: an array of numbers or texts, or a framework's tensor."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        value = _as_array(name, [value])
+    elif isinstance(value, (list, tuple)):
+        value = _as_array(name, value)
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind == "O" and all(isinstance(element, str) for element in value.flat):
+        return value.astype(str)
+    if not value.dtype.isnative and value.dtype.names is None:
+        return value.astype(value.dtype.newbyteorder("="))
+    return value
+
+
+def _as_array(name, values):
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise SMDebugTypeError(f"tensor '{name}' cannot be made an array: {error}") from None
+
+
+def _without_struct(array):
+    """(the integers of an array of a quantized type, whether their type has its own number)."""
+    names = getattr(array, "dtype", None) and getattr(array.dtype, "names", None)
+    if names and len(names) == 1 and names[0] in _STRUCTS:
+        return array[names[0]], names[0] in _QUANTIZED
+    return array, False
+
+
+def _check_texts(name, texts):
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise SMDebugTypeError(
+            f"tensor '{name}' holds a text that is no Unicode: {error}"
+        ) from None

@@ -1,0 +1,132 @@
+// Bindings of FileWriter and FileReader: one event file, without a session or a
+// run. What users see is in smdebug/file_writer.py and smdebug/file_reader.py.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/capture/file_writer.h"
+#include "smdebug/read/file_reader.h"
+
+#include "bindings.h"
+#include "result_caster.h"
+#include "tensor_input.h"
+#include "tensor_value.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+
+Result<std::unique_ptr<FileWriter>> create_writer(const std::string& run,
+                                                  Step step, std::string worker,
+                                                  bool write_checksum) {
+  FileWriterOptions options;
+  options.step = step;
+  options.worker = std::move(worker);
+  options.write_checksum = write_checksum;
+  return FileWriter::create(run, std::move(options));
+}
+
+Status write_tensor(FileWriter& self, const std::string& name,
+                    nb::handle tensor, Mode mode, std::optional<Step> mode_step,
+                    std::optional<double> wall_seconds, bool is_indexed,
+                    bool is_quantized) {
+  LentTensor lent;
+  SMD_CHECK_OK(lent.borrow(tensor));
+  const nb::gil_scoped_release without_gil;
+  return self.write_tensor(
+      name, lent.view(),
+      {mode, mode_step, wall_seconds, is_indexed, is_quantized});
+}
+
+void bind_writer(nb::module_& m) {
+  nb::class_<FileWriter>(m, "FileWriter")
+      .def_static("create", &create_writer, "run"_a, "step"_a, "worker"_a,
+                  "write_checksum"_a)
+      .def("write_tensor", &write_tensor, "name"_a, "tensor"_a.none(), "mode"_a,
+           "mode_step"_a.none(), "wall_seconds"_a.none(), "is_indexed"_a,
+           "is_quantized"_a)
+      .def(
+          "write_strings",
+          [](FileWriter& self, const std::string& name,
+             const std::vector<std::int64_t>& shape,
+             const std::vector<std::string>& elements, Mode mode,
+             std::optional<Step> mode_step, std::optional<double> wall_seconds,
+             bool is_indexed) {
+            return self.write_strings(
+                name, shape, elements,
+                {mode, mode_step, wall_seconds, is_indexed});
+          },
+          "name"_a, "shape"_a, "elements"_a, "mode"_a, "mode_step"_a.none(),
+          "wall_seconds"_a.none(), "is_indexed"_a, WithoutGil())
+      .def(
+          "write_shape",
+          [](FileWriter& self, const std::string& name,
+             const std::vector<std::int64_t>& shape,
+             const std::string& original_name, Mode mode,
+             std::optional<Step> mode_step) {
+            return self.write_shape(name, shape, original_name,
+                                    {mode, mode_step});
+          },
+          "name"_a, "shape"_a, "original_name"_a, "mode"_a,
+          "mode_step"_a.none())
+      .def("flush", &FileWriter::flush, WithoutGil())
+      .def("close", &FileWriter::close, WithoutGil())
+      .def("name", &FileWriter::name);
+}
+
+// (name, step, mode, mode step, wall time, value's parts), or None at the end.
+Result<nb::object> next_tensor(FileReader& reader) {
+  SMD_TRY(const auto tensor, reader.next());
+  if (!tensor) return nb::object(nb::none());
+  const StepId& step = tensor->step;
+  return nb::object(nb::make_tuple(tensor->name, step.global, step.mode,
+                                   step.mode_step, tensor->wall_seconds,
+                                   value_parts(tensor->value)));
+}
+
+void bind_reader(nb::module_& m) {
+  nb::enum_<RecordCheck>(m, "RecordCheck",
+                         "Which checksums a record must have.")
+      .value("NONE", RecordCheck::none)
+      .value("MINIMAL", RecordCheck::minimal)
+      .value("FULL", RecordCheck::full);
+  nb::class_<FileReader>(m, "FileReader")
+      .def_static(
+          "open",
+          [](const std::string& path, RecordCheck check) {
+            return FileReader::open(path, check);
+          },
+          "path"_a, "check"_a)
+      .def("next", &next_tensor)
+      .def_prop_ro("skipped_count", &FileReader::skipped_count)
+      .def_prop_ro("skipped", [](const FileReader& self) {
+        std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> rows;
+        for (const SkippedBytes& part : self.skipped())
+          rows.emplace_back(part.start, part.bytes, part.what);
+        return rows;
+      });
+}
+
+}  // namespace
+
+void bind_files(nb::module_& m) {
+  bind_writer(m);
+  bind_reader(m);
+}
+
+}  // namespace smdebug

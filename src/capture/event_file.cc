@@ -1,0 +1,160 @@
+#include "capture/event_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "smdebug/reduce/statistics_kernel.h"
+
+#include "base/crc32c.h"
+#include "reduce/gather.h"
+
+namespace smdebug {
+namespace {
+
+// Handed to the storage together: large enough that a write call costs little.
+constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
+
+// Elements are read, checked and passed on in pieces that stay in the cache.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+// Walks the elements of a tensor in C order; copies only where they do not lie
+// together.
+class Pieces {
+ public:
+  explicit Pieces(const TensorView& tensor)
+      : tensor_(tensor), is_contiguous_(tensor.is_contiguous()) {
+    if (!is_contiguous_) gather_.emplace(tensor);
+  }
+
+  // The next pieces' bytes; empty at the end.
+  std::span<const std::byte> next() {
+    const std::size_t element_bytes = dtype_bytes(tensor_.dtype);
+    const std::size_t left = tensor_.bytes() - done_;
+    const std::size_t bytes =
+        std::min(left, kPieceBytes / element_bytes * element_bytes);
+    if (bytes == 0) return {};
+    const std::byte* from = tensor_.data + done_;
+    if (!is_contiguous_) {
+      copy_.resize(bytes);
+      gather_->next(copy_.data(), bytes / element_bytes);
+      from = copy_.data();
+    }
+    done_ += bytes;
+    return {from, bytes};
+  }
+
+ private:
+  const TensorView& tensor_;
+  const bool is_contiguous_;
+  std::optional<Gather> gather_;
+  std::vector<std::byte> copy_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+Result<WrittenRecord> EventFile::append(const TensorRecordEncoder& encoder,
+                                        const RecordStamp& stamp,
+                                        const TensorView& tensor) {
+  SMD_CHECK_OK(open());
+  head_.clear();
+  tail_.clear();
+  WrittenRecord written;
+  written.start = offset_;
+  written.bytes = encoder.encode(stamp, head_, tail_);
+  SMD_CHECK_OK(put(bytes_of(head_)));
+  std::uint32_t message_crc = crc32c(bytes_of(head_).subspan(kRecordHeadBytes));
+  SMD_CHECK_OK(put_elements(tensor, written, message_crc));
+  set_word(tail_, message_crc);
+  SMD_CHECK_OK(put(bytes_of(tail_)));
+  offset_ += written.bytes;
+  return written;
+}
+
+Status EventFile::put_elements(const TensorView& tensor, WrittenRecord& written,
+                               std::uint32_t& message_crc) {
+  Pieces pieces(tensor);
+  const std::size_t element_bytes = dtype_bytes(tensor.dtype);
+  for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    written.statistics.merge(statistics_of(tensor.dtype, piece.data(),
+                                           piece.size() / element_bytes));
+    written.payload_crc = crc32c(piece, written.payload_crc);
+    if (word_ == PayloadWord::checksum)
+      message_crc = crc32c(piece, message_crc);
+    SMD_CHECK_OK(put(piece));
+  }
+  return {};
+}
+
+Result<WrittenRecord> EventFile::append(std::string record) {
+  SMD_CHECK_OK(open());
+  WrittenRecord written;
+  written.start = offset_;
+  written.bytes = record.size();
+  tail_ = record.substr(kRecordHeadBytes);
+  set_word(tail_, 0);
+  SMD_CHECK_OK(put(bytes_of(record).first(kRecordHeadBytes)));
+  SMD_CHECK_OK(put(bytes_of(tail_)));
+  offset_ += written.bytes;
+  return written;
+}
+
+// Puts the checksum of the message in place of the constant word that ends
+// `tail`. `message_crc` is of what comes before `tail`.
+void EventFile::set_word(std::string& tail, std::uint32_t message_crc) const {
+  if (word_ == PayloadWord::constant) return;
+  const std::size_t end = tail.size() - kRecordTailBytes;
+  const std::uint32_t word =
+      mask_crc32c(crc32c(bytes_of(tail).first(end), message_crc));
+  std::memcpy(tail.data() + end, &word, sizeof(word));
+}
+
+Status EventFile::open() {
+  if (object_) return {};
+  SMD_TRY(object_, storage_->create(key_));
+  return {};
+}
+
+Status EventFile::put(std::span<const std::byte> bytes) {
+  if (pending_.size() + bytes.size() <= kBatchBytes) {
+    pending_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  }
+  const std::array parts = {bytes_of(pending_), bytes};
+  SMD_CHECK_OK(object_->append(parts));
+  pending_.clear();
+  return {};
+}
+
+Status EventFile::flush() {
+  if (!object_ || pending_.empty()) return {};
+  const std::array parts = {bytes_of(pending_)};
+  SMD_CHECK_OK(object_->append(parts));
+  pending_.clear();
+  return {};
+}
+
+Status EventFile::commit() {
+  if (!object_) return {};
+  SMD_CHECK_OK(flush());
+  return object_->commit();
+}
+
+void EventFile::abort() {
+  if (object_) object_->abort();
+}
+
+void EventFile::forget() {
+  // Destroying it would remove the file.
+  static_cast<void>(object_.release());
+}
+
+}  // namespace smdebug
