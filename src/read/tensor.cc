@@ -202,18 +202,19 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
     return reduction_value(value);
   }
   std::optional<double> number;
-  if (needs_elements(op)) {
+  if (!needs_elements(op) && table.has_statistics(id)) {
+    const bool is_text = table.entry(id).dtype() == DType::string;
+    SMD_TRY(const TensorStatistics statistics, statistics(query));
+    if (!is_text) number = reduction_from(statistics, op, Deviation::population);
+  } else {
     SMD_TRY(const TensorValue value, value(query));
     const TensorView view = value.view();
     number = reduce_tensor(view, statistics_of_view(view), op,
                            Deviation::population);
-  } else {
-    SMD_TRY(const TensorStatistics statistics, statistics(query));
-    number = reduction_from(statistics, op, Deviation::population);
   }
   if (number) return *number;
   return Error{Error::Code::not_found,
-               fmt::format("tensor '{}' at {}: it has no elements to take "
+               fmt::format("tensor '{}' at {}: it has no numbers to take "
                            "'{}' of",
                            name(), step_text(query.step, query.mode),
                            reduction_op_name(op))};

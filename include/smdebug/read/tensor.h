@@ -79,7 +79,8 @@ class Tensor {
       const StepQuery& query);
   /// The saved one, or computed from the statistics or the values: `std` and
   /// `variance` of the population, `l1` and `l2` of the flattened tensor.
-  /// Fails as `value`, and with `not_found` for a tensor without elements.
+  /// Fails as `value`, and with `not_found` for a tensor without numbers: it
+  /// has no elements, or they are text.
   Result<double> reduction(const StepQuery& query, ReductionOp op);
   /// From the index, or computed from the values. Fails as `value`.
   Result<TensorStatistics> statistics(const StepQuery& query);
