@@ -16,6 +16,7 @@ from conftest import Net, read
 import smdebug.pytorch as smd
 import smdebug.trials
 from smdebug import exceptions, modes
+from smdebug.collection import Collection
 from smdebug.core.tensor import StepState
 from smdebug.exceptions import (
     SMDebugError,
@@ -161,6 +162,15 @@ def test_names_are_those_that_pass_every_filter(open_run):
         got = trial.tensor_names(step=step, mode=mode, regex=regex, collection=asked)
         assert got == expected, (mode, step, regex, collection)
     assert trial.tensor_names(True) == sorted(index)
+
+
+def test_a_collection_of_one_s_own_finds_names_and_patterns(open_run):
+    trial = open_run("pytorch_modes")
+    listed = Collection("mine", tensor_names=["Net_fc.bias", "never saved"])
+    assert trial.tensor_names(collection=listed) == ["Net_fc.bias"]
+    both = Collection("mine", include_regex=["^Net_fc.w"], tensor_names=["Net_fc.bias"])
+    assert trial.tensor_names(collection=both) == ["Net_fc.bias", "Net_fc.weight"]
+    assert trial.tensor_names(collection=Collection("nothing")) == []
 
 
 def test_steps_and_modes_are_those_of_the_index(open_run):

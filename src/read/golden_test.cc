@@ -191,15 +191,13 @@ TEST_P(GoldenTest, ReadsTheSameValuesAndReductions) {
 // original could not read (tests/golden/test_golden.py asks for it).
 INSTANTIATE_TEST_SUITE_P(
     OriginalRuns, GoldenTest,
-    testing::Values("core_devices", "core_foreign", "core_modes",
-                    "core_strings", "gradient_tape", "keras_fit",
-                    "keras_save_all", "many_steps", "mxnet_modes",
-                    "mxnet_reductions", "pytorch_custom",
-                    "pytorch_global_default", "pytorch_modes",
-                    "pytorch_reductions", "pytorch_save_all",
-                    "pytorch_tensorboard", "session_hook", "unfinished",
-                    "workers_two", "workers_two_running", "xgboost_all",
-                    "xgboost_default"),
+    testing::Values(
+        "core_devices", "core_foreign", "core_modes", "core_strings",
+        "gradient_tape", "keras_fit", "keras_save_all", "many_steps",
+        "mxnet_modes", "mxnet_reductions", "pytorch_custom",
+        "pytorch_global_default", "pytorch_modes", "pytorch_reductions",
+        "pytorch_save_all", "pytorch_tensorboard", "session_hook", "unfinished",
+        "workers_two", "workers_two_running", "xgboost_all", "xgboost_default"),
     [](const auto& info) { return std::string(info.param); });
 
 TEST(GoldenText, HasNoReductions) {

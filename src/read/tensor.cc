@@ -205,7 +205,9 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
   if (!needs_elements(op) && table.has_statistics(id)) {
     const bool is_text = table.entry(id).dtype() == DType::string;
     SMD_TRY(const TensorStatistics statistics, statistics(query));
-    if (!is_text) number = reduction_from(statistics, op, Deviation::population);
+    if (!is_text) {
+      number = reduction_from(statistics, op, Deviation::population);
+    }
   } else {
     SMD_TRY(const TensorValue value, value(query));
     const TensorView view = value.view();
