@@ -183,7 +183,7 @@ class Tensor:
         elements are text.
         """
         statistics = self.statistics(step_num, mode, worker)
-        if self.dtype(step_num, mode, worker).kind == "U":
+        if self.dtype(step_num, mode, worker).kind in "SU":
             text = SMDebugError(f"tensor '{self.name}' holds text, which has no summary")
             raise TensorUnavailableForStep(self.name, step_num, mode) from text
         return TensorSummary.from_statistics(statistics)
