@@ -18,22 +18,24 @@ class SMDebugCustomerError(SMDebugError):
 
 
 class SMDebugTypeError(SMDebugError, TypeError):
-    pass
+    """An argument is of the wrong kind. Also a TypeError."""
 
 
 class SMDebugRuntimeError(SMDebugError, RuntimeError):
-    pass
+    """A disk, damaged bytes or a hook that is closed stood in the way. Also a RuntimeError."""
 
 
 class SMDebugNotImplementedError(SMDebugError, NotImplementedError):
-    pass
+    """A request that is understood and cannot be met. Also a NotImplementedError."""
 
 
 class SMDebugValueError(SMDebugError, ValueError):
-    pass
+    """An argument or a configuration makes no sense. Also a ValueError."""
 
 
 class InvalidCollectionConfiguration(SMDebugError):
+    """A collection, `c_name`, names no tensors."""
+
     def __init__(self, c_name):
         super().__init__(c_name)
         self.c_name = c_name
@@ -53,32 +55,45 @@ class _StepError(SMDebugError):
 
 
 class StepNotYetAvailable(_StepError):
+    """`step` of `mode` may still come."""
+
     def __str__(self):
         return f"step {self.step} of mode {_mode_name(self.mode)} is not there yet"
 
 
 class StepUnavailable(_StepError):
+    """`step` of `mode` was passed over without being saved."""
+
     def __str__(self):
         return f"step {self.step} of mode {_mode_name(self.mode)} was not saved and will not be"
 
 
 class MissingCollectionFiles(SMDebugError):
+    """A run ended before each of its workers said what it saves."""
+
     def __str__(self):
         return "the training has ended, and not every worker wrote its collections file"
 
 
 class IndexReaderException(SMDebugError):
+    """An index file makes no sense; `message` says why."""
+
     def __init__(self, message):
         super().__init__(message)
         self.message = message
 
 
 class TensorUnavailableForStep(SMDebugError):
+    """Tensor `tname` was not saved at `step` of `mode`.
+
+    With `has_reductions`, its reductions were.
+    """
+
     def __init__(self, tname, step, mode=None, has_reductions=False):
         super().__init__(tname, step, mode, has_reductions)
         self.tname = tname
         self.step = step
-        self.mode = mode
+        self.mode = mode or _global_mode()
         self.has_reductions = has_reductions
 
     def __str__(self):
@@ -92,11 +107,13 @@ class TensorUnavailableForStep(SMDebugError):
 
 
 class ShapeUnavailableForStep(SMDebugError):
+    """Neither shape nor value of tensor `tname` was saved at `step` of `mode`."""
+
     def __init__(self, tname, step, mode=None):
         super().__init__(tname, step, mode)
         self.tname = tname
         self.step = step
-        self.mode = mode
+        self.mode = mode or _global_mode()
 
     def __str__(self):
         return (
@@ -106,6 +123,8 @@ class ShapeUnavailableForStep(SMDebugError):
 
 
 class TensorUnavailable(SMDebugError):
+    """No tensor `tname` was saved so far."""
+
     def __init__(self, tname):
         super().__init__(tname)
         self.tname = tname
@@ -117,6 +136,8 @@ class TensorUnavailable(SMDebugError):
 
 
 class InvalidWorker(SMDebugError):
+    """`worker` saved nothing of what was asked for."""
+
     def __init__(self, worker):
         super().__init__(worker)
         self.worker = worker
@@ -126,6 +147,8 @@ class InvalidWorker(SMDebugError):
 
 
 class NoMoreProfilerData(SMDebugError):
+    """The training has ended, and nothing was profiled after `timestamp`."""
+
     def __init__(self, timestamp):
         super().__init__(timestamp)
         self.timestamp = timestamp
@@ -135,6 +158,8 @@ class NoMoreProfilerData(SMDebugError):
 
 
 class NoMoreData(SMDebugError):
+    """The training has ended with `last_step`; `step` of `mode` will not come."""
+
     def __init__(self, step, mode, last_step):
         super().__init__(step, mode, last_step)
         self.step = step
@@ -149,6 +174,8 @@ class NoMoreData(SMDebugError):
 
 
 class RuleEvaluationConditionMet(SMDebugError):
+    """Rule `rule_name` met its condition at `step`; with `end_of_rule` it judges no further."""
+
     def __init__(self, rule_name, step, end_of_rule=False):
         super().__init__(rule_name, step, end_of_rule)
         self.rule_name = rule_name
@@ -160,6 +187,8 @@ class RuleEvaluationConditionMet(SMDebugError):
 
 
 class InsufficientInformationForRuleInvocation(SMDebugError):
+    """Rule `rule_name` cannot judge; `message` says why."""
+
     def __init__(self, rule_name, message):
         super().__init__(rule_name, message)
         self.rule_name = rule_name
@@ -169,5 +198,11 @@ class InsufficientInformationForRuleInvocation(SMDebugError):
         return f"rule '{self.rule_name}' cannot be evaluated: {self.message}"
 
 
+def _global_mode():
+    from smdebug._core import ModeKeys  # which imports this module first
+
+    return ModeKeys.GLOBAL
+
+
 def _mode_name(mode) -> str:
-    return getattr(mode, "name", None) or "GLOBAL"
+    return getattr(mode, "name", None) or str(mode)

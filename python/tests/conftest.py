@@ -1,5 +1,6 @@
 """What the tests of the Python face share: small models, and a way to read what was recorded."""
 
+import logging
 import subprocess
 import sys
 import textwrap
@@ -40,6 +41,24 @@ def _every_hook_is_closed():
 @pytest.fixture
 def out_dir(tmp_path):
     return str(tmp_path / "run")
+
+
+class _KeptMessages(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+
+@pytest.fixture
+def logged():
+    """The messages that the Python face logs during the test, a list of str."""
+    handler = _KeptMessages()
+    logging.getLogger("smdebug").addHandler(handler)
+    yield handler.messages
+    logging.getLogger("smdebug").removeHandler(handler)
 
 
 def read(out_dir):

@@ -10,13 +10,20 @@ from conftest import Net, read, train
 import smdebug.pytorch as smd
 from smdebug.exceptions import (
     NoMoreData,
+    NoMoreProfilerData,
     RuleEvaluationConditionMet,
     SMDebugNotImplementedError,
+    SMDebugTypeError,
     SMDebugValueError,
+    StepNotYetAvailable,
+    StepUnavailable,
     TensorUnavailable,
+    TensorUnavailableForStep,
 )
 from smdebug.rules import Rule, invoke_rule
+from smdebug.rules.action import Actions, MessageAction, StopTrainingAction
 from smdebug.rules.judge import load_judge
+from smdebug.trials import create_trial
 
 RULE_FILE = '''
 from smdebug.rules import Rule
@@ -99,10 +106,160 @@ def test_an_unknown_tensor_is_not_required_silently(run):
         rule.req_tensors.add("Net_fc9.weight", [0])
 
 
-def test_an_action_is_refused_while_there_are_none(run):
-    with pytest.raises(SMDebugNotImplementedError, match="action_str"):
-        Rule(read(run), '{"name": "stoptraining"}')
-    assert Rule(read(run), None).rule_name == "Rule"
+def test_a_rule_has_the_attributes_that_subclasses_use(run):
+    trial, other = read(run), create_trial(run, name="other")
+    rule = MaxWeight(trial)
+    assert (rule.base_trial, rule.other_trials, rule.trials) == (trial, [], [trial])
+    assert rule.rule_name == "MaxWeight" and rule.logger.name == "smdebug"
+    assert rule.report == {
+        "RuleTriggered": 0,
+        "Violations": 0,
+        "Details": {},
+        "Datapoints": 0,
+        "RuleParameters": "",
+    }
+    assert Rule(trial, None, [other]).trials == [trial, other]
+    with pytest.raises(SMDebugNotImplementedError, match="invoke_at_step"):
+        Rule(trial).invoke(0)
+
+
+def test_a_rule_requires_tensors_of_each_trial(run):
+    trial, other = read(run), create_trial(run, name="other")
+    required = Rule(trial, other_trials=[other]).req_tensors
+    required.add("Net_fc1.weight", [0, 2])
+    required.add("Net_fc1.weight", steps=[2, 3])
+    required.add("fc2", [1], trial=other, should_match_regex=True)
+    required.add("no such name", [1], trial=other, should_match_regex=True)
+    assert required.get_names() == ["Net_fc1.weight"]
+    assert required.get_names(other) == ["Net_fc2.weight"]
+    assert required.get_tensor_steps("Net_fc1.weight") == [0, 2, 3]
+    assert required.get_tensor_steps("Net_fc1.weight", other) == []
+    assert [tensor.name for tensor in required.get(other)] == ["Net_fc2.weight"]
+    required.fetch()
+    with pytest.raises(SMDebugValueError, match="no trial"):
+        required.get_names(create_trial(run, name="a third"))
+    with pytest.raises(SMDebugTypeError, match="list of global steps"):
+        required.add("Net_fc1.weight", 0)
+    required.clear()
+    assert required.get_names() == [] and required.get() == []
+
+
+def test_what_a_rule_requires_is_waited_for_and_must_be_there(run):
+    required = Rule(read(run)).req_tensors
+    required.add("Net_fc1.weight", [0, 9])
+    with pytest.raises(NoMoreData):
+        required.fetch()
+
+
+def test_while_a_rule_looks_the_run_stands_still(run):
+    trial = read(run)
+    seen = []
+
+    class Looks(Rule):
+        def set_required_tensors(self, step):
+            seen.append(trial.dynamic_refresh)
+
+        def invoke_at_step(self, step):
+            seen.append(trial.dynamic_refresh)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Looks(trial).invoke(0)
+    assert seen == [False, False] and trial.dynamic_refresh
+
+
+class Raises(Rule):
+    """Raises the next of `errors` at each step, then the last for ever."""
+
+    def __init__(self, base_trial, *errors):
+        super().__init__(base_trial)
+        self.errors, self.steps = list(errors), []
+
+    def invoke(self, step):
+        self.steps.append(step)
+        error = self.errors.pop(0) if len(self.errors) > 1 else self.errors[0]
+        if error is not None:
+            raise error
+
+
+def test_invoke_rule_passes_over_what_was_not_saved_and_stops_where_told(run):
+    trial = read(run)
+    passed = [TensorUnavailable("t"), StepUnavailable(1, None), TensorUnavailableForStep("t", 2)]
+    met = RuleEvaluationConditionMet("Raises", 3)
+    rule = Raises(trial, *passed, met, None, RuleEvaluationConditionMet("Raises", 5, True))
+    invoke_rule(rule)
+    assert rule.steps == [0, 1, 2, 3, 4, 5]
+    rule = Raises(trial, None, NoMoreProfilerData(1.0))
+    invoke_rule(rule, start_step=7)
+    assert rule.steps == [7, 8]
+    rule = Raises(trial, None)
+    invoke_rule(rule, start_step=3, end_step=3)
+    assert rule.steps == []
+    for error in (NoMoreData(4, None, 3), StepNotYetAvailable(4, None), KeyError("its own")):
+        with pytest.raises(type(error)):
+            invoke_rule(Raises(trial, error))
+
+
+ACTIONS = """[
+  {"name": "StopTraining", "training_job_prefix": "My-Job"},
+  {"name": "email", "endpoint": "Ann@example.com"},
+  {"NAME": "SMS", "Endpoint": "+1 555"}
+]"""
+
+
+def test_an_action_string_lists_actions_whose_values_keep_their_case():
+    stop, email, sms = Actions(ACTIONS, "MyRule")._actions
+    assert isinstance(stop, StopTrainingAction) and isinstance(email, MessageAction)
+    assert (stop._rule_name, stop._training_job_prefix) == ("MyRule", "My-Job")
+    assert (email._protocol, email._message_endpoint) == ("email", "Ann@example.com")
+    assert (sms._protocol, sms._message_endpoint) == ("sms", "+1 555")
+    assert sms._topic_name == "SMDebugRules"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "3",
+        '{"name": "stoptraining"}',
+        '{"name": "call", "endpoint": "555"}',
+        '{"name": "sms", "endpoint": 555}',
+        '{"endpoint": "555"}',
+    ],
+)
+def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, logged):
+    good = '{"name": "sms", "endpoint": "555"}'
+    (kept,) = Actions(f"[{entry}, {good}]", "MyRule")._actions
+    assert kept._protocol == "sms"
+    (said,) = logged
+    assert "'MyRule': no action" in said and entry in said
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", "[]"])
+def test_an_empty_action_string_lists_nothing(nothing):
+    assert Actions(nothing, "MyRule")._actions == []
+
+
+def test_an_action_string_that_is_not_json_raises(run):
+    with pytest.raises(SMDebugValueError, match="not JSON"):
+        Rule(read(run), "stoptraining")
+    with pytest.raises(SMDebugTypeError, match="JSON text"):
+        Rule(read(run), ["stoptraining"])
+
+
+def test_a_rule_that_fires_says_which_actions_are_not_performed(run, logged):
+    class Fires(Rule):
+        def invoke_at_step(self, step):
+            return step == 1
+
+    rule = Fires(read(run), ACTIONS)
+    rule.invoke(0)
+    assert logged == []
+    with pytest.raises(RuleEvaluationConditionMet):
+        rule.invoke(1)
+    stop, email, sms = logged
+    assert "the job 'My-Job…' is not stopped" in stop
+    assert "nothing is sent to 'Ann@example.com'" in email
+    assert "nothing is sent to '+1 555'" in sms
 
 
 def test_the_command_line_judges_with_a_rule_from_a_file(run, tmp_path):

@@ -127,6 +127,19 @@ TEST_F(TensorTest, ComputesReductionsFromTheElements) {
   EXPECT_EQ(w.statistics({0})->zeros, 1u);
 }
 
+TEST_F(TensorTest, TakesNoReductionOfText) {
+  const WrittenStep step{{0, Mode::train, 0}, "worker_0", {{"w", {1}, true}}};
+  auto [events, index] = WrittenRun::make_step(step);
+  const std::string number = "float32";
+  index.replace(index.find(number), number.size(), dtype_name(DType::string));
+  run_.put(event_file_key(0, "worker_0"), events);
+  run_.put(index_file_key(0, "worker_0"), index);
+  const auto mean = tensor("w").reduction({0}, {Reduction::mean, false});
+  ASSERT_FALSE(mean.ok());
+  EXPECT_EQ(mean.error().code, not_found);
+  EXPECT_THAT(mean.error().message, HasSubstr("no numbers"));
+}
+
 TEST_F(TensorTest, KeepsValuesInMemoryIfAsked) {
   put(0);
   TrialOptions keeping = options();

@@ -14,11 +14,13 @@ logger = logging.getLogger("smdebug")
 
 
 def invoke_rule(rule_obj, start_step=0, end_step=None, raise_eval_cond=False):
-    """Judges the steps from `start_step` up to, not including, `end_step`.
+    """Judges the global steps from `start_step` up to, not including, `end_step`, one by one.
 
-    Steps and tensors that were not saved are passed over. Where the rule's condition is met, the
-    step is logged, or RuleEvaluationConditionMet raised with `raise_eval_cond`. A run that has
-    ended ends the call with NoMoreData.
+    Waits for steps that may still come. Steps and tensors that were not saved are passed over.
+    Where the rule's condition is met, that is logged and the next step judged, unless the
+    exception says `end_of_rule`; with `raise_eval_cond` the RuleEvaluationConditionMet is raised
+    instead. Without `end_step` the call ends with NoMoreData when the run has, or returns at
+    NoMoreProfilerData. What else a rule raises goes through.
     """
     step = start_step
     while end_step is None or step < end_step:
@@ -30,7 +32,7 @@ def invoke_rule(rule_obj, start_step=0, end_step=None, raise_eval_cond=False):
             if raise_eval_cond:
                 raise
             logger.info("%s", met)
-            if getattr(met, "end_of_rule", False):
+            if met.end_of_rule:
                 return
         except NoMoreProfilerData:
             return

@@ -15,15 +15,30 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailableForStep,
 )
+from smdebug.trials.arguments import checked_mode, checked_step
+from smdebug.trials.html import tensor_html
+from smdebug.trials.summary import TensorSummary
 
 _REDUCTIONS = ("min", "max", "mean", "median", "std", "variance", "sum", "prod", "l1", "l2")
 _NORM_SUFFIX = "_norm"
-_KEEP_DTYPE = ("min", "max")
-_KEEP_INTEGERS = ("sum", "prod")
+_OF_ELEMENT_DTYPE = ("min", "max")
+_WHOLE_OF_INTEGERS = ("min", "max", "sum", "prod")
+_EXACT_IN_FLOAT64 = 2**53
 
 
 class Tensor:
-    """Made by `Trial.tensor`. Steps are steps of `mode`, values are numpy arrays."""
+    """One tensor of a run; made by `Trial.tensor`.
+
+    Every question takes a `mode`: without one, steps are global steps, with one they are the
+    steps of that mode. Where several workers saved the tensor, the first by name answers unless
+    `worker` names another.
+
+    What is asked of a step raises StepNotYetAvailable for a step that may still come,
+    StepUnavailable for one that was passed over, TensorUnavailableForStep where the step holds
+    other tensors, InvalidWorker for a worker that did not save the tensor there,
+    SMDebugTypeError for a step that is no whole number, SMDebugValueError for a mode that is
+    none, and SMDebugRuntimeError for damaged bytes, naming the file.
+    """
 
     def __init__(self, trial, core):
         self._trial = trial
@@ -36,25 +51,38 @@ class Tensor:
         return self._core.original_name
 
     def steps(self, mode=ModeKeys.GLOBAL, show_incomplete_steps=False):
-        return self._core.steps(mode, show_incomplete_steps)
+        """The steps of `mode` at which the tensor was saved, ascending: a list of int.
+
+        Those that every worker of the run has written, or with `show_incomplete_steps` all. A
+        mode in which it was never saved has none.
+        """
+        return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
     def prev_steps(self, step, n=None, mode=ModeKeys.GLOBAL):
-        """The last `n` steps up to and including `step`; all of them without `n`."""
-        return self._core.prev_steps(step, n or 0, mode)
+        """The last `n` steps up to and including `step`; all of them without `n`, or with 0."""
+        count = checked_step(n or 0)
+        if count < 0:
+            raise SMDebugValueError(f"prev_steps gives the last n steps, from 0 on, found {n!r}")
+        return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
 
     def workers(self, step_num, mode=ModeKeys.GLOBAL):
-        """The workers that saved this tensor at a step."""
+        """The workers that saved the tensor at a step, by name: a list of str.
+
+        Raises TensorUnavailableForStep where none did.
+        """
         try:
-            return self._core.workers(step_num, mode)
+            return self._core.workers(checked_step(step_num), checked_mode(mode))
         except SMDebugError as error:
             if error.code not in ("not_found", "not_yet"):
                 raise
             raise TensorUnavailableForStep(self.name, step_num, mode) from error
 
     def value(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The elements at a step, an array of the caller's own.
+        """The elements at a step: a numpy array of the caller's own.
 
-        Of several workers' values, that of the first worker by name unless `worker` says which.
+        It has the shape and the dtype that were saved; bfloat16 and float8 are those of
+        ml_dtypes, text is an array of str. Raises TensorUnavailableForStep with `has_reductions`
+        where only reductions were saved.
         """
         self._check(step_num, mode, worker)
         try:
@@ -68,11 +96,14 @@ class Tensor:
             raise TensorUnavailableForStep(self.name, step_num, mode, bool(saved)) from error
 
     def values(self, mode=ModeKeys.GLOBAL, worker=None):
-        """The elements at every step, by step."""
+        """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
         return {step: self.value(step, mode, worker) for step in self.steps(mode)}
 
     def shape(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The shape at a step, as a tuple: the saved one, or that of the value."""
+        """The shape at a step: a tuple of int; the saved one, or that of the value.
+
+        Raises ShapeUnavailableForStep where neither was saved.
+        """
         self._check(step_num, mode, worker)
         try:
             return tuple(self._core.shape(step_num, mode, worker))
@@ -82,16 +113,29 @@ class Tensor:
             raise ShapeUnavailableForStep(self.name, step_num, mode) from error
 
     def shapes(self, mode=ModeKeys.GLOBAL, worker=None):
-        """The shape at every step, by step."""
+        """The shape at every step: a dict from each of `steps(mode)` to its `shape`."""
         return {step: self.shape(step, mode, worker) for step in self.steps(mode)}
+
+    def dtype(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
+        """The numpy dtype of the elements at a step, also where only the index has it."""
+        return _dtype(self._ask(self._core.dtype, step_num, mode, worker))
 
     def reduction_value(
         self, step_num, reduction_name, mode=ModeKeys.GLOBAL, worker=None, abs=False
     ):
-        """A reduction at a step: the saved one, or one computed from what was saved.
+        """A reduction at a step: the saved one as it was saved, or a numpy scalar computed now.
 
-        What is computed takes `std` and `variance` of the population, and norms of the flattened
-        tensor.
+        `reduction_name` is min, max, mean, median, std, variance, sum, prod, l1 or l2 (also
+        l1_norm, l2_norm), else SMDebugValueError; with `abs` it is of the absolute values.
+
+        What is computed is computed in float64: NaN propagates, `std` and `variance` are of the
+        population, norms of the flattened tensor, complex elements count by their absolute value.
+        It comes in the tensor's dtype if that is float16, float32 or float64. Of an integer or
+        bool tensor min, max, sum and prod come as integers where they are exact; all else is
+        float64. (A saved std or variance of PyTorch is of the sample, as torch has it.)
+
+        Raises TensorUnavailableForStep where the run holds nothing to compute it from, or the
+        tensor holds no numbers.
         """
         name = str(reduction_name).removesuffix(_NORM_SUFFIX)
         if name not in _REDUCTIONS:
@@ -109,42 +153,57 @@ class Tensor:
             if error.code not in ("not_found", "io"):
                 raise
             raise TensorUnavailableForStep(self.name, step_num, mode) from error
-        return self._as_numpy_would(number, name, step_num, mode, worker)
-
-    def _as_numpy_would(self, number, reduction, step_num, mode, worker):
-        """The number in the dtype that numpy gives this reduction of such a tensor."""
         try:
             dtype = _dtype(self._core.dtype(step_num, mode, worker))
-        except SMDebugError:
+        except SMDebugError:  # of a tensor saved as reductions only
             return np.float64(number)
-        is_float = np.issubdtype(dtype, np.floating)
-        if is_float or (reduction in _KEEP_DTYPE and dtype.kind in "iub"):
-            return dtype.type(number)
-        if reduction in _KEEP_INTEGERS and dtype.kind in "iub":
-            return np.int64(number)
-        return np.float64(number)
+        return _as_numpy_would(number, name, dtype)
 
     def reduction_values(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The reductions that were saved: (name, of absolute values?) -> value."""
+        """The reductions that were saved: a dict (name, of absolute values?) -> numpy array.
+
+        Empty where none were.
+        """
         self._check(step_num, mode, worker)
         saved = self._core.saved_reductions(step_num, mode, worker)
         return {key: _array(*parts) for key, parts in saved.items()}
 
     def statistics(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """Counts and moments at a step, as a dict; from the index where the run has them."""
+        """The columns that a run keeps of a tensor at a step (docs/format.md), as a dict.
+
+        From the index, or computed from the value. See `summary` for what they mean.
+        """
+        return self._ask(self._core.statistics, step_num, mode, worker)
+
+    def summary(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
+        """A `TensorSummary` of a step: counts, bounds, mean, deviation and norms.
+
+        From the index where the run has statistics there, without reading the value; else
+        computed from it. Raises TensorUnavailableForStep where there is neither, and where the
+        elements are text.
+        """
+        statistics = self.statistics(step_num, mode, worker)
+        if self.dtype(step_num, mode, worker).kind in "SU":
+            text = SMDebugError(f"tensor '{self.name}' holds text, which has no summary")
+            raise TensorUnavailableForStep(self.name, step_num, mode) from text
+        return TensorSummary.from_statistics(statistics)
+
+    def step(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
+        """Was removed from the API: raises SMDebugNotImplementedError."""
+        raise SMDebugNotImplementedError("Tensor.step was removed; use value, shape or workers")
+
+    def _ask(self, question, step_num, mode, worker):
         self._check(step_num, mode, worker)
         try:
-            return self._core.statistics(step_num, mode, worker)
+            return question(step_num, mode, worker)
         except SMDebugError as error:
-            if error.code != "not_found":
+            if error.code not in ("not_found", "io"):
                 raise
             raise TensorUnavailableForStep(self.name, step_num, mode) from error
 
-    def step(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        raise SMDebugNotImplementedError("Tensor.step was removed; use value, shape or workers")
-
     def _check(self, step_num, mode, worker):
         """Raises what the original raises where the step or the worker is not there."""
+        step_num, mode = checked_step(step_num), checked_mode(mode)
         try:
             workers = self._core.workers(step_num, mode)
         except SMDebugError as error:
@@ -161,6 +220,31 @@ class Tensor:
 
     def __repr__(self):
         return f"<Tensor {self.name!r} of {self._trial!r}>"
+
+    def _repr_html_(self):
+        return tensor_html(self)
+
+
+def _as_numpy_would(number, reduction, dtype):
+    """The float64 `number` as the scalar that numpy gives for such a tensor."""
+    if dtype.kind in "iub":
+        return _of_integers(number, reduction, dtype)
+    if np.issubdtype(dtype, np.floating):  # of numpy's own; those of ml_dtypes hold too little
+        with np.errstate(over="ignore"):
+            return dtype.type(number)
+    return np.float64(number)
+
+
+def _of_integers(number, reduction, dtype):
+    if reduction not in _WHOLE_OF_INTEGERS or not -_EXACT_IN_FLOAT64 <= number <= _EXACT_IN_FLOAT64:
+        return np.float64(number)
+    if reduction not in _OF_ELEMENT_DTYPE:
+        return (np.uint64 if dtype.kind == "u" else np.int64)(number)
+    if dtype.kind == "b":
+        return np.bool_(number)
+    limits = np.iinfo(dtype)
+    is_held = limits.min <= number <= limits.max
+    return dtype.type(number) if is_held else np.float64(number)
 
 
 def _dtype(name):

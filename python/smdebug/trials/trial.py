@@ -9,6 +9,7 @@ import time
 
 from smdebug._core import ModeKeys, StepState
 from smdebug._core import Trial as CoreTrial
+from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
 from smdebug.current_hook import before_refresh
 from smdebug.exceptions import (
@@ -18,9 +19,14 @@ from smdebug.exceptions import (
     SMDebugNotImplementedError,
     SMDebugTypeError,
     SMDebugValueError,
+    StepNotYetAvailable,
     StepUnavailable,
     TensorUnavailable,
 )
+from smdebug.trials.arguments import checked_mode, checked_range, checked_step
+from smdebug.trials.html import trial_html
+from smdebug.trials.location import is_s3
+from smdebug.trials.tables import data_frame
 from smdebug.trials.tensor import Tensor
 
 logger = logging.getLogger("smdebug")
@@ -29,25 +35,59 @@ _POLL_SECONDS = 0.1
 _REMINDER_SECONDS = 10.0
 
 
-def create_trial(path=None, name=None, *, out_dir=None, timeout=None, profiler=False, **kwargs):
-    """Opens the run at `path` (also called `out_dir`).
+def create_trial(
+    path=None,
+    name=None,
+    profiler=False,
+    output_dir="/opt/ml/processing/outputs/",
+    *,
+    out_dir=None,
+    range_steps=None,
+    check=False,
+    index_mode=True,
+    cache=False,
+    timeout=None,
+    parallel=True,
+):
+    """Opens the run at `path` (also called `out_dir`): a str or a path, `~` for one's home.
 
     Waits until every worker of the run has said what it saves: at most `timeout` seconds, for
-    ever if that is None. `range_steps=(first, end)` leaves global steps outside it unread;
-    `cache=True` keeps values in memory once they were read.
+    ever if that is None, and says each ten seconds what for. `name` is the last part of the path
+    unless given. `range_steps=(first, end)` leaves global steps outside [first, end) unread,
+    either may be None; `cache=True` keeps values in memory once they were read.
+
+    `check`, `index_mode` and `parallel` of the original change nothing: checksums are always
+    verified, and runs are always read by their index. `output_dir` is where reports of a profiler
+    trial go.
+
+    Raises SMDebugError with the code "not_found" where no run has appeared in time,
+    MissingCollectionFiles for a run that ended without a collections file of each worker,
+    AssertionError for a range of steps that makes no sense, and SMDebugNotImplementedError for
+    `profiler=True` and for addresses in S3, which cannot be read yet.
     """
     path = path if path is not None else out_dir
     if path is None:
         raise SMDebugTypeError("create_trial needs the path of a run")
     path = os.fspath(path).strip()
+    if not path:
+        raise SMDebugValueError("create_trial needs the path of a run, found an empty one")
     if profiler:
         raise SMDebugNotImplementedError("reading profiler output is not there yet")
-    kwargs.pop("output_dir", None)
-    return Trial(path, name=name, timeout=timeout, **kwargs)
+    options = {"range_steps": range_steps, "cache": cache, "timeout": timeout}
+    in_s3, bucket, prefix = is_s3(path)
+    if in_s3:
+        return S3Trial(name, bucket, prefix, **options)
+    return LocalTrial(name, path, **options)
 
 
 class Trial:
-    """The tensors of one run. Looks for new steps at each question while the run goes on."""
+    """The tensors of one run. Looks for new steps at each question while the run goes on.
+
+    A run has one sequence of global steps; each is also a step of the mode it was made in. Where
+    a question takes a `mode`, its steps are of that mode: GLOBAL means global steps of any mode.
+    Modes that were never seen and steps that are not there give empty lists or None; a mode that
+    is none raises SMDebugValueError, a step that is no whole number SMDebugTypeError.
+    """
 
     def __init__(
         self,
@@ -62,7 +102,7 @@ class Trial:
     ):
         self.path = os.path.expanduser(str(path).strip())
         self.name = name or os.path.basename(self.path.rstrip("/"))
-        first, end = _checked_range(range_steps)
+        first, end = checked_range(range_steps)
         deadline = None if timeout is None else time.monotonic() + timeout
         options = {
             "first_step": first,
@@ -115,16 +155,24 @@ class Trial:
         regex=None,
         collection=None,
     ):
-        """The names of the tensors that were saved, sorted.
+        """The names of the tensors that were saved: a sorted list of str.
 
-        Restricted to a `step` of `mode`, to a `mode`, to names in which a `regex` (or one of
-        several) is found, or to a `collection`.
+        Restricted to those saved at a `step` of `mode`, or in any step of `mode`; and to names in
+        which a `regex` (a str, or one of a list) is found as by `re.search`, or to a `collection`
+        (its name, or a Collection): its tensor names and what its patterns find.
+
+        A tensor of which only reductions were saved counts by its own name;
+        `show_prefixed_tensors` changes nothing. Raises SMDebugValueError for a pattern that does
+        not compile, and for a regex and a collection at once.
         """
         if regex is not None and collection is not None:
             raise SMDebugValueError("tensor_names takes a regex or a collection, not both")
-        _check_mode(mode)
-        if isinstance(collection, str) or collection is None:
-            return self._core.tensor_names(step, mode, _as_list(regex), collection)
+        checked_mode(mode)
+        step = None if step is None else checked_step(step)
+        if collection is None:
+            return self._core.tensor_names(step, mode, _as_patterns(regex), None)
+        if isinstance(collection, str):
+            collection = self.collection(collection)
         found = set(self._core.tensor_names(step, mode, [], None))
         matching = set()
         if collection.include_regex:
@@ -133,51 +181,73 @@ class Trial:
         return sorted(matching | (found & set(collection.tensor_names)))
 
     def tensor(self, tname):
-        """The tensor of that name. Raises TensorUnavailable."""
+        """The `Tensor` of that name.
+
+        Raises TensorUnavailable, which offers the nearest names; SMDebugTypeError for a name that
+        is no text.
+        """
         try:
-            return Tensor(self, self._core.tensor(tname))
+            return Tensor(self, self._core.tensor(_checked_name(tname)))
         except SMDebugError as error:
             if error.code != "not_found":
                 raise
             raise TensorUnavailable(tname) from error
 
     def has_tensor(self, tname):
-        return self._core.has_tensor(tname)
+        """Whether a tensor of that name was saved so far."""
+        return self._core.has_tensor(_checked_name(tname))
 
     def steps(self, mode=ModeKeys.GLOBAL, show_incomplete_steps=False):
-        """Steps of `mode` that every worker has written, or all that anyone has."""
-        return self._core.steps(_check_mode(mode), show_incomplete_steps)
+        """The steps of `mode`, ascending: a list of int.
+
+        Those that every worker has written, or that are given up on because newer ones are
+        complete; with `show_incomplete_steps`, all that any worker has written.
+        """
+        return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
     def modes(self):
-        """The modes that were seen, in the order of `ModeKeys`; never GLOBAL."""
+        """The modes that were seen, a list of `smdebug.modes` in their order; never GLOBAL."""
         return self._core.modes()
 
     def mode(self, global_step):
-        found = self._core.step_id(global_step)
-        return found[0] if found else None
+        """The mode that a global step was made in, or None for a step that is not there."""
+        return self.mode_modestep(global_step)[0]
 
     def mode_step(self, global_step):
-        found = self._core.step_id(global_step)
-        return found[1] if found else None
+        """The number of a global step in its mode, or None for a step that is not there."""
+        return self.mode_modestep(global_step)[1]
 
     def mode_modestep(self, global_step):
-        return self._core.step_id(global_step) or (None, None)
+        """(mode, step of that mode) of a global step; (None, None) if it is not there."""
+        return self._core.step_id(checked_step(global_step)) or (None, None)
 
     def global_step(self, mode, mode_step):
-        return self._core.global_step(_check_mode(mode), mode_step)
+        """The global step of a step of `mode`, or None; for GLOBAL, `mode_step` itself."""
+        return self._core.global_step(checked_mode(mode), checked_step(mode_step))
 
     def workers(self):
+        """The workers that saved anything, a sorted list of str: "worker_0", or device names."""
         return self._core.workers()
 
     def collections(self):
-        """The collections of the run, by name."""
+        """The collections of the run: a dict from name to `Collection`.
+
+        Their tensors were not necessarily saved: that was up to the hook's configuration.
+        """
         for collection in self._core.collections():
             self._collections[collection.name] = Collection.from_core(collection)
         return dict(self._collections)
 
-    def collection(self, name):
-        """The collection of that name; an empty one if the run has none."""
-        return self.collections().get(name) or self._collections.setdefault(name, Collection(name))
+    def collection(self, coll_name):
+        """The collection of that name; a new empty one, which is logged, if the run has none."""
+        known = self.collections()
+        if coll_name not in known:
+            self._collections[coll_name] = Collection(coll_name)
+            names = ", ".join(f"'{name}'" for name in known)
+            logger.warning(
+                "run '%s' has no collection '%s'; there are %s", self.name, coll_name, names
+            )
+        return self._collections[coll_name]
 
     def damage(self):
         """What could not be read and was left out: pairs of a file and a sentence."""
@@ -186,18 +256,27 @@ class Trial:
     # Waiting.
 
     def has_passed_step(self, step, mode=ModeKeys.GLOBAL):
-        return self._core.has_passed_step(step, _check_mode(mode))
+        """The `smdebug.core.tensor.StepState` of a step of `mode`.
 
-    def wait_for_steps(self, required_steps, mode=ModeKeys.GLOBAL):
-        """Waits until all the steps can be read.
-
-        Raises StepUnavailable for a step that was passed over, NoMoreData for one after the last
-        step of a run that has ended.
+        AVAILABLE: every worker has written it, or those that did not are given up on.
+        NOT_YET_AVAILABLE: it may still come, or be completed. UNAVAILABLE: it was passed over.
         """
-        _check_mode(mode)
-        for step in required_steps:
+        return self._core.has_passed_step(checked_step(step), checked_mode(mode))
+
+    def wait_for_steps(self, required_steps, mode=ModeKeys.GLOBAL, timeout=None):
+        """Waits until all the steps of `mode` can be read, also where `no_refresh` is on.
+
+        Waits for ever, or for `timeout` seconds in all, and says each ten seconds for what.
+        Raises StepUnavailable for a step that was passed over, NoMoreData for one after the last
+        step of a run that has ended, StepNotYetAvailable when the time is over.
+        """
+        checked_mode(mode)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for step in map(checked_step, required_steps):
             reminder = _Reminder(f"step {step} of run '{self.name}'")
             while (state := self._state_now(step, mode)) == StepState.NOT_YET_AVAILABLE:
+                if _is_over(deadline):
+                    raise StepNotYetAvailable(step, mode)
                 reminder.tick()
                 time.sleep(_POLL_SECONDS)
             if state == StepState.UNAVAILABLE:
@@ -217,16 +296,23 @@ class Trial:
 
     # Values of what a model takes and gives.
 
-    def inputs(self, step=None, mode=ModeKeys.GLOBAL):
-        names = self.tensor_names(step=step, mode=mode, collection="inputs")
+    def inputs(self, step, mode=ModeKeys.GLOBAL):
+        """The values of the collection "inputs" at a step of `mode`: a list of numpy arrays.
+
+        In the order of the numbers that their names end with. Empty where none were saved.
+        """
+        inputs = self.collections().get("inputs", Collection("inputs"))
+        names = self.tensor_names(step=checked_step(step), mode=mode, collection=inputs)
         return self._values_of(names, step, mode)
 
-    def labels(self, step=None, mode=ModeKeys.GLOBAL):
-        names = self.tensor_names(step=step, mode=mode, regex="labels*")
+    def labels(self, step, mode=ModeKeys.GLOBAL):
+        """The values of tensors named like labels at a step of `mode`, as `inputs`."""
+        names = self.tensor_names(step=checked_step(step), mode=mode, regex="labels*")
         return self._values_of(names, step, mode)
 
-    def predictions(self, step=None, mode=ModeKeys.GLOBAL):
-        names = self.tensor_names(step=step, mode=mode, regex="predictions*")
+    def predictions(self, step, mode=ModeKeys.GLOBAL):
+        """The values of tensors named like predictions at a step of `mode`, as `inputs`."""
+        names = self.tensor_names(step=checked_step(step), mode=mode, regex="predictions*")
         return self._values_of(names, step, mode)
 
     def _values_of(self, names, step, mode):
@@ -235,6 +321,31 @@ class Trial:
             return int(digits.group(1)) if digits else -1
 
         return [self.tensor(n).value(step, mode=mode) for n in sorted(names, key=suffix)]
+
+    # Tables.
+
+    def to_pandas(self, kind="statistics", *, mode=ModeKeys.GLOBAL, regex=None, collection=None):
+        """The run as a tidy pandas.DataFrame; needs the package pandas.
+
+        `kind` says what a row is:
+
+        - "names": a tensor in a mode. Columns name, mode, steps (how many), first_step, last_step
+          (steps of that mode).
+        - "statistics": a tensor at a step from a worker. Columns name, step (global), mode,
+          mode_step, worker, dtype, shape, and those of `TensorSummary`: count, nan, positive_inf,
+          negative_inf, zeros, min, max, mean, std, l1, l2. Where the index has no statistics, the
+          values are read.
+        - "scalars": the same for tensors of one element, with the column value, a float.
+
+        Only complete steps are in it, those of `mode`; `regex` and `collection` restrict the
+        tensors as in `tensor_names`. Where only reductions or shapes were saved, or text, there
+        are no numbers and so no row; what is damaged is left out and logged.
+
+        Raises SMDebugValueError for another kind, SMDebugRuntimeError without pandas.
+        """
+        names = self.tensor_names(mode=mode, regex=regex, collection=collection)
+        with no_refresh(self):
+            return data_frame(self, kind, names, mode)
 
     # State.
 
@@ -258,19 +369,23 @@ class Trial:
 
     @property
     def last_complete_step(self):
+        """The last global step that every worker has written, or -1."""
         return self._core.last_complete_step
 
     @property
     def last_index_token(self):
+        """The path of the index file from which the original would list next, or None."""
         token = self._core.last_index_token
         return os.path.join(self.path, token) if token else None
 
     @property
     def num_workers(self):
+        """How many workers the run says it has."""
         return self._core.num_workers
 
     @property
     def worker_set(self):
+        """The set of `workers()`."""
         return set(self._core.workers())
 
     def __hash__(self):
@@ -284,19 +399,45 @@ class Trial:
     def __repr__(self):
         return f"{type(self).__name__}({self.path!r})"
 
+    def _repr_html_(self):
+        return trial_html(self)
+
 
 class LocalTrial(Trial):
     """A run on this machine, by the original's arguments."""
 
-    def __init__(self, name, dirname, **kwargs):
-        super().__init__(dirname, name=name, **kwargs)
+    def __init__(
+        self,
+        name,
+        dirname,
+        range_steps=None,
+        parallel=True,
+        check=False,
+        index_mode=True,
+        cache=False,
+        timeout=None,
+    ):
+        super().__init__(dirname, name, range_steps=range_steps, cache=cache, timeout=timeout)
 
 
 class S3Trial(Trial):
-    """A run in an S3 bucket, by the original's arguments."""
+    """A run in an S3 bucket, by the original's arguments. Raises SMDebugNotImplementedError."""
 
-    def __init__(self, name, bucket_name, prefix_name, **kwargs):
-        super().__init__(f"s3://{bucket_name}/{prefix_name}", name=name, **kwargs)
+    def __init__(
+        self,
+        name,
+        bucket_name,
+        prefix_name,
+        range_steps=None,
+        check=False,
+        index_mode=True,
+        cache=False,
+        timeout=None,
+    ):
+        raise SMDebugNotImplementedError(
+            f"cannot open 's3://{bucket_name}/{prefix_name}': runs in S3 cannot be read yet; copy "
+            "the run to this machine and open the copy"
+        )
 
 
 class _Reminder:
@@ -316,28 +457,20 @@ def _is_over(deadline):
     return deadline is not None and time.monotonic() >= deadline
 
 
-def _check_mode(mode):
-    if not isinstance(mode, ModeKeys):
-        raise SMDebugValueError(f"a mode is one of smdebug.modes, found {mode!r}")
-    return mode
-
-
-def _checked_range(range_steps):
-    if range_steps is None:
-        return None, None
-    first, end = range_steps
-    for bound in (first, end):
-        if bound is not None and (not isinstance(bound, int) or bound < 0):
-            raise AssertionError(f"range_steps takes whole numbers from 0, found {range_steps!r}")
-    if end is not None and end <= (first or 0):
-        raise AssertionError(f"range_steps must not be empty, found {range_steps!r}")
-    return first, end
-
-
-def _as_list(patterns):
-    if patterns is None:
+def _as_patterns(regex):
+    if regex is None:
         return []
-    return [patterns] if isinstance(patterns, str) else list(patterns)
+    patterns = [regex] if isinstance(regex, str) else list(regex)
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise SMDebugTypeError(f"a regex is text, found {pattern!r}")
+    return patterns
+
+
+def _checked_name(name):
+    if not isinstance(name, str):
+        raise SMDebugTypeError(f"a tensor's name is text, found {name!r}")
+    return name
 
 
 def _number_from(variable, default):

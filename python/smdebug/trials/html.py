@@ -1,0 +1,94 @@
+"""How a trial and a tensor look in a notebook: a few lines of HTML, no scripts, names escaped."""
+
+from html import escape
+
+from smdebug._core import ModeKeys
+from smdebug.exceptions import SMDebugError
+
+_TENSORS_SHOWN = 20
+_STEPS_SHOWN = 5
+_CELL = 'style="text-align:left"'
+
+
+def trial_html(trial):
+    """A table of facts about a trial, and one of its first tensors."""
+    names = trial.tensor_names()
+    facts = [
+        ("run", trial.path),
+        ("state", "ended" if trial.loaded_all_steps else "running, or cut off"),
+        ("steps", _steps_text(trial.steps())),
+        *((mode.name, _steps_text(trial.steps(mode=mode))) for mode in trial.modes()),
+        ("workers", ", ".join(trial.workers())),
+        ("tensors", len(names)),
+    ]
+    if damage := trial.damage():
+        facts.append(("left out", f"{len(damage)} damaged parts: see damage()"))
+    shown = names[:_TENSORS_SHOWN]
+    rows = [(name, _steps_text(trial.tensor(name).steps())) for name in shown]
+    more = len(names) - len(rows)
+    note = f"<p>and {more} more: see tensor_names()</p>" if more else ""
+    return _facts(facts) + _table(("tensor", "steps"), rows) + note
+
+
+def tensor_html(tensor):
+    """A table of facts about a tensor, and one of its last steps."""
+    steps = tensor.steps()
+    facts = [("tensor", tensor.name)]
+    if tensor.original_name not in (None, tensor.name):
+        facts.append(("original name", tensor.original_name))
+    facts.append(("steps", _steps_text(steps)))
+    rows = [_row_of_step(tensor, step) for step in steps[-_STEPS_SHOWN:]]
+    header = ("step", "worker", "shape", "min", "mean", "max", "NaN")
+    return _facts(facts) + _table(header, rows)
+
+
+def _row_of_step(tensor, step):
+    worker = tensor.workers(step)[0]
+    try:
+        shape = tensor.shape(step, ModeKeys.GLOBAL, worker)
+    except SMDebugError:
+        shape = ""
+    return [step, worker, shape, *_numbers(tensor, step, worker)]
+
+
+def _numbers(tensor, step, worker):
+    """min, mean, max and the count of NaN, as far as they are known."""
+    try:
+        summary = tensor.summary(step, ModeKeys.GLOBAL, worker)
+        return [f"{x:.6g}" for x in (summary.min, summary.mean, summary.max)] + [summary.nan]
+    except SMDebugError:  # text, damage, or only reductions or a shape
+        pass
+    try:
+        saved = tensor.reduction_values(step, ModeKeys.GLOBAL, worker)
+    except SMDebugError:
+        saved = {}
+    found = [saved.get((name, False)) for name in ("min", "mean", "max")]
+    return ["" if x is None else f"{x.item():.6g}" for x in found] + [""]
+
+
+def _steps_text(steps):
+    if not steps:
+        return "none"
+    if len(steps) == 1:
+        return f"{steps[0]}"
+    return f"{len(steps)}, from {steps[0]} to {steps[-1]}"
+
+
+def _facts(rows):
+    cells = (f"<tr><th {_CELL}>{_text(a)}</th><td {_CELL}>{_text(b)}</td></tr>" for a, b in rows)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _table(header, rows):
+    if not rows:
+        return ""
+    head = "".join(f"<th {_CELL}>{_text(name)}</th>" for name in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td {_CELL}>{_text(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _text(value):
+    return escape(str(value))

@@ -1,0 +1,85 @@
+"""A run as tables: columns for a DataFrame, one row per thing that can be told apart."""
+
+import logging
+
+from smdebug._core import ModeKeys
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError, TensorUnavailableForStep
+
+logger = logging.getLogger("smdebug")
+
+KINDS = ("names", "statistics", "scalars")
+
+_NAMES = ("name", "mode", "steps", "first_step", "last_step")
+_PLACE = ("name", "step", "mode", "mode_step", "worker")
+_STATISTICS = (
+    *("dtype", "shape", "count", "nan", "positive_inf", "negative_inf", "zeros"),
+    *("min", "max", "mean", "std", "l1", "l2"),
+)
+# Those of the columns above that TensorSummary holds.
+_SUMMARY = _STATISTICS[2:]
+
+
+def data_frame(trial, kind, names, mode):
+    """A pandas.DataFrame of the tensors `names` of a trial; see `Trial.to_pandas`."""
+    rows_of, columns = _TABLES.get(kind, (None, None))
+    if rows_of is None:
+        raise SMDebugValueError(f"no table '{kind}'; there are {', '.join(KINDS)}")
+    try:
+        import pandas
+    except ImportError as error:
+        raise SMDebugRuntimeError(
+            "to_pandas needs the package pandas, which cannot be imported: pip install pandas"
+        ) from error
+    rows = [row for name in names for row in rows_of(trial, trial.tensor(name), mode)]
+    return pandas.DataFrame.from_records(rows, columns=columns)
+
+
+def _rows_of_names(trial, tensor, wanted):
+    steps_of = {}
+    for step in tensor.steps():
+        mode, mode_step = trial.mode_modestep(step)
+        if wanted in (ModeKeys.GLOBAL, mode):
+            steps_of.setdefault(mode, []).append(mode_step)
+    for mode, steps in steps_of.items():
+        yield tensor.name, mode.name, len(steps), min(steps), max(steps)
+
+
+def _rows_of_statistics(trial, tensor, mode):
+    for place, at, summary in _summaries(trial, tensor, mode):
+        numbers = (getattr(summary, column) for column in _SUMMARY)
+        yield *place, str(tensor.dtype(**at)), tensor.shape(**at), *numbers
+
+
+def _rows_of_scalars(trial, tensor, mode):
+    for place, at, summary in _summaries(trial, tensor, mode):
+        if summary.count == 1:
+            yield *place, float(tensor.reduction_value(reduction_name="sum", **at))
+
+
+def _summaries(trial, tensor, wanted):
+    """Where there are numbers: the first columns of a row, how to ask for more, the summary."""
+    for step in tensor.steps():
+        mode, mode_step = trial.mode_modestep(step)
+        if wanted not in (ModeKeys.GLOBAL, mode):
+            continue
+        for worker in tensor.workers(step):
+            at = {"step_num": step, "worker": worker}
+            if summary := _summary_or_none(tensor, at):
+                yield (tensor.name, step, mode.name, mode_step, worker), at, summary
+
+
+def _summary_or_none(tensor, at):
+    try:
+        return tensor.summary(**at)
+    except TensorUnavailableForStep:  # only reductions or a shape were saved, or text
+        return None
+    except SMDebugRuntimeError as damage:
+        logger.warning("to_pandas leaves out what is damaged: %s", damage)
+        return None
+
+
+_TABLES = {
+    "names": (_rows_of_names, _NAMES),
+    "statistics": (_rows_of_statistics, (*_PLACE, *_STATISTICS)),
+    "scalars": (_rows_of_scalars, (*_PLACE, "value")),
+}
