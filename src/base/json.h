@@ -6,6 +6,7 @@
 // that a person could read; index files have a parser of their own.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,15 @@ namespace smdebug {
 // and ": ", ASCII only. `indented` is for people: two blanks per level, ASCII
 // only.
 enum class JsonStyle { compact, spaced, indented };
+
+// Where a byte of a text stands: line and column from 1, columns in characters
+// of UTF-8, as editors count them.
+struct TextPlace {
+  std::size_t line = 1;
+  std::size_t column = 1;
+};
+
+TextPlace place_in(std::string_view text, std::size_t offset);
 
 class Json {
  public:
@@ -46,9 +56,10 @@ class Json {
     if (value) *this = Json(*value);
   }
 
-  // Fails with `corrupt`, naming line and column. Nesting is bounded, so no
-  // text can exhaust the stack. An integer beyond 64 bits becomes a double.
-  static Result<Json> parse(std::string_view text);
+  // Fails with `corrupt`, naming line and column: "line 3, column 7: ...", or
+  // "a.json:3:7: ..." for a text whose `name` is given. Nesting is bounded, so
+  // no text can exhaust the stack. An integer beyond 64 bits becomes a double.
+  static Result<Json> parse(std::string_view text, std::string_view name = {});
 
   // Non-finite numbers become null, as JSON has none; bytes that are not
   // UTF-8 become U+FFFD. Doubles read back exactly.
@@ -78,6 +89,10 @@ class Json {
   Result<const Array*> array_at(std::string_view key) const;
   Result<const Object*> object_at(std::string_view key) const;
 
+  // At which byte of the parsed text this value begins; 0 for a value that was
+  // not parsed. Values are equal wherever they stood.
+  std::size_t offset() const { return offset_; }
+
   // "null", "a boolean", "a number", "a string", "an array", "an object".
   std::string_view type_name() const;
 
@@ -91,9 +106,12 @@ class Json {
   friend bool operator==(const Json&, const Json&);
 
  private:
+  class Builder;
+
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array,
                Object>
       value_;
+  std::size_t offset_ = 0;
 };
 
 struct Json::Member {
