@@ -39,22 +39,19 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;
 
-  Json() = default;  // null
-  Json(std::nullptr_t) {}
-  Json(bool value) : value_(value) {}
+  Json();  // null
+  Json(std::nullptr_t);
+  Json(bool value);
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Json(T value)
-      : value_(static_cast<std::int64_t>(value)) {}
-  Json(double value) : value_(value) {}
-  Json(std::string value) : value_(std::move(value)) {}
-  Json(std::string_view value) : value_(std::string(value)) {}
-  Json(const char* value) : value_(std::string(value)) {}
-  Json(Array value) : value_(std::move(value)) {}
+  requires(!std::same_as<T, bool>) Json(T value);
+  Json(double value);
+  Json(std::string value);
+  Json(std::string_view value);
+  Json(const char* value);
+  Json(Array value);
   Json(Object value);
   template <typename T>
-  Json(const std::optional<T>& value) {
-    if (value) *this = Json(*value);
-  }
+  Json(const std::optional<T>& value);
 
   // Fails with `corrupt`, naming line and column: "line 3, column 7: ...", or
   // "a.json:3:7: ..." for a text whose `name` is given. Nesting is bounded, so
@@ -121,6 +118,22 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
+// Only here is `Member` complete, and with it the variant.
+inline Json::Json() = default;
+inline Json::Json(std::nullptr_t) {}
+inline Json::Json(bool value) : value_(value) {}
+template <std::integral T>
+requires(!std::same_as<T, bool>) Json::Json(T value)
+    : value_(static_cast<std::int64_t>(value)) {}
+inline Json::Json(double value) : value_(value) {}
+inline Json::Json(std::string value) : value_(std::move(value)) {}
+inline Json::Json(std::string_view value) : value_(std::string(value)) {}
+inline Json::Json(const char* value) : value_(std::string(value)) {}
+inline Json::Json(Array value) : value_(std::move(value)) {}
 inline Json::Json(Object value) : value_(std::move(value)) {}
+template <typename T>
+Json::Json(const std::optional<T>& value) {
+  if (value) *this = Json(*value);
+}
 
 }  // namespace smdebug
