@@ -76,6 +76,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_config(m);
   smdebug::bind_capture(m);
   smdebug::bind_read(m);
+  smdebug::bind_saved(m);
   smdebug::bind_rules(m);
   smdebug::bind_cli(m);
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import time
@@ -21,9 +20,10 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailable,
 )
+from smdebug.log import get_logger
 from smdebug.trials.tensor import Tensor
 
-logger = logging.getLogger("smdebug")
+logger = get_logger()
 
 _POLL_SECONDS = 0.1
 _REMINDER_SECONDS = 10.0
