@@ -218,7 +218,8 @@ class Json::Builder {
   // word before it that separates nothing. A number is read with the byte
   // after it, which separates or closes.
   std::size_t next_offset() {
-    const std::size_t begin = text_.find_first_not_of(" \t\r\n,:", read_before_);
+    const std::size_t begin =
+        text_.find_first_not_of(" \t\r\n,:", read_before_);
     read_before_ = bytes_read_;
     return begin;
   }
@@ -247,11 +248,10 @@ class Json::Builder {
 
   bool refuse(std::size_t offset, std::string_view why) {
     const TextPlace place = place_in(text_, offset);
-    message_ = name_.empty()
-                   ? fmt::format("line {}, column {}: {}", place.line,
-                                 place.column, why)
-                   : fmt::format("{}:{}:{}: {}", name_, place.line,
-                                 place.column, why);
+    message_ = name_.empty() ? fmt::format("line {}, column {}: {}", place.line,
+                                           place.column, why)
+                             : fmt::format("{}:{}:{}: {}", name_, place.line,
+                                           place.column, why);
     return false;
   }
 
@@ -278,9 +278,9 @@ TextPlace place_in(std::string_view text, std::size_t offset) {
   const auto line = std::count(before.begin(), before.end(), '\n');
   const std::string_view in_line = before.substr(before.rfind('\n') + 1);
   // A byte of the form 10xxxxxx continues a character of UTF-8.
-  const auto column =
-      std::count_if(in_line.begin(), in_line.end(),
-                    [](char c) { return (c & '\xc0') != '\x80'; });
+  const auto column = std::count_if(in_line.begin(), in_line.end(), [](char c) {
+    return (c & '\xc0') != '\x80';
+  });
   return {static_cast<std::size_t>(line) + 1,
           static_cast<std::size_t>(column) + 1};
 }

@@ -116,10 +116,12 @@ TEST(Json, NamesLineAndColumnOfAMistake) {
 }
 
 TEST(Json, NamesTheFileOfAMistake) {
-  EXPECT_THAT(Json::parse("{\n  \"a\": x}", "dir/a.json"),
-              FailsWith(Error::Code::corrupt, HasSubstr("dir/a.json:2:8: not")));
-  EXPECT_THAT(Json::parse("[\n" + std::string(200, '['), "a.json"),
-              FailsWith(Error::Code::corrupt, HasSubstr("a.json:2:128: nested")));
+  EXPECT_THAT(
+      Json::parse("{\n  \"a\": x}", "dir/a.json"),
+      FailsWith(Error::Code::corrupt, HasSubstr("dir/a.json:2:8: not")));
+  EXPECT_THAT(
+      Json::parse("[\n" + std::string(200, '['), "a.json"),
+      FailsWith(Error::Code::corrupt, HasSubstr("a.json:2:128: nested")));
 }
 
 TEST(Json, KnowsWhereEachValueBegan) {
