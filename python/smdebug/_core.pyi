@@ -96,6 +96,9 @@ class Framework:
     @property
     def default_saved(self) -> list[str]: ...
 
+    def knows(self, collection: str) -> bool:
+        """Whether a collection needs neither pattern nor tensor names."""
+
 def pytorch_framework() -> Framework: ...
 
 class HookConfig:
@@ -103,6 +106,87 @@ class HookConfig:
 
     @property
     def out_dir(self) -> str: ...
+
+    @property
+    def save_config(self) -> SaveConfig | None: ...
+
+    @property
+    def reduction_config(self) -> ReductionConfig | None: ...
+
+    @property
+    def include_regex(self) -> list[str]: ...
+
+    @property
+    def include_collections(self) -> list[str]: ...
+
+    @property
+    def save_all(self) -> bool: ...
+
+    @property
+    def dry_run(self) -> bool: ...
+
+    @property
+    def all_workers(self) -> bool: ...
+
+    @property
+    def collections(self) -> list[Collection]: ...
+
+    @property
+    def tensorboard_dir(self) -> str | None: ...
+
+def saved_collections(config: HookConfig, framework: Framework) -> list[str]:
+    """The collections that a hook of this configuration saves."""
+
+class JobEnvironment:
+    """
+    Whether this is a SageMaker job, and where configuration files lie. JobEnvironment() holds the defaults, read() what the environment says.
+    """
+
+    def __init__(self) -> None: ...
+
+    @staticmethod
+    def read() -> JobEnvironment: ...
+
+    @property
+    def is_enabled(self) -> bool: ...
+
+    @property
+    def training_job_name(self) -> str | None: ...
+
+    @property
+    def is_sagemaker_job(self) -> bool: ...
+
+    @property
+    def hook_config_path(self) -> str: ...
+
+    @property
+    def tensorboard_config_path(self) -> str: ...
+
+    @property
+    def checkpoint_config_path(self) -> str: ...
+
+    @property
+    def profiler_config_path(self) -> str: ...
+
+sagemaker_out_dir: str = '/opt/ml/output/tensors'
+
+def resolve_tensorboard_dir(export_tensorboard: bool, tensorboard_dir: str | None, out_dir: str, job: JobEnvironment) -> str | None:
+    """The directory for TensorBoard files, or None."""
+
+class HookConfigFile:
+    @property
+    def config(self) -> HookConfig: ...
+
+    @property
+    def warnings(self) -> list[str]: ...
+
+def parse_hook_config(text: str, file: str, framework: Framework, job: JobEnvironment) -> HookConfigFile: ...
+
+def load_hook_config(path: str, framework: Framework, job: JobEnvironment) -> HookConfigFile:
+    """An empty path stands for the environment's."""
+
+def log(level: int, message: str) -> None:
+    """Writes a line to the process's logger; levels as Python's `logging`."""
 
 class SessionStatus:
     """Where a hook stands: nothing here raises."""
@@ -245,6 +329,10 @@ class Session:
     def module(self, path: str) -> ModuleSite: ...
 
     def save_scalar(self, name: str, value: float) -> None: ...
+
+    def is_due(self, tensor_name: str, collection: str) -> bool: ...
+
+    def export_collections(self) -> None: ...
 
     def flush(self) -> None: ...
 
@@ -389,6 +477,21 @@ class FileReader:
 
     @property
     def skipped(self) -> list[tuple[int, int, str]]: ...
+class SavedCollections:
+    def __init__(self, collections: Sequence[Collection], num_workers: int) -> None: ...
+
+    @staticmethod
+    def parse(text: str) -> SavedCollections: ...
+
+    def text(self) -> str: ...
+
+    def write(self, out_dir: str, file_name: str) -> None: ...
+
+    @property
+    def collections(self) -> list[Collection]: ...
+
+    @property
+    def num_workers(self) -> int: ...
 
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""

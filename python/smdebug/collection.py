@@ -165,6 +165,7 @@ class Collection:
         }
 
     def to_json(self):
+        """The text of this collection in a collections file."""
         return json.dumps(self.to_json_dict())
 
     @classmethod

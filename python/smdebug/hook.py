@@ -8,7 +8,6 @@ is the business of its adapter, for example smdebug/pytorch/hook.py.
 import atexit
 import contextlib
 import json
-import logging
 import os
 import sys
 
@@ -24,11 +23,12 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.hook_status import HookCost, HookStatus
+from smdebug.json_config import create_hook_from_json_config
+from smdebug.log import get_logger
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
-from smdebug.tensorboard_folder import tensorboard_folder
 
-logger = logging.getLogger("smdebug")
+logger = get_logger()
 
 
 class BaseHook:
@@ -72,7 +72,12 @@ class BaseHook:
                 f"include_workers must be 'one' or 'all', found {include_workers!r}"
             )
         self.out_dir = _checked_path(out_dir)
-        self.tensorboard_dir = tensorboard_folder(self.out_dir, export_tensorboard, tensorboard_dir)
+        self.tensorboard_dir = _core.resolve_tensorboard_dir(
+            _checked_flag("export_tensorboard", export_tensorboard),
+            _checked_tensorboard_dir(tensorboard_dir),
+            self.out_dir,
+            _core.JobEnvironment.read(),
+        )
         self.dry_run = _checked_flag("dry_run", dry_run)
         self.save_all = _checked_flag("save_all", save_all)
         self.include_workers = include_workers
@@ -81,7 +86,7 @@ class BaseHook:
         self.include_regex = Collection("default", include_regex).include_regex
         self.include_collections = _checked_names("include_collections", include_collections)
         self.mode = ModeKeys.GLOBAL
-        self._framework = self._make_framework()
+        self._framework = self.make_framework()
         self._collections = {}
         self._added = set()  # names of collections that the user handed in
         self._seen_edits = edits.count
@@ -91,9 +96,20 @@ class BaseHook:
         current_hook.opened(self)
         current_hook.set_current(self)
 
+    @classmethod
+    def create_from_json_file(cls, json_file_path=None):
+        """A hook as a JSON file says: see smdebug/json_config.py. Without a path it is the file
+        that SMDEBUG_CONFIG_FILE_PATH names, else /opt/ml/input/config/debughookconfig.json.
+
+        Raises FileNotFoundError where there is no file, SMDebugValueError where it makes no
+        sense.
+        """
+        return create_hook_from_json_config(cls, json_file_path)
+
     # --- to be said by an adapter ---
 
-    def _make_framework(self):
+    @classmethod
+    def make_framework(cls):
         raise NotImplementedError
 
     def _versions(self):
@@ -135,6 +151,31 @@ class BaseHook:
             raise SMDebugTypeError(f"expected a Collection, found {collection!r}")
         self._added.add(collection.name)
         self._keep(collection)
+
+    def export_collections(self):
+        """Writes the collections file with the tensors that were seen so far. The run has one
+        from its first saved step on, and renews it with each new tensor, without being asked."""
+        if self._session:
+            self._session.export_collections()
+            self.flush()
+
+    def has_default_hook_configuration(self):
+        """Whether just the framework's default collections are saved. How often, how reduced and
+        by which workers does not matter."""
+        try:
+            saved = _core.saved_collections(self._core_configuration(), self._framework)
+        except SMDebugError:  # a mistake that the first step will tell; no default has one
+            return False
+        return set(saved) == set(self._framework.default_saved)
+
+    def has_default_configuration(self):
+        """The same, and no profiler is configured."""
+        profiler_config = _core.JobEnvironment.read().profiler_config_path
+        return self.has_default_hook_configuration() and not os.path.exists(profiler_config)
+
+    def should_save_tensor_or_collection(self, tensor_name, collection_name):
+        """Whether the open step saves a tensor of that name, or the collection."""
+        return bool(self._session) and self._session.is_due(tensor_name, collection_name)
 
     def _keep(self, collection):
         collection.inherit(self.save_config or SaveConfig())
@@ -257,11 +298,11 @@ class BaseHook:
         return [name for name in self.include_collections if name in built_in]
 
     def _core_collections(self):
-        built_in = {collection.name for collection in self._framework.collections}
         collections = []
         for collection in self._collections.values():
             patterns = self._module_patterns(collection)
-            if collection.name not in built_in and not (collection.has_members() or patterns):
+            is_known = self._framework.knows(collection.name)
+            if not (is_known or collection.has_members() or patterns):
                 wanted = collection.name in self._added
                 if wanted or collection.name in self.include_collections:
                     raise InvalidCollectionConfiguration(collection.name)
@@ -320,6 +361,19 @@ def _checked_path(out_dir):
     if not os.fspath(out_dir):
         raise SMDebugValueError("out_dir is empty: say where the run is to be written")
     return os.fspath(out_dir)
+
+
+def _checked_tensorboard_dir(tensorboard_dir):
+    if tensorboard_dir is None:
+        return None
+    if not isinstance(tensorboard_dir, (str, os.PathLike)):
+        raise SMDebugTypeError(f"tensorboard_dir must be a path, found {tensorboard_dir!r}")
+    path = os.fspath(tensorboard_dir)
+    if not isinstance(path, str) or not path:
+        raise SMDebugValueError(
+            f"tensorboard_dir names no folder, found {path!r}; leave it out for the default"
+        )
+    return path
 
 
 def _checked_flag(field, value):

@@ -1,5 +1,7 @@
 """`ReductionConfig`: what is saved of a tensor in place of its elements."""
 
+import json
+
 from smdebug import _core
 from smdebug.edits import CountingList, edits
 from smdebug.exceptions import SMDebugValueError
@@ -43,12 +45,15 @@ class ReductionConfig:
 
     @classmethod
     def from_dict(cls, params):
-        """From {"reductions": "mean,abs_max,l2_norm", "save_raw_tensor": true, ...}."""
+        """From {"reductions": "mean,abs_max,l2_norm", "save_raw_tensor": true, ...}.
+
+        Flags may be text, "true" or "False", as configurations in JSON have them.
+        """
         known = ("reductions", "save_raw_tensor", "save_shape", "summary")
         unknown = sorted(set(params) - set(known))
         if unknown:
             raise SMDebugValueError(f"'{unknown[0]}' is no key of a reduction config; use {known}")
-        flags = {key: _flag(key, params[key]) for key in known[1:] if key in params}
+        flags = {key: _flag(key, _from_text(params[key])) for key in known[1:] if key in params}
         return cls.from_core(_core.ReductionConfig.parse(params.get("reductions") or "", **flags))
 
     def ops_text(self):
@@ -68,6 +73,15 @@ class ReductionConfig:
             "reductions": self.ops_text(),
             "save_shape": self.save_shape,
         } | ({"summary": True} if self.summary else {})
+
+    def to_json(self):
+        """The keys of `from_dict` as text, as in collections files."""
+        return json.dumps(self.to_json_dict())
+
+    @classmethod
+    def from_json(cls, json_str):
+        """From the text of `to_json`."""
+        return cls.from_dict(json.loads(json_str))
 
     def to_core(self):
         return _core.ReductionConfig.parse(
@@ -111,6 +125,11 @@ def _names(field, value, allowed):
             raise SMDebugValueError(f"'{name}' in {field} is no reduction; use {allowed}")
         names.append(short)
     return names
+
+
+def _from_text(flag):
+    words = {"true": True, "false": False}
+    return words.get(flag.strip().lower(), flag) if isinstance(flag, str) else flag
 
 
 def _flag(field, value):

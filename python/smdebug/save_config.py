@@ -1,5 +1,7 @@
 """`SaveConfig`: at which steps tensors are saved, for each mode."""
 
+import json
+
 from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.edits import CountingList, edits
@@ -70,7 +72,13 @@ class SaveConfigMode:
         return cls(**values)
 
     def to_json_dict(self):
-        return {key: getattr(self, key) for key in _KEYS} | {"save_steps": list(self.save_steps)}
+        """The four values, in the order of collections files."""
+        return {
+            "save_interval": self._save_interval,
+            "save_steps": list(self._save_steps),
+            "start_step": self._start_step,
+            "end_step": self._end_step,
+        }
 
     def copy(self):
         return SaveConfigMode(**self.to_json_dict())
@@ -142,12 +150,17 @@ class SaveConfig:
         if isinstance(value, SaveConfig):
             return value
         if isinstance(value, SaveConfigMode):
-            return cls({mode: value.copy() for mode in ModeKeys})
+            return cls.from_save_config_mode(value)
         if isinstance(value, dict):
             return cls.from_dict(value)
         raise SMDebugTypeError(
             f"save_config must be a SaveConfig, a SaveConfigMode or a dict, found {value!r}"
         )
+
+    @classmethod
+    def from_save_config_mode(cls, save_config_mode):
+        """The same SaveConfigMode for every mode."""
+        return cls({mode: save_config_mode.copy() for mode in ModeKeys})
 
     @classmethod
     def from_dict(cls, params, default_values=None):
@@ -194,6 +207,15 @@ class SaveConfig:
     def to_json_dict(self):
         configs = {mode.name: self._modes.get(mode) for mode in ModeKeys}
         return {name: c and c.to_json_dict() for name, c in configs.items()}
+
+    def to_json(self):
+        """{"TRAIN": {"save_interval": 500, ...} or null, ...}, as in collections files."""
+        return json.dumps(self.to_json_dict())
+
+    @classmethod
+    def from_json(cls, json_str):
+        """From the text of `to_json`."""
+        return cls.from_dict(json.loads(json_str))
 
     def to_core(self):
         return _core.SaveConfig({mode: c.to_core() for mode, c in self._modes.items() if c})

@@ -12,6 +12,7 @@ void bind_config(nanobind::module_& m);   // config.cc
 void bind_capture(nanobind::module_& m);  // capture.cc
 void bind_read(nanobind::module_& m);     // read.cc
 void bind_files(nanobind::module_& m);    // files.cc
+void bind_saved(nanobind::module_& m);    // saved_collections.cc
 void bind_rules(nanobind::module_& m);    // rules.cc
 void bind_cli(nanobind::module_& m);      // cli.cc
 

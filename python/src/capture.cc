@@ -267,6 +267,11 @@ void bind_session(nb::module_& m) {
           },
           "path"_a, nb::keep_alive<0, 1>())
       .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a)
+      .def("is_due",
+           nb::overload_cast<std::string_view, std::string_view>(
+               &Session::is_due, nb::const_),
+           "tensor_name"_a, "collection"_a)
+      .def("export_collections", &Session::export_collections, WithoutGil())
       .def("flush", &Session::flush, WithoutGil())
       .def("close", &Session::close, WithoutGil())
       .def("status", &Session::status)

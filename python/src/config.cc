@@ -13,12 +13,17 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/logger.h"
 #include "smdebug/config/collection.h"
 #include "smdebug/config/framework.h"
 #include "smdebug/config/hook_config.h"
+#include "smdebug/config/hook_config_file.h"
+#include "smdebug/config/job_environment.h"
 #include "smdebug/config/plan.h"
+#include "smdebug/config/tensorboard_output.h"
 
 #include "bindings.h"
 #include "result_caster.h"
@@ -132,7 +137,9 @@ void bind_hook_config(nb::module_& m) {
   nb::class_<Framework>(m, "Framework")
       .def_ro("name", &Framework::name)
       .def_ro("collections", &Framework::collections)
-      .def_ro("default_saved", &Framework::default_saved);
+      .def_ro("default_saved", &Framework::default_saved)
+      .def("knows", &Framework::knows, "collection"_a,
+           "Whether a collection needs neither pattern nor tensor names.");
   m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
 
   nb::class_<HookConfig>(m, "HookConfig")
@@ -163,7 +170,78 @@ void bind_hook_config(nb::module_& m) {
           "reduction_config"_a = nb::none(), "include_regex"_a,
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
           "collections"_a, "tensorboard_dir"_a = nb::none())
-      .def_ro("out_dir", &HookConfig::out_dir);
+      .def_ro("out_dir", &HookConfig::out_dir)
+      .def_ro("save_config", &HookConfig::save_config)
+      .def_ro("reduction_config", &HookConfig::reduction_config)
+      .def_ro("include_regex", &HookConfig::include_regex)
+      .def_ro("include_collections", &HookConfig::include_collections)
+      .def_ro("save_all", &HookConfig::save_all)
+      .def_ro("dry_run", &HookConfig::dry_run)
+      .def_prop_ro("all_workers",
+                   [](const HookConfig& self) {
+                     return self.include_workers == IncludeWorkers::all;
+                   })
+      .def_ro("collections", &HookConfig::collections)
+      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir);
+
+  m.def(
+      "saved_collections",
+      [](const HookConfig& config,
+         const Framework& framework) -> Result<std::vector<std::string>> {
+        SMD_TRY(const auto plan, Plan::build(config, framework));
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < plan->collections().size(); ++i) {
+          if (plan->is_saved(i)) names.push_back(plan->collections()[i].name());
+        }
+        return names;
+      },
+      "config"_a, "framework"_a,
+      "The collections that a hook of this configuration saves.");
+}
+
+void bind_job_environment(nb::module_& m) {
+  nb::class_<JobEnvironment>(
+      m, "JobEnvironment",
+      "Whether this is a SageMaker job, and where configuration files lie. "
+      "JobEnvironment() holds the defaults, read() what the environment says.")
+      .def(nb::init<>())
+      .def_static("read", &JobEnvironment::read)
+      .def_ro("is_enabled", &JobEnvironment::is_enabled)
+      .def_ro("training_job_name", &JobEnvironment::training_job_name)
+      .def_prop_ro("is_sagemaker_job", &JobEnvironment::is_sagemaker_job)
+      .def_ro("hook_config_path", &JobEnvironment::hook_config_path)
+      .def_ro("tensorboard_config_path",
+              &JobEnvironment::tensorboard_config_path)
+      .def_ro("checkpoint_config_path", &JobEnvironment::checkpoint_config_path)
+      .def_ro("profiler_config_path", &JobEnvironment::profiler_config_path);
+  m.attr("sagemaker_out_dir") = kSagemakerOutDir;
+  m.def("resolve_tensorboard_dir", &resolve_tensorboard_dir,
+        "export_tensorboard"_a, "tensorboard_dir"_a.none(), "out_dir"_a,
+        "job"_a, "The directory for TensorBoard files, or None.");
+}
+
+void bind_hook_config_file(nb::module_& m) {
+  nb::class_<HookConfigFile>(m, "HookConfigFile")
+      .def_ro("config", &HookConfigFile::config)
+      .def_ro("warnings", &HookConfigFile::warnings);
+  m.def("parse_hook_config", &parse_hook_config, "text"_a, "file"_a,
+        "framework"_a, "job"_a);
+  m.def("load_hook_config", &load_hook_config, "path"_a, "framework"_a, "job"_a,
+        "An empty path stands for the environment's.");
+}
+
+void bind_logger(nb::module_& m) {
+  m.def(
+      "log",
+      [](int level, const std::string& message) {
+        Logger& logger = default_logger();
+        if (level >= 40) return logger.error(message);
+        if (level >= 30) return logger.warning(message);
+        if (level >= 20) return logger.info(message);
+        logger.debug(message);
+      },
+      "level"_a, "message"_a,
+      "Writes a line to the process's logger; levels as Python's `logging`.");
 }
 
 }  // namespace
@@ -173,6 +251,9 @@ void bind_config(nb::module_& m) {
   bind_reduction_config(m);
   bind_collection(m);
   bind_hook_config(m);
+  bind_job_environment(m);
+  bind_hook_config_file(m);
+  bind_logger(m);
 }
 
 }  // namespace smdebug

@@ -77,6 +77,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_capture(m);
   smdebug::bind_read(m);
   smdebug::bind_files(m);
+  smdebug::bind_saved(m);
   smdebug::bind_rules(m);
   smdebug::bind_cli(m);
 }

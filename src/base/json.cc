@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -14,106 +15,37 @@ using Library = nlohmann::json;
 // Deeper than any document of ours, and shallow enough for any stack.
 constexpr std::size_t kMaxDepth = 128;
 
-// "line 3, column 7" of the last byte read, counted from 1 as the library
-// does.
-std::string place_in(std::string_view text, std::size_t bytes_read) {
-  const std::size_t at = bytes_read == 0 ? 0 : bytes_read - 1;
-  const std::string_view before = text.substr(0, std::min(at, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const auto line_start = before.rfind('\n') + 1;  // 0 on the first line
-  return fmt::format("line {}, column {}", line,
-                     before.size() - line_start + 1);
-}
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Receives the library's parse events and builds our value from them.
-class Builder {
+// The text as the library reads it, one byte at a time: the library does not
+// say where in the text its events happen, so the bytes it took are counted.
+class CountedInput {
  public:
-  explicit Builder(std::string_view text) : text_(text) {}
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
 
-  bool null() { return add(Json()); }
-  bool boolean(bool value) { return add(Json(value)); }
-  bool number_integer(Library::number_integer_t value) {
-    return add(Json(value));
-  }
-  bool number_unsigned(Library::number_unsigned_t value) {
-    if (value > static_cast<std::uint64_t>(INT64_MAX)) {
-      return add(Json(static_cast<double>(value)));
-    }
-    return add(Json(value));
-  }
-  bool number_float(Library::number_float_t value, const std::string&) {
-    return add(Json(value));
-  }
-  bool string(std::string& value) { return add(Json(std::move(value))); }
-  bool binary(Library::binary_t&) { return false; }
+  CountedInput(const char* at, std::size_t* bytes_read)
+      : at_(at), bytes_read_(bytes_read) {}
 
-  bool start_object(std::size_t) { return open(); }
-  bool start_array(std::size_t) { return open(); }
-  bool key(std::string& key) {
-    key_ = std::move(key);
-    return true;
+  const char& operator*() const { return *at_; }
+  CountedInput& operator++() {
+    ++at_;
+    ++*bytes_read_;
+    return *this;
   }
-  bool end_object() {
-    Level level = close();
-    return add(Json(std::move(level.members)));
+  friend bool operator==(const CountedInput& a, const CountedInput& b) {
+    return a.at_ == b.at_;
   }
-  bool end_array() {
-    Level level = close();
-    Json::Array elements;
-    elements.reserve(level.members.size());
-    for (Json::Member& member : level.members) {
-      elements.push_back(std::move(member.value));
-    }
-    return add(Json(std::move(elements)));
+  friend bool operator!=(const CountedInput& a, const CountedInput& b) {
+    return a.at_ != b.at_;
   }
-
-  bool parse_error(std::size_t bytes_read, const std::string& token,
-                   const Library::exception&) {
-    message_ = fmt::format("{}: not JSON near '{}'",
-                           place_in(text_, bytes_read), token.substr(0, 40));
-    return false;
-  }
-
-  Json& root() { return root_; }
-  const std::string& message() const { return message_; }
 
  private:
-  // An open object, or an open array, whose members have no keys.
-  struct Level {
-    std::string key;  // in its parent
-    Json::Object members;
-  };
-
-  bool add(Json value) {
-    if (levels_.empty()) {
-      root_ = std::move(value);
-    } else {
-      levels_.back().members.push_back({std::move(key_), std::move(value)});
-    }
-    return true;
-  }
-
-  bool open() {
-    if (levels_.size() == kMaxDepth) {
-      message_ = fmt::format("nested deeper than {} levels", kMaxDepth);
-      return false;
-    }
-    levels_.push_back({std::move(key_), {}});
-    return true;
-  }
-
-  Level close() {
-    Level level = std::move(levels_.back());
-    levels_.pop_back();
-    key_ = std::move(level.key);
-    return level;
-  }
-
-  std::string_view text_;
-  std::vector<Level> levels_;
-  std::string key_;
-  Json root_;
-  std::string message_;
+  const char* at_;
+  std::size_t* bytes_read_;
 };
 
 void append_quoted(const std::string& text, bool ascii, std::string& out) {
@@ -211,9 +143,151 @@ Error wrong_member(const Json& parent, std::string_view key,
 
 }  // namespace
 
-Result<Json> Json::parse(std::string_view text) {
-  Builder builder(text);
-  if (!Library::sax_parse(text, &builder)) {
+// Receives the library's parse events and builds our value from them.
+class Json::Builder {
+ public:
+  Builder(std::string_view text, std::string_view name)
+      : text_(text),
+        name_(name),
+        read_before_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size()
+                                                      : 0) {}
+
+  bool parse() {
+    const char* end = text_.data() + text_.size();
+    return Library::sax_parse(CountedInput(text_.data(), &bytes_read_),
+                              CountedInput(end, &bytes_read_), this);
+  }
+
+  bool null() { return add(Json()); }
+  bool boolean(bool value) { return add(Json(value)); }
+  bool number_integer(Library::number_integer_t value) {
+    return add(Json(value));
+  }
+  bool number_unsigned(Library::number_unsigned_t value) {
+    if (value > static_cast<std::uint64_t>(INT64_MAX)) {
+      return add(Json(static_cast<double>(value)));
+    }
+    return add(Json(value));
+  }
+  bool number_float(Library::number_float_t value, const std::string&) {
+    return add(Json(value));
+  }
+  bool string(std::string& value) { return add(Json(std::move(value))); }
+  bool binary(Library::binary_t&) { return false; }
+
+  bool start_object(std::size_t) { return open(); }
+  bool start_array(std::size_t) { return open(); }
+  bool key(std::string& key) {
+    next_offset();
+    key_ = std::move(key);
+    return true;
+  }
+  bool end_object() {
+    Level level = close();
+    return keep(Json(std::move(level.members)), level.offset);
+  }
+  bool end_array() {
+    Level level = close();
+    Json::Array elements;
+    elements.reserve(level.members.size());
+    for (Json::Member& member : level.members) {
+      elements.push_back(std::move(member.value));
+    }
+    return keep(Json(std::move(elements)), level.offset);
+  }
+
+  // `bytes_read` counts the byte that is wrong.
+  bool parse_error(std::size_t bytes_read, const std::string& token,
+                   const Library::exception&) {
+    return refuse(bytes_read == 0 ? 0 : bytes_read - 1,
+                  fmt::format("not JSON near '{}'", token.substr(0, 40)));
+  }
+
+  Json& root() { return root_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  // An open object, or an open array, whose members have no keys.
+  struct Level {
+    std::string key;  // in its parent
+    std::size_t offset = 0;
+    Json::Object members;
+  };
+
+  // Returns where the word of this event begins: the first byte after the
+  // word before it that separates nothing. A number is read with the byte
+  // after it, which separates or closes.
+  std::size_t next_offset() {
+    const std::size_t begin =
+        text_.find_first_not_of(" \t\r\n,:", read_before_);
+    read_before_ = bytes_read_;
+    return begin;
+  }
+
+  bool add(Json value) { return keep(std::move(value), next_offset()); }
+
+  bool keep(Json value, std::size_t offset) {
+    value.offset_ = offset;
+    if (levels_.empty()) {
+      root_ = std::move(value);
+    } else {
+      levels_.back().members.push_back({std::move(key_), std::move(value)});
+    }
+    return true;
+  }
+
+  bool open() {
+    const std::size_t offset = next_offset();
+    if (levels_.size() == kMaxDepth) {
+      return refuse(offset,
+                    fmt::format("nested deeper than {} levels", kMaxDepth));
+    }
+    levels_.push_back({std::move(key_), offset, {}});
+    return true;
+  }
+
+  bool refuse(std::size_t offset, std::string_view why) {
+    const TextPlace place = place_in(text_, offset);
+    message_ = name_.empty() ? fmt::format("line {}, column {}: {}", place.line,
+                                           place.column, why)
+                             : fmt::format("{}:{}:{}: {}", name_, place.line,
+                                           place.column, why);
+    return false;
+  }
+
+  Level close() {
+    read_before_ = bytes_read_;
+    Level level = std::move(levels_.back());
+    levels_.pop_back();
+    key_ = std::move(level.key);
+    return level;
+  }
+
+  std::string_view text_;
+  std::string_view name_;
+  std::size_t bytes_read_ = 0;
+  std::size_t read_before_ = 0;  // this event's word
+  std::vector<Level> levels_;
+  std::string key_;
+  Json root_;
+  std::string message_;
+};
+
+TextPlace place_in(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::count(before.begin(), before.end(), '\n');
+  const std::string_view in_line = before.substr(before.rfind('\n') + 1);
+  // A byte of the form 10xxxxxx continues a character of UTF-8.
+  const auto column = std::count_if(in_line.begin(), in_line.end(), [](char c) {
+    return (c & '\xc0') != '\x80';
+  });
+  return {static_cast<std::size_t>(line) + 1,
+          static_cast<std::size_t>(column) + 1};
+}
+
+Result<Json> Json::parse(std::string_view text, std::string_view name) {
+  Builder builder(text, name);
+  if (!builder.parse()) {
     return Error{Error::Code::corrupt, builder.message()};
   }
   return std::move(builder.root());
@@ -341,6 +415,6 @@ void Json::append(Json element) {
   std::get<Array>(value_).push_back(std::move(element));
 }
 
-bool operator==(const Json& a, const Json& b) = default;
+bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 }  // namespace smdebug

@@ -6,6 +6,7 @@
 // that a person could read; index files have a parser of their own.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,32 +24,39 @@ namespace smdebug {
 // only.
 enum class JsonStyle { compact, spaced, indented };
 
+// Where a byte of a text stands: line and column from 1, columns in characters
+// of UTF-8, as editors count them.
+struct TextPlace {
+  std::size_t line = 1;
+  std::size_t column = 1;
+};
+
+TextPlace place_in(std::string_view text, std::size_t offset);
+
 class Json {
  public:
   struct Member;
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;
 
-  Json() = default;  // null
-  Json(std::nullptr_t) {}
-  Json(bool value) : value_(value) {}
+  Json();  // null
+  Json(std::nullptr_t);
+  Json(bool value);
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Json(T value)
-      : value_(static_cast<std::int64_t>(value)) {}
-  Json(double value) : value_(value) {}
-  Json(std::string value) : value_(std::move(value)) {}
-  Json(std::string_view value) : value_(std::string(value)) {}
-  Json(const char* value) : value_(std::string(value)) {}
-  Json(Array value) : value_(std::move(value)) {}
+  requires(!std::same_as<T, bool>) Json(T value);
+  Json(double value);
+  Json(std::string value);
+  Json(std::string_view value);
+  Json(const char* value);
+  Json(Array value);
   Json(Object value);
   template <typename T>
-  Json(const std::optional<T>& value) {
-    if (value) *this = Json(*value);
-  }
+  Json(const std::optional<T>& value);
 
-  // Fails with `corrupt`, naming line and column. Nesting is bounded, so no
-  // text can exhaust the stack. An integer beyond 64 bits becomes a double.
-  static Result<Json> parse(std::string_view text);
+  // Fails with `corrupt`, naming line and column: "line 3, column 7: ...", or
+  // "a.json:3:7: ..." for a text whose `name` is given. Nesting is bounded, so
+  // no text can exhaust the stack. An integer beyond 64 bits becomes a double.
+  static Result<Json> parse(std::string_view text, std::string_view name = {});
 
   // Non-finite numbers become null, as JSON has none; bytes that are not
   // UTF-8 become U+FFFD. Doubles read back exactly.
@@ -78,6 +86,10 @@ class Json {
   Result<const Array*> array_at(std::string_view key) const;
   Result<const Object*> object_at(std::string_view key) const;
 
+  // At which byte of the parsed text this value begins; 0 for a value that was
+  // not parsed. Values are equal wherever they stood.
+  std::size_t offset() const { return offset_; }
+
   // "null", "a boolean", "a number", "a string", "an array", "an object".
   std::string_view type_name() const;
 
@@ -91,9 +103,12 @@ class Json {
   friend bool operator==(const Json&, const Json&);
 
  private:
+  class Builder;
+
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array,
                Object>
       value_;
+  std::size_t offset_ = 0;
 };
 
 struct Json::Member {
@@ -103,6 +118,22 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
+// Only here is `Member` complete, and with it the variant.
+inline Json::Json() = default;
+inline Json::Json(std::nullptr_t) {}
+inline Json::Json(bool value) : value_(value) {}
+template <std::integral T>
+requires(!std::same_as<T, bool>) Json::Json(T value)
+    : value_(static_cast<std::int64_t>(value)) {}
+inline Json::Json(double value) : value_(value) {}
+inline Json::Json(std::string value) : value_(std::move(value)) {}
+inline Json::Json(std::string_view value) : value_(std::string(value)) {}
+inline Json::Json(const char* value) : value_(std::string(value)) {}
+inline Json::Json(Array value) : value_(std::move(value)) {}
 inline Json::Json(Object value) : value_(std::move(value)) {}
+template <typename T>
+Json::Json(const std::optional<T>& value) {
+  if (value) *this = Json(*value);
+}
 
 }  // namespace smdebug

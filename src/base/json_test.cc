@@ -115,6 +115,58 @@ TEST(Json, NamesLineAndColumnOfAMistake) {
               FailsWith(Error::Code::corrupt, HasSubstr("line 1, column 1")));
 }
 
+TEST(Json, NamesTheFileOfAMistake) {
+  EXPECT_THAT(
+      Json::parse("{\n  \"a\": x}", "dir/a.json"),
+      FailsWith(Error::Code::corrupt, HasSubstr("dir/a.json:2:8: not")));
+  EXPECT_THAT(
+      Json::parse("[\n" + std::string(200, '['), "a.json"),
+      FailsWith(Error::Code::corrupt, HasSubstr("a.json:2:128: nested")));
+}
+
+TEST(Json, KnowsWhereEachValueBegan) {
+  const std::string text =
+      "\xef\xbb\xbf {\"a\" : 12,\n \"b,:\":[ true ,\"x\\\"y\",-1.5e3],"
+      "\"c\":{\"d\":[[1],[]], \"e\":null}}";
+  const auto json = Json::parse(text);
+  ASSERT_THAT(json, IsOk());
+  const auto rest = [&](const Json& value, std::size_t length) {
+    return text.substr(value.offset(), length);
+  };
+  EXPECT_EQ(json->offset(), 4u);
+  EXPECT_EQ(rest(*json->find("a"), 3), "12,");
+  const Json& b = *json->find("b,:");
+  EXPECT_EQ(rest(b, 3), "[ t");
+  EXPECT_EQ(rest((*b.as_array())[0], 4), "true");
+  EXPECT_EQ(rest((*b.as_array())[1], 6), R"("x\"y")");
+  EXPECT_EQ(rest((*b.as_array())[2], 6), "-1.5e3");
+  const Json& c = *json->find("c");
+  EXPECT_EQ(rest(c, 2), "{\"");
+  const Json& d = *c.find("d");
+  EXPECT_EQ(rest(d, 3), "[[1");
+  EXPECT_EQ(rest((*d.as_array())[0], 2), "[1");
+  EXPECT_EQ(rest((*(*d.as_array())[0].as_array())[0], 2), "1]");
+  EXPECT_EQ(rest((*d.as_array())[1], 2), "[]");
+  EXPECT_EQ(rest(*c.find("e"), 4), "null");
+}
+
+TEST(Json, IsEqualWhereverItStood) {
+  EXPECT_EQ(*Json::parse("[1]"), *Json::parse("   [ 1]"));
+  EXPECT_EQ(Json::parse(" [1]")->offset(), 1u);
+}
+
+TEST(PlaceIn, CountsLinesAndCharacters) {
+  const std::string text = "ab\n\xc3\xbc\xe2\x82\xacx\n";
+  const auto place = [&](std::size_t offset) {
+    const TextPlace at = place_in(text, offset);
+    return std::pair(at.line, at.column);
+  };
+  EXPECT_EQ(place(0), std::pair(std::size_t{1}, std::size_t{1}));
+  EXPECT_EQ(place(text.find('x')), std::pair(std::size_t{2}, std::size_t{3}));
+  EXPECT_EQ(place(text.size()), std::pair(std::size_t{3}, std::size_t{1}));
+  EXPECT_EQ(place(999), std::pair(std::size_t{3}, std::size_t{1}));
+}
+
 TEST(Json, RefusesWhatIsNotOneValue) {
   for (const char* text :
        {"", "   ", "{", "[1,]", "1 2", "{\"a\":1}}", "'a'", "NaN", "[1",

@@ -3,11 +3,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "base/environment.h"
+#include "base/log_settings.h"
+#include "base/words.h"
 
 namespace smdebug {
 namespace {
@@ -28,50 +33,133 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::info;
 }
 
-std::optional<LogLevel> find_level(std::string name) {
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+std::optional<LogLevel> find_level(std::string_view name) {
   if (name == "debug") return LogLevel::debug;
   if (name == "info") return LogLevel::info;
   if (name == "warning") return LogLevel::warning;
   if (name == "error") return LogLevel::error;
-  if (name == "off") return LogLevel::off;
+  // Nothing that we write is graver than an error.
+  if (name == "critical" || name == "off") return LogLevel::off;
   return {};
 }
 
-class StderrLogger : public Logger {
+// A pattern's "%" begins a field.
+std::string literal(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c;
+    if (c == '%') escaped += c;
+  }
+  return escaped;
+}
+
+class SpdLogger : public Logger {
  public:
-  StderrLogger()
-      : logger_("smdebug",
-                std::make_shared<spdlog::sinks::stderr_color_sink_mt>()) {
-    logger_.set_pattern("smdebug: %^%l%$: %v");
+  explicit SpdLogger(const LogSettings& settings) : logger_("smdebug") {
     logger_.set_error_handler([](const std::string&) {});
-    const auto wanted = environment_variable("SMDEBUG_LOG_LEVEL");
-    const auto level = find_level(wanted.value_or("info"));
-    logger_.set_level(spdlog_level(level.value_or(LogLevel::info)));
-    if (!level) {
-      warning("SMDEBUG_LOG_LEVEL is '" + *wanted +
-              "' and should be debug, info, warning, error or off; taking "
-              "info");
-    }
+    logger_.set_level(spdlog_level(settings.level));
+    add_terminal(settings);
+    for (const std::string& mistake : settings.mistakes) warning(mistake);
+    if (settings.path) add_file(*settings.path, settings.context);
   }
 
   void log(LogLevel level, std::string_view message) override {
     if (level == LogLevel::off) return;
-    logger_.log(spdlog_level(level),
-                spdlog::string_view_t(message.data(), message.size()));
+    spdlog::logger& logger =
+        errors_ && level == LogLevel::error ? *errors_ : logger_;
+    logger.log(spdlog_level(level),
+               spdlog::string_view_t(message.data(), message.size()));
   }
 
  private:
+  void add_terminal(const LogSettings& settings) {
+    const std::string pattern =
+        settings.context
+            ? "smdebug: [" + literal(*settings.context) + "] %^%l%$: %v"
+            : "smdebug: %^%l%$: %v";
+    if (!settings.all_to_stdout) {
+      add_to(logger_, standard_error(), pattern);
+      return;
+    }
+    add_to(logger_, std::make_shared<spdlog::sinks::stdout_color_sink_mt>(),
+           pattern);
+    if (*settings.all_to_stdout) return;
+    errors_ = std::make_unique<spdlog::logger>("smdebug");
+    errors_->set_error_handler([](const std::string&) {});
+    errors_->set_level(spdlog_level(settings.level));
+    add_to(*errors_, standard_error(), pattern);
+  }
+
+  static spdlog::sink_ptr standard_error() {
+    return std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  }
+
+  void add_file(const std::string& path,
+                const std::optional<std::string>& context) {
+    const std::string who =
+        context.value_or(host_name() + ":" + std::to_string(process_id()));
+    try {
+      const spdlog::sink_ptr file =
+          std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+      const std::string pattern =
+          "[%Y-%m-%d %H:%M:%S.%e " + literal(who) + " %l] %v";
+      for (spdlog::logger* logger : {&logger_, errors_.get()}) {
+        if (logger == nullptr) continue;
+        add_to(*logger, file, pattern);
+        // A line that tells of a crash is worth a write each.
+        logger->flush_on(spdlog::level::trace);
+      }
+    } catch (const spdlog::spdlog_ex& error) {
+      warning("SMDEBUG_LOG_PATH '" + path +
+              "' cannot be written: " + error.what());
+    }
+  }
+
+  static void add_to(spdlog::logger& logger, spdlog::sink_ptr sink,
+                     const std::string& pattern) {
+    sink->set_pattern(pattern);
+    logger.sinks().push_back(std::move(sink));
+  }
+
   spdlog::logger logger_;
+  std::unique_ptr<spdlog::logger> errors_;  // where they go elsewhere
 };
 
 }  // namespace
 
+LogSettings LogSettings::from_environment() {
+  LogSettings settings;
+  if (const auto wanted = environment_variable("SMDEBUG_LOG_LEVEL")) {
+    const auto level = find_level(lower_case(*wanted));
+    settings.level = level.value_or(LogLevel::info);
+    if (!level) {
+      settings.mistakes.push_back(
+          "SMDEBUG_LOG_LEVEL is '" + *wanted +
+          "' and should be debug, info, warning, error, critical or off; "
+          "taking info");
+    }
+  }
+  if (const auto wanted = environment_variable("SMDEBUG_LOG_ALL_TO_STDOUT")) {
+    settings.all_to_stdout = find_boolean(*wanted);
+    if (!settings.all_to_stdout) {
+      settings.mistakes.push_back("SMDEBUG_LOG_ALL_TO_STDOUT is '" + *wanted +
+                                  "' and should be true or false; taking "
+                                  "standard error");
+    }
+  }
+  settings.context = environment_variable("SMDEBUG_LOG_CONTEXT");
+  settings.path = environment_variable("SMDEBUG_LOG_PATH");
+  return settings;
+}
+
+std::unique_ptr<Logger> make_logger(const LogSettings& settings) {
+  return std::make_unique<SpdLogger>(settings);
+}
+
 Logger& default_logger() {
   // Never destroyed: the write thread may outlive static destruction.
-  static Logger& logger = *new StderrLogger;
+  static Logger& logger =
+      *make_logger(LogSettings::from_environment()).release();
   return logger;
 }
 

@@ -4,16 +4,10 @@
 #include <numeric>
 #include <utility>
 
+#include "base/words.h"
+
 namespace smdebug {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 // Levenshtein's, one row at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {

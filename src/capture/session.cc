@@ -112,6 +112,19 @@ bool Session::is_due(const Site* site) const {
          site->treatment.load(std::memory_order_relaxed) != nullptr;
 }
 
+bool Session::is_due(std::string_view tensor_name,
+                     std::string_view collection) const {
+  if (!is_capturing()) return false;
+  const Plan& plan = impl_->sites.plan();
+  const CollectionSet due = plan.due(step());
+  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
+    if (due.contains(i) && plan.collections()[i].name() == collection) {
+      return true;
+    }
+  }
+  return !(due & plan.match(tensor_name)).empty();
+}
+
 bool Session::can_match(const Site* site) const {
   return !site->matched.empty();
 }
@@ -157,6 +170,8 @@ void Session::save_scalar(std::string_view name, double value) {
   CycleMeter meter(impl_->step_cycles);
   impl_->save_scalar(name, value);
 }
+
+void Session::export_collections() { impl_->export_collections(); }
 
 Status Session::flush() {
   if (!impl_->recorder || impl_->is_dead) return {};

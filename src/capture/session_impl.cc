@@ -236,6 +236,10 @@ void Session::Impl::write_collections_if_grown() {
       {collections_file_key(worker), collections_text(sites, num_workers)});
 }
 
+void Session::Impl::export_collections() {
+  if (recorder && is_recording()) write_collections_if_grown();
+}
+
 void Session::Impl::tell_summary() {
   is_summarized_ = true;
   MatchSummary matches = summarize_matches(sites);

@@ -63,6 +63,7 @@ class Session::Impl {
                const std::atomic<bool>& capturing);
   void skip(std::string_view name, std::string_view reason);
   void save_scalar(std::string_view name, double value);
+  void export_collections();
   Status close(std::atomic<bool>& capturing);
   void tell_sink_collections();
   SessionStatus status();

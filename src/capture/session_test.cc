@@ -681,6 +681,37 @@ TEST_F(SessionTest, RewritesTheCollectionsFileWhenANameIsNew) {
   EXPECT_THAT(names(), ElementsAre("a", "late"));
 }
 
+TEST_F(SessionTest, ExportsItsCollectionsWhenAsked) {
+  auto session = open();
+  session->export_collections();
+  EXPECT_FALSE(is_there(collections_file_key("worker_0")));
+  session->begin_step();
+  put(*session, "a", {1});
+  session->export_collections();
+  ASSERT_TRUE(session->flush().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")),
+              HasSubstr(R"("tensor_names": ["a"])"));
+}
+
+TEST_F(SessionTest, TellsByNameWhatTheOpenStepSaves) {
+  every_step(2);
+  config_.save_all = false;
+  config_.include_regex = {"^relu"};
+  auto session = open();
+  EXPECT_FALSE(session->is_due("relu_output_0", "losses"));
+  session->begin_step();
+  EXPECT_TRUE(session->is_due("relu_output_0", "none"));
+  EXPECT_TRUE(session->is_due("fc", "losses"));
+  EXPECT_FALSE(session->is_due("fc", "weights"));
+  session->begin_step();
+  EXPECT_FALSE(session->is_due("relu_output_0", "losses"));
+  session->begin_step();
+  EXPECT_TRUE(session->is_due("relu_output_0", "losses"));
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")),
+              Not(HasSubstr("relu_output_0")));
+}
+
 TEST_F(SessionTest, RecordsEachAttemptInTheRunFile) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     auto session = open();

@@ -21,6 +21,17 @@ Collection built_in(std::string name, std::vector<std::string> include_regex) {
 
 }  // namespace
 
+bool is_training_only(std::string_view collection) {
+  return collection == "gradients" || collection == "optimizer_variables";
+}
+
+bool Framework::knows(std::string_view collection) const {
+  return collection == "all" || collection == "default" ||
+         is_scalar_collection(collection) || is_training_only(collection) ||
+         std::ranges::find(collections, collection, &Collection::name) !=
+             collections.end();
+}
+
 bool is_scalar_collection(std::string_view name) {
   return std::find(kScalarCollections.begin(), kScalarCollections.end(),
                    name) != kScalarCollections.end();

@@ -27,6 +27,17 @@ TEST(Framework, KeepsNoHistogramOfLosses) {
   }
 }
 
+TEST(Framework, KnowsItsOwnCollectionsAndThoseFilledByName) {
+  const Framework& framework = pytorch_framework();
+  for (const char* name : {"weights", "all", "default", "metrics",
+                           "optimizer_variables", "sm_metrics"}) {
+    EXPECT_TRUE(framework.knows(name)) << name;
+  }
+  for (const char* name : {"mine", "", "Weights"}) {
+    EXPECT_FALSE(framework.knows(name)) << name;
+  }
+}
+
 TEST(PytorchFramework, ReducesAsTorchDoes) {
   EXPECT_EQ(pytorch_framework().deviation, Deviation::sample);
   EXPECT_TRUE(pytorch_framework().reductions_are_0d);

@@ -15,12 +15,6 @@
 namespace smdebug {
 namespace {
 
-// Gradients and optimizer state do not exist outside training; a framework
-// that shows them in other modes shows stale ones.
-bool is_training_only(std::string_view collection) {
-  return collection == "gradients" || collection == "optimizer_variables";
-}
-
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -81,16 +75,6 @@ class CollectionList {
     return list_.back();
   }
 
-  bool is_known(std::string_view name) const {
-    return name == "all" || name == "default" || is_scalar_collection(name) ||
-           is_training_only(name) ||
-           std::any_of(framework_.collections.begin(),
-                       framework_.collections.end(),
-                       [&](const Collection& built_in) {
-                         return built_in.name() == name;
-                       });
-  }
-
   Status add_own(const Collection& collection) {
     if (&collection != config_.find_collection(framework_, collection.name())) {
       return Error{
@@ -98,7 +82,7 @@ class CollectionList {
           fmt::format("collection '{}' is given twice", collection.name())};
     }
     if (find(collection.name()) != nullptr) return {};
-    if (!is_known(collection.name()) &&
+    if (!framework_.knows(collection.name()) &&
         collection.tensors.include_regex.empty() &&
         collection.tensors.tensor_names.empty()) {
       return Error{Error::Code::invalid_config,
@@ -112,7 +96,7 @@ class CollectionList {
 
   Status add_included(const std::string& name) {
     if (find(name) != nullptr) return {};
-    if (is_known(name)) {
+    if (framework_.knows(name)) {
       find_or_add(name);
       return {};
     }

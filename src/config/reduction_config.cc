@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/words.h"
+
 namespace smdebug {
 namespace {
 
@@ -12,23 +14,12 @@ bool is_norm(ReductionOp op) {
   return op.reduction == Reduction::l1 || op.reduction == Reduction::l2;
 }
 
-std::string_view trimmed(std::string_view word) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = word.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return word.substr(first, word.find_last_not_of(kBlanks) - first + 1);
-}
-
 }  // namespace
 
 Result<std::vector<ReductionOp>> ReductionConfig::parse_ops(
     std::string_view text) {
   std::vector<ReductionOp> ops;
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    const std::string_view word = trimmed(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    if (word.empty()) continue;
+  for (const std::string& word : split_list(text)) {
     const auto op = find_reduction_op(word);
     if (!op) {
       return Error{Error::Code::invalid_config,

@@ -5,38 +5,10 @@
 
 #include "format/collections_file.h"
 #include "format/file_names.h"
+#include "read/stored_collection.h"
 
 namespace smdebug {
 namespace {
-
-SaveConfig save_config_of(const StoredCollection& stored) {
-  SaveConfig config;
-  for (Mode mode : kModes) {
-    const auto& schedule = (*stored.schedule)[mode_index(mode)];
-    if (!schedule) continue;
-    config.set_mode(
-        mode, SaveConfigMode{schedule->save_interval, schedule->start_step,
-                             schedule->end_step, schedule->save_steps});
-  }
-  return config;
-}
-
-Result<Collection> collection_of(const StoredCollection& stored) {
-  Collection collection;
-  collection.tensors = stored.tensors;
-  collection.save_histogram = stored.save_histogram;
-  if (stored.schedule) collection.save_config = save_config_of(stored);
-  if (stored.reductions) {
-    ReductionConfig& config = collection.reduction_config.emplace();
-    config.save_raw_tensor = stored.reductions->save_raw_tensor;
-    config.save_shape = stored.reductions->save_shape;
-    if (!stored.reductions->ops_text.empty()) {
-      SMD_TRY(config.ops,
-              ReductionConfig::parse_ops(stored.reductions->ops_text));
-    }
-  }
-  return collection;
-}
 
 // Adds the names that `from` has and `to` lacks; keeps them sorted.
 void merge_names(const std::vector<std::string>& from,

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/config/framework.h"
+
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/regex.h"
@@ -14,11 +16,6 @@
 
 namespace smdebug {
 namespace {
-
-// Neither has anything to save where nothing is learned.
-bool is_only_trained(const std::string& collection) {
-  return collection == "gradients" || collection == "optimizer_variables";
-}
 
 // The collections that the writer says it saves; none where it does not say.
 std::optional<std::vector<std::string>> saved_collections(Trial& trial) {
@@ -111,7 +108,7 @@ void look_at_step(const Collection& collection, const StepId& step,
   if (step.mode_step < 0) return;
   const bool is_learning =
       step.mode == Mode::train || step.mode == Mode::global;
-  if (is_only_trained(collection.name()) && !is_learning) {
+  if (is_training_only(collection.name()) && !is_learning) {
     member.is_due = false;
     member.schedule = fmt::format("never in mode {}", mode_name(step.mode));
     return;

@@ -1,61 +1,15 @@
 #include "smdebug/rules/parameters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/words.h"
 
 namespace smdebug {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
-std::optional<bool> find_boolean(std::string_view text) {
-  const std::string word = lower_case(text);
-  if (word == "true" || word == "1" || word == "yes") return true;
-  if (word == "false" || word == "0" || word == "no") return false;
-  return std::nullopt;
-}
-
-// The whole of `text` as a number of type T, or none.
-template <typename T>
-std::optional<T> find_number(std::string_view text) {
-  T number{};
-  const auto [end, failure] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-std::vector<std::string> split_list(std::string_view text) {
-  std::vector<std::string> parts;
-  while (true) {
-    const auto comma = text.find(',');
-    const std::string_view part = trimmed(text.substr(0, comma));
-    if (!part.empty()) parts.emplace_back(part);
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
 
 // "a number from 0 to 1", "one of 'any', 'all'".
 std::string accepted_text(const ParameterSpec& spec) {

@@ -25,8 +25,10 @@ class Logger {
   void error(std::string_view message) { log(LogLevel::error, message); }
 };
 
-/// Returns the logger that writes to standard error, from the level that
-/// `SMDEBUG_LOG_LEVEL` names (default `info`). It lives as long as the process.
+/// Returns the logger of the process, which lives as long as it does. It writes
+/// to standard error, from level `info` on, unless the environment says
+/// otherwise when it is first asked for: SMDEBUG_LOG_LEVEL, _CONTEXT,
+/// _ALL_TO_STDOUT and _PATH.
 Logger& default_logger();
 
 }  // namespace smdebug

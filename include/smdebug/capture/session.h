@@ -154,6 +154,10 @@ class Session {
 
   /// Whether a capture of `site` would be kept in the open step.
   bool is_due(const Site* site) const;
+  /// Whether the open step saves a tensor of that name, or the collection. For
+  /// adapters that ask before they make a tensor: it searches the name with
+  /// every pattern and remembers nothing.
+  bool is_due(std::string_view tensor_name, std::string_view collection) const;
   /// Whether the present plan can ever save it.
   bool can_match(const Site* site) const;
 
@@ -182,6 +186,10 @@ class Session {
 
   // --- the end ---
 
+  /// Writes the collections file with the tensors that were seen so far, as
+  /// each saved step does at its end. Before the first step there is no run to
+  /// write it to: it does nothing.
+  void export_collections();
   /// Returns when all steps that ended are readable. Fails with the latched
   /// error.
   Status flush();

@@ -22,6 +22,10 @@ struct Framework {
   Deviation deviation = Deviation::population;
   // A saved reduction has shape () and the tensor's dtype; else (1,).
   bool reductions_are_0d = false;
+
+  /// True for a collection that exists without pattern or tensor names: this
+  /// framework's own, and those that other frameworks fill by name.
+  bool knows(std::string_view collection) const;
 };
 
 /// True for the collections of single numbers: losses, metrics and their like.
@@ -31,6 +35,11 @@ bool is_scalar_collection(std::string_view name);
 /// True for the scalar collections whose tensors TensorBoard shows as numbers:
 /// all but `tensorflow_summaries`, which come from TensorBoard's own files.
 bool has_scalar_summaries(std::string_view name);
+
+/// True for the collections that are saved in training alone: gradients and
+/// optimizer state do not exist outside it, and a framework that shows them in
+/// other modes shows stale ones.
+bool is_training_only(std::string_view collection);
 
 /// PyTorch: weights, biases, gradients, losses.
 const Framework& pytorch_framework();

@@ -25,6 +25,8 @@ struct HookConfig {
   std::string out_dir;
   std::optional<SaveConfig> save_config;
   std::optional<ReductionConfig> reduction_config;
+  // Where TensorBoard files go (see tensorboard_output.h). None: nowhere.
+  std::optional<std::string> tensorboard_dir;
   std::vector<std::string> include_regex;        // into collection `default`
   std::vector<std::string> include_collections;  // beside the framework's
   bool save_all = false;

@@ -222,7 +222,8 @@ class Hook(BaseHook):
 
     # --- what the base asks ---
 
-    def _make_framework(self):
+    @classmethod
+    def make_framework(cls):
         return _core.pytorch_framework()
 
     def _versions(self):

@@ -1,20 +1,30 @@
 """The hook of this process, for scripts that fetch it where they need it."""
 
-from smdebug import current_hook
-from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug import _core, current_hook
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.log import get_logger
 from smdebug.pytorch.hook import Hook
 
 
 def get_hook(json_config_path=None, create_if_not_exists=False):
-    """The hook that was made last, or None."""
+    """The hook that was made last.
+
+    Where there is none, `create_if_not_exists` makes one from a JSON configuration: the file at
+    `json_config_path`, else the one that Hook.create_from_json_file takes. Returns None where
+    that file is missing, or where the environment variable USE_SMDEBUG is false.
+    """
+    if not _core.JobEnvironment.read().is_enabled:
+        return None
     hook = current_hook.get_current()
     if isinstance(hook, Hook):
         return hook
-    if create_if_not_exists:
-        raise SMDebugNotImplementedError(
-            "a hook cannot be made from a JSON configuration yet; construct smdebug.pytorch.Hook"
-        )
-    return None
+    if not create_if_not_exists:
+        return None
+    try:
+        return Hook.create_from_json_file(json_config_path)
+    except FileNotFoundError as error:
+        get_logger().info("no hook is made: %s", error)
+        return None
 
 
 def set_hook(hook):

@@ -1,9 +1,8 @@
 """`Rule`: the base class of rules written in Python."""
 
-import logging
-
 from smdebug.analysis.utils import no_refresh
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugNotImplementedError
+from smdebug.log import get_logger
 from smdebug.rules.action import Actions
 from smdebug.rules.required_tensors import RequiredTensors
 
@@ -27,7 +26,7 @@ class Rule:
         self.other_trials = list(other_trials or [])
         self.trials = [base_trial, *self.other_trials]
         self.req_tensors = RequiredTensors(self.trials)
-        self.logger = logging.getLogger("smdebug")
+        self.logger = get_logger()
         self.rule_name = type(self).__name__
         self._actions = Actions(action_str, self.rule_name)
         self.report = {

@@ -1,7 +1,5 @@
 """`invoke_rule`: one rule over the steps of a run, as they come."""
 
-import logging
-
 from smdebug.exceptions import (
     NoMoreProfilerData,
     RuleEvaluationConditionMet,
@@ -9,8 +7,9 @@ from smdebug.exceptions import (
     TensorUnavailable,
     TensorUnavailableForStep,
 )
+from smdebug.log import get_logger
 
-logger = logging.getLogger("smdebug")
+logger = get_logger()
 
 
 def invoke_rule(rule_obj, start_step=0, end_step=None, raise_eval_cond=False):

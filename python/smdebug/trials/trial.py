@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import time
@@ -23,13 +22,14 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailable,
 )
+from smdebug.log import get_logger
 from smdebug.trials.arguments import checked_mode, checked_range, checked_step
 from smdebug.trials.html import trial_html
 from smdebug.trials.location import is_s3
 from smdebug.trials.tables import data_frame
 from smdebug.trials.tensor import Tensor
 
-logger = logging.getLogger("smdebug")
+logger = get_logger()
 
 _POLL_SECONDS = 0.1
 _REMINDER_SECONDS = 10.0

@@ -1,0 +1,48 @@
+// Bindings of include/smdebug/read/saved_collections.h: one worker's
+// collections file.
+
+#include "smdebug/read/saved_collections.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/store/open_storage.h"
+
+#include "bindings.h"
+#include "result_caster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+
+void bind_saved(nb::module_& m) {
+  nb::class_<SavedCollections>(m, "SavedCollections")
+      .def(
+          "__init__",
+          [](SavedCollections* self, std::vector<Collection> collections,
+             int num_workers) {
+            new (self) SavedCollections{std::move(collections), num_workers};
+          },
+          "collections"_a, "num_workers"_a)
+      .def_static("parse", &parse_collections, "text"_a)
+      .def("text", &collections_text)
+      .def(
+          "write",
+          [](const SavedCollections& self, const std::string& out_dir,
+             const std::string& file_name) -> Status {
+            SMD_TRY(const auto run, open_storage(out_dir));
+            return write_collections(self, *run, file_name);
+          },
+          "out_dir"_a, "file_name"_a)
+      .def_ro("collections", &SavedCollections::collections)
+      .def_ro("num_workers", &SavedCollections::num_workers);
+}
+
+}  // namespace smdebug

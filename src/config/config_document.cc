@@ -1,0 +1,242 @@
+#include "config/config_document.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "base/words.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::string_view kNumber = "a number or numeric text";
+
+// A value as it was written, as far as a message has room. Pure ASCII, so that
+// it may be cut anywhere.
+std::string shown(const Json& value) {
+  constexpr std::size_t kRoom = 60;
+  std::string text = value.dump(JsonStyle::spaced);
+  if (text.size() > kRoom) text.replace(kRoom, std::string::npos, "...");
+  return text;
+}
+
+std::optional<Step> whole(double number) {
+  return Json(std::trunc(number)).as_int();
+}
+
+std::optional<Step> number_in(std::string_view text) {
+  text = trimmed(text);
+  if (const auto number = find_number<Step>(text)) return number;
+  const auto number = find_number<double>(text);
+  return number ? whole(*number) : std::nullopt;
+}
+
+std::optional<Step> number_of(const Json& value) {
+  if (const std::string* text = value.as_string()) return number_in(*text);
+  if (value.is_integer()) return value.as_int();
+  const auto number = value.as_double();
+  return number ? whole(*number) : std::nullopt;
+}
+
+std::optional<std::vector<Step>> numbers_of(const Json& value) {
+  std::vector<Step> numbers;
+  const auto add = [&](std::optional<Step> number) {
+    if (number) numbers.push_back(*number);
+    return number.has_value();
+  };
+  if (const std::string* text = value.as_string()) {
+    for (const std::string& part : split_list(*text)) {
+      if (!add(number_in(part))) return {};
+    }
+  } else if (const Json::Array* array = value.as_array()) {
+    for (const Json& element : *array) {
+      if (!add(number_of(element))) return {};
+    }
+  } else if (!add(number_of(value))) {
+    return {};
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Result<Json> parse_config_json(std::string_view text, std::string_view file) {
+  auto json = Json::parse(text, file);
+  if (!json) {
+    return Error{Error::Code::invalid_config, json.error().message};
+  }
+  if (json->as_object() == nullptr) {
+    return Error{
+        Error::Code::invalid_config,
+        ConfigDocument(text, file)
+            .place(*json, "",
+                   fmt::format("expected an object, found {}", shown(*json)))};
+  }
+  return json;
+}
+
+void ConfigDocument::warn_of_repeated_keys(const Json& value,
+                                           const std::string& path) {
+  if (const Json::Array* array = value.as_array()) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      warn_of_repeated_keys((*array)[i], fmt::format("{}[{}]", path, i));
+    }
+  }
+  const Json::Object* members = value.as_object();
+  if (members == nullptr) return;
+  std::set<std::string_view> seen;
+  for (const auto& [key, member] : *members) {
+    const std::string below = path.empty() ? key : path + "." + key;
+    if (!seen.insert(key).second) {
+      warn(member, below, "given twice; the last one counts");
+    }
+    warn_of_repeated_keys(member, below);
+  }
+}
+
+std::string ConfigDocument::place(const Json& value, std::string_view path,
+                                  std::string_view what) const {
+  const TextPlace at = place_in(text_, value.offset());
+  return fmt::format("{}:{}:{}: {}{}{}", file_, at.line, at.column, path,
+                     path.empty() ? "" : ": ", what);
+}
+
+const Json* ConfigObject::find(std::string_view key) const {
+  const Json* value = json_->find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+const Json& ConfigObject::at(std::string_view key) const {
+  const Json* value = json_->find(key);
+  return value == nullptr ? *json_ : *value;
+}
+
+std::string ConfigObject::path_of(std::string_view key) const {
+  if (path_.empty() || key.empty()) return path_ + std::string(key);
+  return fmt::format("{}.{}", path_, key);
+}
+
+Error ConfigObject::mistake(std::string_view key, std::string_view what) const {
+  return {Error::Code::invalid_config,
+          document_->place(at(key), path_of(key), what)};
+}
+
+Error ConfigObject::expected(std::string_view key,
+                             std::string_view expected) const {
+  return mistake(
+      key, fmt::format("expected {}, found {}", expected, shown(at(key))));
+}
+
+void ConfigObject::warn(std::string_view key, std::string_view what) const {
+  document_->warn(at(key), path_of(key), what);
+}
+
+Result<std::optional<std::string>> ConfigObject::text(
+    std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<std::string>();
+  const std::string* text = value->as_string();
+  if (text == nullptr) return expected(key, "text");
+  return std::optional(*text);
+}
+
+Result<std::optional<bool>> ConfigObject::flag(std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<bool>();
+  if (const auto boolean = value->as_bool()) return boolean;
+  const std::string* text = value->as_string();
+  const auto word = text != nullptr ? find_boolean(*text) : std::nullopt;
+  if (!word) return expected(key, "true or false");
+  return word;
+}
+
+Result<std::optional<Step>> ConfigObject::number(std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<Step>();
+  const auto number = number_of(*value);
+  if (!number) return expected(key, kNumber);
+  return number;
+}
+
+Result<std::optional<std::vector<Step>>> ConfigObject::numbers(
+    std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<std::vector<Step>>();
+  auto numbers = numbers_of(*value);
+  if (!numbers) {
+    return expected(key, "numbers with commas between them, or an array");
+  }
+  return numbers;
+}
+
+Result<std::optional<std::vector<std::string>>> ConfigObject::texts(
+    std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<std::vector<std::string>>();
+  if (const std::string* text = value->as_string()) {
+    return std::optional(split_list(*text));
+  }
+  const Json::Array* array = value->as_array();
+  std::vector<std::string> texts;
+  for (const Json& element : array != nullptr ? *array : Json::Array()) {
+    const std::string* text = element.as_string();
+    if (text == nullptr) {
+      array = nullptr;
+      break;
+    }
+    texts.push_back(*text);
+  }
+  if (array == nullptr) {
+    return expected(key, "text with commas between its parts, or an array");
+  }
+  return std::optional(std::move(texts));
+}
+
+Result<std::optional<ConfigObject>> ConfigObject::object(
+    std::string_view key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return std::optional<ConfigObject>();
+  if (value->as_object() == nullptr) return expected(key, "an object");
+  return std::optional(ConfigObject(*document_, *value, path_of(key)));
+}
+
+Result<std::vector<ConfigObject>> ConfigObject::objects(
+    std::string_view key) const {
+  std::vector<ConfigObject> objects;
+  const Json* value = find(key);
+  if (value == nullptr) return objects;
+  const Json::Array* array = value->as_array();
+  if (array == nullptr) return expected(key, "an array of objects");
+  for (const Json& element : *array) {
+    const std::string path =
+        fmt::format("{}[{}]", path_of(key), objects.size());
+    if (element.as_object() == nullptr) {
+      return Error{Error::Code::invalid_config,
+                   document_->place(element, path,
+                                    fmt::format("expected an object, found {}",
+                                                shown(element)))};
+    }
+    objects.emplace_back(*document_, element, path);
+  }
+  return objects;
+}
+
+void ConfigObject::warn_of_unknown(std::span<const std::string> known) const {
+  // A key longer than this is no slip of the hand.
+  constexpr std::size_t kLongest = 100;
+  for (const auto& [key, value] : members()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    std::string what =
+        fmt::format("{} is unknown here and ignored", shown(key));
+    if (key.size() <= kLongest) {
+      what += "; nearest: " + quoted_list(nearest_names(key, known, 3));
+    }
+    document_->warn(value, path_, what);
+  }
+}
+
+}  // namespace smdebug

@@ -1,0 +1,99 @@
+#pragma once
+
+// Reads configurations that people wrote as JSON: booleans and numbers may be
+// text, lists may be text with commas, and what is wrong is told with the
+// file, line, column and path of keys, so that it can be found:
+//
+//   debughookconfig.json:4:21: HookParameters.save_interval: expected a number
+//   or numeric text, found "often"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/mode.h"
+
+#include "base/json.h"
+
+namespace smdebug {
+
+// Parses a configuration, which is an object. Fails with `invalid_config`:
+// "<file>:<line>:<column>: ...".
+Result<Json> parse_config_json(std::string_view text, std::string_view file);
+
+// The text and what was told about it. Lives longer than its objects.
+class ConfigDocument {
+ public:
+  ConfigDocument(std::string_view text, std::string_view file)
+      : text_(text), file_(file) {}
+
+  // "file:line:column: path: what", for `value` at `path`.
+  std::string place(const Json& value, std::string_view path,
+                    std::string_view what) const;
+
+  void warn(const Json& value, std::string_view path, std::string_view what) {
+    warnings.push_back(place(value, path, what));
+  }
+
+  // Warns of each key that an object has twice: the last one counts.
+  void warn_of_repeated_keys(const Json& value, const std::string& path = "");
+
+  std::vector<std::string> warnings;
+
+ private:
+  std::string_view text_;
+  std::string_view file_;
+};
+
+// One object of the document. A member that is null counts as absent: each
+// function then returns none. All fail with `invalid_config`.
+class ConfigObject {
+ public:
+  // `json` is an object and outlives this.
+  ConfigObject(ConfigDocument& document, const Json& json, std::string path)
+      : document_(&document), json_(&json), path_(std::move(path)) {}
+
+  const Json::Object& members() const { return *json_->as_object(); }
+  const std::string& path() const { return path_; }
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  bool is_text(std::string_view key) const {
+    return has(key) && find(key)->as_string() != nullptr;
+  }
+
+  Result<std::optional<std::string>> text(std::string_view key) const;
+  // true, false, or a word for one of them.
+  Result<std::optional<bool>> flag(std::string_view key) const;
+  // A number or numeric text; what follows the point is cut off.
+  Result<std::optional<Step>> number(std::string_view key) const;
+  // "1,2,3", or an array of what `number` takes, or one number.
+  Result<std::optional<std::vector<Step>>> numbers(std::string_view key) const;
+  // "a,b", or an array of texts, in which a comma is a comma.
+  Result<std::optional<std::vector<std::string>>> texts(
+      std::string_view key) const;
+  Result<std::optional<ConfigObject>> object(std::string_view key) const;
+  // The objects of an array.
+  Result<std::vector<ConfigObject>> objects(std::string_view key) const;
+
+  // "...: path.key: expected <expected>, found <the value>". `key` exists.
+  Error expected(std::string_view key, std::string_view expected) const;
+  // "...: path.key: <what>", or without a key about the object itself.
+  Error mistake(std::string_view key, std::string_view what) const;
+  void warn(std::string_view key, std::string_view what) const;
+
+  // Warns of each member that is not in `known`, with the nearest that are.
+  void warn_of_unknown(std::span<const std::string> known) const;
+
+ private:
+  const Json* find(std::string_view key) const;
+  const Json& at(std::string_view key) const;
+  std::string path_of(std::string_view key) const;
+
+  ConfigDocument* document_;
+  const Json* json_;
+  std::string path_;
+};
+
+}  // namespace smdebug
