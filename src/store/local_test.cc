@@ -6,11 +6,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "store/temporary_folder.h"
+#include "tests/fault/file_size_limit.h"
 
 namespace smdebug {
 namespace {
@@ -167,28 +166,6 @@ TEST_F(LocalStorageTest, CannotReplaceAFolderByAnObject) {
   EXPECT_EQ(read_file("a/b"), "text");
   EXPECT_THAT(all_files(), ElementsAre("b"));
 }
-
-// A limit on the size of files makes writes short and then fail, as a full
-// disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit = {bytes, old_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_;
-  sighandler_t old_handler_;
-};
 
 TEST_F(LocalStorageTest, ToldThatTheDiskIsFullLeavesNothingBehind) {
   ASSERT_TRUE(put_object(*storage_, "a", "old"));
