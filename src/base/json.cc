@@ -14,6 +14,9 @@ using Library = nlohmann::json;
 // Deeper than any document of ours, and shallow enough for any stack.
 constexpr std::size_t kMaxDepth = 128;
 
+// Larger than any document of ours; a value takes many times its text.
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
+
 // "line 3, column 7" of the last byte read, counted from 1 as the library
 // does.
 std::string place_in(std::string_view text, std::size_t bytes_read) {
@@ -212,6 +215,11 @@ Error wrong_member(const Json& parent, std::string_view key,
 }  // namespace
 
 Result<Json> Json::parse(std::string_view text) {
+  if (text.size() > kMaxTextBytes) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("{} bytes are more than the {} that are read",
+                             text.size(), kMaxTextBytes)};
+  }
   Builder builder(text);
   if (!Library::sax_parse(text, &builder)) {
     return Error{Error::Code::corrupt, builder.message()};
@@ -341,6 +349,6 @@ void Json::append(Json element) {
   std::get<Array>(value_).push_back(std::move(element));
 }
 
-bool operator==(const Json& a, const Json& b) = default;
+bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 }  // namespace smdebug

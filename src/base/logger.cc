@@ -7,6 +7,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "smdebug/base/printable.h"
+
 #include "base/environment.h"
 
 namespace smdebug {
@@ -59,8 +61,7 @@ class StderrLogger : public Logger {
 
   void log(LogLevel level, std::string_view message) override {
     if (level == LogLevel::off) return;
-    logger_.log(spdlog_level(level),
-                spdlog::string_view_t(message.data(), message.size()));
+    logger_.log(spdlog_level(level), printable_lines(message));
   }
 
  private:

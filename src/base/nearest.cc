@@ -15,8 +15,13 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Levenshtein's, one row at a time.
+// Names in a file may be of any length, and the distance costs their product.
+constexpr std::size_t kMaxCompared = 200;
+
+// Levenshtein's, one row at a time. Of long texts only the first part counts.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kMaxCompared);
+  b = b.substr(0, kMaxCompared);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -17,6 +17,16 @@ using simdjson::dom::object;
 // simdjson counts the elements of an array up to here.
 constexpr std::size_t kMaxRows = 0xffffff;
 
+// More than a record can have (docs/format.md).
+constexpr std::size_t kMaxDims = 255;
+
+// A step and its mode's step are counted up from 0; where one is added to
+// another nothing may overflow.
+constexpr std::int64_t kMaxModeStep = std::int64_t{1} << 62;
+
+// The parser needs several times the size of the text.
+constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
+
 // Damage is told up to here; one file can hold a million bad entries.
 constexpr std::size_t kMaxDamage = 20;
 
@@ -44,6 +54,7 @@ std::optional<std::vector<std::int64_t>> read_shape(element json) {
   if (json.get(extents) != simdjson::SUCCESS) return std::nullopt;
   std::vector<std::int64_t> shape;
   std::int64_t size = 1;
+  if (extents.size() > kMaxDims) return std::nullopt;
   for (const element item : extents) {
     std::int64_t extent;
     if (item.get(extent) != simdjson::SUCCESS || extent < 0 ||
@@ -120,6 +131,9 @@ class IndexParser {
     }
     const auto mode_step = find<std::int64_t>(*meta, "mode_step");
     if (!mode_step) return corrupt("no number 'mode_step'");
+    if (*mode_step < -kMaxModeStep || *mode_step > kMaxModeStep) {
+      return corrupt(fmt::format("'mode_step' is {}", *mode_step));
+    }
     file_.mode = *mode;
     file_.mode_step = *mode_step;
     file_.event_file_key =
@@ -294,6 +308,10 @@ class IndexParser {
 
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
   if (text.empty()) return corrupt("expected JSON, found nothing");
+  if (text.size() > kMaxTextBytes) {
+    return corrupt(fmt::format("{} bytes are more than the {} that are read",
+                               text.size(), kMaxTextBytes));
+  }
   simdjson::dom::parser parser;
   element document;
   const auto error = parser.parse(text.data(), text.size()).get(document);

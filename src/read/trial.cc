@@ -15,7 +15,8 @@
 namespace smdebug {
 namespace {
 
-// Says which names are meant: those that a regex finds or `names` holds.
+// Says which names are meant: those that a regex finds or `names`, which are
+// sorted, hold.
 class NameFilter {
  public:
   static Result<NameFilter> create(const std::vector<std::string>& regexes,
@@ -33,7 +34,7 @@ class NameFilter {
   }
 
   Result<bool> accepts(const std::string& name) const {
-    if (std::ranges::find(names_, name) != names_.end()) return true;
+    if (std::ranges::binary_search(names_, name)) return true;
     for (const Regex& regex : regexes_) {
       SMD_TRY(const bool is_found, regex.search(name));
       if (is_found) return true;

@@ -35,6 +35,15 @@ class LocalStorageTest : public testing::Test {
     return keys;
   }
 
+  std::vector<std::string> no_files() {
+    std::vector<std::string> keys;
+    const auto entries = storage_->list("");
+    for (const ObjectEntry& entry : *entries) {
+      if (!entry.is_file) keys.push_back(entry.key);
+    }
+    return keys;
+  }
+
   void write_file(const std::string& name, std::string_view text) {
     const fs::path path = root_ + "/" + name;
     fs::create_directories(path.parent_path());
@@ -95,25 +104,37 @@ TEST_F(LocalStorageTest, OverwritesAStaleUnfinishedFile) {
   EXPECT_THAT(all_files(), ElementsAre("a"));
 }
 
-TEST_F(LocalStorageTest, NeitherListsNorFollowsSymbolicLinks) {
+TEST_F(LocalStorageTest, ListsSymbolicLinksAsNoFilesAndFollowsNone) {
   write_file("real/a", "text");
   fs::create_directories(folder_.path() + "/outside");
   std::ofstream(folder_.path() + "/outside/secret") << "secret";
   fs::create_directory_symlink(folder_.path() + "/outside", root_ + "/folder");
   fs::create_symlink(folder_.path() + "/outside/secret", root_ + "/file");
   fs::create_directory_symlink(".", root_ + "/real/loop");
-  EXPECT_THAT(keys(""), ElementsAre("real/a"));
+  EXPECT_THAT(keys(""), ElementsAre("file", "folder", "real/a", "real/loop"));
+  EXPECT_THAT(no_files(), ElementsAre("file", "folder", "real/loop"));
   EXPECT_THAT(keys("folder/"), IsEmpty());
   EXPECT_FALSE(*storage_->exists("file"));
-  const auto bytes = get_object(*storage_, "file");
-  ASSERT_FALSE(bytes);
-  EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+  for (const char* key : {"file", "folder/secret", "real/loop/a"}) {
+    const auto bytes = get_object(*storage_, key);
+    ASSERT_FALSE(bytes) << key;
+    EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+    EXPECT_THAT(bytes.error().message, HasSubstr("link"));
+  }
+}
+
+TEST_F(LocalStorageTest, MayItselfBeReachedThroughALink) {
+  write_file("real/a", "text");
+  fs::create_directory_symlink(root_, folder_.path() + "/link");
+  const auto storage = make_local_storage("link", folder_.path() + "/link");
+  EXPECT_EQ(get_object(*storage, "real/a")->text(), "text");
 }
 
 TEST_F(LocalStorageTest, DoesNotWaitAtAPipe) {
   write_file("a", "text");
   ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0666), 0);
-  EXPECT_THAT(keys(""), ElementsAre("a"));
+  EXPECT_THAT(keys(""), ElementsAre("a", "pipe"));
+  EXPECT_THAT(no_files(), ElementsAre("pipe"));
   const auto bytes = get_object(*storage_, "pipe");
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().code, Error::Code::not_found);
