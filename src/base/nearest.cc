@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "smdebug/base/printable.h"
+
 namespace smdebug {
 namespace {
 
@@ -63,7 +65,7 @@ std::string quoted_list(std::span<const std::string> names) {
   std::string list;
   for (const std::string& name : names) {
     list += list.empty() ? "'" : ", '";
-    list += name;
+    list += printable(name);
     list += '\'';
   }
   return list;

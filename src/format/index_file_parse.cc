@@ -20,10 +20,6 @@ constexpr std::size_t kMaxRows = 0xffffff;
 // More than a record can have (docs/format.md).
 constexpr std::size_t kMaxDims = 255;
 
-// A step and its mode's step are counted up from 0; where one is added to
-// another nothing may overflow.
-constexpr std::int64_t kMaxModeStep = std::int64_t{1} << 62;
-
 // The parser needs several times the size of the text.
 constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
 
@@ -131,9 +127,6 @@ class IndexParser {
     }
     const auto mode_step = find<std::int64_t>(*meta, "mode_step");
     if (!mode_step) return corrupt("no number 'mode_step'");
-    if (*mode_step < -kMaxModeStep || *mode_step > kMaxModeStep) {
-      return corrupt(fmt::format("'mode_step' is {}", *mode_step));
-    }
     file_.mode = *mode;
     file_.mode_step = *mode_step;
     file_.event_file_key =

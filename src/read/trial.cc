@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/printable.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/nearest.h"
@@ -140,10 +141,11 @@ Result<Tensor> Trial::tensor(std::string_view tensor_name) {
   constexpr std::size_t kOffered = 3;
   const auto nearest =
       nearest_names(tensor_name, impl_->sorted_names(), kOffered);
-  return Error{Error::Code::not_found,
-               fmt::format("no tensor '{}' in run '{}'{}{}", tensor_name,
-                           name(), nearest.empty() ? "" : "; did you mean ",
-                           quoted_list(nearest))};
+  return Error{
+      Error::Code::not_found,
+      fmt::format("no tensor '{}' in run '{}'{}{}", printable(tensor_name),
+                  name(), nearest.empty() ? "" : "; did you mean ",
+                  quoted_list(nearest))};
 }
 
 bool Trial::has_tensor(std::string_view tensor_name) {
