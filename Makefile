@@ -16,6 +16,7 @@ check: setup
 	@tools/check
 
 long: setup
+	@tools/bootstrap fuzz
 	@tools/test --long
 
 setup:

@@ -1,12 +1,13 @@
 # smdebug_library(NAME base HEADERS a.h SOURCES a.cc TESTS a_test.cc
-#                 DEPENDS core LINKS PkgConfig::x BENCHES a_bench.cc)
+#                 DEPENDS core LINKS PkgConfig::x BENCHES a_bench.cc
+#                 FUZZERS a_fuzz.cc)
 #
 # One target per folder of src/: smdebug::<name>. HEADERS lie in
 # include/smdebug/<name>/ and are public; each is compiled alone. SOURCES,
-# TESTS and BENCHES lie in src/<name>/. DEPENDS are other folders, LINKS are
+# TESTS, BENCHES and FUZZERS lie in src/<name>/. DEPENDS are other folders, LINKS are
 # third-party libraries.
 function(smdebug_library)
-  cmake_parse_arguments(ARG "" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;DEPENDS;LINKS" ${ARGN})
   set(target smdebug_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(smdebug::${ARG_NAME} ALIAS ${target})
@@ -31,6 +32,9 @@ function(smdebug_library)
     target_link_libraries(${target}_bench PRIVATE ${target} smdebug_warnings
       benchmark::benchmark benchmark::benchmark_main)
   endif()
+  foreach(source IN LISTS ARG_FUZZERS)
+    smdebug_fuzzer(SOURCE ${source} DEPENDS ${ARG_NAME})
+  endforeach()
 endfunction()
 
 # smdebug_test(NAME x SOURCES x_test.cc DEPENDS base core)
@@ -47,4 +51,34 @@ function(smdebug_test)
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} ${ARG_LINKS}
     smdebug_warnings GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120)
+endfunction()
+
+# smdebug_fuzzer(SOURCE a_fuzz.cc DEPENDS format)
+#
+# A function LLVMFuzzerTestOneInput. Preset `fuzz` builds smdebug_a_fuzz, which
+# searches for inputs that it cannot bear; with SMDEBUG_TESTS any compiler
+# builds smdebug_a_replay, and ctest gives it the inputs in tests/fuzz/a/.
+function(smdebug_fuzzer)
+  cmake_parse_arguments(ARG "" "SOURCE" "DEPENDS" ${ARGN})
+  list(TRANSFORM ARG_DEPENDS PREPEND smdebug_)
+  get_filename_component(name ${ARG_SOURCE} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${name})
+  if(SMDEBUG_FUZZERS)
+    smdebug_fuzz_program(smdebug_${name}_fuzz)
+    target_link_options(smdebug_${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    set_property(GLOBAL APPEND PROPERTY SMDEBUG_FUZZERS smdebug_${name}_fuzz)
+  endif()
+  if(SMDEBUG_TESTS)
+    smdebug_fuzz_program(smdebug_${name}_replay ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc)
+    add_test(NAME Fuzz.${name}
+      COMMAND smdebug_${name}_replay ${PROJECT_SOURCE_DIR}/tests/fuzz/${name})
+    set_tests_properties(Fuzz.${name} PROPERTIES TIMEOUT 120)
+  endif()
+endfunction()
+
+# Sees ARG_SOURCE and ARG_DEPENDS of smdebug_fuzzer.
+function(smdebug_fuzz_program target)
+  add_executable(${target} ${ARG_SOURCE} ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} smdebug_warnings)
 endfunction()

@@ -1,5 +1,7 @@
 #include "console.h"
 
+#include "smdebug/base/printable.h"
+
 namespace smdebug {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr const char* kEraseLine = "\r\033[K";
 }  // namespace
 
 int Console::fail(const Error& error) const {
-  err << "smdebug: " << error.message << std::endl;
+  err << "smdebug: " << printable_lines(error.message) << std::endl;
   const bool makes_no_sense = error.code == Error::Code::invalid_argument ||
                               error.code == Error::Code::invalid_config;
   return makes_no_sense ? kExitUsage : kExitError;

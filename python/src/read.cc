@@ -21,6 +21,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/printable.h"
 #include "smdebug/core/dtype.h"
 #include "smdebug/read/trial.h"
 
@@ -236,8 +237,9 @@ void bind_read(nb::module_& m) {
       .def("damage",
            [](Trial& self) {
              std::vector<std::pair<std::string, std::string>> rows;
-             for (Damage& part : self.damage()) {
-               rows.emplace_back(std::move(part.key), std::move(part.what));
+             for (const Damage& part : self.damage()) {
+               // A file's name need not be UTF-8, as a str must.
+               rows.emplace_back(printable(part.key), printable(part.what));
              }
              return rows;
            })

@@ -33,8 +33,11 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
+  std::string state, skipped;
+  fields >> state;
+  // A zombie keeps its entry until its parent asks for it.
+  if (state == "Z" || state == "X") return {};
+  for (int field = 4; field < 22; ++field) fields >> skipped;
   std::uint64_t ticks = 0;
   if (!(fields >> ticks)) return {};
   return ticks;

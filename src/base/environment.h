@@ -15,7 +15,8 @@ std::string host_name();
 std::int64_t process_id();
 
 // When a process started, in clock ticks since boot; none where no such
-// process lives.
+// process lives: one that has ended and that its parent has not waited for
+// does not.
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
 
 }  // namespace smdebug

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace smdebug {
@@ -33,6 +34,16 @@ TEST(ProcessStartTicks, IsNoneWhereNoProcessLives) {
   // Above the kernel's largest process id, 2^22.
   EXPECT_EQ(process_start_ticks(std::int64_t{1} << 23), std::nullopt);
   EXPECT_EQ(process_start_ticks(-1), std::nullopt);
+}
+
+TEST(ProcessStartTicks, IsNoneForAProcessThatHasEndedButIsNotWaitedFor) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT),
+            0);
+  EXPECT_EQ(process_start_ticks(child), std::nullopt);
+  waitpid(child, nullptr, 0);
 }
 
 TEST(HostName, IsNotEmpty) { EXPECT_FALSE(host_name().empty()); }

@@ -15,6 +15,9 @@ using Library = nlohmann::json;
 // Deeper than any document of ours, and shallow enough for any stack.
 constexpr std::size_t kMaxDepth = 128;
 
+// Larger than any document of ours; a value takes many times its text.
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
+
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The text as the library reads it, one byte at a time: the library does not
@@ -286,6 +289,11 @@ TextPlace place_in(std::string_view text, std::size_t offset) {
 }
 
 Result<Json> Json::parse(std::string_view text, std::string_view name) {
+  if (text.size() > kMaxTextBytes) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("{} bytes are more than the {} that are read",
+                             text.size(), kMaxTextBytes)};
+  }
   Builder builder(text, name);
   if (!builder.parse()) {
     return Error{Error::Code::corrupt, builder.message()};

@@ -54,8 +54,9 @@ class Json {
   Json(const std::optional<T>& value);
 
   // Fails with `corrupt`, naming line and column: "line 3, column 7: ...", or
-  // "a.json:3:7: ..." for a text whose `name` is given. Nesting is bounded, so
-  // no text can exhaust the stack. An integer beyond 64 bits becomes a double.
+  // "a.json:3:7: ..." for a text whose `name` is given. Nesting and size are
+  // bounded, so no text can exhaust stack or memory. An integer beyond 64 bits
+  // becomes a double.
   static Result<Json> parse(std::string_view text, std::string_view name = {});
 
   // Non-finite numbers become null, as JSON has none; bytes that are not

@@ -10,6 +10,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "smdebug/base/printable.h"
+
 #include "base/environment.h"
 #include "base/log_settings.h"
 #include "base/words.h"
@@ -67,8 +69,7 @@ class SpdLogger : public Logger {
     if (level == LogLevel::off) return;
     spdlog::logger& logger =
         errors_ && level == LogLevel::error ? *errors_ : logger_;
-    logger.log(spdlog_level(level),
-               spdlog::string_view_t(message.data(), message.size()));
+    logger.log(spdlog_level(level), printable_lines(message));
   }
 
  private:

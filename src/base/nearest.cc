@@ -4,13 +4,20 @@
 #include <numeric>
 #include <utility>
 
+#include "smdebug/base/printable.h"
+
 #include "base/words.h"
 
 namespace smdebug {
 namespace {
 
-// Levenshtein's, one row at a time.
+// Names in a file may be of any length, and the distance costs their product.
+constexpr std::size_t kMaxCompared = 200;
+
+// Levenshtein's, one row at a time. Of long texts only the first part counts.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kMaxCompared);
+  b = b.substr(0, kMaxCompared);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -52,7 +59,7 @@ std::string quoted_list(std::span<const std::string> names) {
   std::string list;
   for (const std::string& name : names) {
     list += list.empty() ? "'" : ", '";
-    list += name;
+    list += printable(name);
     list += '\'';
   }
   return list;

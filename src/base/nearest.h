@@ -17,7 +17,7 @@ std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
-// Returns "'a', 'b'".
+// Returns "'a', 'b'", each name printable.
 std::string quoted_list(std::span<const std::string> names);
 
 }  // namespace smdebug

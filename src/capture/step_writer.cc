@@ -199,7 +199,9 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
                             std::uint64_t dropped_bytes) {
   if (record_.is_open) return cut_off();
   SMD_CHECK_OK(flush());
+  const std::string index_key = index_file_key(step_.global, worker_);
   if (event_file_) {
+    SMD_CHECK_OK(forget_older(index_key));
     SMD_CHECK_OK(event_file_->commit());
     event_file_.reset();
   }
@@ -208,13 +210,23 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   const std::string_view text =
       index_.finish(step_.mode, step_.mode_step, event_key_);
   if (storage_) {
-    SMD_CHECK_OK(
-        put_object(*storage_, index_file_key(step_.global, worker_), text));
+    SMD_CHECK_OK(put_object(*storage_, index_key, text));
   }
   counts_.bytes += text.size();
   if (tensorboard_) counts_.bytes += tensorboard_->end_step();
   ++counts_.steps;
   return {};
+}
+
+// Removes the index file of an older attempt: it would point into an event
+// file that is no longer its own, should the death of this process come
+// between the two.
+Status StepWriter::forget_older(const std::string& index_key) {
+  if (!has_older_) {
+    SMD_TRY(const auto older, storage_->list(kIndexPrefix));
+    has_older_ = !older.empty();
+  }
+  return *has_older_ ? storage_->remove(index_key) : Status();
 }
 
 Status StepWriter::write(const Document& document) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,12 +80,16 @@ class StepWriter {
   void add_reduction(const Message& message, ReductionOp op,
                      std::span<const std::byte> elements);
   Status open_event_file();
+  Status forget_older(const std::string& index_key);
 
   const std::shared_ptr<Storage> storage_;
   const std::string worker_;
   const Deviation deviation_;
   const bool reductions_are_0d_;
   const std::shared_ptr<TensorBoardWriter> tensorboard_;
+  // Whether the run had index files before this writer's first; none: not
+  // looked at yet.
+  std::optional<bool> has_older_;
 
   StepId step_;
   RecordStamp stamp_;

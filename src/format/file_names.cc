@@ -5,11 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace smdebug {
 namespace {
 
 constexpr std::string_view kCollectionsSuffix = "_collections.json";
 constexpr Step kStepsPerIndexFolder = 1000;
+
+// The names of larger ones are not sorted as their numbers.
+constexpr Step kMaxStep = 999'999'999'999;
 
 std::string swap_characters(std::string_view text, char from_a, char to_a,
                             char from_b, char to_b) {
@@ -33,7 +38,7 @@ std::optional<std::pair<Step, std::size_t>> leading_step(
   Step step = 0;
   const auto end =
       std::from_chars(text.data(), text.data() + text.size(), step);
-  if (end.ec != std::errc()) return {};
+  if (end.ec != std::errc() || step > kMaxStep) return {};
   return std::pair(step, static_cast<std::size_t>(end.ptr - text.data()));
 }
 
@@ -61,7 +66,9 @@ std::optional<StepFileName> parse_step_file_key(std::string_view key) {
   if (!step) return std::nullopt;
   name.remove_prefix(step->second);
   name = name.substr(0, name.rfind('.'));
-  if (name.size() < 2 || name.front() != '_') return std::nullopt;
+  if (name.size() < 2 || name.front() != '_' || !is_utf8(name)) {
+    return std::nullopt;
+  }
   return StepFileName{step->first, decode_worker(name.substr(1))};
 }
 
@@ -69,7 +76,9 @@ std::optional<std::string> parse_collections_file_key(std::string_view key) {
   if (!key.starts_with(kCollectionsPrefix)) return std::nullopt;
   if (!key.ends_with(kCollectionsSuffix)) return std::nullopt;
   std::string_view name = key.substr(key.rfind('/') + 1);
-  if (name.size() <= kCollectionsSuffix.size()) return std::nullopt;
+  if (name.size() <= kCollectionsSuffix.size() || !is_utf8(name)) {
+    return std::nullopt;
+  }
   name.remove_suffix(kCollectionsSuffix.size());
   return decode_worker(name);
 }

@@ -17,6 +17,12 @@ using simdjson::dom::object;
 // simdjson counts the elements of an array up to here.
 constexpr std::size_t kMaxRows = 0xffffff;
 
+// More than a record can have (docs/format.md).
+constexpr std::size_t kMaxDims = 255;
+
+// The parser needs several times the size of the text.
+constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
+
 // Damage is told up to here; one file can hold a million bad entries.
 constexpr std::size_t kMaxDamage = 20;
 
@@ -44,6 +50,7 @@ std::optional<std::vector<std::int64_t>> read_shape(element json) {
   if (json.get(extents) != simdjson::SUCCESS) return std::nullopt;
   std::vector<std::int64_t> shape;
   std::int64_t size = 1;
+  if (extents.size() > kMaxDims) return std::nullopt;
   for (const element item : extents) {
     std::int64_t extent;
     if (item.get(extent) != simdjson::SUCCESS || extent < 0 ||
@@ -294,6 +301,10 @@ class IndexParser {
 
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
   if (text.empty()) return corrupt("expected JSON, found nothing");
+  if (text.size() > kMaxTextBytes) {
+    return corrupt(fmt::format("{} bytes are more than the {} that are read",
+                               text.size(), kMaxTextBytes));
+  }
   simdjson::dom::parser parser;
   element document;
   const auto error = parser.parse(text.data(), text.size()).get(document);

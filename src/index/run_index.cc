@@ -16,16 +16,19 @@ Status RunIndex::refresh(std::string_view after) {
           storage_->list(kIndexPrefix, after));
   for (const ObjectEntry& object : listed) {
     const auto name = parse_step_file_key(object.key);
-    if (!name) {
-      if (foreign_.insert(object.key).second) {
-        left_out_.push_back(
-            {object.key, "its name is not that of an index file"});
-      }
+    if (!object.is_file) {
+      leave_out(object.key, "a link or something else that is not read");
+    } else if (!name) {
+      leave_out(object.key, "its name is not that of an index file");
     } else if (is_wanted(*name) && !broken_.contains(object.key)) {
       read_file(object.key, *name);
     }
   }
   return {};
+}
+
+void RunIndex::leave_out(const std::string& key, std::string what) {
+  if (foreign_.insert(key).second) left_out_.push_back({key, std::move(what)});
 }
 
 bool RunIndex::is_wanted(const StepFileName& name) const {

@@ -50,6 +50,8 @@ class RunIndex {
 
  private:
   bool is_wanted(const StepFileName& name) const;
+  // Tells of a file that is none of ours.
+  void leave_out(const std::string& key, std::string what);
   void read_file(const std::string& key, const StepFileName& name);
   void retry_broken_files();
 

@@ -57,8 +57,33 @@ std::uint32_t elements_crc32c(const TensorRecord& record) {
                                  : crc32c(record.payload);
 }
 
+// The checksum is of the elements alone: that they are floats of this shape is
+// said twice, and must be said the same.
+Status check_kind(const TensorRecord& record, const RunTable& table,
+                  EntryId id) {
+  const IndexEntry& entry = table.entry(id);
+  const auto* shape = table.shape(id);
+  if (entry.is_reduction()) return {};
+  if (entry.dtype().value_or(record.dtype) != record.dtype) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the record at byte {} is of {}, the index says "
+                             "{}",
+                             entry.start, dtype_name(record.dtype),
+                             dtype_name(*entry.dtype()))};
+  }
+  if (shape != nullptr && *shape != record.shape) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the record at byte {} has shape [{}], the index "
+                             "says [{}]",
+                             entry.start, fmt::join(record.shape, ", "),
+                             fmt::join(*shape, ", "))};
+  }
+  return {};
+}
+
 Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
-                          const IndexEntry& entry) {
+                          EntryId id) {
+  const IndexEntry& entry = table.entry(id);
   if (bytes.size() < entry.length) {
     return Error{Error::Code::corrupt,
                  fmt::format("the file ends after {} of the {} bytes of the "
@@ -78,6 +103,7 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                              "have the checksum {:08x} of the index",
                              entry.start, entry.payload_crc32c)};
   }
+  SMD_CHECK_OK(check_kind(record, table, id));
   return record_value(std::move(record), bytes.owner());
 }
 
@@ -102,7 +128,7 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
     return Error{Error::Code::io, read.error().message}.within(
         place_of(table, id));
   }
-  auto value = parse(read->front(), table, entry);
+  auto value = parse(read->front(), table, id);
   if (!value) return std::move(value).error().within(place_of(table, id));
   return value;
 }
@@ -114,8 +140,8 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
   const std::uint64_t start = std::min<std::uint64_t>(entry.start, all.size());
   const std::uint64_t length =
       std::min<std::uint64_t>(entry.length, all.size() - start);
-  auto value = parse(Bytes(event_file.owner(), all.subspan(start, length)),
-                     table, entry);
+  auto value =
+      parse(Bytes(event_file.owner(), all.subspan(start, length)), table, id);
   if (!value) return std::move(value).error().within(place_of(table, id));
   return value;
 }

@@ -8,18 +8,6 @@
 #include "read/stored_collection.h"
 
 namespace smdebug {
-namespace {
-
-// Adds the names that `from` has and `to` lacks; keeps them sorted.
-void merge_names(const std::vector<std::string>& from,
-                 std::vector<std::string>& to) {
-  to.insert(to.end(), from.begin(), from.end());
-  std::ranges::sort(to);
-  to.erase(std::unique(to.begin(), to.end()), to.end());
-}
-
-}  // namespace
-
 Status RunCollections::refresh(const Storage& storage) {
   SMD_TRY(std::vector<ObjectEntry> listed, storage.list(kCollectionsPrefix));
   const auto same = [](const ObjectEntry& a, const ObjectEntry& b) {
@@ -27,11 +15,13 @@ Status RunCollections::refresh(const Storage& storage) {
   };
   if (broken_.empty() && std::ranges::equal(listed, listed_, same)) return {};
   const auto before = std::exchange(collections_, {});
+  places_.clear();
   workers_.clear();
   broken_.clear();
   num_workers_ = 1;
   listed_ = std::move(listed);
   for (const ObjectEntry& object : listed_) read_file(storage, object.key);
+  sort_names();
   if (collections_ != before) ++version_;
   return {};
 }
@@ -52,19 +42,30 @@ void RunCollections::read_file(const Storage& storage, const std::string& key) {
   }
   num_workers_ = std::max(num_workers_, file->num_workers);
   for (const StoredCollection& stored : file->collections) {
-    const auto known =
-        std::ranges::find(collections_, stored.tensors.name, &Collection::name);
-    if (known != collections_.end()) {
-      merge_names(stored.tensors.tensor_names, known->tensors.tensor_names);
+    const auto known = places_.find(stored.tensors.name);
+    if (known != places_.end()) {
+      std::vector<std::string>& names =
+          collections_[known->second].tensors.tensor_names;
+      names.insert(names.end(), stored.tensors.tensor_names.begin(),
+                   stored.tensors.tensor_names.end());
       continue;
     }
     auto collection = collection_of(stored);
     if (collection) {
+      places_.emplace(stored.tensors.name, collections_.size());
       collections_.push_back(*std::move(collection));
     } else {
       broken_[key] = "collection '" + stored.tensors.name +
                      "': " + collection.error().message;
     }
+  }
+}
+
+void RunCollections::sort_names() {
+  for (Collection& collection : collections_) {
+    std::vector<std::string>& names = collection.tensors.tensor_names;
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
   }
 }
 

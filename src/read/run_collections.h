@@ -36,9 +36,12 @@ class RunCollections {
 
  private:
   void read_file(const Storage& storage, const std::string& key);
+  // Sorts the names of each collection, and keeps one of each.
+  void sort_names();
 
   std::vector<ObjectEntry> listed_;
   std::vector<Collection> collections_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // of a name there
   std::set<std::string> workers_;
   int num_workers_ = 1;
   std::map<std::string, std::string> broken_;  // key -> what

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/printable.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/nearest.h"
@@ -15,7 +16,8 @@
 namespace smdebug {
 namespace {
 
-// Says which names are meant: those that a regex finds or `names` holds.
+// Says which names are meant: those that a regex finds or `names`, which are
+// sorted, hold.
 class NameFilter {
  public:
   static Result<NameFilter> create(const std::vector<std::string>& regexes,
@@ -33,7 +35,7 @@ class NameFilter {
   }
 
   Result<bool> accepts(const std::string& name) const {
-    if (std::ranges::find(names_, name) != names_.end()) return true;
+    if (std::ranges::binary_search(names_, name)) return true;
     for (const Regex& regex : regexes_) {
       SMD_TRY(const bool is_found, regex.search(name));
       if (is_found) return true;
@@ -139,10 +141,11 @@ Result<Tensor> Trial::tensor(std::string_view tensor_name) {
   constexpr std::size_t kOffered = 3;
   const auto nearest =
       nearest_names(tensor_name, impl_->sorted_names(), kOffered);
-  return Error{Error::Code::not_found,
-               fmt::format("no tensor '{}' in run '{}'{}{}", tensor_name,
-                           name(), nearest.empty() ? "" : "; did you mean ",
-                           quoted_list(nearest))};
+  return Error{
+      Error::Code::not_found,
+      fmt::format("no tensor '{}' in run '{}'{}{}", printable(tensor_name),
+                  name(), nearest.empty() ? "" : "; did you mean ",
+                  quoted_list(nearest))};
 }
 
 bool Trial::has_tensor(std::string_view tensor_name) {

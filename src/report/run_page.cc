@@ -101,8 +101,8 @@ std::string cost_text(const RunPage& page) {
   if (spent == cost.end()) return "";
   std::string text = seconds_text(spent->second);
   if (const auto steps = cost.find("steps"); steps != cost.end()) {
-    text +=
-        " in " + count_text(static_cast<std::uint64_t>(steps->second), "step");
+    text += fmt::format(" in {:.0f} step{}", steps->second,
+                        steps->second == 1 ? "" : "s");
   }
   if (const auto run = cost.find("run_seconds");
       run != cost.end() && run->second > 0) {

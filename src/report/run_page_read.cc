@@ -27,8 +27,9 @@ Found<double> number_of(const Json& json, std::string_view key) {
 RunPage::Attempt attempt_of(const Json& json) {
   RunPage::Attempt attempt;
   attempt.host = text_of(json, "host");
-  attempt.process_id =
-      static_cast<std::int64_t>(number_of(json, "pid").value_or(0));
+  if (const Json* pid = json.find("pid")) {
+    attempt.process_id = pid->as_int().value_or(0);
+  }
   attempt.started_seconds = number_of(json, "started").value_or(0);
   attempt.ended_seconds = number_of(json, "ended");
   attempt.status = text_of(json, "status");

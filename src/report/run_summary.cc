@@ -77,9 +77,9 @@ std::string run_summary_text(const RunSummary& summary) {
        summary.page ? summary.verdicts : std::vector<Verdict>()) {
     table.add({"rule", fmt::format("{}: {}", verdict.rule,
                                    rule_status_name(verdict.status))});
-    if (!verdict.message.empty()) table.add({"", "  " + verdict.message});
+    add_lines("", verdict.message, table);
   }
-  if (!summary.problem.empty()) table.add({"problem", summary.problem});
+  add_lines("problem", summary.problem, table);
   if (summary.page) {
     table.add({"run", summary.location});
     add_lines("open it", python_lines(*summary.page), table);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/printable.h"
+
 #include "report/element_text.h"
 #include "report/json_parts.h"
 #include "report/text_table.h"
@@ -136,11 +138,13 @@ Result<TensorPage> read_tensor_page(Trial& trial,
 }
 
 std::string tensor_page_text(const TensorPage& page) {
-  if (page.rows.empty()) return page.tensor + ": nothing was saved\n";
-  std::string text = page.tensor + "\n" + table_text(page);
+  const std::string name = printable(page.tensor);
+  if (page.rows.empty()) return name + ": nothing was saved\n";
+  std::string text = name + "\n" + table_text(page);
   for (const TensorPage::Row& row : page.rows) {
     if (row.elements.empty()) continue;
-    text += fmt::format("{} {}: {}\n", row.worker, row.dtype, row.elements);
+    text += fmt::format("{} {}: {}\n", printable(row.worker), row.dtype,
+                        printable(row.elements));
   }
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "smdebug/base/printable.h"
+
 namespace smdebug {
 namespace {
 
@@ -22,6 +24,7 @@ TextTable::TextTable(std::vector<std::string> headings)
 }
 
 void TextTable::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = printable(cell);
   rows_.push_back(std::move(row));
 }
 

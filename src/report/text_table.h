@@ -14,7 +14,7 @@ class TextTable {
   // right; the '>' is not shown. Without any heading, none is printed.
   explicit TextTable(std::vector<std::string> headings);
 
-  // Takes as many cells as there are headings.
+  // Takes as many cells as there are headings; each becomes printable.
   void add(std::vector<std::string> row);
   std::size_t rows() const { return rows_.size(); }
 

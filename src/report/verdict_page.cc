@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/printable.h"
+
 #include "report/json_parts.h"
 #include "report/text_table.h"
 #include "report/wording.h"
@@ -30,12 +32,12 @@ std::string evidence_text(std::span<const Evidence> evidence) {
 }  // namespace
 
 std::string verdict_text(const Verdict& verdict) {
-  std::string text =
-      fmt::format("{}: {}\n  {}\n", verdict.rule,
-                  rule_status_name(verdict.status), verdict.message);
+  std::string text = fmt::format("{}: {}\n  {}\n", verdict.rule,
+                                 rule_status_name(verdict.status),
+                                 printable_lines(verdict.message));
   if (!verdict.evidence.empty()) text += evidence_text(verdict.evidence);
   if (!verdict.advice.empty()) {
-    text += fmt::format("  advice: {}\n", verdict.advice);
+    text += fmt::format("  advice: {}\n", printable_lines(verdict.advice));
   }
   return text;
 }

@@ -22,6 +22,8 @@ std::string bytes_text(std::uint64_t bytes) {
 
 std::string seconds_text(double seconds) {
   if (seconds < 0.1) return fmt::format("{:.2g} ms", seconds * 1000);
+  constexpr double kYears = 1e10;
+  if (!(seconds < kYears)) return fmt::format("{:.3g} s", seconds);
   if (seconds < 60) return fmt::format("{:.3g} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) {
@@ -47,6 +49,10 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 std::string date_text(double wall_seconds) {
+  // The years 1000 to 9999, which have four digits.
+  if (!(wall_seconds >= -30'610'224'000 && wall_seconds < 253'402'300'800)) {
+    return "at no known time";
+  }
   using std::chrono::floor;
   const std::chrono::sys_seconds time{std::chrono::seconds(
       static_cast<std::int64_t>(std::floor(wall_seconds)))};

@@ -17,7 +17,8 @@ std::string step_number_text(const StepId& step);  // "40", "40 (TRAIN 12)"
 std::string count_text(std::uint64_t count,        // "1 step", "2 steps"
                        const std::string& singular);
 std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
-std::string date_text(double wall_seconds);  // "2026-11-21 03:07:24 UTC"
+std::string date_text(double wall_seconds);  // "2026-11-21 03:07:24 UTC"; what
+                                             // no calendar has is said so
 
 // Python's string literal of `text`.
 std::string python_string(const std::string& text);

@@ -94,7 +94,7 @@ class LocalStorage final : public Storage {
   Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const override {
     SMD_TRY(const std::string path, path_of(key));
-    SMD_TRY(const OpenFile file, open_file(path));
+    SMD_TRY(const OpenFile file, open_file(root_, key));
     std::vector<Bytes> parts;
     parts.reserve(ranges.size());
     for (const ByteRange& range : ranges) {

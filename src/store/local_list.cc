@@ -19,6 +19,7 @@ namespace {
 struct Entry {
   std::string name;
   std::uint64_t bytes = 0;
+  bool is_file = true;
 
   bool is_folder() const { return name.ends_with('/'); }
 };
@@ -39,7 +40,7 @@ class FolderWalk {
       if (entry.is_folder()) {
         SMD_CHECK_OK(visit(key));
       } else {
-        found_.push_back({std::move(key), entry.bytes});
+        found_.push_back({std::move(key), entry.bytes, entry.is_file});
       }
     }
     return {};
@@ -108,6 +109,8 @@ class FolderWalk {
           {std::move(name), static_cast<std::uint64_t>(status.st_size)});
     } else if (S_ISDIR(status.st_mode) && folder_wanted) {
       entries.push_back({std::move(name) + "/", 0});
+    } else if (!S_ISDIR(status.st_mode) && file_wanted) {
+      entries.push_back({std::move(name), 0, /*is_file=*/false});
     }
   }
 

@@ -6,11 +6,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "store/temporary_folder.h"
+#include "tests/fault/file_size_limit.h"
 
 namespace smdebug {
 namespace {
@@ -33,6 +32,15 @@ class LocalStorageTest : public testing::Test {
     std::vector<std::string> keys;
     if (!entries) return keys;
     for (const ObjectEntry& entry : *entries) keys.push_back(entry.key);
+    return keys;
+  }
+
+  std::vector<std::string> no_files() {
+    std::vector<std::string> keys;
+    const auto entries = storage_->list("");
+    for (const ObjectEntry& entry : *entries) {
+      if (!entry.is_file) keys.push_back(entry.key);
+    }
     return keys;
   }
 
@@ -96,25 +104,37 @@ TEST_F(LocalStorageTest, OverwritesAStaleUnfinishedFile) {
   EXPECT_THAT(all_files(), ElementsAre("a"));
 }
 
-TEST_F(LocalStorageTest, NeitherListsNorFollowsSymbolicLinks) {
+TEST_F(LocalStorageTest, ListsSymbolicLinksAsNoFilesAndFollowsNone) {
   write_file("real/a", "text");
   fs::create_directories(folder_.path() + "/outside");
   std::ofstream(folder_.path() + "/outside/secret") << "secret";
   fs::create_directory_symlink(folder_.path() + "/outside", root_ + "/folder");
   fs::create_symlink(folder_.path() + "/outside/secret", root_ + "/file");
   fs::create_directory_symlink(".", root_ + "/real/loop");
-  EXPECT_THAT(keys(""), ElementsAre("real/a"));
+  EXPECT_THAT(keys(""), ElementsAre("file", "folder", "real/a", "real/loop"));
+  EXPECT_THAT(no_files(), ElementsAre("file", "folder", "real/loop"));
   EXPECT_THAT(keys("folder/"), IsEmpty());
   EXPECT_FALSE(*storage_->exists("file"));
-  const auto bytes = get_object(*storage_, "file");
-  ASSERT_FALSE(bytes);
-  EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+  for (const char* key : {"file", "folder/secret", "real/loop/a"}) {
+    const auto bytes = get_object(*storage_, key);
+    ASSERT_FALSE(bytes) << key;
+    EXPECT_EQ(bytes.error().code, Error::Code::not_found);
+    EXPECT_THAT(bytes.error().message, HasSubstr("link"));
+  }
+}
+
+TEST_F(LocalStorageTest, MayItselfBeReachedThroughALink) {
+  write_file("real/a", "text");
+  fs::create_directory_symlink(root_, folder_.path() + "/link");
+  const auto storage = make_local_storage("link", folder_.path() + "/link");
+  EXPECT_EQ(get_object(*storage, "real/a")->text(), "text");
 }
 
 TEST_F(LocalStorageTest, DoesNotWaitAtAPipe) {
   write_file("a", "text");
   ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0666), 0);
-  EXPECT_THAT(keys(""), ElementsAre("a"));
+  EXPECT_THAT(keys(""), ElementsAre("a", "pipe"));
+  EXPECT_THAT(no_files(), ElementsAre("pipe"));
   const auto bytes = get_object(*storage_, "pipe");
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().code, Error::Code::not_found);
@@ -167,28 +187,6 @@ TEST_F(LocalStorageTest, CannotReplaceAFolderByAnObject) {
   EXPECT_EQ(read_file("a/b"), "text");
   EXPECT_THAT(all_files(), ElementsAre("b"));
 }
-
-// A limit on the size of files makes writes short and then fail, as a full
-// disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit = {bytes, old_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_;
-  sighandler_t old_handler_;
-};
 
 TEST_F(LocalStorageTest, ToldThatTheDiskIsFullLeavesNothingBehind) {
   ASSERT_TRUE(put_object(*storage_, "a", "old"));

@@ -61,6 +61,35 @@ Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
   return Bytes(std::move(buffer), span);
 }
 
+constexpr std::string_view kNotFollowed =
+    ": a link or something else that is not read stands in its way";
+
+Error not_found(const std::string& path, std::string_view why) {
+  return {Error::Code::not_found, fmt::format("no file '{}'{}", path, why)};
+}
+
+FileDescriptor open_at(int folder, const std::string& name, int flags) {
+  return FileDescriptor(without_interrupts(
+      [&] { return ::openat(folder, name.c_str(), flags | O_CLOEXEC); }));
+}
+
+// Goes down part by part, because O_NOFOLLOW is of the last part alone. Where
+// nothing is open, `errno` says why.
+FileDescriptor open_below(const std::string& root, std::string_view key) {
+  FileDescriptor folder = open_at(AT_FDCWD, root, O_PATH | O_DIRECTORY);
+  while (folder.is_open()) {
+    const std::size_t slash = key.find('/');
+    const std::string name(key.substr(0, slash));
+    if (slash == key.npos) {
+      // Not to wait for the other end, should this be a pipe.
+      return open_at(folder.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    }
+    folder = open_at(folder.number(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    key.remove_prefix(slash + 1);
+  }
+  return folder;
+}
+
 // The parts that one writev takes, and how far they have been written.
 class PartsCursor {
  public:
@@ -145,25 +174,20 @@ Result<FileDescriptor> create_file(const std::string& path) {
   return file;
 }
 
-Result<OpenFile> open_file(const std::string& path) {
-  // Not to wait for the other end, should this be a pipe.
-  FileDescriptor file(without_interrupts([&] {
-    return ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  }));
-  const auto not_found = [&] {
-    return Error{Error::Code::not_found, fmt::format("no file '{}'", path)};
-  };
+Result<OpenFile> open_file(const std::string& root, std::string_view key) {
+  const std::string path = fmt::format("{}/{}", root, key);
+  FileDescriptor file = open_below(root, key);
   if (!file.is_open()) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
-      return not_found();
-    }
+    if (errno == ENOENT) return not_found(path, "");
+    if (errno == ENOTDIR || errno == ELOOP)
+      return not_found(path, kNotFollowed);
     return system_error("open", path, errno);
   }
   struct stat status;
   if (fstat(file.number(), &status) != 0) {
     return system_error("open", path, errno);
   }
-  if (!S_ISREG(status.st_mode)) return not_found();
+  if (!S_ISREG(status.st_mode)) return not_found(path, kNotFollowed);
   return OpenFile{std::move(file), static_cast<std::uint64_t>(status.st_size)};
 }
 

@@ -41,13 +41,14 @@ Error system_error(std::string_view action, std::string_view path, int number);
 // Opens for writing, empty; makes the folders that are missing.
 Result<FileDescriptor> create_file(const std::string& path);
 
-// Opens a regular file; symbolic links are not followed. Fails with
-// `not_found` where there is none.
+// Opens a regular file. The place `root` may be reached through symbolic links;
+// below it, in `key`, none is followed. Fails with `not_found` where there is
+// none.
 struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t bytes = 0;
 };
-Result<OpenFile> open_file(const std::string& path);
+Result<OpenFile> open_file(const std::string& root, std::string_view key);
 
 Status write_all(const FileDescriptor& file, const std::string& path,
                  std::span<const std::span<const std::byte>> parts);

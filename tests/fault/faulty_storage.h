@@ -21,10 +21,12 @@ class FaultyStorage : public Storage {
   explicit FaultyStorage(std::shared_ptr<Storage> inner)
       : inner_(std::move(inner)) {}
 
-  // From now on everything that writes fails with `io` and `reason`.
-  void fail_with(std::string reason) {
+  // From now on everything that writes fails with `io` and `reason`, where the
+  // key starts with `prefix`.
+  void fail_with(std::string reason, std::string prefix = "") {
     std::lock_guard lock(mutex_);
     reason_ = std::move(reason);
+    prefix_ = std::move(prefix);
   }
   // `append` does not return until `let_go`.
   void hold() {
@@ -40,13 +42,14 @@ class FaultyStorage : public Storage {
   const std::string& uri() const override { return inner_->uri(); }
 
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
-    SMD_CHECK_OK(meet());
+    SMD_CHECK_OK(meet(key));
     SMD_TRY(auto writer, inner_->create(key));
-    return std::unique_ptr<ObjectWriter>(new Writer(*this, std::move(writer)));
+    return std::unique_ptr<ObjectWriter>(
+        new Writer(*this, std::string(key), std::move(writer)));
   }
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
-    SMD_CHECK_OK(meet());
+    SMD_CHECK_OK(meet(key));
     return inner_->create_exclusive(key, bytes);
   }
   Result<std::vector<Bytes>> read(
@@ -65,34 +68,37 @@ class FaultyStorage : public Storage {
  private:
   class Writer : public ObjectWriter {
    public:
-    Writer(FaultyStorage& storage, std::unique_ptr<ObjectWriter> inner)
-        : storage_(storage), inner_(std::move(inner)) {}
+    Writer(FaultyStorage& storage, std::string key,
+           std::unique_ptr<ObjectWriter> inner)
+        : storage_(storage), key_(std::move(key)), inner_(std::move(inner)) {}
     Status append(std::span<const std::span<const std::byte>> parts) override {
-      SMD_CHECK_OK(storage_.meet());
+      SMD_CHECK_OK(storage_.meet(key_));
       return inner_->append(parts);
     }
     Status commit() override {
-      SMD_CHECK_OK(storage_.meet());
+      SMD_CHECK_OK(storage_.meet(key_));
       return inner_->commit();
     }
     void abort() override { inner_->abort(); }
 
    private:
     FaultyStorage& storage_;
+    const std::string key_;
     std::unique_ptr<ObjectWriter> inner_;
   };
 
-  Status meet() {
+  Status meet(std::string_view key) {
     std::unique_lock lock(mutex_);
     moved_.wait(lock, [&] { return !is_held_; });
-    if (!reason_.empty()) return Error{Error::Code::io, reason_};
+    if (!reason_.empty() && key.starts_with(prefix_))
+      return Error{Error::Code::io, reason_};
     return {};
   }
 
   const std::shared_ptr<Storage> inner_;
   std::mutex mutex_;
   std::condition_variable moved_;
-  std::string reason_;
+  std::string reason_, prefix_;
   bool is_held_ = false;
 };
 

@@ -50,6 +50,9 @@ class Bytes {
 struct ObjectEntry {
   std::string key;
   std::uint64_t bytes = 0;
+  // False for what stands in an object's place and is never read: a symbolic
+  // link, a pipe, a device.
+  bool is_file = true;
 };
 
 // One object on its way in. Used by one thread. Destroying it without
@@ -87,15 +90,17 @@ class Storage {
   virtual Result<bool> create_exclusive(std::string_view key,
                                         std::span<const std::byte> bytes) = 0;
 
-  /// Returns the bytes of each range, in their order. Safe to call from
+  /// Returns the bytes of each range, in their order. Symbolic links below the
+  /// place are not followed. Safe to call from
   /// several threads. Fails with `not_found`, `io` or `invalid_argument`.
   virtual Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const = 0;
 
   /// Returns the objects whose key starts with `prefix` and sorts after
-  /// `after`, sorted by key as bytes. Unfinished objects and symbolic links
-  /// are not listed. A place that does not exist lists nothing. Passing the
-  /// last key seen makes polling a growing run cheap. Fails with `io`.
+  /// `after`, sorted by key as bytes. Unfinished objects are not listed;
+  /// symbolic links are, as no files, and not followed. A place that does not
+  /// exist lists nothing. Passing the last key seen makes polling a growing run
+  /// cheap. Fails with `io`.
   virtual Result<std::vector<ObjectEntry>> list(
       std::string_view prefix, std::string_view after = {}) const = 0;
 

@@ -1,0 +1,98 @@
+// What the commands print of a run that was made to harm the reader: damage
+// with the file's name, and nothing that a terminal would obey.
+
+#include <nlohmann/json.hpp>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Clears the screen, rings, sets the title, and pretends to be another line.
+constexpr const char* kEvil = "\x1b[2J\x07\x1b]0;t\x07\nstate  all is well";
+// The same in JSON.
+constexpr const char* kEvilJson =
+    "\\u001b[2J\\u0007\\u001b]0;t\\u0007\\nstate  all is well";
+
+class HostileRun : public testing::Test {
+ protected:
+  HostileRun() { record_run(run_, kHealthy, /*ends=*/false); }
+
+  void write(const std::string& key, const std::string& text) {
+    std::filesystem::create_directories(
+        std::filesystem::path(run_ + "/" + key).parent_path());
+    std::ofstream(run_ + "/" + key) << text;
+  }
+
+  static void expect_harmless(const Spoken& spoken) {
+    for (const char c : spoken.out + spoken.err) {
+      const auto byte = static_cast<unsigned char>(c);
+      ASSERT_TRUE(byte >= ' ' || c == '\n') << static_cast<int>(byte);
+      ASSERT_NE(byte, 0x7f);
+    }
+    EXPECT_THAT(spoken.out + spoken.err, Not(HasSubstr("\nstate  all is")));
+  }
+
+  TemporaryFolder folder_;
+  const std::string run_ = folder_.path("run");
+};
+
+TEST_F(HostileRun, IsShownWithoutWhatATerminalObeys) {
+  write("index/000000000/000000000011_worker_0.json",
+        std::string(R"({"meta": {"mode": "TRAIN", "mode_step": 11}, )") +
+            R"("tensor_payload": [], "shape_payload": [{"tensorname": ")" +
+            kEvilJson + R"(", "shape": [1]}]})");
+  write("collections/000000000/worker_1_collections.json",
+        std::string(R"({"collections": {")") + kEvilJson +
+            R"(": {"tensor_names": [")" + kEvilJson + R"("]}}})");
+  write("run.json", std::string(R"({"version": 1, "attempts": [{"host": ")") +
+                        kEvilJson + R"(", "status": ")" + kEvilJson +
+                        R"(", "command": [")" + kEvilJson +
+                        R"("], "started": 1e300, "pid": 1e300, )" +
+                        R"("cost": {"step_thread_seconds": 1e300, )" +
+                        R"("run_seconds": 1e300, "steps": -1e300}}]})");
+  write(std::string("index/000000000/") + "\x1b[2J\n\xff.json", "{");
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{
+           {"show", run_},
+           {"show", run_, "--json"},
+           {"tensor", run_, kEvil},
+           {"tensor", run_, kEvil, "--json"},
+           {"tensor", run_, std::string(kEvil) + "?"},
+           {"check", run_},
+           {"check", run_, "--json"}}) {
+    const Spoken spoken = smdebug(args);
+    SCOPED_TRACE(args[0]);
+    expect_harmless(spoken);
+  }
+  EXPECT_THAT(smdebug({"tensor", run_, kEvil}).out, HasSubstr("\\x1b[2J"));
+}
+
+TEST_F(HostileRun, ListsItsDamageWithTheNamesOfTheFiles) {
+  const std::string broken = "index/000000000/000000000003_worker_0.json";
+  const std::string linked = "index/000000000/000000000004_worker_0.json";
+  const std::string piped = "index/000000000/000000000005_worker_0.json";
+  write(broken, std::string(100'000, '['));
+  std::filesystem::remove(run_ + "/" + linked);
+  std::filesystem::create_symlink("/etc/passwd", run_ + "/" + linked);
+  std::filesystem::remove(run_ + "/" + piped);
+  ASSERT_EQ(mkfifo((run_ + "/" + piped).c_str(), 0666), 0);
+  write("run.json", "{\"version\": ");
+  const Spoken spoken = smdebug({"show", run_, "--json"});
+  EXPECT_EQ(spoken.code, 0);
+  const auto page = nlohmann::json::parse(spoken.out);
+  std::vector<std::string> files;
+  for (const auto& damage : page["damage"]) files.push_back(damage["file"]);
+  EXPECT_THAT(files,
+              testing::UnorderedElementsAre(broken, linked, piped, "run.json"));
+  EXPECT_EQ(page["steps"], 7);
+}
+
+}  // namespace
+}  // namespace smdebug

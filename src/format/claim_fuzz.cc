@@ -1,0 +1,20 @@
+// Any text may be parsed as a claim; what is understood is written and read
+// back as the same.
+
+#include <cstdlib>
+#include <string_view>
+
+#include "format/claim.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto claim = smdebug::parse_claim(text);
+  if (!claim) return 0;
+  const auto again = smdebug::parse_claim(smdebug::write_claim(*claim));
+  if (!again || again->process_id != claim->process_id ||
+      again->process_start_ticks != claim->process_start_ticks) {
+    std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,20 @@
+// Any text may be parsed as a collections file; what is understood is written
+// and read back as the same.
+
+#include <cstdlib>
+#include <string_view>
+
+#include "format/collections_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto file = smdebug::parse_collections_file(text);
+  if (!file) return 0;
+  const std::string written = smdebug::write_collections_file(*file);
+  const auto again = smdebug::parse_collections_file(written);
+  if (!again || smdebug::write_collections_file(*again) != written) {
+    std::abort();
+  }
+  return 0;
+}

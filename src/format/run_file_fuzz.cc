@@ -1,0 +1,18 @@
+// Any text may be parsed as run.json; what is understood is written and read
+// back as the same.
+
+#include <cstdlib>
+#include <string_view>
+
+#include "format/run_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto run = smdebug::parse_run_file(text);
+  if (!run) return 0;
+  const std::string written = smdebug::write_run_file(*run);
+  const auto again = smdebug::parse_run_file(written);
+  if (!again || smdebug::write_run_file(*again) != written) std::abort();
+  return 0;
+}

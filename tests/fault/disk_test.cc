@@ -1,0 +1,215 @@
+// Disks that fill up, refuse, or lose the run under the training: the training
+// goes on, the reason is told, and what was published stays readable.
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "smdebug/capture/session.h"
+#include "smdebug/read/trial.h"
+#include "smdebug/store/open_storage.h"
+
+#include "store/temporary_folder.h"
+#include "tests/fault/faulty_storage.h"
+#include "tests/fault/file_size_limit.h"
+
+namespace smdebug {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SilentLog : public Logger {
+ public:
+  void log(LogLevel, std::string_view) override {}
+};
+
+class DiskTest : public testing::Test {
+ protected:
+  // A session that saves every step.
+  std::unique_ptr<Session> record(std::shared_ptr<Storage> storage = nullptr) {
+    SaveConfigMode every_step;
+    every_step.save_interval = 1;
+    SessionOptions options;
+    options.config.out_dir = run_;
+    options.config.save_all = true;
+    options.config.save_config = SaveConfig(every_step);
+    options.framework = pytorch_framework();
+    options.storage = std::move(storage);
+    options.logger = &log_;
+    auto session = Session::create(std::move(options));
+    EXPECT_TRUE(session.ok()) << session.error().message;
+    return *std::move(session);
+  }
+
+  // One step with tensor `w`, all of whose elements are `value`.
+  static void step(Session& session, float value, std::size_t elements = 10) {
+    const std::vector<float> values(elements, value);
+    const std::int64_t shape[] = {static_cast<std::int64_t>(elements)};
+    session.begin_step();
+    session.put(session.tensor("w"),
+                {DType::float32,
+                 reinterpret_cast<const std::byte*>(values.data()),
+                 shape,
+                 {}});
+    session.end_step();
+  }
+
+  std::unique_ptr<Trial> open() {
+    TrialOptions options;
+    options.timeout = std::chrono::nanoseconds(0);
+    options.end_delay = std::chrono::nanoseconds(0);
+    options.logger = &log_;
+    auto trial = Trial::open(run_, std::move(options));
+    EXPECT_TRUE(trial.ok()) << trial.error().message;
+    return *std::move(trial);
+  }
+
+  // The first element of `w`.
+  static float value_at(Trial& trial, Step step) {
+    const auto value = trial.tensor("w")->value({step});
+    EXPECT_TRUE(value.ok()) << value.error().message;
+    if (!value) return -1;
+    float first;
+    std::memcpy(&first, value->bytes().data(), sizeof(first));
+    return first;
+  }
+
+  void expect_no_unfinished_file() {
+    for (const auto& entry : fs::recursive_directory_iterator(run_)) {
+      EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+    }
+  }
+
+  SilentLog log_;
+  TemporaryFolder folder_;
+  const std::string run_ = folder_.path() + "/run";
+};
+
+TEST_F(DiskTest, ThatIsFullInTheMiddleOfAnEventFileCostsThatStepAndNoOther) {
+  auto session = record();
+  step(*session, 1);
+  ASSERT_TRUE(session->flush().ok());
+  {
+    const FileSizeLimit full(100'000);
+    step(*session, 2, 1'000'000);
+    EXPECT_FALSE(session->flush().ok());
+    for (int i = 0; i < 5; ++i) step(*session, 3);
+    EXPECT_FALSE(session->close().ok());
+  }
+  const SessionStatus status = session->status();
+  EXPECT_EQ(status.error_step, 1);
+  EXPECT_EQ(status.error->code, Error::Code::io);
+  EXPECT_GT(status.calls_after_failure, 0u);
+  EXPECT_EQ(status.steps_published, 1u);
+  expect_no_unfinished_file();
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_EQ(value_at(*trial, 0), 1);
+  EXPECT_THAT(trial->damage(), IsEmpty());
+  // Room was left for the small files: the reason is with the run.
+  const auto text = trial->run_file_text();
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("File too large"));
+}
+
+TEST_F(DiskTest, ThatIsFullBetweenEventFileAndIndexShowsNothingOfTheStep) {
+  const auto disk = std::make_shared<FaultyStorage>(*open_storage(run_));
+  auto session = record(disk);
+  step(*session, 1);
+  ASSERT_TRUE(session->flush().ok());
+  disk->fail_with("no space left on device", "index/");
+  step(*session, 2);
+  EXPECT_FALSE(session->close().ok());
+  EXPECT_EQ(session->status().error_step, 1);
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_THAT(trial->damage(), IsEmpty());
+}
+
+TEST_F(DiskTest, ThatIsFullInARestartNeverPairsAnOldIndexWithANewEventFile) {
+  {
+    auto first = record();
+    for (int i = 0; i < 3; ++i) step(*first, 1);
+    ASSERT_TRUE(first->flush().ok());
+    first->after_fork_in_child();  // it dies without a word
+  }
+  fs::remove(run_ + "/claim.smd");
+  const auto disk = std::make_shared<FaultyStorage>(*open_storage(run_));
+  auto second = record(disk);
+  step(*second, 2, 7);
+  ASSERT_TRUE(second->flush().ok());
+  disk->fail_with("no space left on device", "index/");
+  step(*second, 2, 7);
+  EXPECT_FALSE(second->flush().ok());
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 2));
+  EXPECT_EQ(value_at(*trial, 0), 2);
+  EXPECT_EQ(value_at(*trial, 2), 1);
+}
+
+TEST_F(DiskTest, WhoseFolderIsRemovedGetsTheStepsThatFollow) {
+  auto session = record();
+  step(*session, 1);
+  ASSERT_TRUE(session->flush().ok());
+  fs::remove_all(run_);
+  step(*session, 2);
+  EXPECT_TRUE(session->close().ok());
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(1));
+  EXPECT_EQ(value_at(*trial, 1), 2);
+}
+
+TEST_F(DiskTest, WhoseFolderBecomesAFileIsLatched) {
+  auto session = record();
+  step(*session, 1);
+  ASSERT_TRUE(session->flush().ok());
+  fs::remove_all(run_);
+  std::ofstream(run_) << "a file";
+  step(*session, 2);
+  step(*session, 3);
+  EXPECT_FALSE(session->close().ok());
+  EXPECT_EQ(session->status().error_step, 1);
+  EXPECT_EQ(session->status().error->code, Error::Code::io);
+}
+
+// Root may write anywhere: for a while this process is somebody else.
+class SomebodyElse {
+ public:
+  SomebodyElse() : before_(geteuid()) {
+    constexpr uid_t kNobody = 65534;
+    if (before_ == 0) {
+      EXPECT_EQ(seteuid(kNobody), 0);
+    }
+  }
+  SomebodyElse(const SomebodyElse&) = delete;
+  SomebodyElse& operator=(const SomebodyElse&) = delete;
+  ~SomebodyElse() { EXPECT_EQ(seteuid(before_), 0); }
+
+ private:
+  uid_t before_;
+};
+
+TEST_F(DiskTest, ThatMayOnlyBeReadIsLatchedAndLeavesNothing) {
+  fs::create_directory(run_);
+  fs::permissions(folder_.path(), fs::perms(0755));
+  fs::permissions(run_, fs::perms(0555));
+  auto session = record();
+  {
+    const SomebodyElse nobody;
+    for (int i = 0; i < 3; ++i) step(*session, 1);
+    EXPECT_FALSE(session->close().ok());
+  }
+  EXPECT_EQ(session->status().error_step, 0);
+  EXPECT_THAT(session->status().error->message, HasSubstr("Permission denied"));
+  EXPECT_TRUE(fs::is_empty(run_));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,266 @@
+// SIGKILL at any moment of a training costs at most what was not published:
+// each step that can be listed is whole, and the next start goes on.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "smdebug/read/trial.h"
+
+#include "format/run_file.h"
+#include "store/temporary_folder.h"
+#include "tests/fault/kill_run.h"
+
+extern char** environ;
+
+namespace smdebug {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Kills in one folder, and folders.
+constexpr int kStarts = 20;
+constexpr int kRuns = 10;
+constexpr Step kForEver = 1'000'000;
+
+std::uint64_t seed() {
+  const char* given = std::getenv("SMDEBUG_KILL_SEED");
+  const std::uint64_t seed =
+      given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  std::printf("SMDEBUG_KILL_SEED=%llu\n",
+              static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+// One start of the trainer.
+class Trainer {
+ public:
+  Trainer(const std::string& run, Step steps, int start) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    told_ = ends[0];
+    std::string steps_text = std::to_string(steps);
+    std::string start_text = std::to_string(start);
+    std::string pipe_text = std::to_string(ends[1]);
+    std::string program = SMDEBUG_KILL_TRAINER, folder = run;
+    char* arguments[] = {program.data(),    folder.data(),    steps_text.data(),
+                         start_text.data(), pipe_text.data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addclose(&actions, told_);
+    // That a claim is taken over is told in the log at every start.
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+                                     O_WRONLY, 0);
+    EXPECT_EQ(posix_spawn(&process_, program.c_str(), &actions, nullptr,
+                          arguments, environ),
+              0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+  }
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+  ~Trainer() {
+    if (process_ > 0) kill_now();
+    close(told_);
+  }
+
+  pid_t process() const { return process_; }
+
+  // Waits for `words` of the trainer, or for its end.
+  void hear(int words) {
+    for (; words > 0; --words) {
+      if (!hear_one()) return;
+    }
+  }
+
+  void kill_now() {
+    kill(process_, SIGKILL);
+    (void)wait();
+    // What it had said before it died.
+    while (hear_one()) {
+    }
+  }
+
+  // Returns the exit code; none where a signal ended it.
+  std::optional<int> wait() {
+    int status = 0;
+    EXPECT_EQ(waitpid(process_, &status, 0), process_);
+    process_ = 0;
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    return std::nullopt;
+  }
+
+  // Steps that it said are readable.
+  Step readable() const { return readable_; }
+
+ private:
+  bool hear_one() {
+    return read(told_, &readable_, sizeof(readable_)) == sizeof(readable_);
+  }
+
+  pid_t process_ = 0;
+  int told_ = -1;
+  Step readable_ = 0;
+};
+
+// Lets a random part of a few milliseconds pass without giving the processor
+// away.
+void spin(std::mt19937_64& random) {
+  volatile std::uint64_t turns = random() % 4'000'000;
+  while (turns > 0) turns = turns - 1;
+}
+
+std::unique_ptr<Trial> open(const std::string& run) {
+  TrialOptions options;
+  options.timeout = std::chrono::nanoseconds(0);
+  options.end_delay = std::chrono::nanoseconds(0);
+  auto trial = Trial::open(run, std::move(options));
+  if (trial) return *std::move(trial);
+  EXPECT_EQ(trial.error().code, Error::Code::not_found)
+      << trial.error().message;
+  return nullptr;
+}
+
+std::vector<float> floats(const TensorValue& value) {
+  std::vector<float> values(value.bytes().size() / sizeof(float));
+  std::memcpy(values.data(), value.bytes().data(), value.bytes().size());
+  return values;
+}
+
+// All of a step is there, and of one start.
+void expect_whole(Trial& trial, Step step) {
+  std::optional<int> start;
+  for (const KillTensor& tensor : kKillTensors) {
+    if (step % tensor.interval != 0) continue;
+    auto found = trial.tensor(tensor.name);
+    ASSERT_TRUE(found) << found.error().message;
+    const auto value = found->value({step});
+    ASSERT_TRUE(value) << value.error().message;
+    const std::vector<float> found_values = floats(*value);
+    ASSERT_THAT(found_values, Not(IsEmpty()));
+    if (!start) start = static_cast<int>(found_values[0]);
+    // gmock would compare 400,000 elements one by one, with words for each.
+    ASSERT_TRUE(found_values == kill_values(tensor, step, *start))
+        << tensor.name << " at step " << step;
+    EXPECT_TRUE(found->statistics({step}));
+  }
+}
+
+// Checks the run, and returns its steps.
+std::set<Step> expect_sound(const std::string& run) {
+  const auto trial = open(run);
+  if (!trial) return {};
+  EXPECT_THAT(trial->damage(), IsEmpty());
+  EXPECT_FALSE(trial->has_ended());
+  std::set<Step> steps;
+  for (const Step step : trial->steps()) {
+    steps.insert(step);
+    expect_whole(*trial, step);
+  }
+  return steps;
+}
+
+// Of the steps that lay there `before`, a death costs the one that was being
+// written anew; of those that the trainer said are readable, none.
+void expect_kept(const std::set<Step>& before, Step readable,
+                 const std::set<Step>& after) {
+  std::vector<Step> lost;
+  std::ranges::set_difference(before, after, std::back_inserter(lost));
+  EXPECT_LE(lost.size(), 1u);
+  for (const Step step : lost) EXPECT_GE(step, readable);
+  for (Step step = 0; step < readable; ++step)
+    EXPECT_TRUE(after.contains(step));
+}
+
+std::vector<RunAttempt> attempts_of(const std::string& run) {
+  const auto trial = open(run);
+  if (!trial) return {};
+  const auto text = trial->run_file_text();
+  if (!text) return {};
+  const auto file = parse_run_file(*text);
+  EXPECT_TRUE(file) << file.error().message;
+  return file ? file->attempts : std::vector<RunAttempt>();
+}
+
+std::size_t unfinished_files(const std::string& run) {
+  std::size_t count = 0;
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(run, none)) {
+    count += entry.path().extension() == ".tmp";
+  }
+  return count;
+}
+
+// The attempts of `run` were made by `started`, in this order; one that was
+// killed before its first step may be missing.
+void expect_attempts(const std::string& run, const std::vector<pid_t>& started,
+                     const std::set<pid_t>& published) {
+  auto next = started.begin();
+  std::set<pid_t> found;
+  for (const RunAttempt& attempt : attempts_of(run)) {
+    next = std::find(next, started.end(), attempt.process_id);
+    ASSERT_NE(next, started.end()) << attempt.process_id;
+    found.insert(*next);
+    EXPECT_EQ(attempt.status,
+              next + 1 == started.end() ? "finished" : "running");
+  }
+  EXPECT_THAT(found, ::testing::IsSupersetOf(published));
+}
+
+TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
+  std::mt19937_64 random(seed());
+  std::size_t torn = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    const TemporaryFolder folder;
+    const std::string run = folder.path() + "/run";
+    std::vector<pid_t> started;
+    std::set<pid_t> published;
+    std::set<Step> steps;
+    for (int start = 0; start < kStarts; ++start) {
+      SCOPED_TRACE("run " + std::to_string(i) + ", start " +
+                   std::to_string(start));
+      Trainer trainer(run, kForEver, start);
+      started.push_back(trainer.process());
+      trainer.hear(static_cast<int>(random() % 4));
+      spin(random);
+      trainer.kill_now();
+      if (trainer.readable() > 0) published.insert(started.back());
+      std::set<Step> found = expect_sound(run);
+      expect_kept(steps, trainer.readable(), found);
+      ASSERT_FALSE(testing::Test::HasFailure());
+      steps = std::move(found);
+      torn += unfinished_files(run) > 0;
+    }
+    // The stale claim and the torn files are no hindrance.
+    const Step size = steps.empty() ? 3 : *steps.rbegin() + 3;
+    Trainer last(run, size, kStarts);
+    started.push_back(last.process());
+    ASSERT_EQ(last.wait(), 0);
+    const auto trial = open(run);
+    ASSERT_TRUE(trial);
+    EXPECT_TRUE(trial->has_ended());
+    EXPECT_EQ(static_cast<Step>(trial->steps().size()), size);
+    EXPECT_THAT(trial->damage(), IsEmpty());
+    for (const Step step : trial->steps()) expect_whole(*trial, step);
+    expect_attempts(run, started, published);
+  }
+  std::printf("after %zu of %d deaths an unfinished file lay there\n", torn,
+              kRuns * kStarts);
+  EXPECT_GT(torn, 0u) << "no death fell into a write: nothing was tested";
+}
+
+}  // namespace
+}  // namespace smdebug

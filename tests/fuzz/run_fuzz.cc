@@ -1,0 +1,93 @@
+// A run of any bytes: the input is cut into the files of a run, which is opened
+// and asked for everything, as a person with the command line would. Each part
+// is preceded by its size, a uint16; what is missing is empty.
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "smdebug/read/trial.h"
+#include "smdebug/report/run_page.h"
+#include "smdebug/report/tensor_page.h"
+
+#include "store/memory.h"
+
+namespace smdebug {
+namespace {
+
+class SilentLog : public Logger {
+ public:
+  void log(LogLevel, std::string_view) override {}
+};
+
+std::string_view take_part(std::string_view& rest) {
+  if (rest.size() < 2) return {};
+  const std::size_t size = static_cast<std::uint8_t>(rest[0]) |
+                           static_cast<std::uint8_t>(rest[1]) << 8;
+  const std::string_view part = rest.substr(2, size);
+  rest.remove_prefix(2 + part.size());
+  return part;
+}
+
+std::shared_ptr<Storage> run_of(std::string_view input) {
+  auto storage = make_memory_storage("memory://fuzz");
+  for (const char* key :
+       {"index/000000000/000000000001_worker_0.json",
+        "events/000000000001/000000000001_worker_0.tfevents",
+        "collections/000000000/worker_0_collections.json", "run.json",
+        "index/000000000/000000000002_worker_0.json"}) {
+    if (!put_object(*storage, key, take_part(input))) std::abort();
+  }
+  return storage;
+}
+
+void ask_for_all(Trial& trial, const std::string& name) {
+  auto tensor = trial.tensor(name);
+  if (!tensor) std::abort();
+  for (const Step step : tensor->steps()) {
+    const auto value = tensor->value({step});
+    if (value && value->dtype() != DType::string &&
+        value->view().bytes() != value->bytes().size()) {
+      std::abort();
+    }
+    (void)tensor->statistics({step});
+    (void)tensor->reductions({step});
+    (void)tensor->reduction({step}, {Reduction::median, false});
+    TensorPageQuery query;
+    query.tensor = name;
+    query.step = step;
+    const auto page = read_tensor_page(trial, query);
+    if (!page) std::abort();
+    (void)tensor_page_text(*page);
+    (void)tensor_page_json(*page);
+  }
+}
+
+void read_run(std::string_view input) {
+  static SilentLog log;
+  TrialOptions options;
+  options.timeout = std::chrono::nanoseconds(0);
+  options.logger = &log;
+  const auto trial =
+      Trial::open(std::shared_ptr<const Storage>(run_of(input)), options);
+  if (!trial) std::abort();
+  for (const std::string& name : (*trial)->tensor_names()) {
+    ask_for_all(**trial, name);
+  }
+  const auto page = read_run_page(**trial);
+  if (!page) std::abort();
+  const std::string text = run_page_text(*page) + run_page_json(*page);
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < ' ' && c != '\n') std::abort();
+  }
+}
+
+}  // namespace
+}  // namespace smdebug
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  smdebug::read_run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
