@@ -10,6 +10,7 @@ from smdebug.exceptions import (
     ShapeUnavailableForStep,
     SMDebugError,
     SMDebugNotImplementedError,
+    SMDebugRuntimeError,
     SMDebugValueError,
     StepNotYetAvailable,
     StepUnavailable,
@@ -167,12 +168,25 @@ def _dtype(name):
     try:
         return np.dtype(name)
     except TypeError:
+        pass
+    try:
         import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
+    except ImportError as error:
+        raise SMDebugRuntimeError(
+            f"numpy knows {name} only through the package ml_dtypes, which is not installed: "
+            "pip install ml_dtypes"
+        ) from error
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _array(dtype_name, shape, elements):
-    if dtype_name == "str":
-        return np.array(elements, dtype=str).reshape(shape)
+    if dtype_name in ("str", "bytes"):
+        return _string_array(dtype_name, elements).reshape(shape)
     return np.asarray(elements).view(_dtype(dtype_name)).reshape(shape)
+
+
+def _string_array(dtype_name, elements):
+    """Of fixed width; of objects where that would lose the NULs that an element ends in."""
+    nul = "\0" if dtype_name == "str" else b"\0"
+    ends_in_nul = any(element.endswith(nul) for element in elements)
+    return np.array(elements, dtype=object if ends_in_nul else dtype_name)
