@@ -223,8 +223,11 @@ LentTensor::~LentTensor() {
 Status LentTensor::borrow(nb::handle object) {
   if (const auto* table = exchange_table(Py_TYPE(object.ptr())))
     return borrow_table(object, *table);
-  if (PyObject_CheckBuffer(object.ptr()))
-    return try_buffer(object) ? Status() : borrow_array(object);
+  if (PyObject_CheckBuffer(object.ptr())) {
+    // A bytes is one string, not a row of numbers.
+    const bool is_lent = !PyBytes_Check(object.ptr()) && try_buffer(object);
+    return is_lent ? Status() : borrow_array(object);
+  }
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
     return borrow_capsule(object);
   }
@@ -265,20 +268,22 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   return {};
 }
 
+// The buffer is filled where it stays: its shape may point into itself.
 bool LentTensor::try_buffer(nb::handle object) {
-  Py_buffer buffer;
+  Py_buffer& buffer = buffer_.emplace();
   if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) !=
       0) {
     PyErr_Clear();
+    buffer_.reset();
     return false;
   }
   const std::optional<DType> dtype =
       dtype_from_format(buffer.format ? buffer.format : "B", buffer.itemsize);
   if (!dtype || !has_whole_strides(buffer, dtype_bytes(*dtype))) {
     PyBuffer_Release(&buffer);
+    buffer_.reset();
     return false;
   }
-  buffer_ = buffer;
   const auto rank = static_cast<std::size_t>(buffer.ndim);
   for (std::size_t i = 0; i < rank; ++i)
     strides_[i] = buffer.strides[i] / buffer.itemsize;
