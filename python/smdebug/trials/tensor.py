@@ -55,7 +55,9 @@ class Tensor:
     def value(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
         """The elements at a step, an array of the caller's own.
 
-        Of several workers' values, that of the first worker by name unless `worker` says which.
+        Its dtype is the one that was saved: bfloat16 and float8 are those of ml_dtypes, without
+        which SMDebugRuntimeError is raised; text is of dtype str, strings of bytes of dtype bytes,
+        of objects where an element ends in NUL. Of several workers' values, that of the first worker by name unless `worker` says which.
         """
         self._check(step_num, mode, worker)
         try:
