@@ -17,8 +17,15 @@ class ReductionConfig:
     absolute values. The elements themselves are saved only with `save_raw_tensor`, the shape with
     `save_shape`. `summary` asks for the statistics alone, which every captured tensor has.
 
-    In PyTorch `std` and `variance` are unbiased, as torch computes them; l1 and l2 are always of
-    the flattened tensor.
+    Reductions of every dtype are computed in float64 and never fail: NaN propagates as in numpy,
+    bools count as 0 and 1, complex elements by their absolute value; strings, and tensors without
+    elements, have none. In PyTorch `std` and `variance` are unbiased, as torch computes them;
+    elsewhere they are of the population. `median` of an even count is the mean of the middle two,
+    as in numpy (torch.median gives the lower one); l1 and l2 are always of the flattened tensor.
+
+    A saved reduction has the tensor's dtype where that is float16, bfloat16, float32 or float64
+    (a number beyond its range is saved as infinite), float32 for complex64 and float8, and float64
+    for integers, bools and complex128. Its shape is () in PyTorch, (1,) elsewhere.
     """
 
     def __init__(

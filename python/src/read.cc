@@ -83,11 +83,25 @@ nb::object array_of_bytes(const Bytes& bytes) {
       data, {bytes.size()}, owner));
 }
 
+// A list of str or of bytes. What is no UTF-8 is shown as "\\xff".
+nb::list list_of_strings(const TensorValue& value) {
+  nb::list out;
+  for (const std::string& element : value.strings()) {
+    const auto size = static_cast<Py_ssize_t>(element.size());
+    out.append(nb::steal(
+        value.dtype() == DType::bytes
+            ? PyBytes_FromStringAndSize(element.data(), size)
+            : PyUnicode_DecodeUTF8(element.data(), size, "backslashreplace")));
+  }
+  return out;
+}
+
 }  // namespace
 
+// (dtype's name, shape, elements): an array of bytes, or a list of strings.
 nb::tuple value_parts(const TensorValue& value) {
-  const nb::object elements = value.dtype() == DType::string
-                                  ? nb::cast(value.strings())
+  const nb::object elements = is_string(value.dtype())
+                                  ? nb::object(list_of_strings(value))
                                   : array_of_bytes(value.bytes());
   return nb::make_tuple(dtype_name(value.dtype()), nb::cast(value.shape()),
                         elements);

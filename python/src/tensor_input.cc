@@ -1,6 +1,6 @@
 #include "tensor_input.h"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -234,6 +234,16 @@ std::optional<DType> dtype_from_format(std::string_view format,
   return std::nullopt;
 }
 
+// True if elements are as large as their dtype and strides are whole numbers of
+// them.
+bool has_whole_strides(const Py_buffer& buffer, std::size_t element_bytes) {
+  const auto bytes = static_cast<Py_ssize_t>(element_bytes);
+  return buffer.itemsize == bytes &&
+         std::all_of(
+             buffer.strides, buffer.strides + buffer.ndim,
+             [bytes](Py_ssize_t stride) { return stride % bytes == 0; });
+}
+
 }  // namespace
 
 bool lends_through_table(nb::handle object) {
@@ -247,7 +257,11 @@ LentTensor::~LentTensor() {
 Status LentTensor::borrow(nb::handle object) {
   if (const auto* table = exchange_table(Py_TYPE(object.ptr())))
     return borrow_table(object, *table);
-  if (PyObject_CheckBuffer(object.ptr())) return borrow_buffer(object);
+  if (PyObject_CheckBuffer(object.ptr())) {
+    // A bytes is one string, not a row of numbers.
+    const bool is_lent = !PyBytes_Check(object.ptr()) && try_buffer(object);
+    return is_lent ? Status() : borrow_array(object);
+  }
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
     return borrow_capsule(object);
   }
@@ -289,37 +303,31 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   return {};
 }
 
-Status LentTensor::borrow_buffer(nb::handle object) {
-  Py_buffer buffer;
+// The buffer is filled where it stays: its shape may point into itself.
+bool LentTensor::try_buffer(nb::handle object) {
+  Py_buffer& buffer = buffer_.emplace();
   if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) !=
       0) {
-    if (PyErr_Clear(); PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
-      return borrow_capsule(object);
-    }
-    return unreadable("its elements have no buffer");
+    PyErr_Clear();
+    buffer_.reset();
+    return false;
   }
-  buffer_ = buffer;
   const std::optional<DType> dtype =
       dtype_from_format(buffer.format ? buffer.format : "B", buffer.itemsize);
-  if (!dtype ||
-      dtype_bytes(*dtype) != static_cast<std::size_t>(buffer.itemsize)) {
-    return unreadable(std::string("elements of format '") +
-                      (buffer.format ? buffer.format : "") +
-                      "' have no dtype here");
+  if (!dtype || !has_whole_strides(buffer, dtype_bytes(*dtype))) {
+    PyBuffer_Release(&buffer);
+    buffer_.reset();
+    return false;
   }
   const auto rank = static_cast<std::size_t>(buffer.ndim);
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (buffer.strides[i] % buffer.itemsize != 0) {
-      return unreadable("its strides are no multiple of its elements");
-    }
+  for (std::size_t i = 0; i < rank; ++i)
     strides_[i] = buffer.strides[i] / buffer.itemsize;
-  }
   static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
   view_ = {*dtype,
            static_cast<const std::byte*>(buffer.buf),
            {reinterpret_cast<const std::int64_t*>(buffer.shape), rank},
            {strides_.data(), rank}};
-  return {};
+  return true;
 }
 
 Status LentTensor::borrow_capsule(nb::handle object) {

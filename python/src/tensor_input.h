@@ -6,8 +6,10 @@
 //
 // Frameworks lend through DLPack's exchange table (cached per type), else
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
-// that no view can show (on a device, lazily conjugated or negated, strides
-// that are no multiple of the element) are copied to host memory first.
+// that no view can show (on a device, lazily conjugated or negated, in the
+// other byte order, strides that are no multiple of the element) are copied to
+// host memory first. numpy's strings, fixed in width or objects, are lent one
+// by one.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +47,11 @@ class LentTensor {
  private:
   Status borrow_table(nanobind::handle object,
                       const dlpack::ExchangeTable& table);
-  Status borrow_buffer(nanobind::handle object);
+  // Borrows through the buffer protocol what lies in memory as a view shows
+  // it; false for anything else.
+  bool try_buffer(nanobind::handle object);
+  Status borrow_array(nanobind::handle object);
+  Status borrow_strings(const nanobind::object& array, char kind);
   Status borrow_capsule(nanobind::handle object);
   Status borrow_host_copy(nanobind::handle object, const char* method);
 

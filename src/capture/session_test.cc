@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -352,6 +353,42 @@ TEST_F(SessionTest, WritesStringsOfAnyRank) {
             string_elements_crc32c(all.at("many").strings));
   EXPECT_EQ(file.statistics[1].statistics, (TensorStatistics{.count = 4}));
   EXPECT_EQ(session->status().tensors, 2u);
+}
+
+// Spec section 14: what the original wrote for these tensors at step 7, which
+// is step 3 of its training mode.
+TEST_F(SessionTest, WritesTheBytesOfTheOriginal) {
+  class StoppedClock : public Clock {
+   public:
+    double wall_seconds() const override { return 1.5; }
+    std::chrono::nanoseconds monotonic() const override { return {}; }
+    void sleep_for(std::chrono::nanoseconds) const override {}
+  };
+  const StoppedClock clock;
+  SessionOptions options;
+  options.config = config_;
+  options.framework = pytorch_framework();
+  options.storage = storage_;
+  options.logger = &log_;
+  options.clock = &clock;
+  auto session = *Session::create(std::move(options));
+  for (int step = 0; step < 8; ++step) {
+    session->set_mode(step < 4 ? Mode::eval : Mode::train);
+    session->begin_step();
+    put(*session, "w", {1, 2});
+    put_strings(*session, "s", DType::string, {2}, {"ab", "c"});
+  }
+  ASSERT_TRUE(session->close().ok());
+  std::string hex;
+  for (const char c : text(event_file_key(7, "worker_0")))
+    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  EXPECT_EQ(hex,
+            "4800000000000000fe92489d09000000000000f83f10072a3b0a390a017742"
+            "1708011209120708021203775f3222080000803f000000404a1b0a0e0a096d"
+            "6f64655f737465701201330a090a046d6f6465120131b3c02d06"
+            "4300000000000000b18525a009000000000000f83f10072a360a340a017342"
+            "121209120708021203735f32420261624201634a1b0a0e0a096d6f64655f73"
+            "7465701201330a090a046d6f6465120131b3c02d06");
 }
 
 TEST_F(SessionTest, WritesStringsThatAreLargerThanTheQueue) {

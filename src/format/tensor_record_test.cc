@@ -103,6 +103,12 @@ TEST(TensorRecord, EncoderLeavesRoomForThePayloadOnly) {
   EXPECT_EQ(encoder.encode(kTrainStamp, head, tail), kFloats.size());
   const std::string payload = from_hex("0000803f00000040");
   EXPECT_EQ(head.substr(7) + payload + tail.substr(7), kFloats);
+  head.clear();
+  tail.clear();
+  EXPECT_EQ(TensorRecordEncoder("r", DType::float64, {})
+                .encode(kEvalStamp, head, tail),
+            kScalar.size());
+  EXPECT_EQ(head + from_hex("0000000000000440") + tail, kScalar);
 }
 
 TEST(TensorRecord, LeavesOutTheZerosOfProtobuf) {

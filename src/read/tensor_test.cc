@@ -27,6 +27,20 @@ class TensorTest : public TrialTest {
   std::unique_ptr<Trial> trial_;
 };
 
+TEST(TensorValue, ShowsItsStringsWhereverItIsCopiedOrMoved) {
+  TensorValue first(DType::bytes, {2, 1}, Bytes(), {"short", "b"});
+  const TensorValue copy = first;
+  const TensorValue moved = std::move(first);
+  for (const TensorValue& value : {copy, moved}) {
+    ASSERT_EQ(value.view().strings().size(), 2u);
+    EXPECT_EQ(value.view().strings()[0], "short");
+    EXPECT_EQ(value.strings()[1], "b");
+  }
+  const TensorValue none(DType::string, {0}, Bytes());
+  EXPECT_TRUE(none.strings().empty());
+  EXPECT_EQ(none.view().size(), 0);
+}
+
 TEST_F(TensorTest, TakesTheFirstWorkerByNameUnlessOneIsAskedFor) {
   put(0, 1);
   put(0, 0);

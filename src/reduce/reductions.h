@@ -17,8 +17,10 @@ bool needs_elements(ReductionOp op);
 
 // Returns `op` over all elements of `view`, as numpy defines it on float64:
 // NaN propagates, `l1` and `l2` are of the flattened tensor, `median` of an
-// even count is the mean of the middle two. None where there are no elements
-// or none are numbers. `statistics` are those of `view`. May allocate.
+// even count is the mean of the middle two, in every framework. Complex
+// elements count by their absolute value. `prod` overflows only where the
+// result does, not what leads to it. None where there are no elements or none
+// are numbers. `statistics` are those of `view`. May allocate.
 std::optional<double> reduce_tensor(const TensorView& view,
                                     const TensorStatistics& statistics,
                                     ReductionOp op, Deviation deviation);

@@ -1,13 +1,19 @@
 #include "reduce/reductions.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "smdebug/reduce/statistics_kernel.h"
+
+#include "reduce/elements.h"
 
 namespace smdebug {
 namespace {
@@ -96,12 +102,17 @@ TEST(Reductions, GivesNothingForATensorWithoutElements) {
 
 TEST(Reductions, GivesNothingForStrings) {
   const std::vector<std::int64_t> shape = {2};
-  const TensorView view{
-      .dtype = DType::string, .data = nullptr, .shape = shape, .strides = {}};
-  const TensorStatistics statistics = statistics_of_view(view);
-  EXPECT_EQ(statistics.count, 2U);
-  EXPECT_EQ(reduce_tensor(view, statistics, kMedian, Deviation::population),
-            std::nullopt);
+  for (DType dtype : {DType::string, DType::bytes}) {
+    const TensorView view{
+        .dtype = dtype, .data = nullptr, .shape = shape, .strides = {}};
+    const TensorStatistics statistics = statistics_of_view(view);
+    EXPECT_EQ(statistics.count, 2U);
+    for (Reduction reduction : {Reduction::median, Reduction::mean}) {
+      EXPECT_EQ(reduce_tensor(view, statistics, {.reduction = reduction},
+                              Deviation::population),
+                std::nullopt);
+    }
+  }
 }
 
 TEST(Reductions, ReducesAStridedTensorOfIntegers) {
@@ -124,6 +135,159 @@ TEST(Reductions, ReducesAStridedTensorOfIntegers) {
   // The variance of 0 .. n-1 is (n^2 - 1) / 12; doubled elements have 4 times.
   EXPECT_NEAR(s.m2, 1e4 * 4 * (1e8 - 1) / 12, 1);
   EXPECT_EQ(reduce_tensor(view, s, kMedian, Deviation::population), 9'999);
+}
+
+// ---- Against plain loops --------------------------------------------------
+
+// One reduction straight from its definition, in long double. `x` are finite.
+long double by_loop(std::vector<double> x, ReductionOp op,
+                    Deviation deviation) {
+  if (op.abs)
+    for (double& element : x) element = std::abs(element);
+  const auto n = static_cast<long double>(x.size());
+  long double sum = 0, prod = 1, l1 = 0, squares = 0, m2 = 0;
+  for (double element : x) {
+    sum += element;
+    prod *= element;
+    l1 += std::abs(element);
+    squares += static_cast<long double>(element) * element;
+  }
+  for (double element : x) m2 += (element - sum / n) * (element - sum / n);
+  const long double variance =
+      m2 / (deviation == Deviation::sample ? n - 1 : n);
+  std::ranges::sort(x);
+  switch (op.reduction) {
+    case Reduction::min:
+      return x.front();
+    case Reduction::max:
+      return x.back();
+    case Reduction::mean:
+      return sum / n;
+    case Reduction::median:
+      return (x[(x.size() - 1) / 2] +
+              static_cast<long double>(x[x.size() / 2])) /
+             2;
+    case Reduction::std:
+      return std::sqrt(variance);
+    case Reduction::variance:
+      return variance;
+    case Reduction::sum:
+      return sum;
+    case Reduction::prod:
+      return prod;
+    case Reduction::l1:
+      return l1;
+    case Reduction::l2:
+      return std::sqrt(squares);
+  }
+  return 0;
+}
+
+// A strided tensor of moderate elements, and what they are worth in C order.
+struct RandomTensor {
+  RandomTensor(DType dtype, std::mt19937_64& random) : dtype(dtype) {
+    std::int64_t stride = static_cast<std::int64_t>(random() % 3);
+    for (std::size_t i = random() % 4; i > 0; --i) {
+      shape.push_back(1 + static_cast<std::int64_t>(random() % 6));
+      strides.push_back(random() % 2 == 0 ? stride : -stride);
+      stride = stride * shape.back() + static_cast<std::int64_t>(random() % 2);
+    }
+    fill(random);
+    visit(0, first);
+  }
+
+  TensorView view() const {
+    return {dtype, memory.data() + first * dtype_bytes(dtype), shape, strides};
+  }
+
+  DType dtype;
+  std::vector<std::int64_t> shape, strides;
+  std::vector<std::byte> memory;
+  std::size_t first = 0;       // the first element's place
+  std::vector<double> values;  // in C order
+
+ private:
+  void fill(std::mt19937_64& random) {
+    std::int64_t before = 0, behind = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      (strides[i] < 0 ? before : behind) += (shape[i] - 1) * strides[i];
+    first = static_cast<std::size_t>(-before);
+    const auto count = first + static_cast<std::size_t>(behind) + 1;
+    const std::size_t bytes = dtype_bytes(dtype);
+    memory.resize(count * bytes);
+    std::normal_distribution<double> normal(1, 3);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::byte* element = memory.data() + i * bytes;
+      double value = 0;
+      do {
+        put(element, normal(random), random);
+        elements_to_doubles(dtype, element, 1, &value);
+      } while (!std::isfinite(value) || std::abs(value) > 1e25);
+    }
+  }
+
+  // A normal number for wide floats, any bits for everything else.
+  void put(std::byte* element, double x, std::mt19937_64& random) const {
+    const std::array<double, 2> doubles = {x, x / 2};
+    const std::array<float, 2> floats = {static_cast<float>(x),
+                                         static_cast<float>(x / 2)};
+    const std::uint64_t bits = random();
+    const void* from = &bits;
+    if (dtype == DType::float64 || dtype == DType::complex128) from = &doubles;
+    if (dtype == DType::float32 || dtype == DType::complex64) from = &floats;
+    std::memcpy(element, from, dtype_bytes(dtype));
+  }
+
+  void visit(std::size_t dimension, std::size_t place) {
+    if (dimension == shape.size()) {
+      elements_to_doubles(dtype, memory.data() + place * dtype_bytes(dtype), 1,
+                          &values.emplace_back());
+      return;
+    }
+    for (std::int64_t i = 0; i < shape[dimension]; ++i) {
+      visit(dimension + 1,
+            place + static_cast<std::size_t>(i * strides[dimension]));
+    }
+  }
+};
+
+TEST(Reductions, AreThoseOfALoopInLongDoubleForEveryDTypeAndAnyStrides) {
+  const std::uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  for (std::size_t round = 0; round < 60 * kDTypeCount; ++round) {
+    const auto dtype = static_cast<DType>(round % kDTypeCount);
+    if (is_string(dtype)) continue;
+    const RandomTensor tensor(dtype, random);
+    const TensorStatistics statistics = statistics_of_view(tensor.view());
+    double largest = 0;
+    for (double x : tensor.values) largest = std::max(largest, std::abs(x));
+    for (std::size_t i = 0; i < 2 * kReductionCount; ++i) {
+      const ReductionOp op{static_cast<Reduction>(i / 2), i % 2 == 1};
+      for (Deviation deviation : {Deviation::population, Deviation::sample}) {
+        const auto expected =
+            static_cast<double>(by_loop(tensor.values, op, deviation));
+        const auto found =
+            reduce_tensor(tensor.view(), statistics, op, deviation);
+        ASSERT_TRUE(found.has_value());
+        SCOPED_TRACE(testing::Message()
+                     << reduction_op_name(op) << " of " << dtype_name(dtype)
+                     << ", " << tensor.values.size() << " elements, seed "
+                     << seed);
+        if (!std::isfinite(expected)) {
+          ASSERT_EQ(std::isnan(*found), std::isnan(expected));
+          if (std::isinf(expected)) {
+            ASSERT_EQ(*found, expected);
+          }
+          continue;
+        }
+        // Sums that cancel are as exact as what was summed.
+        const double of_sum = op.reduction == Reduction::prod
+                                  ? std::numeric_limits<double>::denorm_min()
+                                  : 1e-15 * largest * std::max(1.0, largest);
+        ASSERT_NEAR(*found, expected, 1e-13 * std::abs(expected) + of_sum);
+      }
+    }
+  }
 }
 
 TEST(Reductions, NeedsElementsForExactlyWhatStatisticsDoNotHold) {

@@ -1,5 +1,6 @@
 #include "smdebug/reduce/statistics_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -7,12 +8,16 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "reduce/elements.h"
 #include "reduce/statistics_targets.h"
 
 namespace smdebug {
@@ -333,8 +338,11 @@ TEST_P(StatisticsKernel, KeepsTheMeanWhereSquaresOverflow) {
 }
 
 TEST_P(StatisticsKernel, CountsStringsAndNothingElse) {
-  EXPECT_EQ(statistics_of(DType::string, nullptr, 3),
-            (TensorStatistics{.count = 3}));
+  for (DType dtype : {DType::string, DType::bytes}) {
+    EXPECT_EQ(statistics_of(dtype, nullptr, 3), (TensorStatistics{.count = 3}));
+    EXPECT_EQ(scalar_statistics(dtype, nullptr, 3),
+              (TensorStatistics{.count = 3}));
+  }
 }
 
 TEST_P(StatisticsKernel, CopiesEveryBitAndNotOneMore) {
@@ -411,9 +419,11 @@ const std::vector<HardSet>& hard_sets() {
   return sets;
 }
 
-// Straight from the definitions, in long double.
+// Straight from the definitions, in long double. `element_error` is how much of
+// an element was lost before it was counted.
 template <typename T>
-void expect_accurate(const std::vector<T>& x, const TensorStatistics& s) {
+void expect_accurate(const std::vector<T>& x, const TensorStatistics& s,
+                     double element_error = 0) {
   constexpr double kTarget = 1e-11;  // T8 of the performance targets
   long double sum = 0, l1 = 0, squares = 0, m2 = 0;
   for (T v : x) {
@@ -429,7 +439,8 @@ void expect_accurate(const std::vector<T>& x, const TensorStatistics& s) {
               kTarget * static_cast<double>(l1) / n);
   // The oracle's own mean is rounded: what that is worth does not count.
   const auto deviation = static_cast<double>(std::sqrt(m2 / n));
-  const auto rounding = 1e-19 * static_cast<double>(l1);
+  const auto rounding = 1e-19 * static_cast<double>(l1) +
+                        element_error * static_cast<double>(l1) / n;
   EXPECT_NEAR(std::sqrt(s.m2 / n), deviation, kTarget * deviation + rounding);
   EXPECT_NEAR(s.sum_abs, static_cast<double>(l1),
               kTarget * static_cast<double>(l1));
@@ -456,6 +467,105 @@ TEST_P(StatisticsKernel, KeepsElevenDigitsOnHardSetsOfFloat32) {
 
 TEST_P(StatisticsKernel, KeepsElevenDigitsOnHardSetsOfFloat64) {
   expect_accurate_on_hard_sets<double>(DType::float64);
+}
+
+// Writes numbers as the nearest element below them of a float dtype that has
+// few elements: all of them are tried once.
+template <typename Bits>
+class NarrowFloats {
+ public:
+  explicit NarrowFloats(DType dtype) {
+    for (std::size_t bits = 0; bits <= std::numeric_limits<Bits>::max();
+         ++bits) {
+      const auto element = static_cast<Bits>(bits);
+      double value = 0;
+      elements_to_doubles(dtype, &element, 1, &value);
+      if (std::isfinite(value)) all_.emplace(value, element);
+    }
+  }
+
+  // The element, and what it is worth.
+  std::pair<Bits, double> nearest(double x) const {
+    auto above = all_.upper_bound(x);
+    if (above != all_.begin()) --above;
+    return {above->second, above->first};
+  }
+
+ private:
+  std::map<double, Bits> all_;
+};
+
+template <typename Bits>
+void expect_accurate_on_hard_sets_of_narrow(DType dtype) {
+  const NarrowFloats<Bits> floats(dtype);
+  for (const HardSet& set : hard_sets()) {
+    SCOPED_TRACE(set.name);
+    std::mt19937_64 random(1);
+    std::vector<Bits> elements(kMany / 10);
+    std::vector<double> values(elements.size());
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      std::tie(elements[i], values[i]) = floats.nearest(set.element(i, random));
+    expect_accurate(values,
+                    statistics_of(dtype, elements.data(), elements.size()));
+  }
+}
+
+TEST_P(StatisticsKernel, KeepsElevenDigitsOnHardSetsOfNarrowFloats) {
+  expect_accurate_on_hard_sets_of_narrow<std::uint16_t>(DType::float16);
+  expect_accurate_on_hard_sets_of_narrow<std::uint16_t>(DType::bfloat16);
+  expect_accurate_on_hard_sets_of_narrow<std::uint8_t>(DType::float8_e4m3fn);
+  expect_accurate_on_hard_sets_of_narrow<std::uint8_t>(DType::float8_e5m2);
+}
+
+template <typename T>
+void expect_accurate_on_hard_sets_of_integers(DType dtype) {
+  for (const HardSet& set : hard_sets()) {
+    SCOPED_TRACE(set.name);
+    std::mt19937_64 random(1);
+    std::vector<T> x(kMany / 10);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double within = std::clamp(
+          set.element(i, random),
+          static_cast<double>(std::numeric_limits<T>::min()),
+          0.999 * static_cast<double>(std::numeric_limits<T>::max()));
+      x[i] = static_cast<T>(within);
+    }
+    expect_accurate(x, statistics_of(dtype, x.data(), x.size()));
+  }
+}
+
+TEST_P(StatisticsKernel, KeepsElevenDigitsOnHardSetsOfIntegers) {
+  expect_accurate_on_hard_sets_of_integers<std::int8_t>(DType::int8);
+  expect_accurate_on_hard_sets_of_integers<std::uint16_t>(DType::uint16);
+  expect_accurate_on_hard_sets_of_integers<std::int32_t>(DType::int32);
+  expect_accurate_on_hard_sets_of_integers<std::int64_t>(DType::int64);
+  expect_accurate_on_hard_sets_of_integers<std::uint64_t>(DType::uint64);
+}
+
+template <typename T>
+void expect_accurate_on_hard_sets_of_complex(DType dtype) {
+  for (const HardSet& set : hard_sets()) {
+    SCOPED_TRACE(set.name);
+    std::mt19937_64 random(1);
+    std::vector<T> parts(kMany / 5);
+    std::vector<long double> sizes(parts.size() / 2);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const T real = parts[2 * i] = static_cast<T>(set.element(i, random));
+      const T imaginary = parts[2 * i + 1] =
+          static_cast<T>(set.element(i, random));
+      sizes[i] = std::hypot(static_cast<long double>(real),
+                            static_cast<long double>(imaginary));
+    }
+    // Absolute values are rounded to fp64 before they are summed: where they
+    // hardly differ, that is worth more than what summing loses.
+    expect_accurate(sizes, statistics_of(dtype, parts.data(), sizes.size()),
+                    0x1p-53);
+  }
+}
+
+TEST_P(StatisticsKernel, KeepsElevenDigitsOnHardSetsOfComplexNumbers) {
+  expect_accurate_on_hard_sets_of_complex<float>(DType::complex64);
+  expect_accurate_on_hard_sets_of_complex<double>(DType::complex128);
 }
 
 }  // namespace

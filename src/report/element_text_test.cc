@@ -62,6 +62,10 @@ TEST(ElementText, DecodesQuarterPrecision) {
 TEST(ElementText, QuotesStrings) {
   const TensorValue value(DType::string, {2}, Bytes(), {"a", "b c"});
   EXPECT_EQ(elements_text(value), "['a', 'b c']");
+  // As Python writes bytes; the quote it would rather avoid.
+  const TensorValue bytes(DType::bytes, {3}, Bytes(),
+                          {"a~", std::string("\0\xff", 2), "'\\"});
+  EXPECT_EQ(elements_text(bytes), R"([b'a~', b'\x00\xff', b'\x27\x5c'])");
 }
 
 }  // namespace

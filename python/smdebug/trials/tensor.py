@@ -10,6 +10,7 @@ from smdebug.exceptions import (
     ShapeUnavailableForStep,
     SMDebugError,
     SMDebugNotImplementedError,
+    SMDebugRuntimeError,
     SMDebugValueError,
     StepNotYetAvailable,
     StepUnavailable,
@@ -80,9 +81,11 @@ class Tensor:
     def value(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
         """The elements at a step: a numpy array of the caller's own.
 
-        It has the shape and the dtype that were saved; bfloat16 and float8 are those of
-        ml_dtypes, text is an array of str. Raises TensorUnavailableForStep with `has_reductions`
-        where only reductions were saved.
+        It has the shape and the dtype that were saved: bfloat16 and float8 are those of ml_dtypes,
+        without which SMDebugRuntimeError is raised; text is of dtype str, strings of bytes of
+        dtype bytes, of objects where an element ends in NUL. Of several workers' values, that of
+        the first worker by name unless `worker` says which. Raises TensorUnavailableForStep with
+        `has_reductions` where only reductions were saved.
         """
         self._check(step_num, mode, worker)
         try:
@@ -251,12 +254,25 @@ def _dtype(name):
     try:
         return np.dtype(name)
     except TypeError:
+        pass
+    try:
         import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
+    except ImportError as error:
+        raise SMDebugRuntimeError(
+            f"numpy knows {name} only through the package ml_dtypes, which is not installed: "
+            "pip install ml_dtypes"
+        ) from error
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _array(dtype_name, shape, elements):
-    if dtype_name == "str":
-        return np.array(elements, dtype=str).reshape(shape)
+    if dtype_name in ("str", "bytes"):
+        return _string_array(dtype_name, elements).reshape(shape)
     return np.asarray(elements).view(_dtype(dtype_name)).reshape(shape)
+
+
+def _string_array(dtype_name, elements):
+    """Of fixed width; of objects where that would lose the NULs that an element ends in."""
+    nul = "\0" if dtype_name == "str" else b"\0"
+    ends_in_nul = any(element.endswith(nul) for element in elements)
+    return np.array(elements, dtype=object if ends_in_nul else dtype_name)

@@ -95,7 +95,8 @@ TEST(ExplodingTensor, DoesNotJudgeByReductionsThatOverflowByThemselves) {
 
 TEST(ExplodingTensor, SkipsWhatCannotHoldNan) {
   OneRule rule("ExplodingTensor");
-  for (const DType dtype : {DType::int64, DType::boolean, DType::string}) {
+  for (const DType dtype :
+       {DType::int64, DType::boolean, DType::string, DType::bytes}) {
     rule.fires_at(
         ObservedStep(0).with_statistics("a", counts(0, 0, 0)).of_dtype(dtype));
   }

@@ -1,0 +1,149 @@
+// Arrays whose memory cannot be lent as it lies: strings, the dtypes of
+// ml_dtypes, the other byte order, odd strides. numpy, which made most of them,
+// is asked for what can be lent.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor_input.h"
+
+namespace nb = nanobind;
+
+namespace smdebug {
+namespace {
+
+Error unreadable(std::string why) {
+  return {Error::Code::unsupported, std::move(why)};
+}
+
+std::string text_of(nb::handle object) { return nb::str(object).c_str(); }
+
+// What a tensor of strings points to.
+struct LentStrings {
+  nb::list objects;  // of str or bytes, whose characters the views show
+  std::vector<std::string_view> views;
+  std::vector<std::int64_t> shape;
+};
+
+nb::capsule capsule_of(std::unique_ptr<LentStrings> strings) {
+  return nb::capsule(strings.release(), [](void* lent) noexcept {
+    delete static_cast<LentStrings*>(lent);
+  });
+}
+
+// Shows the characters of a str (in UTF-8, kept by the str itself) or of a
+// bytes. False with a Python exception for a str that UTF-8 cannot write.
+bool look_at_string(PyObject* object, DType dtype, std::string_view& view) {
+  Py_ssize_t size = 0;
+  char* characters = nullptr;
+  if (dtype == DType::bytes) {
+    PyBytes_AsStringAndSize(object, &characters, &size);
+    view = {characters, static_cast<std::size_t>(size)};
+    return true;
+  }
+  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text) view = {text, static_cast<std::size_t>(size)};
+  return text != nullptr;
+}
+
+Status look_at_strings(LentStrings& lent, DType dtype) {
+  const auto is_right = [dtype](PyObject* object) {
+    return dtype == DType::bytes ? PyBytes_Check(object)
+                                 : PyUnicode_Check(object);
+  };
+  for (nb::handle object : lent.objects) {
+    const std::string place = std::to_string(lent.views.size());
+    if (!is_right(object.ptr())) {
+      return unreadable(
+          "an array of objects that are not all str or all "
+          "bytes: element " +
+          place + " is of type '" + Py_TYPE(object.ptr())->tp_name + "'");
+    }
+    if (!look_at_string(object.ptr(), dtype, lent.views.emplace_back())) {
+      PyErr_Clear();
+      return unreadable("text that is no Unicode: element " + place +
+                        " has half of a surrogate pair");
+    }
+  }
+  return {};
+}
+
+// Why elements of this numpy dtype are in no tensor of ours.
+std::string reason_against(nb::handle dtype, char kind) {
+  const std::string name = "'" + text_of(dtype.attr("name")) + "'";
+  if (!dtype.attr("names").is_none()) {
+    return "a structured array: put its fields one by one, they are " +
+           text_of(dtype.attr("names"));
+  }
+  if (kind == 'M' || kind == 'm') {
+    return "elements of dtype " + name +
+           " are times, which have no dtype here: convert them to numbers";
+  }
+  if (nb::cast<std::size_t>(dtype.attr("itemsize")) > sizeof(double) &&
+      (kind == 'f' || kind == 'c')) {
+    return "elements of dtype " + name +
+           " are wider than any dtype here: convert them to float64 or "
+           "complex128";
+  }
+  return "elements of dtype " + name + " have no dtype here";
+}
+
+// The array with its own elements under a dtype that has a buffer: those of
+// ml_dtypes are seen as integers of their size.
+nb::object with_buffer(nb::object array, DType dtype) {
+  if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
+    array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
+  }
+  if (dtype == DType::bfloat16) return array.attr("view")("uint16");
+  if (dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2)
+    return array.attr("view")("uint8");
+  return array;
+}
+
+}  // namespace
+
+Status LentTensor::borrow_array(nb::handle object) {
+  try {
+    const nb::object array =
+        nb::module_::import_("numpy").attr("asarray")(object);
+    const nb::object dtype = array.attr("dtype");
+    const char kind = text_of(dtype.attr("kind"))[0];
+    if (std::string_view("USTO").find(kind) != std::string_view::npos)
+      return borrow_strings(array, kind);
+    const auto known = find_dtype(text_of(dtype.attr("name")));
+    if (!known) return unreadable(reason_against(dtype, kind));
+    owner_ = with_buffer(array, *known);
+    if (!try_buffer(owner_)) {
+      owner_ = owner_.attr("copy")();
+      if (!try_buffer(owner_)) return unreadable("its elements have no buffer");
+    }
+    view_.dtype = *known;
+    return {};
+  } catch (const nb::python_error& error) {
+    const std::string what = error.what();
+    return unreadable("numpy cannot read it: " + what);
+  }
+}
+
+Status LentTensor::borrow_strings(const nb::object& array, char kind) {
+  auto lent = std::make_unique<LentStrings>();
+  lent->objects = nb::list(array.attr("ravel")().attr("tolist")());
+  for (nb::handle extent : array.attr("shape"))
+    lent->shape.push_back(nb::cast<std::int64_t>(extent));
+  const bool begins_with_bytes =
+      nb::len(lent->objects) > 0 && PyBytes_Check(lent->objects[0].ptr());
+  const bool is_bytes = kind == 'S' || (kind == 'O' && begins_with_bytes);
+  const DType dtype = is_bytes ? DType::bytes : DType::string;
+  lent->views.reserve(nb::len(lent->objects));
+  SMD_CHECK_OK(look_at_strings(*lent, dtype));
+  view_ = {dtype,
+           reinterpret_cast<const std::byte*>(lent->views.data()),
+           lent->shape,
+           {}};
+  owner_ = capsule_of(std::move(lent));
+  return {};
+}
+
+}  // namespace smdebug
