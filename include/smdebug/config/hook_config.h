@@ -25,8 +25,6 @@ struct HookConfig {
   std::string out_dir;
   std::optional<SaveConfig> save_config;
   std::optional<ReductionConfig> reduction_config;
-  // Where TensorBoard files go (see tensorboard_output.h). None: nowhere.
-  std::optional<std::string> tensorboard_dir;
   std::vector<std::string> include_regex;        // into collection `default`
   std::vector<std::string> include_collections;  // beside the framework's
   bool save_all = false;
@@ -34,8 +32,9 @@ struct HookConfig {
   IncludeWorkers include_workers = IncludeWorkers::one;
   WhenFull when_full = WhenFull::block;
   std::size_t queue_bytes = std::size_t{64} << 20;
-  // Where TensorBoard finds histograms and numbers, beside the run; none: they
-  // are not written. Read when the session is made.
+  // Where TensorBoard finds histograms and numbers, beside the run (see
+  // tensorboard_output.h); none: they are not written. Read when the session
+  // is made.
   std::optional<std::string> tensorboard_dir;
   // Collections that were created or edited; others keep the framework's
   // definition.
