@@ -62,7 +62,10 @@ class BaseHook:
         include_collections=None,
         save_all=False,
         include_workers="one",
+        checksum="constant",
     ):
+        if checksum not in ("constant", "crc32c"):
+            raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
         if reduction_config is not None and not isinstance(reduction_config, ReductionConfig):
             raise SMDebugTypeError(
                 f"reduction_config must be a ReductionConfig, found {reduction_config!r}"
@@ -81,6 +84,7 @@ class BaseHook:
         self.dry_run = _checked_flag("dry_run", dry_run)
         self.save_all = _checked_flag("save_all", save_all)
         self.include_workers = include_workers
+        self.checksum = checksum
         self.save_config = None if save_config is None else SaveConfig.parse(save_config)
         self.reduction_config = reduction_config
         self.include_regex = Collection("default", include_regex).include_regex
@@ -193,12 +197,54 @@ class BaseHook:
             self._session.set_mode(mode)
 
     def save_scalar(self, name, value, sm_metric=False, timestamp=None):
-        """Saves one number as tensor `scalar/<name>` at the present step."""
+        """Saves one number as tensor `scalar/<name>` at the present step, due or not.
+
+        It keeps the step and the mode that are current at the call; before the first step it goes
+        into that. `timestamp` is its time in seconds since the epoch, by default that of the step.
+        `sm_metric` asked the original to send it to a cloud service, and changes nothing here.
+
+        Raises SMDebugTypeError for a value that is not one number.
+        """
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a scalar's name must be text, found {name!r}")
         number = _checked_number(name, value)
+        seconds = None if timestamp is None else _checked_number("timestamp", timestamp)
         if self._session:
-            self._session.save_scalar(name, number)
+            self._session.save_scalar(name, number, seconds)
+
+    def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
+        """Saves a tensor at the present step, due or not, and lists it in collections.
+
+        `tensor_value` is an array or tensor of any shape and dtype, a list, or a number, which
+        gets shape (1,); it is copied before this returns. `collections_to_write` is a collection
+        or its name, or several of them: they say what is written (the values, unless they ask for
+        reductions), and those that do not exist are made. Before the first step, and between
+        steps, the tensor goes into the next one. The last of several values of one step counts.
+
+        Raises SMDebugTypeError for what is no tensor or no collection.
+        """
+        if not isinstance(tensor_name, str):
+            raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
+        names = _collection_names(collections_to_write)
+        tensor = _as_tensor(tensor_name, tensor_value)
+        if not self._session:
+            return
+        try:
+            self._session.save_tensor(tensor_name, tensor, names)
+        except SMDebugError as error:
+            if getattr(error, "code", "") != "unsupported":
+                raise
+            raise SMDebugTypeError(f"tensor '{tensor_name}' cannot be saved: {error}") from None
+
+    def pause(self):
+        """Records nothing from the next step on, until `resume`. Steps are counted all the same."""
+        if self._session:
+            self._session.pause()
+
+    def resume(self):
+        """Records again from the next step on."""
+        if self._session:
+            self._session.resume()
 
     def flush(self):
         """Returns when every step that has ended can be read."""
@@ -288,6 +334,7 @@ class BaseHook:
             all_workers=self.include_workers == "all",
             collections=self._core_collections(),
             tensorboard_dir=self.tensorboard_dir,
+            true_checksum=self.checksum == "crc32c",
         )
 
     def _known_collections(self):
@@ -392,6 +439,33 @@ def _checked_names(field, value):
         else:
             raise SMDebugTypeError(f"{field} must be a list of names, found {item!r} in it")
     return names
+
+
+def _collection_names(collections):
+    names = []
+    for each in collections if isinstance(collections, (list, tuple, set)) else [collections]:
+        if not isinstance(each, (str, Collection)):
+            raise SMDebugTypeError(
+                f"collections_to_write must be collections or their names, found {each!r}"
+            )
+        names.append(each if isinstance(each, str) else each.name)
+    return names
+
+
+def _as_tensor(name, value):
+    """`value` as the core takes it. numpy is asked for only where the caller has none."""
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        return value
+    import numpy
+
+    if isinstance(value, (bool, int, float, complex, str, bytes)):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
+    try:
+        return numpy.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise SMDebugTypeError(f"tensor '{name}' cannot be made an array: {error}") from None
 
 
 def _checked_number(name, value):

@@ -11,6 +11,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -214,6 +215,13 @@ Result<std::unique_ptr<Session>> create_session(
   return Session::create(std::move(options));
 }
 
+Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
+                   const std::vector<std::string>& collections) {
+  LentTensor lent;
+  SMD_CHECK_OK(lent.borrow(tensor));
+  return self.save_tensor(name, lent.view(), collections);
+}
+
 template <Site* (Session::*make)(std::string_view, std::string_view)>
 TensorSites make_sites(Session& self, const std::string& root,
                        const std::vector<std::string>& paths) {
@@ -266,7 +274,12 @@ void bind_session(nb::module_& m) {
             return ModulePlace{&self, self.module(path)};
           },
           "path"_a, nb::keep_alive<0, 1>())
-      .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a)
+      .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a,
+           "wall_seconds"_a = nb::none())
+      .def("save_tensor", &save_tensor, "name"_a, "tensor"_a, "collections"_a)
+      .def("pause", &Session::pause)
+      .def("resume", &Session::resume)
+      .def_prop_ro("is_paused", &Session::is_paused)
       .def("is_due",
            nb::overload_cast<std::string_view, std::string_view>(
                &Session::is_due, nb::const_),

@@ -152,7 +152,7 @@ void bind_hook_config(nb::module_& m) {
              std::vector<std::string> include_collections, bool save_all,
              bool dry_run, bool all_workers,
              std::vector<Collection> collections,
-             std::optional<std::string> tensorboard_dir) {
+             std::optional<std::string> tensorboard_dir, bool true_checksum) {
             new (self) HookConfig();
             self->out_dir = std::move(out_dir);
             self->save_config = std::move(save_config);
@@ -165,11 +165,14 @@ void bind_hook_config(nb::module_& m) {
                 all_workers ? IncludeWorkers::all : IncludeWorkers::one;
             self->collections = std::move(collections);
             self->tensorboard_dir = std::move(tensorboard_dir);
+            self->checksum =
+                true_checksum ? Checksum::crc32c : Checksum::constant;
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a = nb::none(),
           "reduction_config"_a = nb::none(), "include_regex"_a,
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
-          "collections"_a, "tensorboard_dir"_a = nb::none())
+          "collections"_a, "tensorboard_dir"_a = nb::none(),
+          "true_checksum"_a = false)
       .def_ro("out_dir", &HookConfig::out_dir)
       .def_ro("save_config", &HookConfig::save_config)
       .def_ro("reduction_config", &HookConfig::reduction_config)

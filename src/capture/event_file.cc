@@ -87,7 +87,7 @@ Status EventFile::put_elements(const TensorView& tensor, WrittenRecord& written,
     written.statistics.merge(statistics_of(tensor.dtype, piece.data(),
                                            piece.size() / element_bytes));
     written.payload_crc = crc32c(piece, written.payload_crc);
-    if (word_ == PayloadWord::checksum)
+    if (word_ == Checksum::crc32c)
       message_crc = crc32c(piece, message_crc);
     SMD_CHECK_OK(put(piece));
   }
@@ -110,11 +110,7 @@ Result<WrittenRecord> EventFile::append(std::string record) {
 // Puts the checksum of the message in place of the constant word that ends
 // `tail`. `message_crc` is of what comes before `tail`.
 void EventFile::set_word(std::string& tail, std::uint32_t message_crc) const {
-  if (word_ == PayloadWord::constant) return;
-  const std::size_t end = tail.size() - kRecordTailBytes;
-  const std::uint32_t word =
-      mask_crc32c(crc32c(bytes_of(tail).first(end), message_crc));
-  std::memcpy(tail.data() + end, &word, sizeof(word));
+  if (word_ == Checksum::crc32c) set_true_checksum(tail, message_crc);
 }
 
 Status EventFile::open() {

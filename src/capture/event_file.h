@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "smdebug/base/result.h"
+#include "smdebug/config/hook_config.h"
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
@@ -20,10 +21,6 @@
 #include "format/tensor_record.h"
 
 namespace smdebug {
-
-// The word that ends a record: the constant of the original, or the checksum of
-// the message.
-enum class PayloadWord { constant, checksum };
 
 struct WrittenRecord {
   std::uint64_t start = 0;
@@ -34,7 +31,7 @@ struct WrittenRecord {
 
 class EventFile {
  public:
-  EventFile(std::shared_ptr<Storage> storage, std::string key, PayloadWord word)
+  EventFile(std::shared_ptr<Storage> storage, std::string key, Checksum word)
       : storage_(std::move(storage)), key_(std::move(key)), word_(word) {}
 
   const std::string& key() const { return key_; }
@@ -64,7 +61,7 @@ class EventFile {
 
   const std::shared_ptr<Storage> storage_;
   const std::string key_;
-  const PayloadWord word_;
+  const Checksum word_;
   std::unique_ptr<ObjectWriter> object_;
   std::uint64_t offset_ = 0;
   std::string pending_;  // not yet handed to the storage

@@ -67,9 +67,14 @@ class Elements {
 
 const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
                                   const TensorView& tensor,
-                                  std::uint64_t sequence) {
-  const Request request{site, treatment, tensor, sequence,
-                        Message::payload_offset_of(tensor.shape.size())};
+                                  std::uint64_t sequence,
+                                  double wall_seconds) {
+  const Request request{site,
+                        treatment,
+                        tensor,
+                        sequence,
+                        Message::payload_offset_of(tensor.shape.size()),
+                        wall_seconds};
   const std::size_t bytes = tensor.bytes();
   if (!needs_payload(treatment, bytes)) {
     return is_string(tensor.dtype) ? put_strings(request)
@@ -93,7 +98,8 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
-  message->tensor = {&request.site, &request.treatment, 0};
+  message->tensor = {&request.site, &request.treatment, 0,
+                     request.wall_seconds};
   // The shape of a 0-d tensor has no memory to copy from.
   if (const auto shape = request.tensor.shape; !shape.empty())
     std::memcpy(static_cast<void*>(message + 1), shape.data(),

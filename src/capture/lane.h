@@ -25,7 +25,8 @@ class Lane {
   // which lie in the ring until the next call; null if the queue was full and
   // the tensor is lost.
   const TensorStatistics* put(Site& site, const Treatment& treatment,
-                              const TensorView& tensor, std::uint64_t sequence);
+                              const TensorView& tensor, std::uint64_t sequence,
+                              double wall_seconds = 0);
 
   void begin_step(double wall_seconds, const StepId& step,
                   std::uint64_t sequence);
@@ -46,6 +47,7 @@ class Lane {
     const TensorView& tensor;
     std::uint64_t sequence;
     std::size_t payload_offset;
+    double wall_seconds;  // 0: the step's
   };
 
   std::byte* reserve(std::size_t bytes, WhenFull when_full);

@@ -47,6 +47,7 @@ struct Message {
       Site* site;
       const Treatment* treatment;
       std::uint64_t strings_bytes;  // of all elements, where they are strings
+      double wall_seconds;          // of its own; 0: the step's
     } tensor;
     struct {
       double wall_seconds;
@@ -61,7 +62,7 @@ struct Message {
   };
   TensorStatistics statistics;
 
-  Message() : tensor{nullptr, nullptr, 0} {}
+  Message() : tensor{nullptr, nullptr, 0, 0} {}
 
   std::span<const std::int64_t> shape() const {
     return {reinterpret_cast<const std::int64_t*>(this + 1), rank};

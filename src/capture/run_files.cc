@@ -52,6 +52,17 @@ std::string collections_text(const SiteTable& sites, int num_workers) {
       if (site.matched.contains(i))
         file.collections[i].tensors.tensor_names.push_back(site.name);
   });
+  for (const auto& [name, members] : sites.joined()) {
+    auto found = std::ranges::find(file.collections, name, [](const auto& c) {
+      return c.tensors.name;
+    });
+    if (found == file.collections.end()) {
+      file.collections.push_back({{name, {}, {}}, {}, {}});
+      found = file.collections.end() - 1;
+    }
+    auto& names = found->tensors.tensor_names;
+    names.insert(names.end(), members.begin(), members.end());
+  }
   for (StoredCollection& collection : file.collections) {
     std::vector<std::string>& names = collection.tensors.tensor_names;
     std::ranges::sort(names);

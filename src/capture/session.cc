@@ -1,5 +1,6 @@
 #include "smdebug/capture/session.h"
 
+#include <array>
 #include <utility>
 
 #include "smdebug/store/open_storage.h"
@@ -166,10 +167,34 @@ void Session::skip(Site* site, std::string_view reason) {
   if (!site->is_skipped.exchange(true)) impl_->skip(site->name, reason);
 }
 
-void Session::save_scalar(std::string_view name, double value) {
+void Session::save_scalar(std::string_view name, double value,
+                          std::optional<double> wall_seconds) {
   CycleMeter meter(impl_->step_cycles);
-  impl_->save_scalar(name, value);
+  constexpr std::array<std::int64_t, 1> kOne = {1};
+  const TensorView view{
+      DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
+  impl_->save({.name = "scalar/" + std::string(name),
+               .collections = {},
+               .is_scalar = true,
+               .wall_seconds = wall_seconds.value_or(0)},
+              view);
 }
+
+Status Session::save_tensor(std::string_view name, const TensorView& tensor,
+                            std::span<const std::string> collections) {
+  if (name.empty()) {
+    return Error{Error::Code::invalid_argument,
+                 "a tensor is to be saved without a name: give it one"};
+  }
+  impl_->save({.name = std::string(name),
+               .collections = {collections.begin(), collections.end()}},
+              tensor);
+  return {};
+}
+
+void Session::pause() { impl_->is_paused = true; }
+void Session::resume() { impl_->is_paused = false; }
+bool Session::is_paused() const { return impl_->is_paused; }
 
 void Session::export_collections() { impl_->export_collections(); }
 

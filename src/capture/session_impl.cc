@@ -107,7 +107,8 @@ Status Session::Impl::start_recording() {
   SMD_TRY(recorder,
           Recorder::create(config,
                            std::make_unique<StepWriter>(
-                               target, worker, framework, tensorboard_),
+                               target, worker, framework, config.checksum,
+                               tensorboard_),
                            logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
@@ -182,8 +183,8 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (!is_started_) start();
   if (!is_recording()) return false;
   use_pending_plan();
-  for (const auto& [name, value] : std::exchange(waiting_scalars_, {}))
-    put_scalar(name, value);
+  if (is_paused) return false;
+  put_waiting();
 
   const CollectionSet due = sites.plan().due(steps.current());
   if (due.empty()) return false;
@@ -228,9 +229,10 @@ void Session::Impl::end_step(std::atomic<bool>& capturing) {
 }
 
 void Session::Impl::write_collections_if_grown() {
-  const std::size_t matched = sites.matched_sites();
-  if (exported_sites_ == matched && exported_plan_ == plan_version) return;
-  exported_sites_ = matched;
+  const std::size_t memberships = sites.memberships();
+  if (exported_memberships_ == memberships && exported_plan_ == plan_version)
+    return;
+  exported_memberships_ = memberships;
   exported_plan_ = plan_version;
   recorder->owner_lane->write(
       {collections_file_key(worker), collections_text(sites, num_workers)});
@@ -309,30 +311,45 @@ void Session::Impl::skip(std::string_view name, std::string_view reason) {
                  "' is not saved: " + std::string(reason));
 }
 
-void Session::Impl::save_scalar(std::string_view name, double value) {
-  if (is_dead || is_closed_) return;
-  if (!is_step_open_) {
-    waiting_scalars_.emplace_back(name, value);
+// A tensor that comes between steps, or from another thread than the step's,
+// waits for the next step.
+void Session::Impl::save(const SavedTensor& saved, const TensorView& tensor) {
+  if (is_dead || is_closed_ || is_paused) return;
+  if (is_step_open_ && is_owner()) {
+    if (is_recording()) put_saved(saved, tensor);
     return;
   }
-  if (is_recording()) put_scalar(name, value);
+  std::lock_guard lock(waiting_mutex_);
+  waiting_.emplace_back(saved, tensor);
 }
 
-void Session::Impl::put_scalar(std::string_view name, double value) {
+void Session::Impl::put_saved(const SavedTensor& saved,
+                              const TensorView& tensor) {
+  Site* site = sites.site(saved.name);
+  if (!is_capturable(*site, tensor)) return;
   announce_step();
-  constexpr std::array<std::int64_t, 1> kOne = {1};
-  const TensorView view{
-      DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
-  Site* site = sites.site("scalar/" + std::string(name));
-  note(recorder->owner_counts, *site, view,
-       recorder->owner_lane->put(*site, scalar_treatment(), view, sequence));
+  const Treatment* treatment =
+      saved.is_scalar ? &scalar_treatment()
+                      : sites.join(*site, saved.collections);
+  note(recorder->owner_counts, *site, tensor,
+       recorder->owner_lane->put(*site, *treatment, tensor, sequence,
+                                 saved.wall_seconds));
+}
+
+void Session::Impl::put_waiting() {
+  std::vector<WaitingTensor> waiting;
+  {
+    std::lock_guard lock(waiting_mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const WaitingTensor& each : waiting) put_saved(each.saved(), each.view());
 }
 
 // --- the end ---
 
 Status Session::Impl::close(std::atomic<bool>& capturing) {
   if (is_closed_ || is_dead) return {};
-  if (!waiting_scalars_.empty()) begin_step(capturing);
+  if (!waiting_.empty()) begin_step(capturing);
   end_step(capturing);
   if (recorder && is_recording()) {
     write_collections_if_grown();

@@ -19,6 +19,7 @@
 #include "capture/lane.h"
 #include "capture/live_step.h"
 #include "capture/run_files.h"
+#include "capture/saved_tensor.h"
 #include "capture/site_table.h"
 #include "capture/staging_ring.h"
 #include "capture/step_counter.h"
@@ -62,7 +63,7 @@ class Session::Impl {
   void capture(Site& site, const Treatment& treatment, const TensorView& tensor,
                const std::atomic<bool>& capturing);
   void skip(std::string_view name, std::string_view reason);
-  void save_scalar(std::string_view name, double value);
+  void save(const SavedTensor& saved, const TensorView& tensor);
   void export_collections();
   Status close(std::atomic<bool>& capturing);
   void tell_sink_collections();
@@ -87,6 +88,7 @@ class Session::Impl {
   std::string worker = "worker_0";
   int num_workers = 1;
   std::string summary;
+  bool is_paused = false;
   ObservationSink* sink = nullptr;
   LiveStep live;
   std::uint64_t step_cycles = 0;
@@ -105,7 +107,8 @@ class Session::Impl {
   void announce_step();
   void write_collections_if_grown();
   void tell_summary();
-  void put_scalar(std::string_view name, double value);
+  void put_saved(const SavedTensor& saved, const TensorView& tensor);
+  void put_waiting();
   bool is_capturable(Site& site, const TensorView& tensor);
   void latch(Error error);
   Status finish_files();
@@ -124,11 +127,12 @@ class Session::Impl {
   std::uint64_t steps_begun_ = 0;
   std::uint64_t steps_saved_ = 0;
   std::uint64_t calls_after_failure_ = 0;
-  std::size_t exported_sites_ = 0;
+  std::size_t exported_memberships_ = 0;
   std::uint64_t exported_plan_ = 0;
   LaneCounts at_step_start_;
   double wall_at_step_ = 0;
-  std::vector<std::pair<std::string, double>> waiting_scalars_;
+  std::mutex waiting_mutex_;
+  std::vector<WaitingTensor> waiting_;  // for the next step
   std::optional<RunRecord> run_record_;
   std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
   CycleClock cycle_clock_;

@@ -1,5 +1,7 @@
 #include "capture/site_table.h"
 
+#include <algorithm>
+
 #include <utility>
 
 namespace smdebug {
@@ -65,11 +67,31 @@ Site* SiteTable::site_of_call(const ModuleSite& module,
   return made;
 }
 
+const Treatment* SiteTable::join(const Site& site,
+                                 std::span<const std::string> collections) {
+  static const Treatment values{.raw = true};
+  std::lock_guard lock(mutex_);
+  CollectionSet known;
+  const auto all = plan().collections();
+  for (const std::string& name : collections) {
+    if (joined_[name].insert(site.name).second) ++memberships_;
+    const auto found = std::ranges::find(all, name, &Collection::name);
+    if (found != all.end())
+      known.insert(static_cast<std::size_t>(found - all.begin()));
+  }
+  return known.empty() ? &values : treatment(known);
+}
+
+SiteTable::Members SiteTable::joined() const {
+  std::lock_guard lock(mutex_);
+  return joined_;
+}
+
 void SiteTable::use(std::shared_ptr<const Plan> plan) {
   std::lock_guard lock(mutex_);
   plans_.push_back({std::move(plan), {}, {}});
   applied_ = nullptr;
-  matched_sites_ = 0;
+  memberships_ = 0;
   for (const auto& site : sites_) {
     match(*site);
     site->treatment.store(nullptr);
@@ -78,7 +100,7 @@ void SiteTable::use(std::shared_ptr<const Plan> plan) {
 
 void SiteTable::match(Site& site) {
   site.matched = plans_.back().plan->match(site.name);
-  if (!site.matched.empty()) ++matched_sites_;
+  if (!site.matched.empty()) ++memberships_;
 }
 
 void SiteTable::apply(const CollectionSet& due) {

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
+#include <span>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,8 +44,17 @@ class SiteTable {
   // Tells each site what is written of it when `due` are due.
   void apply(const CollectionSet& due);
 
-  // How many sites belong to a saved collection: grows with new names.
-  std::size_t matched_sites() const { return matched_sites_; }
+  // Lists `site` in the collections of those names, which need not exist, and
+  // returns what is written of a tensor of theirs: values where none exists.
+  const Treatment* join(const Site& site,
+                        std::span<const std::string> collections);
+
+  // How often a site was found to belong to a saved collection, or joined one:
+  // grows with what the collections file lists.
+  std::size_t memberships() const { return memberships_; }
+  // The names of tensors that joined, by collection.
+  using Members = std::map<std::string, std::set<std::string>, std::less<>>;
+  Members joined() const;
 
   // Calls `visit` for each site in the order they were made. The table must
   // not be changed by it.
@@ -84,7 +95,8 @@ class SiteTable {
   ByName<ModuleSite> modules_by_path_;
   std::vector<PlanInUse> plans_;
   Schedule* applied_ = nullptr;
-  std::size_t matched_sites_ = 0;
+  std::size_t memberships_ = 0;
+  Members joined_;
 };
 
 }  // namespace smdebug

@@ -35,12 +35,13 @@ Error cut_off() {
 }  // namespace
 
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-                       const Framework& framework,
+                       const Framework& framework, Checksum checksum,
                        std::shared_ptr<TensorBoardWriter> tensorboard)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
       reductions_are_0d_(framework.reductions_are_0d),
+      checksum_(checksum),
       tensorboard_(std::move(tensorboard)) {}
 
 StepWriter::~StepWriter() = default;
@@ -89,19 +90,32 @@ void StepWriter::begin_raw_record(const Message& message) {
   const std::size_t head = arena_.size();
   tail_.clear();
   // Strings differ in length from step to step: nothing of them is kept.
+  RecordStamp stamp = stamp_;
+  if (message.tensor.wall_seconds != 0)
+    stamp.wall_seconds = message.tensor.wall_seconds;
   const std::uint64_t bytes =
       is_string(message.dtype)
           ? TensorRecordEncoder::of_strings(site.name, message.dtype,
                                             message.shape(),
                                             message.tensor.strings_bytes)
-                .encode(stamp_, arena_, tail_)
+                .encode(stamp, arena_, tail_)
           : site.records.raw(site.name, message.dtype, message.shape())
-                .encode(stamp_, arena_, tail_);
+                .encode(stamp, arena_, tail_);
   add_arena_part(head);
-  record_ = {true, event_offset_, bytes, 0, &site};
+  record_ = {true, event_offset_, bytes, 0, 0, &site};
+  if (checksum_ == Checksum::crc32c)
+    record_.message_crc =
+        crc32c(message_from(head).subspan(kRecordHeadBytes));
+}
+
+// What the arena holds from `offset` on.
+std::span<const std::byte> StepWriter::message_from(std::size_t offset) const {
+  return std::as_bytes(std::span(arena_).subspan(offset));
 }
 
 void StepWriter::end_raw_record() {
+  if (checksum_ == Checksum::crc32c)
+    set_true_checksum(tail_, record_.message_crc);
   const std::size_t tail = arena_.size();
   arena_ += tail_;
   add_arena_part(tail);
@@ -145,6 +159,8 @@ void StepWriter::add_reduction(const Message& message, ReductionOp op,
       record.encoder.encode(stamp_, arena_, tail_);
   arena_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
   arena_ += tail_;
+  if (checksum_ == Checksum::crc32c)
+    set_true_checksum(std::span(arena_).subspan(start + kRecordHeadBytes), 0);
   add_arena_part(start);
   index_.add_tensor(record.json_name, event_offset_, record_bytes,
                     crc32c(payload));
@@ -165,6 +181,8 @@ void StepWriter::add_arena_part(std::size_t offset) {
 
 void StepWriter::add_payload_part(std::span<const std::byte> payload) {
   record_.crc = crc32c(payload, record_.crc);
+  if (checksum_ == Checksum::crc32c)
+    record_.message_crc = crc32c(payload, record_.message_crc);
   pending_bytes_ += payload.size();
   parts_.push_back({payload.data(), 0, payload.size()});
 }

@@ -18,6 +18,7 @@
 
 #include "smdebug/base/result.h"
 #include "smdebug/config/framework.h"
+#include "smdebug/config/hook_config.h"
 #include "smdebug/store/storage.h"
 
 #include "capture/message.h"
@@ -39,7 +40,7 @@ class StepWriter {
   // Without a storage nothing is written, and `counts` says what would have
   // been. Without `tensorboard` nothing is written for TensorBoard.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-             const Framework& framework,
+             const Framework& framework, Checksum checksum,
              std::shared_ptr<TensorBoardWriter> tensorboard);
   ~StepWriter();
 
@@ -80,12 +81,14 @@ class StepWriter {
   void add_reduction(const Message& message, ReductionOp op,
                      std::span<const std::byte> elements);
   Status open_event_file();
+  std::span<const std::byte> message_from(std::size_t offset) const;
   Status forget_older(const std::string& index_key);
 
   const std::shared_ptr<Storage> storage_;
   const std::string worker_;
   const Deviation deviation_;
   const bool reductions_are_0d_;
+  const Checksum checksum_;
   const std::shared_ptr<TensorBoardWriter> tensorboard_;
   // Whether the run had index files before this writer's first; none: not
   // looked at yet.
@@ -104,7 +107,8 @@ class StepWriter {
     bool is_open = false;
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t crc = 0;
+    std::uint32_t crc = 0;          // of the elements
+    std::uint32_t message_crc = 0;  // so far; where the checksum is true
     Site* site = nullptr;
   } record_;
   std::string tail_;

@@ -80,6 +80,11 @@ class TensorRecordEncoder {
   std::string value_head_;  // from the tag to the start of the payload
 };
 
+// Puts the true checksum of the message in place of the constant word that ends
+// `tail`. `head_crc` is the CRC-32C of the message before `tail`: without the
+// length word and its checksum.
+void set_true_checksum(std::span<char> tail, std::uint32_t head_crc);
+
 // Appends a whole record: for small tensors, strings and tests.
 // `strings` are the elements of `string` and `bytes`, `payload` of all others.
 void append_tensor_record(std::string_view tag, DType dtype,

@@ -173,6 +173,13 @@ std::uint64_t TensorRecordEncoder::encode(const RecordStamp& stamp,
   return record_bytes;
 }
 
+void set_true_checksum(std::span<char> tail, std::uint32_t head_crc) {
+  const std::size_t end = tail.size() - kRecordTailBytes;
+  const std::uint32_t word =
+      mask_crc32c(crc32c(std::as_bytes(tail.first(end)), head_crc));
+  std::memcpy(tail.data() + end, &word, sizeof(word));
+}
+
 void append_tensor_record(std::string_view tag, DType dtype,
                           std::span<const std::int64_t> shape,
                           std::span<const std::byte> payload,

@@ -182,7 +182,23 @@ class Session {
 
   /// Saves one number as tensor "scalar/<name>" under the step and mode that
   /// are current, due or not.
-  void save_scalar(std::string_view name, double value);
+  /// `wall_seconds` is the record's time, since the epoch; none: the step's.
+  void save_scalar(std::string_view name, double value,
+                   std::optional<double> wall_seconds = std::nullopt);
+  /// Saves a tensor in the step and mode that are current, due or not, as the
+  /// named collections ask for (values, where none of them exists), and lists
+  /// it in them; those that are new are made. Copied before this returns.
+  /// Before the first step, between steps and from another thread it is kept
+  /// for the next step. A name that comes again in a step counts the last time.
+  /// Fails with `invalid_argument` for a name that is empty.
+  Status save_tensor(std::string_view name, const TensorView& tensor,
+                     std::span<const std::string> collections);
+
+  /// From the next step on nothing is captured or saved, until `resume`; steps
+  /// are counted all the same.
+  void pause();
+  void resume();
+  bool is_paused() const;
 
   // --- the end ---
 

@@ -21,6 +21,10 @@ enum class WhenFull { block, drop };
 
 enum class IncludeWorkers { one, all };
 
+// The word that ends each record: the constant that the original's Trial asks
+// for, or the true checksum, as TFRecord tools ask for.
+enum class Checksum { constant, crc32c };
+
 struct HookConfig {
   std::string out_dir;
   std::optional<SaveConfig> save_config;
@@ -31,6 +35,7 @@ struct HookConfig {
   bool dry_run = false;
   IncludeWorkers include_workers = IncludeWorkers::one;
   WhenFull when_full = WhenFull::block;
+  Checksum checksum = Checksum::constant;
   std::size_t queue_bytes = std::size_t{64} << 20;
   // Where TensorBoard finds histograms and numbers, beside the run (see
   // tensorboard_output.h); none: they are not written. Read when the session

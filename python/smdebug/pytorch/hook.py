@@ -43,6 +43,7 @@ class Hook(BaseHook):
         include_collections=None,
         save_all=False,
         include_workers="one",
+        checksum="constant",
     ):
         self._gate = Gate()
         self._roots = []
@@ -65,6 +66,7 @@ class Hook(BaseHook):
             include_collections,
             save_all,
             include_workers,
+            checksum,
         )
 
     # --- registration ---
