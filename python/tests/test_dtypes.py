@@ -1,4 +1,4 @@
-"""Every dtype through a real run: written by the core, read by `create_trial`, compared with numpy."""
+"""Every dtype through a run: written by the core, read by `create_trial`, compared with numpy."""
 
 import fractions
 import json

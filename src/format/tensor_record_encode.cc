@@ -1,19 +1,14 @@
-#include <array>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "base/crc32c.h"
 #include "format/dtype_number.h"
+#include "format/protobuf_fields.h"
 #include "format/tensor_record.h"
 
 namespace smdebug {
 namespace {
-
-static_assert(std::endian::native == std::endian::little,
-              "records hold little-endian numbers, copied as they are");
 
 // Protobuf keys: field number << 3 | wire type. The messages are those of
 // docs/format.md "Event files".
@@ -36,45 +31,6 @@ enum Key : char {
   kDimSize = 0x08,
   kDimName = 0x12,
 };
-
-constexpr std::size_t kMaxVarintBytes = 10;
-
-std::size_t varint_bytes(std::uint64_t value) {
-  return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
-}
-
-void append_varint(std::uint64_t value, std::string& out) {
-  std::array<char, kMaxVarintBytes> bytes;
-  std::size_t n = 0;
-  for (; value >= 0x80; value >>= 7) {
-    bytes[n++] = static_cast<char>(value | 0x80);
-  }
-  bytes[n++] = static_cast<char>(value);
-  out.append(bytes.data(), n);
-}
-
-template <typename T>
-void append_number(T value, std::string& out) {
-  std::array<char, sizeof(T)> bytes;
-  std::memcpy(bytes.data(), &value, sizeof(T));
-  out.append(bytes.data(), bytes.size());
-}
-
-void append_field(Key key, std::string_view content, std::string& out) {
-  out.push_back(key);
-  append_varint(content.size(), out);
-  out.append(content);
-}
-
-// The key and length of a field whose content follows.
-void append_field_head(Key key, std::uint64_t bytes, std::string& out) {
-  out.push_back(key);
-  append_varint(bytes, out);
-}
-
-std::uint64_t field_bytes(std::uint64_t content_bytes) {
-  return 1 + varint_bytes(content_bytes) + content_bytes;
-}
 
 std::string encode_shape(std::string_view tag,
                          std::span<const std::int64_t> shape) {

@@ -57,7 +57,8 @@ class Tensor:
 
         Its dtype is the one that was saved: bfloat16 and float8 are those of ml_dtypes, without
         which SMDebugRuntimeError is raised; text is of dtype str, strings of bytes of dtype bytes,
-        of objects where an element ends in NUL. Of several workers' values, that of the first worker by name unless `worker` says which.
+        of objects where an element ends in NUL. Of several workers' values, that of the first
+        worker by name unless `worker` says which.
         """
         self._check(step_num, mode, worker)
         try:

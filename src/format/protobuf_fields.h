@@ -1,0 +1,59 @@
+#pragma once
+
+// The few pieces of protobuf's wire format that records are put together
+// from. Sizes are known before anything is written, so nothing is built in
+// one place to be copied to another. Reading is protozero's.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace smdebug {
+
+static_assert(std::endian::native == std::endian::little,
+              "records hold little-endian numbers, copied as they are");
+
+inline std::size_t varint_bytes(std::uint64_t value) {
+  return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
+}
+
+inline void append_varint(std::uint64_t value, std::string& out) {
+  constexpr std::size_t kMaxVarintBytes = 10;
+  std::array<char, kMaxVarintBytes> bytes;
+  std::size_t n = 0;
+  for (; value >= 0x80; value >>= 7) {
+    bytes[n++] = static_cast<char>(value | 0x80);
+  }
+  bytes[n++] = static_cast<char>(value);
+  out.append(bytes.data(), n);
+}
+
+// The bytes of a number, without key.
+template <typename T>
+void append_number(T value, std::string& out) {
+  std::array<char, sizeof(T)> bytes;
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  out.append(bytes.data(), bytes.size());
+}
+
+// `key` is the field number << 3 | wire type.
+inline void append_field(char key, std::string_view content, std::string& out) {
+  out.push_back(key);
+  append_varint(content.size(), out);
+  out.append(content);
+}
+
+// The key and length of a field whose content follows.
+inline void append_field_head(char key, std::uint64_t bytes, std::string& out) {
+  out.push_back(key);
+  append_varint(bytes, out);
+}
+
+inline std::uint64_t field_bytes(std::uint64_t content_bytes) {
+  return 1 + varint_bytes(content_bytes) + content_bytes;
+}
+
+}  // namespace smdebug
