@@ -1,4 +1,4 @@
-"""Every dtype through a real run: written by the core, read by `create_trial`, compared with numpy."""
+"""Every dtype through a run: written by the core, read by `create_trial`, compared with numpy."""
 
 import fractions
 import json
@@ -6,6 +6,8 @@ import math
 import pathlib
 import secrets
 import shutil
+import subprocess
+import sys
 import warnings
 
 import ml_dtypes
@@ -368,6 +370,19 @@ def test_strings_are_counted_and_not_reduced(out_dir):
         for op in REDUCTIONS:
             with pytest.raises(TensorUnavailableForStep, match="no numbers"):
                 tensor.reduction_value(0, op)
+
+
+def test_the_command_line_shows_strings_without_statistics(out_dir):
+    record(out_dir, {"t": np.array(["a", ""]), "n": np.array([1.5, 2.5])})
+    rows = {}
+    for name in ("t", "n"):
+        command = [sys.executable, "-m", "smdebug", "tensor", out_dir, name, "--step=0", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        (rows[name],) = json.loads(done.stdout)["rows"]
+    assert rows["t"]["statistics"] is None
+    assert rows["t"]["dtype"] == "str" and rows["t"]["elements"] == "['a', '']"
+    assert rows["n"]["statistics"]["mean"] == 2
 
 
 # ---- Reading ----

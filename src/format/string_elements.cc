@@ -2,30 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
-#include <protozero/varint.hpp>
 
 #include "base/crc32c.h"
+#include "format/protobuf_fields.h"
 
 namespace smdebug {
 namespace {
 
-// Field 8 of a Tensor, length-delimited.
-constexpr char kKey = 0x42;
-
-// The key and the length that stand before a string.
-class Head {
- public:
-  explicit Head(std::size_t length) {
-    bytes_[0] = kKey;
-    size_ = 1 + static_cast<std::size_t>(
-                    protozero::add_varint_to_buffer(bytes_.data() + 1, length));
-  }
-  std::string_view text() const { return {bytes_.data(), size_}; }
-
- private:
-  std::array<char, 1 + protozero::max_varint_length> bytes_;
-  std::size_t size_;
-};
+// The key and the length that stand before a string of that length: field 8 of
+// a Tensor.
+std::string head_of(std::size_t length) {
+  std::string head;
+  append_field_head(0x42, length, head);
+  return head;
+}
 
 std::uint32_t crc_after(std::string_view text, std::uint32_t crc) {
   return crc32c(std::as_bytes(std::span(text)), crc);
@@ -36,7 +26,7 @@ std::uint32_t crc_after(std::string_view text, std::uint32_t crc) {
 std::uint64_t string_elements_bytes(std::span<const std::string_view> strings) {
   std::uint64_t bytes = 0;
   for (const std::string_view text : strings) {
-    bytes += Head(text.size()).text().size() + text.size();
+    bytes += field_bytes(text.size());
   }
   return bytes;
 }
@@ -44,7 +34,7 @@ std::uint64_t string_elements_bytes(std::span<const std::string_view> strings) {
 std::uint32_t string_elements_crc32c(std::span<const std::string> strings) {
   std::uint32_t crc = 0;
   for (const std::string& text : strings) {
-    crc = crc_after(text, crc_after(Head(text.size()).text(), crc));
+    crc = crc_after(text, crc_after(head_of(text.size()), crc));
   }
   return crc;
 }
@@ -56,7 +46,7 @@ std::size_t StringElements::next(std::byte* destination,
   while (!strings_.empty()) {
     const std::string_view text = strings_.front();
     if (!is_in_string_) {
-      if (!write(Head(text.size()).text(), room, done)) break;
+      if (!write(head_of(text.size()), room, done)) break;
       is_in_string_ = true;
     }
     if (!write(text, room, done)) break;

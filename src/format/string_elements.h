@@ -5,7 +5,6 @@
 // another. Capture packs them so when it takes the tensor; what was packed is
 // written as it is, like the elements of any other tensor.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

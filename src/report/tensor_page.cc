@@ -32,9 +32,11 @@ TensorPage::Row read_row(Tensor& tensor, const StepId& id,
   if (auto reductions = tensor.reductions(query)) {
     row.reductions = *std::move(reductions);
   }
+  const auto dtype = tensor.dtype(query);
+  const bool has_numbers = !dtype || !is_string(*dtype);
   const auto statistics = tensor.statistics(query);
   if (statistics) {
-    row.statistics = *statistics;
+    if (has_numbers) row.statistics = *statistics;
   } else if (row.reductions.empty()) {
     row.missing = statistics.error().message;
   }

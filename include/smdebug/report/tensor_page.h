@@ -29,7 +29,7 @@ struct TensorPage {
     StepId step;
     std::string worker;
     std::optional<std::vector<std::int64_t>> shape;
-    std::optional<TensorStatistics> statistics;
+    std::optional<TensorStatistics> statistics;  // none of strings
     std::map<ReductionOp, double> reductions;  // as saved
     // Only where one step was asked for.
     std::string dtype;
