@@ -255,12 +255,17 @@ TEST_F(HostileTest, AHugeFileOfZerosCostsNoMemory) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * kMegabyte);
 }
 
-// The whole run, not one file: any byte of it may be any other.
+// The whole run, not one file: any bit of it may be the other. As in every run
+// of ours, dtype and shape stand in the index too.
 TEST_F(HostileTest, NoFlippedBitsOfARunGiveAWrongValue) {
-  run_.put_step({{2, Mode::train, 2},
-                 "worker_0",
-                 {{.name = "w", .elements = {2, 0}, .with_statistics = true},
-                  {.name = "v", .elements = {5, 6, 7}, .with_shape = true}}});
+  for (const Step step : {0, 1, 2}) {
+    const auto first = static_cast<float>(step);
+    run_.put_step(
+        {{step, Mode::train, step},
+         "worker_0",
+         {{.name = "w", .elements = {first, 0}, .with_statistics = true},
+          {.name = "v", .elements = {5, 6, 7}, .with_statistics = true}}});
+  }
   const std::string sound_run = folder_.path() + "/sound";
   fs::copy(root_, sound_run, fs::copy_options::recursive);
   std::vector<std::string> keys;
