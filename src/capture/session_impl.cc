@@ -91,7 +91,10 @@ Status Session::Impl::start_recording() {
   auto target = config.dry_run ? nullptr : storage;
   SMD_TRY(recorder,
           Recorder::create(
-              config, std::make_unique<StepWriter>(target, worker, framework),
+              config,
+              std::make_unique<StepWriter>(
+                  target, worker, framework,
+                  Retention::make(config, target, worker, logger)),
               logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
@@ -360,6 +363,8 @@ SessionStatus Session::Impl::status() {
     status.steps_published = written.steps;
     status.records = written.records;
     status.bytes = written.bytes;
+    status.removed_steps = written.retention.removed_steps;
+    status.first_kept_step = written.retention.first_kept_step;
     const LaneCounts captured = recorder->counts();
     status.tensors = captured.tensors;
     status.dropped_tensors = captured.dropped_tensors;

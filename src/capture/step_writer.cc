@@ -35,11 +35,13 @@ Error cut_off() {
 }  // namespace
 
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-                       const Framework& framework)
+                       const Framework& framework,
+                       std::unique_ptr<Retention> retention)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
-      reductions_are_0d_(framework.reductions_are_0d) {}
+      reductions_are_0d_(framework.reductions_are_0d),
+      retention_(std::move(retention)) {}
 
 StepWriter::~StepWriter() = default;
 
@@ -202,6 +204,10 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   }
   counts_.bytes += text.size();
   ++counts_.steps;
+  if (retention_) {
+    retention_->published(step_.global, event_offset_ + text.size());
+    counts_.retention = retention_->counts();
+  }
   return {};
 }
 

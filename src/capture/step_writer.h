@@ -20,6 +20,7 @@
 #include "smdebug/store/storage.h"
 
 #include "capture/message.h"
+#include "capture/retention.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
 
@@ -30,14 +31,16 @@ struct WriteCounts {
   std::uint64_t steps = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  RetentionCounts retention;
 };
 
 class StepWriter {
  public:
   // Without a storage nothing is written, and `counts` says what would have
-  // been.
+  // been. Without a `retention` every step is kept.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
-             const Framework& framework);
+             const Framework& framework,
+             std::unique_ptr<Retention> retention = nullptr);
   ~StepWriter();
 
   void begin_step(double wall_seconds, const StepId& step);
@@ -82,6 +85,7 @@ class StepWriter {
   const std::string worker_;
   const Deviation deviation_;
   const bool reductions_are_0d_;
+  const std::unique_ptr<Retention> retention_;
 
   StepId step_;
   RecordStamp stamp_;
