@@ -60,9 +60,27 @@ Session::Impl::Impl(SessionOptions options, std::shared_ptr<const Plan> plan)
       clock(options.clock != nullptr ? *options.clock : system_clock()),
       logger(options.logger != nullptr ? *options.logger : default_logger()),
       storage(std::move(options.storage)),
-      sites(std::move(plan)) {}
+      sites(std::move(plan)) {
+  resume_from_checkpoint();
+}
 
 // --- the start ---
+
+void Session::Impl::resume_from_checkpoint() {
+  checkpoints_ = CheckpointState::open(logger);
+  if (!checkpoints_ || !checkpoints_->noted()) return;
+  steps.resume(checkpoints_->noted()->counts);
+  last_saved_step_ = checkpoints_->noted()->last_saved;
+}
+
+// One process of a run speaks for all: they count the same steps.
+void Session::Impl::note_checkpoint() {
+  if (worker != "worker_0" || config.dry_run ||
+      state_ == SessionStatus::State::silent) {
+    return;
+  }
+  checkpoints_->note_if_changed(steps.counts(), last_saved_step_);
+}
 
 void Session::Impl::start() {
   is_started_ = true;
@@ -90,12 +108,11 @@ Status Session::Impl::start_recording() {
   }
   auto target = config.dry_run ? nullptr : storage;
   SMD_TRY(recorder,
-          Recorder::create(
-              config,
-              std::make_unique<StepWriter>(
-                  target, worker, framework,
-                  Retention::make(config, target, worker, logger)),
-              logger));
+          Recorder::create(config,
+                           std::make_unique<StepWriter>(
+                               target, worker, framework,
+                               Retention::make(config, target, worker, logger)),
+                           logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
     recorder->owner_lane->write(
@@ -153,6 +170,7 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (is_dead || is_closed_) return false;
   end_step(capturing);
   owner_ = current_thread();
+  if (checkpoints_) note_checkpoint();
   steps.next();
   is_step_open_ = true;
   ++sequence;
@@ -168,6 +186,7 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   sites.apply(due);
   announce_step();
   ++steps_saved_;
+  last_saved_step_ = steps.current().global;
   at_step_start_ = recorder->counts();
   capturing.store(true, std::memory_order_release);
   return true;

@@ -15,6 +15,7 @@
 #include "smdebug/capture/session.h"
 
 #include "base/current_thread.h"
+#include "capture/checkpoint_state.h"
 #include "capture/cycle_clock.h"
 #include "capture/lane.h"
 #include "capture/live_step.h"
@@ -77,7 +78,7 @@ class Session::Impl {
   std::shared_ptr<Storage> storage;
 
   SiteTable sites;
-  StepCounter steps;
+  StepCounter steps;  // where a checkpoint was taken, they go on from there
   std::uint64_t sequence = 0;  // of the step that was begun last
   std::uint64_t plan_version = 1;
   std::string worker = "worker_0";
@@ -90,6 +91,8 @@ class Session::Impl {
   bool is_dead = false;                // in the child of a fork
 
  private:
+  void resume_from_checkpoint();
+  void note_checkpoint();
   void start();
   Status start_recording();
   void use_pending_plan();
@@ -116,6 +119,8 @@ class Session::Impl {
   std::string silent_reason_;
   std::optional<Error> error_;
   std::optional<Step> error_step_;
+  std::unique_ptr<CheckpointState> checkpoints_;  // null: none configured
+  std::optional<Step> last_saved_step_;
   std::uint64_t steps_begun_ = 0;
   std::uint64_t steps_saved_ = 0;
   std::uint64_t calls_after_failure_ = 0;
