@@ -8,7 +8,8 @@ class HookStatus:
     """What a hook did, and what went wrong: nothing of it ever raises into a training.
 
     `state` is "active", "silent" (another process writes the run; `reason` says so), "failed"
-    (`error` is the first error, at `error_step`) or "closed".
+    (`error` is the first error, at `error_step`) or "closed". `removed_steps` counts published
+    steps that `max_run_bytes` took away again; `first_kept_step` is the lowest that is still there.
     """
 
     state: str
@@ -22,6 +23,8 @@ class HookStatus:
     tensors: int = 0
     records: int = 0
     bytes: int = 0
+    removed_steps: int = 0
+    first_kept_step: int | None = None
     dropped_tensors: int = 0
     dropped_bytes: int = 0
     calls_after_failure: int = 0

@@ -144,7 +144,8 @@ void bind_hook_config(nb::module_& m) {
              std::vector<std::string> include_regex,
              std::vector<std::string> include_collections, bool save_all,
              bool dry_run, bool all_workers,
-             std::vector<Collection> collections) {
+             std::vector<Collection> collections,
+             std::optional<std::uint64_t> max_run_bytes, Step keep_every) {
             new (self) HookConfig();
             self->out_dir = std::move(out_dir);
             self->save_config = std::move(save_config);
@@ -156,11 +157,13 @@ void bind_hook_config(nb::module_& m) {
             self->include_workers =
                 all_workers ? IncludeWorkers::all : IncludeWorkers::one;
             self->collections = std::move(collections);
+            self->max_run_bytes = max_run_bytes;
+            self->keep_every = keep_every;
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a = nb::none(),
           "reduction_config"_a = nb::none(), "include_regex"_a,
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
-          "collections"_a)
+          "collections"_a, "max_run_bytes"_a = nb::none(), "keep_every"_a = 0)
       .def_ro("out_dir", &HookConfig::out_dir);
 }
 

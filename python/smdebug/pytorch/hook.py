@@ -43,6 +43,8 @@ class Hook(BaseHook):
         include_collections=None,
         save_all=False,
         include_workers="one",
+        max_run_bytes=None,
+        keep_every=0,
     ):
         self._gate = Gate()
         self._roots = []
@@ -65,6 +67,8 @@ class Hook(BaseHook):
             include_collections,
             save_all,
             include_workers,
+            max_run_bytes,
+            keep_every,
         )
 
     # --- registration ---
