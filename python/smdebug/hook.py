@@ -36,7 +36,18 @@ class BaseHook:
 
     `export_tensorboard` writes histograms of the saved tensors, and losses and saved scalars as
     numbers, for TensorBoard too: into `tensorboard_dir`, by default `<out_dir>/tensorboard`. A
-    `tensorboard_dir` alone asks for them as well (see smdebug/tensorboard_folder.py).
+    `tensorboard_dir` alone asks for them as well; in a SageMaker job the platform decides.
+
+    `checksum="crc32c"` ends each record with its true checksum, as TFRecord tools ask for; the
+    original's Trial reads only the constant that is the default.
+
+    `max_run_bytes` (default None: no limit) bounds the event and index files that each worker
+    keeps there, over all attempts: when a step was published, the oldest ones are removed until
+    the rest fits. Steps that are a multiple of `keep_every` (default 0: no step is special) go
+    last; the newest step always stays.
+
+    SIGTERM publishes every step that has ended before the process dies of it, unless the program
+    has a handler of its own.
 
     Mistakes in a call raise there. Whatever else goes wrong never reaches the training: it is
     kept in `status()` and logged once.
@@ -63,6 +74,8 @@ class BaseHook:
         save_all=False,
         include_workers="one",
         checksum="constant",
+        max_run_bytes=None,
+        keep_every=0,
     ):
         if checksum not in ("constant", "crc32c"):
             raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
@@ -85,6 +98,8 @@ class BaseHook:
         self.save_all = _checked_flag("save_all", save_all)
         self.include_workers = include_workers
         self.checksum = checksum
+        self.max_run_bytes = _checked_count("max_run_bytes", max_run_bytes, 1, or_none=True)
+        self.keep_every = _checked_count("keep_every", keep_every, 0)
         self.save_config = None if save_config is None else SaveConfig.parse(save_config)
         self.reduction_config = reduction_config
         self.include_regex = Collection("default", include_regex).include_regex
@@ -297,6 +312,7 @@ class BaseHook:
         if not self._has_begun:
             self._hand_over_configuration()
             self._session.set_worker(*self._rank_and_size())
+            _core.install_termination_flush()
             self._has_begun = True
         elif self._seen_edits != edits.count:
             try:
@@ -335,6 +351,8 @@ class BaseHook:
             collections=self._core_collections(),
             tensorboard_dir=self.tensorboard_dir,
             true_checksum=self.checksum == "crc32c",
+            max_run_bytes=self.max_run_bytes,
+            keep_every=self.keep_every,
         )
 
     def _known_collections(self):
@@ -426,6 +444,16 @@ def _checked_tensorboard_dir(tensorboard_dir):
 def _checked_flag(field, value):
     if not isinstance(value, bool):
         raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
+    return value
+
+
+def _checked_count(field, value, least, or_none=False):
+    if value is None and or_none:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise SMDebugTypeError(f"{field} must be a whole number, found {value!r}")
+    if not least <= value < 2**63:
+        raise SMDebugValueError(f"{field} must be {least} or more, found {value}")
     return value
 
 

@@ -9,7 +9,9 @@ class HookStatus:
 
     `state` is "active", "silent" (another process writes the run; `reason` says so), "failed"
     (`error` is the first error, at `error_step`) or "closed". `tensorboard_error` is the first
-    error of the files for TensorBoard, with its step; the run itself goes on then.
+    error of the files for TensorBoard, with its step; the run itself goes on then. `removed_steps`
+    counts published steps that `max_run_bytes` took away again; `first_kept_step` is the lowest
+    that is still there.
     """
 
     state: str
@@ -24,6 +26,8 @@ class HookStatus:
     tensors: int = 0
     records: int = 0
     bytes: int = 0
+    removed_steps: int = 0
+    first_kept_step: int | None = None
     dropped_tensors: int = 0
     dropped_bytes: int = 0
     calls_after_failure: int = 0

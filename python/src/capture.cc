@@ -18,6 +18,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "smdebug/capture/session.h"
+#include "smdebug/capture/termination.h"
 
 #include "bindings.h"
 #include "result_caster.h"
@@ -167,6 +168,8 @@ void bind_status(nb::module_& m) {
       .def_ro("tensors", &SessionStatus::tensors)
       .def_ro("records", &SessionStatus::records)
       .def_ro("bytes", &SessionStatus::bytes)
+      .def_ro("removed_steps", &SessionStatus::removed_steps)
+      .def_ro("first_kept_step", &SessionStatus::first_kept_step)
       .def_ro("dropped_tensors", &SessionStatus::dropped_tensors)
       .def_ro("dropped_bytes", &SessionStatus::dropped_bytes)
       .def_ro("calls_after_failure", &SessionStatus::calls_after_failure)
@@ -300,6 +303,11 @@ void bind_capture(nb::module_& m) {
   bind_status(m);
   bind_sites(m);
   bind_session(m);
+  m.def(
+      "install_termination_flush", [] { return install_termination_flush(); },
+      "From now on SIGTERM lets every session publish the steps that ended "
+      "before the process dies of it. Returns False, and changes nothing, "
+      "where the program has its own handler.");
 }
 
 }  // namespace smdebug

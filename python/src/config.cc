@@ -152,7 +152,8 @@ void bind_hook_config(nb::module_& m) {
              std::vector<std::string> include_collections, bool save_all,
              bool dry_run, bool all_workers,
              std::vector<Collection> collections,
-             std::optional<std::string> tensorboard_dir, bool true_checksum) {
+             std::optional<std::string> tensorboard_dir, bool true_checksum,
+             std::optional<std::uint64_t> max_run_bytes, Step keep_every) {
             new (self) HookConfig();
             self->out_dir = std::move(out_dir);
             self->save_config = std::move(save_config);
@@ -167,12 +168,15 @@ void bind_hook_config(nb::module_& m) {
             self->tensorboard_dir = std::move(tensorboard_dir);
             self->checksum =
                 true_checksum ? Checksum::crc32c : Checksum::constant;
+            self->max_run_bytes = max_run_bytes;
+            self->keep_every = keep_every;
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a = nb::none(),
           "reduction_config"_a = nb::none(), "include_regex"_a,
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
           "collections"_a, "tensorboard_dir"_a = nb::none(),
-          "true_checksum"_a = false)
+          "true_checksum"_a = false, "max_run_bytes"_a = nb::none(),
+          "keep_every"_a = 0)
       .def_ro("out_dir", &HookConfig::out_dir)
       .def_ro("save_config", &HookConfig::save_config)
       .def_ro("reduction_config", &HookConfig::reduction_config)

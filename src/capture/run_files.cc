@@ -120,7 +120,12 @@ std::string RunRecord::ended(const SessionStatus& status,
       {"tensors", static_cast<double>(status.tensors)},
       {"dropped_tensors", static_cast<double>(status.dropped_tensors)},
       {"skipped_tensors", static_cast<double>(status.skipped.size())},
+      {"removed_steps", static_cast<double>(status.removed_steps)},
   };
+  if (status.first_kept_step) {
+    attempt.cost["first_kept_step"] =
+        static_cast<double>(*status.first_kept_step);
+  }
   return write_run_file(file_);
 }
 

@@ -74,9 +74,27 @@ Session::Impl::Impl(SessionOptions options, std::shared_ptr<const Plan> plan)
       logger(options.logger != nullptr ? *options.logger : default_logger()),
       storage(std::move(options.storage)),
       tensorboard_storage(std::move(options.tensorboard)),
-      sites(std::move(plan)) {}
+      sites(std::move(plan)) {
+  resume_from_checkpoint();
+}
 
 // --- the start ---
+
+void Session::Impl::resume_from_checkpoint() {
+  checkpoints_ = CheckpointState::open(logger);
+  if (!checkpoints_ || !checkpoints_->noted()) return;
+  steps.resume(checkpoints_->noted()->counts);
+  last_saved_step_ = checkpoints_->noted()->last_saved;
+}
+
+// One process of a run speaks for all: they count the same steps.
+void Session::Impl::note_checkpoint() {
+  if (worker != "worker_0" || config.dry_run ||
+      state_ == SessionStatus::State::silent) {
+    return;
+  }
+  checkpoints_->note_if_changed(steps.counts(), last_saved_step_);
+}
 
 void Session::Impl::start() {
   is_started_ = true;
@@ -108,7 +126,8 @@ Status Session::Impl::start_recording() {
           Recorder::create(config,
                            std::make_unique<StepWriter>(
                                target, worker, framework, config.checksum,
-                               tensorboard_),
+                               tensorboard_,
+                               Retention::make(config, target, worker, logger)),
                            logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
@@ -176,6 +195,7 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (is_dead || is_closed_) return false;
   end_step(capturing);
   owner_ = current_thread();
+  if (checkpoints_) note_checkpoint();
   steps.next();
   is_step_open_ = true;
   ++sequence;
@@ -191,6 +211,7 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   sites.apply(due);
   announce_step();
   ++steps_saved_;
+  last_saved_step_ = steps.current().global;
   at_step_start_ = recorder->counts();
   capturing.store(true, std::memory_order_release);
   return true;
@@ -407,6 +428,8 @@ SessionStatus Session::Impl::status() {
     status.steps_published = written.steps;
     status.records = written.records;
     status.bytes = written.bytes;
+    status.removed_steps = written.retention.removed_steps;
+    status.first_kept_step = written.retention.first_kept_step;
     const LaneCounts captured = recorder->counts();
     status.tensors = captured.tensors;
     status.dropped_tensors = captured.dropped_tensors;

@@ -15,6 +15,7 @@
 #include "smdebug/capture/session.h"
 
 #include "base/current_thread.h"
+#include "capture/checkpoint_state.h"
 #include "capture/cycle_clock.h"
 #include "capture/lane.h"
 #include "capture/live_step.h"
@@ -82,7 +83,7 @@ class Session::Impl {
   std::shared_ptr<Storage> tensorboard_storage;
 
   SiteTable sites;
-  StepCounter steps;
+  StepCounter steps;  // where a checkpoint was taken, they go on from there
   std::uint64_t sequence = 0;  // of the step that was begun last
   std::uint64_t plan_version = 1;
   std::string worker = "worker_0";
@@ -96,6 +97,8 @@ class Session::Impl {
   bool is_dead = false;                // in the child of a fork
 
  private:
+  void resume_from_checkpoint();
+  void note_checkpoint();
   void start();
   Status start_recording();
   void make_tensorboard_writer();
@@ -124,6 +127,8 @@ class Session::Impl {
   std::string silent_reason_;
   std::optional<Error> error_;
   std::optional<Step> error_step_;
+  std::unique_ptr<CheckpointState> checkpoints_;  // null: none configured
+  std::optional<Step> last_saved_step_;
   std::uint64_t steps_begun_ = 0;
   std::uint64_t steps_saved_ = 0;
   std::uint64_t calls_after_failure_ = 0;

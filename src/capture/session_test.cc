@@ -770,6 +770,36 @@ TEST_F(SessionTest, RecordsEachAttemptInTheRunFile) {
   EXPECT_GT(run->attempts[1].cost.at("bytes_written"), 0);
 }
 
+TEST_F(SessionTest, KeepsTheRunBelowItsLimitAndSaysSo) {
+  config_.max_run_bytes = 50000;
+  config_.keep_every = 10;
+  auto session = open();
+  for (int step = 0; step < 25; ++step) {
+    session->begin_step();
+    put(*session, "a", std::vector<float>(2000, 1.0f * step));  // 8,000 bytes
+  }
+  ASSERT_TRUE(session->close().ok());
+  std::uint64_t bytes = 0;
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    const auto files = *storage_->list(prefix);
+    for (const ObjectEntry& file : files) bytes += file.bytes;
+  }
+  EXPECT_LE(bytes, 50000u);
+  EXPECT_GT(bytes, 40000u);
+  for (const Step kept : {0, 10, 20, 23, 24})
+    EXPECT_THAT(records(kept).at("a"), ::testing::Each(1.0f * kept));
+  EXPECT_FALSE(is_there(index_file_key(19, "worker_0")));
+  EXPECT_FALSE(is_there(event_file_key(19, "worker_0")));
+
+  const SessionStatus status = session->status();
+  EXPECT_EQ(status.steps_published, 25u);
+  EXPECT_EQ(status.removed_steps, 20u);
+  EXPECT_EQ(status.first_kept_step, 0);
+  const auto run = parse_run_file(text(kRunFileKey));
+  EXPECT_EQ(run->attempts[0].cost.at("removed_steps"), 20);
+  EXPECT_EQ(run->attempts[0].cost.at("first_kept_step"), 0);
+}
+
 TEST_F(SessionTest, ShowsASinkTheStepBeforeTheUpdateAndWhenItIsComplete) {
   class Seen : public ObservationSink {
    public:

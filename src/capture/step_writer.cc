@@ -36,13 +36,15 @@ Error cut_off() {
 
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                        const Framework& framework, Checksum checksum,
-                       std::shared_ptr<TensorBoardWriter> tensorboard)
+                       std::shared_ptr<TensorBoardWriter> tensorboard,
+                       std::unique_ptr<Retention> retention)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
       reductions_are_0d_(framework.reductions_are_0d),
       checksum_(checksum),
-      tensorboard_(std::move(tensorboard)) {}
+      tensorboard_(std::move(tensorboard)),
+      retention_(std::move(retention)) {}
 
 StepWriter::~StepWriter() = default;
 
@@ -233,6 +235,10 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   counts_.bytes += text.size();
   if (tensorboard_) counts_.bytes += tensorboard_->end_step();
   ++counts_.steps;
+  if (retention_) {
+    retention_->published(step_.global, event_offset_ + text.size());
+    counts_.retention = retention_->counts();
+  }
   return {};
 }
 

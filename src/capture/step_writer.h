@@ -22,6 +22,7 @@
 #include "smdebug/store/storage.h"
 
 #include "capture/message.h"
+#include "capture/retention.h"
 #include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
@@ -33,15 +34,18 @@ struct WriteCounts {
   std::uint64_t steps = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  RetentionCounts retention;
 };
 
 class StepWriter {
  public:
   // Without a storage nothing is written, and `counts` says what would have
-  // been. Without `tensorboard` nothing is written for TensorBoard.
+  // been. Without `tensorboard` nothing is written for TensorBoard, without
+  // `retention` every step is kept.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
              const Framework& framework, Checksum checksum,
-             std::shared_ptr<TensorBoardWriter> tensorboard);
+             std::shared_ptr<TensorBoardWriter> tensorboard,
+             std::unique_ptr<Retention> retention);
   ~StepWriter();
 
   void begin_step(double wall_seconds, const StepId& step);
@@ -93,6 +97,7 @@ class StepWriter {
   // Whether the run had index files before this writer's first; none: not
   // looked at yet.
   std::optional<bool> has_older_;
+  const std::unique_ptr<Retention> retention_;
 
   StepId step_;
   RecordStamp stamp_;

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "capture/open_writers.h"
+
 namespace smdebug {
 namespace {
 
@@ -33,6 +35,7 @@ WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
       writer_(std::move(writer)),
       logger_(logger) {
   thread_ = std::thread([this] { run(); });
+  add_open_writer(*this);
 }
 
 WriteThread::~WriteThread() { stop(); }
@@ -57,6 +60,7 @@ bool WriteThread::sleep() {
 
 void WriteThread::stop() {
   if (!thread_.joinable()) return;
+  remove_open_writer(*this);
   wake(true);
   thread_.join();
 }
@@ -92,7 +96,7 @@ bool WriteThread::wait_for_space(const StagingRing& ring) {
   return has_moved;
 }
 
-Status WriteThread::drain() {
+Status WriteThread::drain(std::chrono::milliseconds at_most) {
   constexpr std::chrono::milliseconds kLook{50};
   const std::uint64_t owner_end = owner_.published();
   const std::uint64_t shared_end = shared_.published();
@@ -104,12 +108,14 @@ Status WriteThread::drain() {
   waiting_.fetch_add(1);
   wake();
   auto waited = std::chrono::milliseconds(0);
+  auto stuck = std::chrono::milliseconds(0);
   std::uint64_t progress = progress_;
   while (!moved_.wait_for(lock, kLook, is_drained)) {
-    waited =
-        progress == progress_ ? waited + kLook : std::chrono::milliseconds(0);
+    waited += kLook;
+    stuck =
+        progress == progress_ ? stuck + kLook : std::chrono::milliseconds(0);
     progress = progress_;
-    if (waited >= kStuckAfter) break;
+    if (stuck >= kStuckAfter || waited >= at_most) break;
   }
   waiting_.fetch_sub(1);
   if (is_drained()) return {};

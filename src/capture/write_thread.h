@@ -43,8 +43,9 @@ class WriteThread {
 
   // Returns when everything that was published before the call is written or
   // thrown away. Fails with `unavailable` when nothing moves for
-  // `kStuckAfter`.
-  Status drain();
+  // `kStuckAfter`, or when that has taken `at_most`.
+  Status drain(
+      std::chrono::milliseconds at_most = std::chrono::milliseconds::max());
 
   // Waits until `ring` may have room again, a short while at most. Returns
   // false when nothing has moved for `kStuckAfter`.

@@ -19,6 +19,21 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+Status check_retention(const HookConfig& config) {
+  if (config.max_run_bytes == std::uint64_t{0}) {
+    return Error{Error::Code::invalid_config,
+                 "max_run_bytes is 0; it must be more than 0, or left out to "
+                 "keep every step"};
+  }
+  if (config.keep_every < 0) {
+    return Error{Error::Code::invalid_config,
+                 fmt::format("keep_every is {}; it must be 0 (no step is kept "
+                             "longer than others) or more",
+                             config.keep_every)};
+  }
+  return {};
+}
+
 // Puts together the collections that exist: the framework's, with the user's
 // edits in their place, then the user's own.
 class CollectionList {
@@ -181,6 +196,7 @@ class Plan::Impl {
  public:
   static Result<std::unique_ptr<Impl>> build(const HookConfig& config,
                                              const Framework& framework) {
+    SMD_CHECK_OK(check_retention(config));
     auto impl = std::make_unique<Impl>();
     impl->framework = framework;
     impl->writes_tensorboard = config.tensorboard_dir.has_value();

@@ -119,6 +119,19 @@ TEST(Plan, ListsTheFrameworksCollectionsBeforeTheUsers) {
                                  "all", "default", "mine"));
 }
 
+TEST(Plan, RefusesALimitOfTheRunThatKeepsNothing) {
+  const auto plan = Plan::build({.max_run_bytes = 0}, pytorch_framework());
+  EXPECT_THAT(plan, FailsWith(Error::Code::invalid_config));
+  EXPECT_THAT(plan.error().message, HasSubstr("max_run_bytes is 0"));
+  plan_of({.max_run_bytes = 1});
+}
+
+TEST(Plan, RefusesANegativeKeepEvery) {
+  const auto plan = Plan::build({.keep_every = -2}, pytorch_framework());
+  EXPECT_THAT(plan, FailsWith(Error::Code::invalid_config));
+  EXPECT_THAT(plan.error().message, HasSubstr("keep_every is -2"));
+}
+
 TEST(Plan, AcceptsScalarCollectionsThatTheFrameworkDoesNotHave) {
   const auto plan = plan_of({.include_collections = {"metrics"}});
   EXPECT_EQ(plan->collections().back().name(), "metrics");

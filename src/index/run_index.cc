@@ -3,6 +3,14 @@
 #include <utility>
 
 namespace smdebug {
+namespace {
+
+// A writer that keeps its run below a size removes the oldest steps.
+bool is_removed(const Result<Bytes>& file) {
+  return !file && file.error().code == Error::Code::not_found;
+}
+
+}  // namespace
 
 RunIndex::RunIndex(std::shared_ptr<const Storage> storage,
                    std::optional<Step> first_step, std::optional<Step> end_step)
@@ -38,6 +46,10 @@ bool RunIndex::is_wanted(const StepFileName& name) const {
 
 void RunIndex::read_file(const std::string& key, const StepFileName& name) {
   const Result<Bytes> bytes = get_object(*storage_, key);
+  if (is_removed(bytes)) {
+    broken_.erase(key);
+    return;
+  }
   if (!bytes) {
     broken_[key] = {name, bytes.error().message};
     return;
@@ -74,6 +86,7 @@ void RunIndex::load_statistics() {
   with_statistics_ = true;
   for (const auto& [file, key] : std::exchange(without_statistics_, {})) {
     const Result<Bytes> bytes = get_object(*storage_, key);
+    if (is_removed(bytes)) continue;
     if (!bytes) {
       left_out_.push_back({key, "statistics: " + bytes.error().message});
       continue;

@@ -5,7 +5,8 @@
 // polling a growing run costs what has grown.
 //
 // A file that cannot be read is left out, told as damage once, and tried again
-// at each refresh, because it may have been listed while still on its way.
+// at each refresh, because it may have been listed while still on its way. One
+// that was removed between listing and reading is no damage.
 
 #include <map>
 #include <memory>

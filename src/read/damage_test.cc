@@ -42,6 +42,37 @@ TEST_F(DamageTest, NamesAMissingEventFile) {
   EXPECT_THAT(value.error().message, HasSubstr(events_));
 }
 
+TEST_F(DamageTest, SaysThatTheFilesOfAnOpenStepWereRemoved) {
+  const auto trial = open();
+  ASSERT_THAT(trial->steps(), ElementsAre(0, 1));
+  for (const Step step : {0, 1}) {
+    ASSERT_TRUE(storage_->remove(index_file_key(step, "worker_0")).ok());
+    ASSERT_TRUE(storage_->remove(event_file_key(step, "worker_0")).ok());
+  }
+  put(2);
+  const auto value = trial->tensor("w")->value({1});
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.error().code, Error::Code::not_found);
+  EXPECT_THAT(value.error().message, HasSubstr("'w' at step 1"));
+  EXPECT_THAT(value.error().message, HasSubstr("its files were removed"));
+  const auto statistics = trial->tensor("w")->statistics({1});
+  ASSERT_FALSE(statistics.ok());
+  EXPECT_EQ(statistics.error().code, Error::Code::not_found);
+  EXPECT_TRUE(trial->tensor("w")->value({2}).ok());
+  const std::vector<Step> newest = {2};
+  EXPECT_TRUE(trial->wait_for_steps(newest).ok());
+  EXPECT_THAT(trial->damage(), IsEmpty());
+}
+
+TEST_F(DamageTest, ForgetsABrokenIndexFileThatIsRemoved) {
+  run_.put(index_, "");
+  const auto trial = open();
+  ASSERT_EQ(trial->damage().size(), 1u);
+  ASSERT_TRUE(storage_->remove(index_).ok());
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_THAT(trial->damage(), IsEmpty());
+}
+
 TEST_F(DamageTest, RefusesAnEventFileCutAtAnyByte) {
   const std::string whole = bytes_of(events_);
   for (std::size_t size = 0; size < whole.size(); ++size) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.h"
+#include "format/file_names.h"
 #include "format/reduction_tag.h"
 #include "format/string_elements.h"
 #include "format/tensor_record.h"
@@ -29,6 +30,24 @@ bool is_tag_of(std::string_view tag, const RunTable& table,
   if (!entry.is_reduction()) return tag == name;
   return reduction && reduction->op == entry.op() &&
          reduction->tensor_name == name;
+}
+
+// A writer that keeps its run below a size removes a step's index file before
+// its event file; an index file that stands alone is damage.
+bool was_removed(const Storage& storage, const RunTable& table, EntryId id) {
+  const IndexedFile& file = table.file(table.entry(id).file);
+  const auto has_index = storage.exists(
+      index_file_key(file.step, table.worker_name(file.worker)));
+  return has_index.ok() && !*has_index;
+}
+
+Error why_unreadable(const Storage& storage, const RunTable& table, EntryId id,
+                     const Error& error) {
+  if (error.code == Error::Code::not_found && was_removed(storage, table, id)) {
+    return {Error::Code::not_found,
+            "its files were removed since the run was looked at"};
+  }
+  return {Error::Code::io, error.message};
 }
 
 // Elements lie where the record's head ends, at any address: they are copied
@@ -125,8 +144,8 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
   const ByteRange range{entry.start, entry.length};
   auto read = storage.read(key, std::span(&range, 1));
   if (!read) {
-    return Error{Error::Code::io, read.error().message}.within(
-        place_of(table, id));
+    return why_unreadable(storage, table, id, read.error())
+        .within(place_of(table, id));
   }
   auto value = parse(read->front(), table, id);
   if (!value) return std::move(value).error().within(place_of(table, id));

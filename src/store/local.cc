@@ -121,10 +121,13 @@ class LocalStorage final : public Storage {
 
   Status remove(std::string_view key) override {
     SMD_TRY(const std::string path, path_of(key));
-    if (unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) {
-      return {};
+    if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+      return system_error("remove", path, errno);
     }
-    return system_error("remove", path, errno);
+    // Each step has a folder of its own. It stays while anything is in it.
+    if (const std::size_t slash = key.rfind('/'); slash != key.npos)
+      rmdir(fmt::format("{}/{}", root_, key.substr(0, slash)).c_str());
+    return {};
   }
 
  private:

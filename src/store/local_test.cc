@@ -44,6 +44,10 @@ class LocalStorageTest : public testing::Test {
     return keys;
   }
 
+  bool is_there(const std::string& name) const {
+    return fs::exists(root_ + "/" + name);
+  }
+
   void write_file(const std::string& name, std::string_view text) {
     const fs::path path = root_ + "/" + name;
     fs::create_directories(path.parent_path());
@@ -66,6 +70,18 @@ class LocalStorageTest : public testing::Test {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
+}
+
+TEST_F(LocalStorageTest, LeavesNoEmptyFolderOfAStepBehind) {
+  for (const char* key : {"events/7/a", "events/7/b", "claim"})
+    ASSERT_TRUE(put_object(*storage_, key, "x").ok());
+  ASSERT_TRUE(storage_->remove("events/7/a").ok());
+  EXPECT_THAT(keys(""), ElementsAre("claim", "events/7/b"));
+  ASSERT_TRUE(storage_->remove("events/7/b").ok());
+  EXPECT_FALSE(is_there("events/7"));
+  EXPECT_TRUE(is_there("events"));
+  ASSERT_TRUE(storage_->remove("claim").ok());
+  ASSERT_TRUE(put_object(*storage_, "events/7/c", "x").ok());
 }
 
 TEST_F(LocalStorageTest, MakesItsFolderWithTheFirstObject) {

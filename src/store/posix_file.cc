@@ -166,7 +166,9 @@ Result<FileDescriptor> create_file(const std::string& path) {
     });
   };
   FileDescriptor file(open_new());
-  if (!file.is_open() && errno == ENOENT) {
+  // Another process may remove the folder again while it is empty.
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries && !file.is_open() && errno == ENOENT; ++i) {
     SMD_CHECK_OK(create_folder(path.substr(0, path.rfind('/'))));
     file = FileDescriptor(open_new());
   }

@@ -71,6 +71,10 @@ struct SessionStatus {
   std::uint64_t tensors = 0;  // captured
   std::uint64_t records = 0;  // written
   std::uint64_t bytes = 0;    // written
+  // Published steps that `max_run_bytes` took away again, and the lowest step
+  // that is still there; none while nothing was removed.
+  std::uint64_t removed_steps = 0;
+  std::optional<Step> first_kept_step;
   std::uint64_t dropped_tensors = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t calls_after_failure = 0;

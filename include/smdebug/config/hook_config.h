@@ -4,6 +4,7 @@
 // a `Plan` (see plan.h) once, at the first step and after each edit; nothing
 // else in the library reads it.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/config/collection.h"
 #include "smdebug/config/framework.h"
+#include "smdebug/core/mode.h"
 
 namespace smdebug {
 
@@ -41,6 +43,13 @@ struct HookConfig {
   // tensorboard_output.h); none: they are not written. Read when the session
   // is made.
   std::optional<std::string> tensorboard_dir;
+  // The most bytes of event and index files that each worker keeps, over all
+  // attempts in the folder: the oldest published steps are removed when more
+  // are there, but never the newest. More than 0; none: all are kept. Steps
+  // that are a multiple of `keep_every` go last; 0: none is special. Both are
+  // read at the first step; later edits have no effect.
+  std::optional<std::uint64_t> max_run_bytes;
+  Step keep_every = 0;
   // Collections that were created or edited; others keep the framework's
   // definition.
   std::vector<Collection> collections;

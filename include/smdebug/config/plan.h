@@ -71,7 +71,8 @@ class Plan {
   /// `invalid_config`, naming the collection and the field: an interval that
   /// is not positive, a pattern that does not compile, a collection of the
   /// user's with neither pattern nor tensor names, more than
-  /// `CollectionSet::kMaxCollections` collections.
+  /// `CollectionSet::kMaxCollections` collections, a `max_run_bytes` of 0, a
+  /// negative `keep_every`.
   static Result<std::shared_ptr<const Plan>> build(const HookConfig& config,
                                                    const Framework& framework);
   ~Plan();

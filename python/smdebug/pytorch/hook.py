@@ -44,6 +44,8 @@ class Hook(BaseHook):
         save_all=False,
         include_workers="one",
         checksum="constant",
+        max_run_bytes=None,
+        keep_every=0,
     ):
         self._gate = Gate()
         self._roots = []
@@ -67,6 +69,8 @@ class Hook(BaseHook):
             save_all,
             include_workers,
             checksum,
+            max_run_bytes,
+            keep_every,
         )
 
     # --- registration ---

@@ -1,0 +1,201 @@
+#include "capture/checkpoint_state.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "smdebug/store/open_storage.h"
+
+#include "base/environment.h"
+
+namespace smdebug {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The name and the place that SageMaker gives them.
+constexpr const char* kVariable = "CHECKPOINT_CONFIG_FILE_PATH";
+constexpr std::string_view kDefaultConfig =
+    "/opt/ml/input/config/checkpointconfig.json";
+
+constexpr std::string_view kStateKey = "metadata.json";
+// The platform's marks beside files that it has taken away.
+constexpr std::string_view kUploadMark = "sagemaker-uploaded";
+
+// A step has 12 digits in file names.
+constexpr Step kLastStep = 999'999'999'999;
+
+bool is_checkpoint(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  // What begins with the state's name is the state on its way.
+  return !name.starts_with(kStateKey) && path.find(kUploadMark) == path.npos;
+}
+
+// The text of a small file, or none.
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<Step> find_step(const Json& state, std::string_view key) {
+  const Json* value = state.find(key);
+  const auto step = value == nullptr ? std::nullopt : value->as_int();
+  if (!step || *step < -1 || *step > kLastStep) return std::nullopt;
+  return step;
+}
+
+// None where the entry is not one of a training. What it lacks keeps its
+// default; a mode that it does not name had no step.
+std::optional<NotedSteps> parse_state(const Json& state) {
+  const auto seen = find_step(state, "latest-global-step-seen");
+  if (!seen) return std::nullopt;
+  NotedSteps noted;
+  noted.training_run = find_step(state, "training-run").value_or(0);
+  noted.last_saved = find_step(state, "latest-global-step-saved");
+  noted.counts.global = *seen;
+  if (const Json* modes = state.find("latest-mode-step")) {
+    for (const Mode mode : kModes) {
+      noted.counts.of_mode[mode_index(mode)] =
+          find_step(*modes, mode_name(mode)).value_or(-1);
+    }
+  }
+  noted.counts.of_mode[mode_index(Mode::global)] = *seen;
+  return noted;
+}
+
+Json to_json(const NotedSteps& noted) {
+  Json modes = Json::Object();
+  for (const Mode mode : kModes) {
+    const Step step = mode == Mode::global
+                          ? noted.counts.global
+                          : noted.counts.of_mode[mode_index(mode)];
+    if (step >= 0) modes[mode_name(mode)] = step;
+  }
+  return Json::Object{{"training-run", noted.training_run},
+                      {"latest-global-step-saved", Json(noted.last_saved)},
+                      {"latest-global-step-seen", noted.counts.global},
+                      {"latest-mode-step", std::move(modes)}};
+}
+
+}  // namespace
+
+std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger) {
+  const std::string path =
+      environment_variable(kVariable).value_or(std::string(kDefaultConfig));
+  const auto text = read_text(path);
+  if (!text) return nullptr;
+  const auto ignore = [&](std::string_view why) {
+    logger.warning(fmt::format(
+        "checkpoints are not followed: checkpoint configuration '{}': {}", path,
+        why));
+    return nullptr;
+  };
+  const auto config = Json::parse(*text);
+  if (!config) return ignore(config.error().message);
+  const Json* place = config->find("LocalPath");
+  if (place == nullptr || place->is_null()) return nullptr;
+  if (place->as_string() == nullptr) {
+    return ignore(fmt::format("'LocalPath' should be a string but is {}",
+                              place->type_name()));
+  }
+  auto storage = open_storage(*place->as_string());
+  if (!storage) return ignore(storage.error().message);
+  std::error_code error;
+  const fs::path folder = fs::absolute((*storage)->uri(), error);
+  if (error) return ignore(error.message());
+  return std::unique_ptr<CheckpointState>(
+      new CheckpointState(folder.string(), *std::move(storage), logger));
+}
+
+CheckpointState::CheckpointState(std::string folder,
+                                 std::shared_ptr<Storage> storage,
+                                 Logger& logger)
+    : folder_(std::move(folder)),
+      storage_(std::move(storage)),
+      logger_(logger) {
+  load();
+  files_ = walk();
+}
+
+void CheckpointState::load() {
+  const auto bytes = get_object(*storage_, kStateKey);
+  if (!bytes) {
+    if (bytes.error().code != Error::Code::not_found)
+      say_once(bytes.error().message);
+    return;
+  }
+  auto states = Json::parse(bytes->text());
+  if (!states || states->as_array() == nullptr) {
+    say_once(fmt::format(
+        "'{}' holds no list of states ({}); it is written anew", kStateKey,
+        states ? states->type_name() : states.error().message));
+    return;
+  }
+  states_ = *std::move(states);
+  for (const Json& state : *states_.as_array()) take(state);
+  if (!noted_) return;
+  ++noted_->training_run;
+  logger_.info(fmt::format("steps go on after step {}, as '{}' in '{}' says",
+                           noted_->counts.global, kStateKey, folder_));
+}
+
+void CheckpointState::take(const Json& state) {
+  auto noted = parse_state(state);
+  if (!noted) {
+    say_once(
+        fmt::format("'{}' has an entry without a "
+                    "'latest-global-step-seen' that can be one",
+                    kStateKey));
+  } else if (!noted_ || noted->counts.global >= noted_->counts.global) {
+    noted_ = std::move(noted);
+  }
+}
+
+void CheckpointState::note_if_changed(const StepCounts& counts,
+                                      std::optional<Step> last_saved) {
+  std::vector<File> files = walk();
+  if (files == files_) return;
+  files_ = std::move(files);
+  states_.append(
+      to_json({noted_ ? noted_->training_run : 0, last_saved, counts}));
+  if (Status status =
+          put_object(*storage_, kStateKey, states_.dump(JsonStyle::spaced));
+      !status) {
+    say_once(status.error().message);
+  }
+}
+
+// Files come and go meanwhile: what cannot be looked at is not there.
+std::vector<CheckpointState::File> CheckpointState::walk() {
+  std::vector<File> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(
+      folder_, fs::directory_options::skip_permission_denied, error);
+  const fs::recursive_directory_iterator end;
+  std::size_t looked_at = 0;
+  for (; !error && entry != end; entry.increment(error)) {
+    if (++looked_at > kMaxFiles) {
+      say_once(fmt::format("only {} of its files are looked at", kMaxFiles));
+      break;
+    }
+    std::error_code gone;
+    if (!entry->is_regular_file(gone)) continue;
+    const std::uint64_t bytes = entry->file_size(gone);
+    std::string path = entry->path().native().substr(folder_.size());
+    if (!gone && is_checkpoint(path)) files.push_back({std::move(path), bytes});
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+void CheckpointState::say_once(const std::string& what) {
+  if (std::exchange(has_complained_, true)) return;
+  logger_.warning(fmt::format("checkpoint folder '{}': {}", folder_, what));
+}
+
+}  // namespace smdebug

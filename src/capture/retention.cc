@@ -1,0 +1,113 @@
+#include "capture/retention.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "format/file_names.h"
+
+namespace smdebug {
+
+Retention::Retention(std::shared_ptr<Storage> storage, std::string worker,
+                     std::uint64_t max_bytes, Step keep_every, Logger& logger)
+    : storage_(std::move(storage)),
+      worker_(std::move(worker)),
+      max_bytes_(max_bytes),
+      keep_every_(keep_every),
+      logger_(logger) {}
+
+std::unique_ptr<Retention> Retention::make(const HookConfig& config,
+                                           std::shared_ptr<Storage> storage,
+                                           std::string worker, Logger& logger) {
+  if (!config.max_run_bytes || !storage) return nullptr;
+  return std::make_unique<Retention>(std::move(storage), std::move(worker),
+                                     *config.max_run_bytes, config.keep_every,
+                                     logger);
+}
+
+void Retention::published(Step step, std::uint64_t bytes) {
+  if (!std::exchange(knows_older_attempts_, true)) find_older_attempts();
+  forget(step);
+  add(step, bytes);
+  while (bytes_ > max_bytes_) {
+    const auto next = oldest();
+    if (!next) return;
+    if (Status status = remove_files(next->step); !status) {
+      if (!std::exchange(has_failed_, true)) {
+        logger_.warning(fmt::format(
+            "step {} could not be removed, so the run '{}' stays larger than "
+            "max_run_bytes = {}: {}",
+            next->step, storage_->uri(), max_bytes_, status.error().message));
+      }
+      return;
+    }
+    note_removed(next->step);
+  }
+}
+
+void Retention::find_older_attempts() {
+  std::map<Step, std::uint64_t> sizes;
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    const auto files = storage_->list(prefix);
+    if (!files) {
+      has_failed_ = true;
+      logger_.warning(fmt::format(
+          "what earlier attempts left in the run '{}' does not count for "
+          "max_run_bytes: {}",
+          storage_->uri(), files.error().message));
+      return;
+    }
+    for (const ObjectEntry& file : *files) {
+      const auto name = parse_step_file_key(file.key);
+      if (name && name->worker == worker_) sizes[name->step] += file.bytes;
+    }
+  }
+  for (const auto& [step, bytes] : sizes) add(step, bytes);
+}
+
+void Retention::add(Step step, std::uint64_t bytes) {
+  const std::uint64_t age = next_age_++;
+  class_of(step).emplace(age, PublishedStep{step, bytes});
+  ages_[step] = age;
+  bytes_ += bytes;
+}
+
+void Retention::forget(Step step) {
+  const auto known = ages_.find(step);
+  if (known == ages_.end()) return;
+  const auto place = class_of(step).find(known->second);
+  bytes_ -= place->second.bytes;
+  class_of(step).erase(place);
+  ages_.erase(known);
+}
+
+Retention::Steps& Retention::class_of(Step step) {
+  return keep_every_ > 0 && step % keep_every_ == 0 ? special_ : ordinary_;
+}
+
+std::optional<Retention::PublishedStep> Retention::oldest() const {
+  for (const Steps* steps : {&ordinary_, &special_}) {
+    if (steps->empty()) continue;
+    const auto& [age, step] = *steps->begin();
+    if (age + 1 != next_age_) return step;
+  }
+  return std::nullopt;
+}
+
+Status Retention::remove_files(Step step) {
+  SMD_CHECK_OK(storage_->remove(index_file_key(step, worker_)));
+  return storage_->remove(event_file_key(step, worker_));
+}
+
+void Retention::note_removed(Step step) {
+  forget(step);
+  if (counts_.removed_steps++ == 0) {
+    logger_.info(fmt::format(
+        "step {} is removed, and others will be: the run '{}' has reached "
+        "max_run_bytes = {}",
+        step, storage_->uri(), max_bytes_));
+  }
+  counts_.first_kept_step = ages_.begin()->first;
+}
+
+}  // namespace smdebug

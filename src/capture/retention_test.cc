@@ -1,0 +1,212 @@
+#include "capture/retention.h"
+
+#include <random>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/file_names.h"
+#include "store/memory.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class KeptLog : public Logger {
+ public:
+  void log(LogLevel level, std::string_view message) override {
+    if (level >= LogLevel::info) lines.emplace_back(message);
+  }
+  std::vector<std::string> lines;
+};
+
+// Memory that notes what is removed, and refuses to when told so.
+class Removals : public Storage {
+ public:
+  const std::string& uri() const override { return inner->uri(); }
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    return inner->create(key);
+  }
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    return inner->create_exclusive(key, bytes);
+  }
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    return inner->read(key, ranges);
+  }
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    if (refuses_to_list) return Error{Error::Code::io, "the list is lost"};
+    return inner->list(prefix, after);
+  }
+  Result<bool> exists(std::string_view key) const override {
+    return inner->exists(key);
+  }
+  Status remove(std::string_view key) override {
+    if (key == refused) return Error{Error::Code::io, "permission denied"};
+    removed.emplace_back(key);
+    return inner->remove(key);
+  }
+
+  std::shared_ptr<Storage> inner = make_memory_storage("memory://retention");
+  std::vector<std::string> removed;
+  std::string refused;
+  bool refuses_to_list = false;
+};
+
+class RetentionTest : public ::testing::Test {
+ protected:
+  Retention keep(std::uint64_t max_bytes, Step keep_every = 0) {
+    return Retention(storage_, "worker_0", max_bytes, keep_every, log_);
+  }
+
+  // Writes a step of `bytes`, half of them in its index file.
+  void put(Step step, std::uint64_t bytes, std::string_view worker) {
+    const std::string half(bytes / 2, 'x');
+    ASSERT_TRUE(put_object(*storage_, event_file_key(step, worker), half).ok());
+    ASSERT_TRUE(put_object(*storage_, index_file_key(step, worker), half).ok());
+  }
+  void publish(Retention& retention, Step step, std::uint64_t bytes) {
+    put(step, bytes, "worker_0");
+    retention.published(step, bytes);
+  }
+
+  std::vector<Step> steps(std::string_view worker = "worker_0") const {
+    std::vector<Step> steps;
+    const auto files = *storage_->list(kIndexPrefix, {});
+    for (const ObjectEntry& file : files) {
+      const auto name = parse_step_file_key(file.key);
+      if (name->worker == worker) steps.push_back(name->step);
+    }
+    return steps;
+  }
+
+  std::shared_ptr<Removals> storage_ = std::make_shared<Removals>();
+  KeptLog log_;
+};
+
+TEST_F(RetentionTest, RemovesTheOldestStepsUntilTheRestFits) {
+  Retention retention = keep(30);
+  for (Step step = 0; step < 3; ++step) publish(retention, step, 10);
+  EXPECT_THAT(storage_->removed, IsEmpty()) << "30 bytes are not too many";
+  EXPECT_FALSE(retention.counts().first_kept_step.has_value());
+  publish(retention, 3, 10);
+  EXPECT_THAT(steps(), ElementsAre(1, 2, 3));
+  publish(retention, 4, 20);
+  EXPECT_THAT(steps(), ElementsAre(3, 4));
+  EXPECT_EQ(retention.counts().removed_steps, 3u);
+  EXPECT_EQ(retention.counts().first_kept_step, 3);
+}
+
+TEST_F(RetentionTest, RemovesTheIndexFileOfAStepBeforeItsEventFile) {
+  Retention retention = keep(10);
+  publish(retention, 0, 10);
+  publish(retention, 1, 10);
+  EXPECT_THAT(storage_->removed, ElementsAre(index_file_key(0, "worker_0"),
+                                             event_file_key(0, "worker_0")));
+}
+
+TEST_F(RetentionTest, KeepsTheNewestStepHoweverLargeItIs) {
+  Retention retention = keep(10);
+  publish(retention, 0, 1000);
+  EXPECT_THAT(steps(), ElementsAre(0));
+  publish(retention, 1, 1000);
+  EXPECT_THAT(steps(), ElementsAre(1));
+}
+
+TEST_F(RetentionTest, RemovesMultiplesOfKeepEveryLast) {
+  Retention retention = keep(40, 4);
+  for (Step step = 0; step <= 12; ++step) publish(retention, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(0, 4, 8, 12));
+  EXPECT_EQ(retention.counts().first_kept_step, 0);
+  publish(retention, 13, 10);
+  EXPECT_THAT(steps(), ElementsAre(4, 8, 12, 13));
+  publish(retention, 14, 10);
+  EXPECT_THAT(steps(), ElementsAre(4, 8, 12, 14));
+}
+
+TEST_F(RetentionTest, CountsWhatEarlierAttemptsLeftAndRemovesThatFirst) {
+  for (Step step : {5, 6, 7}) put(step, 10, "worker_0");
+  put(0, 10, "worker_1");
+  Retention retention = keep(30);
+  for (Step step : {0, 1}) publish(retention, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(0, 1, 7));
+  publish(retention, 7, 10);  // written again
+  EXPECT_THAT(steps(), ElementsAre(0, 1, 7));
+  publish(retention, 8, 10);
+  EXPECT_THAT(steps(), ElementsAre(1, 7, 8)) << "7 is young now";
+  EXPECT_THAT(steps("worker_1"), ElementsAre(0)) << "another worker's";
+}
+
+TEST_F(RetentionTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
+  Retention retention = keep(10);
+  storage_->refused = event_file_key(0, "worker_0");
+  for (Step step : {0, 1, 2}) publish(retention, step, 10);
+  EXPECT_EQ(retention.counts().removed_steps, 0u);
+  ASSERT_THAT(log_.lines, SizeIs(1));
+  EXPECT_THAT(log_.lines[0], HasSubstr("step 0 could not be removed"));
+  EXPECT_THAT(log_.lines[0], HasSubstr("permission denied"));
+  storage_->refused.clear();
+  publish(retention, 3, 10);
+  EXPECT_THAT(steps(), ElementsAre(3));
+  EXPECT_EQ(retention.counts().removed_steps, 3u);
+}
+
+TEST_F(RetentionTest, KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
+  put(9, 100, "worker_0");
+  storage_->refuses_to_list = true;
+  Retention retention = keep(20);
+  for (Step step : {0, 1, 2}) publish(retention, step, 10);
+  storage_->refuses_to_list = false;
+  EXPECT_THAT(steps(), ElementsAre(1, 2, 9));
+  EXPECT_THAT(log_.lines[0], HasSubstr("the list is lost"));
+}
+
+TEST_F(RetentionTest, SaysOnceThatItRemoves) {
+  Retention retention = keep(10);
+  for (Step step = 0; step < 10; ++step) publish(retention, step, 10);
+  ASSERT_THAT(log_.lines, SizeIs(1));
+  EXPECT_THAT(log_.lines[0], HasSubstr("max_run_bytes = 10"));
+}
+
+// The same decisions, made with a plain list.
+TEST_F(RetentionTest, KeepsWhatAPlainListWouldKeep) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::uint64_t max_bytes = 50 + random() % 300;
+  const Step keep_every = random() % 6;
+  Retention retention = keep(max_bytes, keep_every);
+  std::vector<std::pair<Step, std::uint64_t>> list;
+  Step step = 0;
+  for (int i = 0; i < 300; ++i) {
+    step += 1 + random() % 3;
+    list.emplace_back(step, 2 * (1 + random() % 50));
+    publish(retention, step, list.back().second);
+    const auto is_special = [&](const auto& entry) {
+      return keep_every > 0 && entry.first % keep_every == 0;
+    };
+    const auto total = [&] {
+      std::uint64_t bytes = 0;
+      for (const auto& entry : list) bytes += entry.second;
+      return bytes;
+    };
+    while (total() > max_bytes && list.size() > 1) {
+      auto next = std::find_if_not(list.begin(), list.end() - 1, is_special);
+      if (next == list.end() - 1) next = list.begin();
+      list.erase(next);
+    }
+    std::vector<Step> kept;
+    for (const auto& entry : list) kept.push_back(entry.first);
+    ASSERT_EQ(steps(), kept) << "after step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace smdebug

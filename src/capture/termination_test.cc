@@ -1,0 +1,228 @@
+// What becomes of a run whose process gets SIGTERM. Each case is a process of
+// its own, which reports by how it ends.
+
+#include "smdebug/capture/termination.h"
+
+#include <csignal>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "smdebug/capture/session.h"
+#include "smdebug/store/open_storage.h"
+
+#include "format/file_names.h"
+#include "store/temporary_folder.h"
+#include "tests/fault/faulty_storage.h"
+
+namespace smdebug {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Runs `life` in a child and returns how it ended. A child that outlives its
+// purpose ends by SIGALRM.
+int end_of(const std::function<void()>& life) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    life();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+class Silence : public Logger {
+  void log(LogLevel, std::string_view) override {}
+};
+
+[[noreturn]] void wait_for_the_end() {
+  while (true) pause();
+}
+
+bool ended_by(int signal, int status) {
+  return WIFSIGNALED(status) && WTERMSIG(status) == signal;
+}
+
+class TerminationTest : public ::testing::Test {
+ protected:
+  std::string run() const { return folder_.path() + "/run"; }
+
+  // The steps with an index file.
+  std::vector<Step> published() const {
+    std::vector<Step> steps;
+    const auto storage = *open_storage(run());
+    const auto files = *storage->list(kIndexPrefix);
+    for (const ObjectEntry& file : files) {
+      const auto name = parse_step_file_key(file.key);
+      EXPECT_TRUE(*storage->exists(event_file_key(name->step, name->worker)));
+      steps.push_back(name->step);
+    }
+    return steps;
+  }
+
+  bool has_end_marker() const {
+    return *(*open_storage(run()))->exists(kEndMarkerKey);
+  }
+
+  std::unique_ptr<Session> open(std::shared_ptr<Storage> storage) {
+    SessionOptions options;
+    options.logger = &log_;
+    options.framework = pytorch_framework();
+    options.storage = std::move(storage);
+    options.config.save_all = true;
+    options.config.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+    return *Session::create(std::move(options));
+  }
+
+  static void step(Session& session) {
+    constexpr std::int64_t kShape[] = {1000};
+    const std::vector<float> values(1000, 1.0f);
+    session.begin_step();
+    session.put(session.tensor("a"),
+                {DType::float32,
+                 reinterpret_cast<const std::byte*>(values.data()),
+                 kShape,
+                 {}});
+  }
+
+  TemporaryFolder folder_;
+  Silence log_;
+};
+
+TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {
+  const int end = end_of([this] {
+    auto storage = std::make_shared<FaultyStorage>(*open_storage(run()));
+    auto session = open(storage);
+    if (!install_termination_flush()) _exit(1);
+    step(*session);
+    (void)session->flush();
+    storage->hold();
+    for (int i = 0; i < 4; ++i) step(*session);
+    raise(SIGTERM);
+    storage->let_go();
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  EXPECT_THAT(published(), ElementsAre(0, 1, 2, 3)) << "step 4 had not ended";
+  EXPECT_FALSE(has_end_marker());
+}
+
+TEST_F(TerminationTest, PublishesTheStepsOfEverySession) {
+  const int end = end_of([this] {
+    auto first = open(*open_storage(run() + "/one"));
+    auto second = open(*open_storage(run() + "/two"));
+    install_termination_flush();
+    for (Session* session : {first.get(), second.get()}) {
+      step(*session);
+      session->end_step();
+    }
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  for (const char* name : {"/one", "/two"}) {
+    EXPECT_TRUE(
+        *(*open_storage(run() + name))->exists(index_file_key(0, "worker_0")));
+  }
+}
+
+TEST_F(TerminationTest, EndsInTimeWhenTheStorageDoesNotAnswer) {
+  const int end = end_of([this] {
+    auto storage = std::make_shared<FaultyStorage>(*open_storage(run()));
+    auto session = open(storage);
+    install_termination_flush(milliseconds(100));
+    step(*session);
+    storage->hold();
+    session->end_step();
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  EXPECT_THAT(published(), IsEmpty());
+}
+
+TEST_F(TerminationTest, EndsAtOnceWhereNoSessionIsOpen) {
+  const int end = end_of([this] {
+    {
+      auto session = open(*open_storage(run()));
+      step(*session);
+    }
+    install_termination_flush();
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+}
+
+TEST_F(TerminationTest, LeavesTheProgramsOwnAnswerAlone) {
+  const int with_code = end_of([] {
+    signal(SIGTERM, [](int) { _exit(7); });
+    if (install_termination_flush()) _exit(1);
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_EQ(WEXITSTATUS(with_code), 7);
+  const int ignoring = end_of([] {
+    signal(SIGTERM, SIG_IGN);
+    if (install_termination_flush()) _exit(1);
+    raise(SIGTERM);
+  });
+  EXPECT_EQ(ignoring, 0);
+}
+
+TEST_F(TerminationTest, GivesTheSignalToCodeThatWasInstalledAfterIt) {
+  const int end = end_of([] {
+    install_termination_flush();
+    signal(SIGTERM, [](int) { _exit(7); });
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_EQ(WEXITSTATUS(end), 7);
+}
+
+TEST_F(TerminationTest, DoesNotKeepTheChildOfAForkAlive) {
+  const int end = end_of([this] {
+    auto session = open(*open_storage(run()));
+    step(*session);
+    install_termination_flush();
+    const int child = end_of([&] {
+      session->after_fork_in_child();
+      raise(SIGTERM);
+      wait_for_the_end();
+    });
+    _exit(ended_by(SIGTERM, child) ? 0 : 1);
+  });
+  EXPECT_EQ(end, 0);
+}
+
+TEST_F(TerminationTest, ServesTheChildOfAForkThatAsksForItself) {
+  const int end = end_of([this] {
+    auto inherited = open(*open_storage(run() + "/parent"));
+    step(*inherited);
+    install_termination_flush();
+    const int child = end_of([&] {
+      inherited->after_fork_in_child();
+      auto session = open(*open_storage(run() + "/child"));
+      if (!install_termination_flush()) _exit(1);
+      step(*session);
+      session->end_step();
+      raise(SIGTERM);
+      wait_for_the_end();
+    });
+    _exit(ended_by(SIGTERM, child) ? 0 : 1);
+  });
+  EXPECT_EQ(end, 0);
+  EXPECT_TRUE(*(*open_storage(run() + "/child"))
+                   ->exists(index_file_key(0, "worker_0")));
+}
+
+}  // namespace
+}  // namespace smdebug
