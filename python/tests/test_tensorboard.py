@@ -18,7 +18,6 @@ from tensorboard.backend.event_processing.event_file_loader import LegacyEventFi
 import smdebug.pytorch as smd
 from smdebug import _core, modes
 from smdebug.exceptions import SMDebugValueError
-from smdebug.tensorboard_folder import tensorboard_folder
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "tests/golden/pytorch_tensorboard"
 
@@ -407,17 +406,12 @@ def test_in_a_job_that_does_not_ask_nothing_is_written(out_dir, job):
     assert not os.path.exists(f"{out_dir}/tensorboard")
 
 
-def test_in_a_job_that_names_no_folder_it_is_the_platforms_own(job):
-    job.write_text("{}")
-    assert tensorboard_folder("out", True, "mine") == "/opt/ml/output/tensorboard"
-
-
-def test_outside_a_job_the_arguments_say_where():
-    assert tensorboard_folder("out") is None
-    assert tensorboard_folder("out", True) == "out/tensorboard"
-    assert tensorboard_folder("out/", True) == "out/tensorboard"
-    assert tensorboard_folder("out", True, "tb") == "tb"
-    assert tensorboard_folder("out", False, pathlib.Path("tb")) == "tb"
+def test_outside_a_job_the_arguments_say_where(out_dir, tmp_path):
+    asked = tmp_path / "tb"
+    assert smd.Hook(out_dir).tensorboard_dir is None
+    assert smd.Hook(out_dir, export_tensorboard=True).tensorboard_dir == f"{out_dir}/tensorboard"
+    assert smd.Hook(f"{out_dir}/", True).tensorboard_dir == f"{out_dir}/tensorboard"
+    assert smd.Hook(out_dir, False, asked).tensorboard_dir == str(asked)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"LocalPath": ""}', '{"LocalPath": 5}'])
