@@ -54,15 +54,17 @@ void add_page(const RunPage& page, TextTable& table) {
   }
 }
 
-// The lines of `text`, each under the one before, as rows of `table`.
+// The lines of `text`, each under the one before and after `indent`, as rows
+// of `table`.
 void add_lines(const std::string& title, std::string_view text,
-               TextTable& table) {
+               TextTable& table, const std::string& indent = "") {
   std::string heading = title;
   while (!text.empty()) {
     const auto end = text.find('\n');
-    table.add({heading, std::string(text.substr(0, end))});
+    table.add({heading, indent + std::string(text.substr(0, end))});
+    if (end == text.npos) return;
     heading.clear();
-    text.remove_prefix(std::min(text.size(), end + 1));
+    text.remove_prefix(end + 1);
   }
 }
 
@@ -77,7 +79,7 @@ std::string run_summary_text(const RunSummary& summary) {
        summary.page ? summary.verdicts : std::vector<Verdict>()) {
     table.add({"rule", fmt::format("{}: {}", verdict.rule,
                                    rule_status_name(verdict.status))});
-    add_lines("", verdict.message, table);
+    add_lines("", verdict.message, table, "  ");
   }
   add_lines("problem", summary.problem, table);
   if (summary.page) {

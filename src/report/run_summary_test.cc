@@ -31,7 +31,7 @@ RunSummary stopped() {
   summary.verdicts.emplace_back();
   summary.verdicts[0].rule = "VanishingGradient";
   summary.verdicts[0].status = RuleStatus::issues_found;
-  summary.verdicts[0].message = "gradient/a: too small";
+  summary.verdicts[0].message = "gradient/a: too small\nfor long";
   return summary;
 }
 
@@ -45,6 +45,7 @@ TEST(RunSummary, TellsHowTheTrainingWent) {
             "  dropped   2 tensors\n"
             "  rule      VanishingGradient: IssuesFound\n"
             "              gradient/a: too small\n"
+            "              for long\n"
             "  run       /runs/a\n"
             "  open it   from smdebug.trials import create_trial\n"
             "            trial = create_trial(\"/runs/a\")\n");
