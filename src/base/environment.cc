@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -15,6 +16,20 @@ std::optional<std::string> environment_variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return {};
   return value;
+}
+
+int environment_number(const char* name, int fallback, Logger& logger) {
+  const auto text = environment_variable(name);
+  if (!text || text->empty()) return fallback;
+  int number = 0;
+  const char* const end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) {
+    return number;
+  }
+  logger.warning(std::string(name) + " must be a whole number from 0, found '" +
+                 *text + "'; using " + std::to_string(fallback));
+  return fallback;
 }
 
 std::string host_name() {
@@ -33,11 +48,18 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
+  std::string state, skipped;
+  fields >> state;
+  if (state == "Z" || state == "X") return {};
+  for (int field = 4; field < 22; ++field) fields >> skipped;
   std::uint64_t ticks = 0;
   if (!(fields >> ticks)) return {};
   return ticks;
+}
+
+bool is_process_gone(std::string_view host, std::int64_t process_id,
+                     std::uint64_t start_ticks) {
+  return host == host_name() && process_start_ticks(process_id) != start_ticks;
 }
 
 }  // namespace smdebug
