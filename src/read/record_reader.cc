@@ -33,22 +33,22 @@ bool is_tag_of(std::string_view tag, const RunTable& table,
 // Elements lie where the record's head ends, at any address: they are copied
 // where their type could not be read there.
 Bytes aligned(std::span<const std::byte> payload, DType dtype,
-              const std::shared_ptr<const void>& owner) {
+              const std::shared_ptr<const void>& owner, Bytes::Kind kind) {
   const std::size_t unit = std::max<std::size_t>(1, dtype_bytes(dtype));
   const auto address = reinterpret_cast<std::uintptr_t>(payload.data());
   if (address % std::min<std::size_t>(unit, alignof(std::max_align_t)) == 0) {
-    return Bytes(owner, payload);
+    return Bytes(owner, payload, kind);
   }
-  std::shared_ptr<std::byte[]> copy(new std::byte[payload.size()]);
+  auto copy = std::make_shared_for_overwrite<std::byte[]>(payload.size());
   std::memcpy(copy.get(), payload.data(), payload.size());
   const std::span<const std::byte> span(copy.get(), payload.size());
-  return Bytes(std::move(copy), span);
+  return Bytes(std::move(copy), span, Bytes::Kind::own);
 }
 
 Bytes owned(std::vector<std::byte> decoded) {
   auto owner = std::make_shared<std::vector<std::byte>>(std::move(decoded));
   const std::span<const std::byte> span(*owner);
-  return Bytes(std::move(owner), span);
+  return Bytes(std::move(owner), span, Bytes::Kind::own);
 }
 
 Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
@@ -73,9 +73,10 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                              "have the checksum {:08x} of the index",
                              entry.start, entry.payload_crc32c)};
   }
-  Bytes payload = record.decoded_payload.empty()
-                      ? aligned(record.payload, record.dtype, bytes.owner())
-                      : owned(std::move(record.decoded_payload));
+  Bytes payload =
+      record.decoded_payload.empty()
+          ? aligned(record.payload, record.dtype, bytes.owner(), bytes.kind())
+          : owned(std::move(record.decoded_payload));
   return TensorValue(record.dtype, std::move(record.shape), std::move(payload),
                      std::move(record.strings));
 }
@@ -87,14 +88,9 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
   const IndexEntry& entry = table.entry(id);
   const std::string key = table.event_file(entry.file);
   const ByteRange range{entry.start, entry.length};
-  auto read = storage.read(key, std::span(&range, 1));
-  if (!read) {
-    return Error{Error::Code::io, read.error().message}.within(
-        place_of(table, id));
-  }
-  auto value = parse(read->front(), table, entry);
-  if (!value) return std::move(value).error().within(place_of(table, id));
-  return value;
+  const auto read = storage.read(key, std::span(&range, 1));
+  if (!read) return unreadable_record(read.error(), table, id);
+  return parse_record(read->front(), table, id);
 }
 
 Result<TensorValue> read_record_in(const Bytes& event_file,
@@ -104,10 +100,20 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
   const std::uint64_t start = std::min<std::uint64_t>(entry.start, all.size());
   const std::uint64_t length =
       std::min<std::uint64_t>(entry.length, all.size() - start);
-  auto value = parse(Bytes(event_file.owner(), all.subspan(start, length)),
-                     table, entry);
+  return parse_record(Bytes(event_file.owner(), all.subspan(start, length)),
+                      table, id);
+}
+
+Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
+                                 EntryId id) {
+  auto value = parse(record, table, table.entry(id));
   if (!value) return std::move(value).error().within(place_of(table, id));
   return value;
+}
+
+Error unreadable_record(const Error& reason, const RunTable& table,
+                        EntryId id) {
+  return Error{Error::Code::io, reason.message}.within(place_of(table, id));
 }
 
 double reduction_value(const TensorValue& saved) {

@@ -13,13 +13,22 @@ namespace smdebug {
 
 // Reads one record. Fails with `io` for an event file that is missing or
 // cannot be read, and with `corrupt` for bytes that are not the record; both
-// name tensor, step and file. `entry` has a record.
+// name tensor, step and file. `entry` has a record. Safe to call from several
+// threads while the table stays as it is.
 Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
                                 EntryId entry);
 
 // The same from the bytes of the whole event file.
 Result<TensorValue> read_record_in(const Bytes& event_file,
                                    const RunTable& table, EntryId entry);
+
+// The same from the bytes of the record alone.
+Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
+                                 EntryId entry);
+
+// The `io` error of an event file that could not be read, for `reason`.
+Error unreadable_record(const Error& reason, const RunTable& table,
+                        EntryId entry);
 
 // Returns the first element of a saved reduction as fp64; NaN where it has
 // none.

@@ -5,7 +5,9 @@
 // replaces it when it grows; definitions come from the first worker, tensor
 // names from all of them.
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +40,7 @@ class RunCollections {
   void read_file(const Storage& storage, const std::string& key);
 
   std::vector<ObjectEntry> listed_;
+  std::optional<std::uint64_t> listed_version_;  // of their folder, before
   std::vector<Collection> collections_;
   std::set<std::string> workers_;
   int num_workers_ = 1;
