@@ -21,6 +21,7 @@ from smdebug.exceptions import (
     StepUnavailable,
     TensorUnavailable,
 )
+from smdebug.trials.limits import number_from
 from smdebug.trials.tensor import Tensor
 
 logger = logging.getLogger("smdebug")
@@ -69,8 +70,8 @@ class Trial:
             "end_step": end,
             "timeout_seconds": 0.0,
             "before_refresh": before_refresh(self.path),
-            "incomplete_step_window": _number_from("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000),
-            "end_delay_seconds": float(_number_from("SMDEBUG_TRAINING_END_DELAY_REFRESH", 1)),
+            "incomplete_step_window": number_from("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000),
+            "end_delay_seconds": float(number_from("SMDEBUG_TRAINING_END_DELAY_REFRESH", 1)),
             "keep_values": bool(cache),
         }
         reminder = _Reminder(f"a run at '{self.path}'")
@@ -338,12 +339,3 @@ def _as_list(patterns):
     if patterns is None:
         return []
     return [patterns] if isinstance(patterns, str) else list(patterns)
-
-
-def _number_from(variable, default):
-    text = os.environ.get(variable)
-    try:
-        return int(text) if text else default
-    except ValueError:
-        logger.warning("%s must be a whole number, found '%s'; using %d", variable, text, default)
-        return default
