@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "recorded_run.h"
 
@@ -105,6 +108,28 @@ class HastyClock : public Clock {
  private:
   mutable std::chrono::nanoseconds now_{0};
 };
+
+TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
+  const std::string killed = folder_.path("killed");
+  const pid_t trainer = fork();
+  if (trainer == 0) {
+    record_run(killed, kHealthy, /*ends=*/false, [] { raise(SIGKILL); });
+    _exit(0);
+  }
+  int how = 0;
+  waitpid(trainer, &how, 0);
+  ASSERT_TRUE(WIFSIGNALED(how));
+  const Spoken healthy =
+      smdebug({"watch", killed, "--rule", "VanishingGradient"});
+  EXPECT_EQ(healthy.code, 1);
+  EXPECT_THAT(healthy.err, HasSubstr("is gone and left no end marker"));
+  EXPECT_THAT(healthy.out, HasSubstr("nothing found in 10 steps"));
+  const Spoken fired =
+      smdebug({"watch", killed, "--rule", "VanishingGradient", "--set",
+               "threshold=0.6", "--rule", "LossNotDecreasing"});
+  EXPECT_EQ(fired.code, 3);
+  EXPECT_THAT(fired.err, HasSubstr("is gone and left no end marker"));
+}
 
 TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
   const std::string cut_off = folder_.path("cut_off");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -63,8 +64,10 @@ inline constexpr Course kHealthy = {};
 inline constexpr Course kVanishing = {
     .gradient = [](Step step) { return step < 6 ? 0.5 : 1e-9; }};
 
+// `flushed` is called when all steps lie on the disk and the run goes on.
 inline void record_run(const std::string& out_dir, const Course& course,
-                       bool ends = true) {
+                       bool ends = true,
+                       const std::function<void()>& flushed = {}) {
   SaveConfigMode every_step;
   every_step.save_interval = 1;
   SessionOptions options;
@@ -95,6 +98,10 @@ inline void record_run(const std::string& out_dir, const Course& course,
         loss,
         {DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}});
     recording.end_step();
+  }
+  if (flushed) {
+    EXPECT_TRUE(recording.flush().ok());
+    flushed();
   }
   const Status status = ends ? recording.close() : recording.flush();
   EXPECT_TRUE(status.ok()) << status.error().message;

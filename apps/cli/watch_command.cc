@@ -16,7 +16,13 @@ namespace {
 constexpr std::chrono::milliseconds kPollInterval(200);
 
 // Why watching ended.
-enum class WatchEnd { all_judged, run_ended, interrupted, timed_out };
+enum class WatchEnd {
+  all_judged,
+  run_ended,
+  writer_gone,
+  interrupted,
+  timed_out
+};
 
 // Says whether nothing new has come for as long as the user wants to wait.
 class Patience {
@@ -66,10 +72,19 @@ class Watch {
       console_.err << "smdebug: no new step for " << *command_.timeout_seconds
                    << " s and no end marker; given up" << std::endl;
     }
+    if (*end == WatchEnd::writer_gone) {
+      progress_.clear();
+      console_.err << "smdebug: the process that wrote run '" << command_.run
+                   << "' is gone and left no end marker: it was killed or "
+                      "crashed; judged is what it wrote until then"
+                   << std::endl;
+    }
     feed.finish();
     report(runner, feed);
     if (*end == WatchEnd::timed_out) return kExitError;
-    return exit_code_of(runner.verdicts(), !command_.rules.empty());
+    const int code = exit_code_of(runner.verdicts(), !command_.rules.empty());
+    const bool all_is_well = code == kExitNothingFound;
+    return *end == WatchEnd::writer_gone && all_is_well ? kExitError : code;
   }
 
  private:
@@ -93,12 +108,13 @@ class Watch {
   Result<WatchEnd> follow(Trial& trial, RuleRunner& runner, RunFeed& feed) {
     while (true) {
       // Asked first, so that what came before the end is fed after it.
-      const bool has_ended = trial.has_ended();
+      const WriterState writer = trial.writer_state();
       SMD_TRY(const std::size_t fed, feed.advance());
       if (fed > 0) patience_.renew();
       runner.on_tick(console_.clock.wall_seconds());
       if (!runner.is_judging()) return WatchEnd::all_judged;
-      if (has_ended) return WatchEnd::run_ended;
+      if (writer == WriterState::ended) return WatchEnd::run_ended;
+      if (writer == WriterState::gone) return WatchEnd::writer_gone;
       if (interrupts_.take() != 0) return WatchEnd::interrupted;
       if (patience_.is_over()) return WatchEnd::timed_out;
       progress_.say(command_.run + ": waiting for step after " +

@@ -1,7 +1,7 @@
 // Bindings of include/smdebug/read: what a run holds. The classes that users
 // see, with the names and exceptions of the original, are written in Python
-// over these (smdebug/trials). Waiting is done there too, so that Ctrl-C ends
-// it.
+// over these (smdebug/trials). Waiting is done there too, for missing files as
+// well, so that Ctrl-C ends it.
 
 #include <chrono>
 #include <cstring>
@@ -68,19 +68,39 @@ Result<std::unique_ptr<Trial>> open_trial(
   options.incomplete_step_window = incomplete_step_window;
   options.end_delay = from_seconds(end_delay_seconds);
   options.keep_values = keep_values;
+  options.missing_event_file_retries = 0;
   return Trial::open(location, std::move(options));
 }
 
-// The elements as bytes of the caller's own, for numpy to see as it likes.
-nb::object array_of_bytes(const Bytes& bytes) {
-  auto copy = std::make_unique<std::byte[]>(bytes.size());
-  if (bytes.size() != 0) std::memcpy(copy.get(), bytes.data(), bytes.size());
+// From here on, bytes that nobody else holds are handed over as they are.
+// Below, copying them costs less than the object that would keep them.
+constexpr std::size_t kHandedOverBytes = 64 << 10;
+
+nb::object array_over(std::byte* data, std::size_t size, nb::handle owner) {
+  return nb::cast(
+      nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {size}, owner));
+}
+
+// The elements as bytes that the caller may write into, for numpy to see as it
+// likes: nothing that is written reaches the run or another value.
+nb::object own_bytes(const Bytes& bytes) {
+  if (bytes.size() < kHandedOverBytes) {
+    return nb::bytearray(bytes.data(), bytes.size());
+  }
+  if (bytes.is_writable()) {
+    const nb::capsule owner(new Bytes(bytes), [](void* p) noexcept {
+      delete static_cast<Bytes*>(p);
+    });
+    return array_over(const_cast<std::byte*>(bytes.data()), bytes.size(),
+                      owner);
+  }
+  auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
   std::byte* const data = copy.get();
   const nb::capsule owner(copy.release(), [](void* p) noexcept {
     delete[] static_cast<std::byte*>(p);
   });
-  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
-      data, {bytes.size()}, owner));
+  return array_over(data, bytes.size(), owner);
 }
 
 // A list of str or of bytes. What is no UTF-8 is shown as "\\xff".
@@ -96,15 +116,41 @@ nb::list list_of_strings(const TensorValue& value) {
   return out;
 }
 
+// A buffer of bytes, or a list of strings.
+nb::object elements_of(const TensorValue& value) {
+  if (is_string(value.dtype())) return list_of_strings(value);
+  return own_bytes(value.bytes());
+}
+
 }  // namespace
 
-// (dtype's name, shape, elements): an array of bytes, or a list of strings.
+// (dtype's name, shape, elements)
 nb::tuple value_parts(const TensorValue& value) {
-  const nb::object elements = is_string(value.dtype())
-                                  ? nb::object(list_of_strings(value))
-                                  : array_of_bytes(value.bytes());
   return nb::make_tuple(dtype_name(value.dtype()), nb::cast(value.shape()),
-                        elements);
+                        elements_of(value));
+}
+
+// (dtype's name, shape, steps, elements of each step), once for all steps that
+// follow each other and are alike: thousands of small tuples would keep
+// Python's collector busy.
+Result<nb::list> values_parts(Tensor& tensor, Mode mode,
+                              std::optional<std::string> worker) {
+  SMD_TRY(const std::vector<StepValue> values,
+          tensor.values(mode, std::move(worker)));
+  nb::list groups;
+  for (std::size_t i = 0; i < values.size();) {
+    const TensorValue& first = values[i].value;
+    nb::list steps, elements;
+    for (; i < values.size() && values[i].value.dtype() == first.dtype() &&
+           values[i].value.shape() == first.shape();
+         ++i) {
+      steps.append(values[i].step);
+      elements.append(elements_of(values[i].value));
+    }
+    groups.append(nb::make_tuple(dtype_name(first.dtype()),
+                                 nb::cast(first.shape()), steps, elements));
+  }
+  return groups;
 }
 
 namespace {
@@ -151,6 +197,7 @@ void bind_tensor(nb::module_& m) {
             return value_parts(value);
           },
           "step"_a, "mode"_a, "worker"_a.none())
+      .def("values", &values_parts, "mode"_a, "worker"_a.none())
       .def(
           "dtype",
           [](Tensor& self, Step step, Mode mode,

@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -15,6 +16,20 @@ std::optional<std::string> environment_variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return {};
   return value;
+}
+
+int environment_number(const char* name, int fallback, Logger& logger) {
+  const auto text = environment_variable(name);
+  if (!text || text->empty()) return fallback;
+  int number = 0;
+  const char* const end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) {
+    return number;
+  }
+  logger.warning(std::string(name) + " must be a whole number from 0, found '" +
+                 *text + "'; using " + std::to_string(fallback));
+  return fallback;
 }
 
 std::string host_name() {
@@ -41,6 +56,11 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   std::uint64_t ticks = 0;
   if (!(fields >> ticks)) return {};
   return ticks;
+}
+
+bool is_process_gone(std::string_view host, std::int64_t process_id,
+                     std::uint64_t start_ticks) {
+  return host == host_name() && process_start_ticks(process_id) != start_ticks;
 }
 
 }  // namespace smdebug

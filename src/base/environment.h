@@ -6,10 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include "smdebug/base/logger.h"
 
 namespace smdebug {
 
 std::optional<std::string> environment_variable(const char* name);
+
+// Returns the whole number, 0 or more, in a variable. Where it is not set or
+// empty, `fallback`; where it is something else, too, and says so.
+int environment_number(const char* name, int fallback, Logger& logger);
 
 std::string host_name();
 std::int64_t process_id();
@@ -18,5 +25,10 @@ std::int64_t process_id();
 // process lives: one that has ended and that its parent has not waited for
 // does not.
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
+
+// True where that process has surely ended: process ids return, start times
+// do not. Of a process on another host nothing can be known.
+bool is_process_gone(std::string_view host, std::int64_t process_id,
+                     std::uint64_t start_ticks);
 
 }  // namespace smdebug

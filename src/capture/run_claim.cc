@@ -17,11 +17,10 @@ std::string owner_of(const Claim& claim) {
          "'";
 }
 
-// Whether the owner may still be writing. Of a process on another host
-// nothing can be known, so it is taken to live.
+// Whether the owner may still be writing.
 bool may_be_alive(const Claim& claim) {
-  if (claim.host != host_name()) return true;
-  return process_start_ticks(claim.process_id) == claim.process_start_ticks;
+  return !is_process_gone(claim.host, claim.process_id,
+                          claim.process_start_ticks);
 }
 
 }  // namespace

@@ -18,11 +18,61 @@ RunIndex::RunIndex(std::shared_ptr<const Storage> storage,
       first_step_(first_step),
       end_step_(end_step) {}
 
-Status RunIndex::refresh(std::string_view after) {
+Status RunIndex::refresh(std::string_view after, bool all) {
   retry_broken_files();
-  SMD_TRY(const std::vector<ObjectEntry> listed,
-          storage_->list(kIndexPrefix, after));
+  const FolderVersions before = std::exchange(folders_, versions_after(after));
+  const auto has_changed = [&](const std::string& folder) {
+    const auto now = folders_[folder];
+    const auto known = before.find(folder);
+    return !now || known == before.end() || now != known->second;
+  };
+  // A folder that appeared is a change of `index/`.
+  const std::string root(kIndexPrefix);
+  Status status;
+  if (all || has_changed(root)) {
+    status = list(root, after);
+  } else {
+    std::vector<std::string> changed;
+    for (const auto& [folder, version] : folders_) {
+      if (has_changed(folder)) changed.push_back(folder);
+    }
+    for (const std::string& folder : changed) {
+      if (status.ok()) status = list(folder, after);
+    }
+  }
+  if (!status) folders_.clear();
+  return status;
+}
+
+// The versions of `index/` and of each folder below it that was seen to hold
+// anything and may hold keys after `after`.
+RunIndex::FolderVersions RunIndex::versions_after(
+    std::string_view after) const {
+  FolderVersions versions;
+  versions[std::string(kIndexPrefix)] = storage_->folder_version(kIndexPrefix);
+  for (const auto& [folder, version] : folders_) {
+    if (folder < after && !after.starts_with(folder)) continue;
+    versions[folder] = storage_->folder_version(folder);
+  }
+  return versions;
+}
+
+void RunIndex::add_folders_of(std::string_view key) {
+  for (auto slash = key.find('/', kIndexPrefix.size()); slash != key.npos;
+       slash = key.find('/', slash + 1)) {
+    folders_.try_emplace(std::string(key.substr(0, slash + 1)));
+  }
+}
+
+Status RunIndex::list(std::string_view prefix, std::string_view after) {
+  SMD_TRY(const std::vector<ObjectEntry> listed, storage_->list(prefix, after));
+  std::string_view folder;
   for (const ObjectEntry& object : listed) {
+    const std::string_view key = object.key;
+    if (const auto its = key.substr(0, key.rfind('/') + 1); its != folder) {
+      folder = its;
+      add_folders_of(key);
+    }
     const auto name = parse_step_file_key(object.key);
     if (!object.is_file) {
       leave_out(object.key, "a link or something else that is not read");
@@ -73,8 +123,16 @@ void RunIndex::read_file(const std::string& key, const StepFileName& name) {
   }
   const FileId file = table_.add_file(name, *content, with_statistics_);
   if (!with_statistics_ && table_.file(file).statistics > 0) {
-    without_statistics_.emplace(file, key);
+    without_statistics_.push_back(file);
+    if (key != key_of(file)) odd_keys_.emplace(file, key);
   }
+}
+
+std::string RunIndex::key_of(FileId file) const {
+  const auto odd = odd_keys_.find(file);
+  if (odd != odd_keys_.end()) return odd->second;
+  const IndexedFile& row = table_.file(file);
+  return index_file_key(row.step, table_.worker_name(row.worker));
 }
 
 void RunIndex::retry_broken_files() {
@@ -84,7 +142,8 @@ void RunIndex::retry_broken_files() {
 
 void RunIndex::load_statistics() {
   with_statistics_ = true;
-  for (const auto& [file, key] : std::exchange(without_statistics_, {})) {
+  for (const FileId file : std::exchange(without_statistics_, {})) {
+    const std::string key = key_of(file);
     const Result<Bytes> bytes = get_object(*storage_, key);
     if (is_removed(bytes)) continue;
     if (!bytes) {

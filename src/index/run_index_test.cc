@@ -16,6 +16,47 @@ WrittenStep train_step(Step step) {
   return {{step, Mode::train, step}, "worker_0", {{"w", {1, 2}, true}}};
 }
 
+// Notes what is listed. Folders have the versions that the test gives them.
+class ListedStorage : public Storage {
+ public:
+  explicit ListedStorage(std::shared_ptr<Storage> inner)
+      : inner_(std::move(inner)) {}
+
+  std::map<std::string, std::uint64_t, std::less<>> versions;
+  mutable std::vector<std::string> listed;
+
+  const std::string& uri() const override { return inner_->uri(); }
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    return inner_->create(key);
+  }
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    return inner_->create_exclusive(key, bytes);
+  }
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    return inner_->read(key, ranges);
+  }
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    listed.emplace_back(prefix);
+    return inner_->list(prefix, after);
+  }
+  Result<bool> exists(std::string_view key) const override {
+    return inner_->exists(key);
+  }
+  Status remove(std::string_view key) override { return inner_->remove(key); }
+  std::optional<std::uint64_t> folder_version(
+      std::string_view folder) const override {
+    const auto version = versions.find(folder);
+    if (version == versions.end()) return std::nullopt;
+    return version->second;
+  }
+
+ private:
+  std::shared_ptr<Storage> inner_;
+};
+
 class RunIndexTest : public testing::Test {
  protected:
   std::shared_ptr<Storage> storage_ = make_memory_storage("memory://index");
@@ -39,6 +80,55 @@ TEST_F(RunIndexTest, ListsOnlyWhatComesAfterTheGivenKey) {
   ASSERT_TRUE(index_.refresh(index_file_key(0, "worker_0")).ok());
   EXPECT_EQ(index_.table().find_step(0), nullptr);
   EXPECT_NE(index_.table().find_step(1), nullptr);
+}
+
+TEST_F(RunIndexTest, ListsOnlyTheFoldersThatHaveChanged) {
+  using ::testing::ElementsAre;
+  const auto storage = std::make_shared<ListedStorage>(storage_);
+  const std::string old = "index/000000000/", recent = "index/000000001/";
+  storage->versions = {{"index/", 1}, {old, 1}, {recent, 1}};
+  RunIndex index(storage, std::nullopt, std::nullopt);
+  const auto listed_at_refresh = [&](std::string_view after, bool all = false) {
+    storage->listed.clear();
+    EXPECT_TRUE(index.refresh(after, all).ok());
+    return storage->listed;
+  };
+  run_.put_step(train_step(0));
+  run_.put_step(train_step(1000));
+  EXPECT_THAT(listed_at_refresh(""), ElementsAre("index/"));
+  // What a folder's version was before it was known is not known.
+  EXPECT_THAT(listed_at_refresh(""), ElementsAre(old, recent));
+  EXPECT_THAT(listed_at_refresh(""), IsEmpty());
+
+  run_.put_step(train_step(1001));
+  storage->versions[recent] = 2;
+  EXPECT_THAT(listed_at_refresh(""), ElementsAre(recent));
+  EXPECT_NE(index.table().find_step(1001), nullptr);
+  EXPECT_THAT(listed_at_refresh(""), IsEmpty());
+  EXPECT_THAT(listed_at_refresh("", true), ElementsAre("index/"));
+
+  storage->versions[old] = 2;
+  EXPECT_THAT(listed_at_refresh(index_file_key(1000, "")), IsEmpty());
+  storage->versions.erase(recent);  // nobody can tell any more
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(listed_at_refresh(index_file_key(1000, "")),
+                ElementsAre(recent));
+  }
+  run_.put_step(train_step(2000));
+  storage->versions["index/"] = 2;
+  EXPECT_THAT(listed_at_refresh(index_file_key(1000, "")),
+              ElementsAre("index/"));
+  EXPECT_NE(index.table().find_step(2000), nullptr);
+}
+
+TEST_F(RunIndexTest, FindsTheStatisticsOfAFileWithAnUnusualName) {
+  const auto [events, index] = WrittenRun::make_step(train_step(1));
+  run_.put("index/elsewhere/1_worker_0.csv", index);
+  ASSERT_TRUE(index_.refresh("").ok());
+  index_.load_statistics();
+  EXPECT_THAT(index_.left_out(), IsEmpty());
+  ASSERT_NE(index_.table().statistics(0), nullptr);
+  EXPECT_EQ(index_.table().statistics(0)->count, 2u);
 }
 
 TEST_F(RunIndexTest, NeverReadsStepsOutsideTheRange) {

@@ -196,15 +196,29 @@ IndexEntry& RunTable::entry_in(FileId file, TensorId tensor,
   entry.file = file;
   entry.op_code = op_code;
   ++files_[file].entries;
-  std::vector<EntryId>& list = tensors_[tensor].entries;
-  const auto place = std::ranges::upper_bound(
-      list, files_[file].step, {}, [this](EntryId e) { return step_of(e); });
-  list.insert(place, id);
+  add_to_list(id, tensors_[tensor].entries);
   return entry;
+}
+
+// Steps come in order but for late files, so the search is rare.
+void RunTable::add_to_list(EntryId id, std::vector<EntryId>& list) const {
+  // Doubling would leave a third of the list's memory unused.
+  if (list.size() == list.capacity()) {
+    list.reserve(list.size() + list.size() / 4 + 4);
+  }
+  if (list.empty() || step_of(list.back()) <= step_of(id)) {
+    list.push_back(id);
+    return;
+  }
+  const auto place = std::ranges::upper_bound(
+      list, step_of(id), {}, [this](EntryId e) { return step_of(e); });
+  list.insert(place, id);
 }
 
 EntryId RunTable::find_entry_in(FileId file, TensorId tensor,
                                 std::uint8_t op_code) const {
+  const std::vector<EntryId>& all = tensors_[tensor].entries;
+  if (all.empty() || step_of(all.back()) < files_[file].step) return kNone;
   const auto same_step = entries_at(tensor, files_[file].step);
   const auto found = std::ranges::find_if(same_step, [&](EntryId id) {
     return entries_[id].file == file && entries_[id].op_code == op_code;

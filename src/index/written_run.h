@@ -1,19 +1,18 @@
 #pragma once
 
-// `WrittenRun` writes a small run, file by file, for the tests of whoever
-// reads one. It knows the format and nothing of the reader. Each file can be
-// taken as bytes, so that a test can break it first.
+// `WrittenRun` writes a small run, file by file, for the tests and benchmarks
+// of whoever reads one. It knows the format and nothing of the reader. Each
+// file can be taken as bytes, so that a test can break it first.
 
 #include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "smdebug/store/storage.h"
 
@@ -88,7 +87,7 @@ class WrittenRun {
 
   void put(const std::string& key, std::string_view text) {
     const Status status = put_object(*storage_, key, text);
-    ASSERT_TRUE(status.ok()) << key << ": " << status.error().message;
+    if (!status) throw std::runtime_error(key + ": " + status.error().message);
   }
 
   // The event file and the index file of a step.

@@ -36,6 +36,7 @@ class DamageTest : public TrialTest {
 
 TEST_F(DamageTest, NamesAMissingEventFile) {
   ASSERT_TRUE(storage_->remove(events_).ok());
+  run_.put_end_marker();
   const auto value = value_at(1);
   EXPECT_EQ(value.error().code, Error::Code::io);
   EXPECT_THAT(value.error().message, HasSubstr("'w' at step 1"));

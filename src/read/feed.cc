@@ -13,8 +13,9 @@ namespace {
 // The event files of one step, each read whole at most once.
 class StepFiles {
  public:
-  StepFiles(const Storage& storage, const RunTable& table)
-      : storage_(storage), table_(table) {}
+  StepFiles(const Storage& storage, const RunTable& table,
+            EventFiles& event_files)
+      : storage_(storage), table_(table), event_files_(event_files) {}
 
   Result<TensorValue> read_through_file(EntryId id) {
     const FileId file = table_.entry(id).file;
@@ -30,12 +31,13 @@ class StepFiles {
 
   Result<TensorValue> read(EntryId id) {
     if (files_.contains(table_.entry(id).file)) return read_through_file(id);
-    return read_record(storage_, table_, id);
+    return event_files_.read(id);
   }
 
  private:
   const Storage& storage_;
   const RunTable& table_;
+  EventFiles& event_files_;
   std::unordered_map<FileId, Result<Bytes>> files_;
 };
 
@@ -75,8 +77,9 @@ class EntryValues : public ValueSource {
 class StepObservations {
  public:
   StepObservations(const Storage& storage, const RunTable& table,
+                   EventFiles& event_files,
                    const std::function<bool(std::string_view)>& wanted)
-      : table_(table), wanted_(wanted), files_(storage, table) {}
+      : table_(table), wanted_(wanted), files_(storage, table, event_files) {}
 
   void add_file(FileId file) {
     std::unordered_map<TensorId, std::size_t> places;
@@ -174,7 +177,7 @@ Result<Step> Trial::Impl::feed(
   for (auto step = steps.lower_bound(first); step != steps.end(); ++step) {
     if (!completeness_.is_over(step->first)) break;
     if (next == first) tell_collections(sink, run, first);
-    StepObservations observations(*storage_, table(), wanted);
+    StepObservations observations(*storage_, table(), event_files_, wanted);
     for (FileId file : step->second.files) observations.add_file(file);
     sink.on_step(
         {run, step->second.id, StepPhase::complete, observations.finish()});

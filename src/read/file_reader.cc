@@ -99,7 +99,7 @@ Result<std::optional<FileTensor>> FileReader::next() {
     }
     FileTensor tensor{std::string(parsed->tag), parsed->step,
                       parsed->wall_seconds,
-                      record_value(*std::move(parsed), file_.owner())};
+                      record_value(*std::move(parsed), file_)};
     return std::optional(std::move(tensor));
   }
   if (!std::exchange(has_sound_record_, true) && skipped_count_ != 0) {

@@ -53,22 +53,22 @@ Error why_unreadable(const Storage& storage, const RunTable& table, EntryId id,
 // Elements lie where the record's head ends, at any address: they are copied
 // where their type could not be read there.
 Bytes aligned(std::span<const std::byte> payload, DType dtype,
-              const std::shared_ptr<const void>& owner) {
+              const std::shared_ptr<const void>& owner, Bytes::Kind kind) {
   const std::size_t unit = std::max<std::size_t>(1, dtype_bytes(dtype));
   const auto address = reinterpret_cast<std::uintptr_t>(payload.data());
   if (address % std::min<std::size_t>(unit, alignof(std::max_align_t)) == 0) {
-    return Bytes(owner, payload);
+    return Bytes(owner, payload, kind);
   }
-  std::shared_ptr<std::byte[]> copy(new std::byte[payload.size()]);
+  auto copy = std::make_shared_for_overwrite<std::byte[]>(payload.size());
   std::memcpy(copy.get(), payload.data(), payload.size());
   const std::span<const std::byte> span(copy.get(), payload.size());
-  return Bytes(std::move(copy), span);
+  return Bytes(std::move(copy), span, Bytes::Kind::own);
 }
 
 Bytes owned(std::vector<std::byte> decoded) {
   auto owner = std::make_shared<std::vector<std::byte>>(std::move(decoded));
   const std::span<const std::byte> span(*owner);
-  return Bytes(std::move(owner), span);
+  return Bytes(std::move(owner), span, Bytes::Kind::own);
 }
 
 std::uint32_t elements_crc32c(const TensorRecord& record) {
@@ -123,16 +123,16 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                              entry.start, entry.payload_crc32c)};
   }
   SMD_CHECK_OK(check_kind(record, table, id));
-  return record_value(std::move(record), bytes.owner());
+  return record_value(std::move(record), bytes);
 }
 
 }  // namespace
 
-TensorValue record_value(TensorRecord record,
-                         const std::shared_ptr<const void>& owner) {
-  Bytes payload = record.decoded_payload.empty()
-                      ? aligned(record.payload, record.dtype, owner)
-                      : owned(std::move(record.decoded_payload));
+TensorValue record_value(TensorRecord record, const Bytes& bytes) {
+  Bytes payload =
+      record.decoded_payload.empty()
+          ? aligned(record.payload, record.dtype, bytes.owner(), bytes.kind())
+          : owned(std::move(record.decoded_payload));
   return TensorValue(record.dtype, std::move(record.shape), std::move(payload),
                      std::move(record.strings));
 }
@@ -142,14 +142,9 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
   const IndexEntry& entry = table.entry(id);
   const std::string key = table.event_file(entry.file);
   const ByteRange range{entry.start, entry.length};
-  auto read = storage.read(key, std::span(&range, 1));
-  if (!read) {
-    return why_unreadable(storage, table, id, read.error())
-        .within(place_of(table, id));
-  }
-  auto value = parse(read->front(), table, id);
-  if (!value) return std::move(value).error().within(place_of(table, id));
-  return value;
+  const auto read = storage.read(key, std::span(&range, 1));
+  if (!read) return unreadable_record(storage, read.error(), table, id);
+  return parse_record(read->front(), table, id);
 }
 
 Result<TensorValue> read_record_in(const Bytes& event_file,
@@ -159,10 +154,20 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
   const std::uint64_t start = std::min<std::uint64_t>(entry.start, all.size());
   const std::uint64_t length =
       std::min<std::uint64_t>(entry.length, all.size() - start);
-  auto value =
-      parse(Bytes(event_file.owner(), all.subspan(start, length)), table, id);
+  return parse_record(Bytes(event_file.owner(), all.subspan(start, length)),
+                      table, id);
+}
+
+Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
+                                 EntryId id) {
+  auto value = parse(record, table, id);
   if (!value) return std::move(value).error().within(place_of(table, id));
   return value;
+}
+
+Error unreadable_record(const Storage& storage, const Error& reason,
+                        const RunTable& table, EntryId id) {
+  return why_unreadable(storage, table, id, reason).within(place_of(table, id));
 }
 
 double reduction_value(const TensorValue& saved) {

@@ -16,7 +16,8 @@ namespace smdebug {
 
 // Reads one record. Fails with `io` for an event file that is missing or
 // cannot be read, and with `corrupt` for bytes that are not the record; both
-// name tensor, step and file. `entry` has a record.
+// name tensor, step and file. `entry` has a record. Safe to call from several
+// threads while the table stays as it is.
 Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
                                 EntryId entry);
 
@@ -24,10 +25,18 @@ Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
 Result<TensorValue> read_record_in(const Bytes& event_file,
                                    const RunTable& table, EntryId entry);
 
-// Returns the elements of a parsed record, which point into memory that `owner`
-// keeps alive where they can be read there.
-TensorValue record_value(TensorRecord record,
-                         const std::shared_ptr<const void>& owner);
+// Returns the elements of a parsed record, which point into `bytes` where they
+// can be read there.
+TensorValue record_value(TensorRecord record, const Bytes& bytes);
+
+// The same from the bytes of the record alone.
+Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
+                                 EntryId entry);
+
+// The error of an event file that could not be read, for `reason`: `not_found`
+// where the writer has removed the step, else `io`.
+Error unreadable_record(const Storage& storage, const Error& reason,
+                        const RunTable& table, EntryId entry);
 
 // Returns the first element of a saved reduction as fp64; NaN where it has
 // none.

@@ -9,10 +9,14 @@
 
 namespace smdebug {
 Status RunCollections::refresh(const Storage& storage) {
+  const auto version = storage.folder_version(kCollectionsPrefix);
+  if (version && version == listed_version_ && broken_.empty()) return {};
+  listed_version_.reset();
   SMD_TRY(std::vector<ObjectEntry> listed, storage.list(kCollectionsPrefix));
   const auto same = [](const ObjectEntry& a, const ObjectEntry& b) {
     return a.key == b.key && a.bytes == b.bytes;
   };
+  listed_version_ = version;
   if (broken_.empty() && std::ranges::equal(listed, listed_, same)) return {};
   const auto before = std::exchange(collections_, {});
   places_.clear();

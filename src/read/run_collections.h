@@ -5,7 +5,9 @@
 // replaces it when it grows; definitions come from the first worker, tensor
 // names from all of them.
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +42,7 @@ class RunCollections {
   void sort_names();
 
   std::vector<ObjectEntry> listed_;
+  std::optional<std::uint64_t> listed_version_;  // of their folder, before
   std::vector<Collection> collections_;
   std::map<std::string, std::size_t, std::less<>> places_;  // of a name there
   std::set<std::string> workers_;

@@ -70,9 +70,12 @@ std::vector<Step> Tensor::steps(Mode mode, bool incomplete) {
     if (global == last) continue;
     last = global;
     if (!incomplete && !trial.completeness().is_over(global)) continue;
+    if (mode == Mode::global) {
+      steps.push_back(global);
+      continue;
+    }
     const StepId& id = table.find_step(global)->id;
-    if (mode == Mode::global) steps.push_back(global);
-    if (mode != Mode::global && mode == id.mode) steps.push_back(id.mode_step);
+    if (mode == id.mode) steps.push_back(id.mode_step);
   }
   std::ranges::sort(steps);
   return steps;
@@ -101,11 +104,39 @@ Result<std::vector<std::string>> Tensor::workers(Step step, Mode mode) {
 }
 
 // Returns an entry of the step and worker asked for: the tensor itself where
-// it was saved, else one of its reductions.
+// it was saved, else one of its reductions. None: not known.
+std::uint32_t Tensor::known_entry(const StepQuery& query) const {
+  const RunTable& table = trial_->impl_->table();
+  const auto global = trial_->impl_->find_global(query.step, query.mode);
+  if (!global) return kNone;
+  const auto worker_of = [&](EntryId id) -> const std::string& {
+    return table.worker_name(table.file(table.entry(id).file).worker);
+  };
+  EntryId best = kNone;
+  for (EntryId id : table.entries_at(id_, *global)) {
+    if (query.worker && worker_of(id) != *query.worker) continue;
+    const auto rank = [&](EntryId e) {
+      return std::pair(std::string_view(worker_of(e)),
+                       table.entry(e).is_reduction());
+    };
+    if (best == kNone || rank(id) < rank(best)) best = id;
+  }
+  return best;
+}
+
 Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
   Trial::Impl& trial = *trial_->impl_;
-  trial.refresh_for_query();
   const RunTable& table = trial.table();
+  EntryId known = known_entry(query);
+  if (known != kNone) {
+    // New files can make no other entry the one that is meant.
+    const Step global = table.step_of(known);
+    if (query.worker || trial.completeness().is_whole(*table.find_step(global)))
+      return known;
+  }
+  trial.refresh_for_query();
+  known = known_entry(query);
+  if (known != kNone) return known;
   if (query.worker && std::ranges::find(table.workers(), *query.worker) ==
                           table.workers().end()) {
     return Error{
@@ -116,20 +147,6 @@ Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
   const auto global = trial.find_global(query.step, query.mode);
   const auto same_step =
       global ? table.entries_at(id_, *global) : std::span<const EntryId>();
-  const auto worker_of = [&](EntryId id) -> const std::string& {
-    return table.worker_name(table.file(table.entry(id).file).worker);
-  };
-  EntryId best = kNone;
-  for (EntryId id : same_step) {
-    if (query.worker && worker_of(id) != *query.worker) continue;
-    const auto rank = [&](EntryId e) {
-      return std::pair(std::string_view(worker_of(e)),
-                       table.entry(e).is_reduction());
-    };
-    if (best == kNone || rank(id) < rank(best)) best = id;
-  }
-  if (best != kNone) return best;
-
   const std::string what = fmt::format("tensor '{}' at {}", name(),
                                        step_text(query.step, query.mode));
   if (!same_step.empty()) {
@@ -149,7 +166,8 @@ Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
                what + ": the step holds other tensors, not this one"};
 }
 
-Result<TensorValue> Tensor::value(const StepQuery& query) {
+// The entry of the elements themselves.
+Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
   SMD_TRY(const EntryId id, find_entry(query));
   Trial::Impl& trial = *trial_->impl_;
   const IndexEntry& entry = trial.table().entry(id);
@@ -163,7 +181,36 @@ Result<TensorValue> Tensor::value(const StepQuery& query) {
             kept_instead(trial.table(), trial.table().entries_at(id_, global),
                          entry))};
   }
-  return trial.read_value(id);
+  return id;
+}
+
+Result<TensorValue> Tensor::value(const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_record(query));
+  return trial_->impl_->read_value(id);
+}
+
+Result<std::vector<StepValue>> Tensor::values(
+    Mode mode, std::optional<std::string> worker) {
+  return values(steps(mode), mode, std::move(worker));
+}
+
+Result<std::vector<StepValue>> Tensor::values(
+    std::span<const Step> steps, Mode mode, std::optional<std::string> worker) {
+  StepQuery query{0, mode, std::move(worker)};
+  std::vector<EntryId> entries;
+  entries.reserve(steps.size());
+  for (Step step : steps) {
+    query.step = step;
+    SMD_TRY(const EntryId entry, find_record(query));
+    entries.push_back(entry);
+  }
+  SMD_TRY(std::vector<TensorValue> read, trial_->impl_->read_values(entries));
+  std::vector<StepValue> values;
+  values.reserve(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    values.push_back({steps[i], std::move(read[i])});
+  }
+  return values;
 }
 
 Result<std::vector<std::int64_t>> Tensor::shape(const StepQuery& query) {
@@ -188,12 +235,15 @@ Result<std::map<ReductionOp, TensorValue>> Tensor::saved_reductions(
   Trial::Impl& trial = *trial_->impl_;
   const RunTable& table = trial.table();
   const FileId file = table.entry(id).file;
-  std::map<ReductionOp, TensorValue> reductions;
+  std::vector<EntryId> saved;
   for (EntryId other : table.entries_at(id_, table.step_of(id))) {
     const IndexEntry& entry = table.entry(other);
-    if (entry.file != file || !entry.is_reduction()) continue;
-    SMD_TRY(TensorValue value, trial.read_value(other));
-    reductions.emplace(entry.op(), std::move(value));
+    if (entry.file == file && entry.is_reduction()) saved.push_back(other);
+  }
+  SMD_TRY(std::vector<TensorValue> values, trial.read_file_values(saved));
+  std::map<ReductionOp, TensorValue> reductions;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    reductions.emplace(table.entry(saved[i]).op(), std::move(values[i]));
   }
   return reductions;
 }

@@ -93,6 +93,8 @@ bool Trial::has_ended() {
   return impl_->completeness().has_ended();
 }
 
+WriterState Trial::writer_state() { return impl_->writer_state(); }
+
 std::vector<std::string> Trial::tensor_names() {
   impl_->refresh_for_query();
   return impl_->sorted_names();
@@ -134,7 +136,7 @@ Result<std::vector<std::string>> Trial::tensor_names(
 }
 
 Result<Tensor> Trial::tensor(std::string_view tensor_name) {
-  impl_->refresh_for_query();
+  if (!impl_->table().find_tensor(tensor_name)) impl_->refresh_for_query();
   if (const auto id = impl_->table().find_tensor(tensor_name)) {
     return Tensor(this, *id);
   }

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "format/file_names.h"
-#include "read/record_reader.h"
 
 namespace smdebug {
 namespace {
@@ -21,17 +21,37 @@ std::string last_part(std::string_view location) {
   return std::string(location.substr(location.rfind('/') + 1));
 }
 
+// The original's variables and defaults.
+TrialOptions with_defaults(TrialOptions options, const Storage& storage) {
+  if (options.clock == nullptr) options.clock = &system_clock();
+  if (options.logger == nullptr) options.logger = &default_logger();
+  if (options.name.empty()) options.name = last_part(storage.uri());
+  const auto number = [&](const char* variable, int fallback) {
+    return environment_number(variable, fallback, *options.logger);
+  };
+  if (!options.incomplete_step_window) {
+    options.incomplete_step_window =
+        number("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000);
+  }
+  if (!options.end_delay) {
+    options.end_delay =
+        std::chrono::seconds(number("SMDEBUG_TRAINING_END_DELAY_REFRESH", 1));
+  }
+  if (!options.missing_event_file_retries) {
+    options.missing_event_file_retries =
+        number("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", 100);
+  }
+  return options;
+}
+
 }  // namespace
 
 Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
     : storage_(std::move(storage)),
-      options_(std::move(options)),
+      options_(with_defaults(std::move(options), *storage_)),
       index_(storage_, options_.first_step, options_.end_step),
-      completeness_(options_.incomplete_step_window) {
-  if (options_.clock == nullptr) options_.clock = &system_clock();
-  if (options_.logger == nullptr) options_.logger = &default_logger();
-  if (options_.name.empty()) options_.name = last_part(storage_->uri());
-}
+      completeness_(*options_.incomplete_step_window),
+      event_files_(*storage_, index_.table()) {}
 
 Status Trial::Impl::wait_for_run() {
   const std::chrono::nanoseconds start = clock().monotonic();
@@ -69,19 +89,19 @@ Status Trial::Impl::refresh() {
   if (options_.before_refresh) options_.before_refresh();
   // The marker first: what is listed after it was seen is all there will be.
   SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
-  SMD_CHECK_OK(load());
+  SMD_CHECK_OK(load(has_ended));
   if (!has_ended) return {};
   if (misses_workers()) {
-    clock().sleep_for(options_.end_delay);
-    SMD_CHECK_OK(load());
+    clock().sleep_for(*options_.end_delay);
+    SMD_CHECK_OK(load(true));
   }
   completeness_.end(table());
   return {};
 }
 
-Status Trial::Impl::load() {
+Status Trial::Impl::load(bool all_folders) {
   SMD_CHECK_OK(collections_.refresh(*storage_));
-  SMD_CHECK_OK(index_.refresh(completeness_.listing_start()));
+  SMD_CHECK_OK(index_.refresh(completeness_.listing_start(), all_folders));
   const std::vector<std::string> names = workers();
   completeness_.update(table(), collections_.num_workers(),
                        names.empty() ? std::string_view() : names.back());
@@ -193,14 +213,6 @@ Status Trial::Impl::wait_for_step(
     }
     clock().sleep_for(kPoll);
   }
-}
-
-Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
-  const auto kept = kept_values_.find(entry);
-  if (kept != kept_values_.end()) return kept->second;
-  auto value = read_record(*storage_, table(), entry);
-  if (value && options_.keep_values) kept_values_.emplace(entry, *value);
-  return value;
 }
 
 std::string step_text(Step step, Mode mode) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "index/run_index.h"
 #include "read/completeness.h"
+#include "read/event_files.h"
 #include "read/run_collections.h"
 
 namespace smdebug {
@@ -50,8 +52,20 @@ class Trial::Impl {
   Status wait_for_step(Step step, Mode mode,
                        std::optional<std::chrono::nanoseconds> timeout);
 
-  // The elements of an entry that has a record, kept if the options say so.
+  // How often a missing event file is waited for.
+  int missing_file_retries() const;
+
+  // The elements of an entry that has a record, kept if the options say so. An
+  // event file that may still come is waited for.
   Result<TensorValue> read_value(EntryId entry);
+  // The same of entries of one file, in one go.
+  Result<std::vector<TensorValue>> read_file_values(
+      std::span<const EntryId> entries);
+  // The same of entries of many files, each in its place.
+  Result<std::vector<TensorValue>> read_values(
+      std::span<const EntryId> entries);
+
+  WriterState writer_state();
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted);
@@ -59,7 +73,12 @@ class Trial::Impl {
   bool is_refreshing = true;
 
  private:
-  Status load();
+  Status load(bool all_folders);
+  const TensorValue* find_kept(EntryId entry) const;
+  void keep(EntryId entry, const TensorValue& value);
+  bool is_missing(EntryId entry) const;
+  bool may_still_come(EntryId entry);
+  bool has_lost_its_writer() const;
   bool misses_workers() const;
   void tell_collections(ObservationSink& sink, std::size_t run, Step first);
 
@@ -68,6 +87,7 @@ class Trial::Impl {
   RunIndex index_;
   RunCollections collections_;
   Completeness completeness_;
+  EventFiles event_files_;
   std::string logged_failure_;
   bool has_statistics_ = false;
   std::map<EntryId, TensorValue> kept_values_;

@@ -1,6 +1,5 @@
 #include "store/local.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include "store/key.h"
 #include "store/local_list.h"
 #include "store/posix_file.h"
+#include "store/read_ranges.h"
 
 namespace smdebug {
 namespace {
@@ -59,10 +59,25 @@ class LocalWriter final : public ObjectWriter {
   std::string unfinished_;
 };
 
+class LocalReader final : public ObjectReader {
+ public:
+  LocalReader(OpenFile file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  Result<std::vector<Bytes>> read(
+      std::span<const ByteRange> ranges) const override {
+    return read_ranges(file_, path_, ranges);
+  }
+
+ private:
+  OpenFile file_;
+  std::string path_;
+};
+
 class LocalStorage final : public Storage {
  public:
-  LocalStorage(std::string uri, std::string root)
-      : uri_(std::move(uri)), root_(std::move(root)) {}
+  LocalStorage(std::string uri, std::string root, const Clock& clock)
+      : uri_(std::move(uri)), root_(std::move(root)), clock_(clock) {}
 
   const std::string& uri() const override { return uri_; }
 
@@ -95,15 +110,21 @@ class LocalStorage final : public Storage {
       std::string_view key, std::span<const ByteRange> ranges) const override {
     SMD_TRY(const std::string path, path_of(key));
     SMD_TRY(const OpenFile file, open_file(root_, key));
-    std::vector<Bytes> parts;
-    parts.reserve(ranges.size());
-    for (const ByteRange& range : ranges) {
-      const std::uint64_t start = std::min(range.start, file.bytes);
-      const std::uint64_t length = std::min(range.length, file.bytes - start);
-      SMD_TRY(Bytes part, read_bytes(file.descriptor, path, start, length));
-      parts.push_back(std::move(part));
-    }
-    return parts;
+    return read_ranges(file, path, ranges);
+  }
+
+  Result<std::unique_ptr<ObjectReader>> open(
+      std::string_view key) const override {
+    SMD_TRY(std::string path, path_of(key));
+    SMD_TRY(OpenFile file, open_file(root_, key));
+    return std::unique_ptr<ObjectReader>(
+        std::make_unique<LocalReader>(std::move(file), std::move(path)));
+  }
+
+  std::optional<std::uint64_t> folder_version(
+      std::string_view folder) const override {
+    return version_of_folder(fmt::format("{}/{}", root_, folder),
+                             clock_.wall_seconds());
   }
 
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
@@ -149,13 +170,15 @@ class LocalStorage final : public Storage {
 
   std::string uri_;
   std::string root_;
+  const Clock& clock_;
   std::atomic<std::uint64_t> exclusive_files_ = 0;
 };
 
 }  // namespace
 
-std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root) {
-  return std::make_shared<LocalStorage>(std::move(uri), std::move(root));
+std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root,
+                                            const Clock& clock) {
+  return std::make_shared<LocalStorage>(std::move(uri), std::move(root), clock);
 }
 
 }  // namespace smdebug

@@ -7,11 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "smdebug/base/clock.h"
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
 
 // `root` is the absolute path of the folder, `uri` what users call it.
-std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root);
+std::shared_ptr<Storage> make_local_storage(
+    std::string uri, std::string root, const Clock& clock = system_clock());
 
 }  // namespace smdebug

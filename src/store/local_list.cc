@@ -14,6 +14,12 @@
 namespace smdebug {
 namespace {
 
+// How far apart two changes must be for their times to differ, in seconds:
+// Linux stamps files once per tick of at most 10 ms; file systems that know
+// whole seconds alone, or every other one (FAT), leave the nanoseconds 0.
+constexpr double kFineTick = 0.1;
+constexpr double kCoarseTick = 3;
+
 // A name in a folder. Folders end with '/', so that sorting names sorts the
 // keys below them.
 struct Entry {
@@ -135,6 +141,26 @@ Result<std::vector<ObjectEntry>> list_files(const std::string& root,
   FolderWalk walk(root, prefix, after);
   SMD_CHECK_OK(walk.visit(std::string(folder)));
   return std::move(walk).found();
+}
+
+std::optional<std::uint64_t> version_of_folder(const std::string& path,
+                                               double now_seconds) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return 0;
+    return std::nullopt;
+  }
+  const timespec changed = status.st_mtim;
+  const double age = now_seconds - static_cast<double>(changed.tv_sec) -
+                     1e-9 * static_cast<double>(changed.tv_nsec);
+  if (age < (changed.tv_nsec == 0 ? kCoarseTick : kFineTick)) {
+    return std::nullopt;
+  }
+  constexpr std::uint64_t kOddMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / phi
+  const auto nanoseconds =
+      static_cast<std::uint64_t>(changed.tv_sec) * 1'000'000'000 +
+      static_cast<std::uint64_t>(changed.tv_nsec);
+  return (nanoseconds ^ status.st_ino * kOddMultiplier) | 1;
 }
 
 }  // namespace smdebug

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -67,6 +68,42 @@ class LocalStorageTest : public testing::Test {
     return files;
   }
 };
+
+// Stands at the time that it is set to.
+class SetClock : public Clock {
+ public:
+  double wall_seconds() const override { return seconds; }
+  std::chrono::nanoseconds monotonic() const override { return {}; }
+  void sleep_for(std::chrono::nanoseconds) const override {}
+  double seconds = 0;
+};
+
+TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
+  SetClock clock;
+  const auto storage = make_local_storage("the run", root_, clock);
+  EXPECT_EQ(storage->folder_version("index/"), 0u) << "there is no folder";
+  write_file("index/a", "");
+  struct Stamp {
+    timespec changed;
+    double seconds_of_doubt;
+  };
+  for (const Stamp& stamp :
+       {Stamp{{1'000'000, 500'000'000}, 0.1}, Stamp{{1'000'000, 0}, 3}}) {
+    const timespec times[] = {stamp.changed, stamp.changed};
+    ASSERT_EQ(utimensat(AT_FDCWD, (root_ + "/index").c_str(), times, 0), 0);
+    const double changed = static_cast<double>(stamp.changed.tv_sec) +
+                           1e-9 * static_cast<double>(stamp.changed.tv_nsec);
+    clock.seconds = changed - 100;  // another machine's clock runs ahead
+    EXPECT_FALSE(storage->folder_version("index/"));
+    clock.seconds = changed + 0.9 * stamp.seconds_of_doubt;
+    EXPECT_FALSE(storage->folder_version("index/"));
+    clock.seconds = changed + 1.1 * stamp.seconds_of_doubt;
+    const auto version = storage->folder_version("index/");
+    ASSERT_TRUE(version);
+    EXPECT_NE(*version, 0u);
+    EXPECT_EQ(storage->folder_version("index/"), version);
+  }
+}
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));

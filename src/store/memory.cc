@@ -16,6 +16,7 @@ using Object = std::vector<std::byte>;
 // Readers keep the object that they read, whatever replaces it.
 struct Objects {
   mutable std::mutex mutex;
+  std::uint64_t changes = 0;
   std::map<std::string, std::shared_ptr<const Object>, std::less<>> by_key;
 };
 
@@ -38,6 +39,7 @@ class MemoryWriter final : public ObjectWriter {
     auto object = std::make_shared<const Object>(std::move(object_));
     const std::scoped_lock lock(objects_->mutex);
     objects_->by_key.insert_or_assign(key_, std::move(object));
+    ++objects_->changes;
     return {};
   }
 
@@ -58,6 +60,34 @@ class MemoryWriter final : public ObjectWriter {
   bool open_ = true;
 };
 
+Result<std::vector<Bytes>> parts_of(const std::shared_ptr<const Object>& object,
+                                    std::span<const ByteRange> ranges) {
+  std::vector<Bytes> parts;
+  parts.reserve(ranges.size());
+  for (const ByteRange& range : ranges) {
+    const std::uint64_t start =
+        std::min<std::uint64_t>(range.start, object->size());
+    const std::uint64_t length =
+        std::min<std::uint64_t>(range.length, object->size() - start);
+    parts.emplace_back(object, std::span(*object).subspan(start, length));
+  }
+  return parts;
+}
+
+class MemoryReader final : public ObjectReader {
+ public:
+  explicit MemoryReader(std::shared_ptr<const Object> object)
+      : object_(std::move(object)) {}
+
+  Result<std::vector<Bytes>> read(
+      std::span<const ByteRange> ranges) const override {
+    return parts_of(object_, ranges);
+  }
+
+ private:
+  std::shared_ptr<const Object> object_;
+};
+
 class MemoryStorage final : public Storage {
  public:
   explicit MemoryStorage(std::string uri) : uri_(std::move(uri)) {}
@@ -75,27 +105,26 @@ class MemoryStorage final : public Storage {
     SMD_CHECK_OK(check_key(key));
     auto object = std::make_shared<const Object>(bytes.begin(), bytes.end());
     const std::scoped_lock lock(objects_->mutex);
+    ++objects_->changes;
     return objects_->by_key.emplace(key, std::move(object)).second;
   }
 
   Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const override {
-    SMD_CHECK_OK(check_key(key));
-    const std::shared_ptr<const Object> object = find(key);
-    if (!object) {
-      return Error{Error::Code::not_found,
-                   fmt::format("no object '{}' in '{}'", key, uri_)};
-    }
-    std::vector<Bytes> parts;
-    parts.reserve(ranges.size());
-    for (const ByteRange& range : ranges) {
-      const std::uint64_t start =
-          std::min<std::uint64_t>(range.start, object->size());
-      const std::uint64_t length =
-          std::min<std::uint64_t>(range.length, object->size() - start);
-      parts.emplace_back(object, std::span(*object).subspan(start, length));
-    }
-    return parts;
+    SMD_TRY(const auto object, get(key));
+    return parts_of(object, ranges);
+  }
+
+  Result<std::unique_ptr<ObjectReader>> open(
+      std::string_view key) const override {
+    SMD_TRY(auto object, get(key));
+    return std::unique_ptr<ObjectReader>(
+        std::make_unique<MemoryReader>(std::move(object)));
+  }
+
+  std::optional<std::uint64_t> folder_version(std::string_view) const override {
+    const std::scoped_lock lock(objects_->mutex);
+    return objects_->changes;
   }
 
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
@@ -122,11 +151,19 @@ class MemoryStorage final : public Storage {
     if (const auto object = objects_->by_key.find(key);
         object != objects_->by_key.end()) {
       objects_->by_key.erase(object);
+      ++objects_->changes;
     }
     return {};
   }
 
  private:
+  Result<std::shared_ptr<const Object>> get(std::string_view key) const {
+    SMD_CHECK_OK(check_key(key));
+    if (auto object = find(key)) return object;
+    return Error{Error::Code::not_found,
+                 fmt::format("no object '{}' in '{}'", key, uri_)};
+  }
+
   std::shared_ptr<const Object> find(std::string_view key) const {
     const std::scoped_lock lock(objects_->mutex);
     const auto object = objects_->by_key.find(key);

@@ -18,9 +18,6 @@
 namespace smdebug {
 namespace {
 
-// Below this a copy costs less than a mapping and its page faults.
-constexpr std::uint64_t kMappedBytes = 64 << 10;
-
 template <typename Call>
 auto without_interrupts(Call call) {
   auto result = call();
@@ -33,13 +30,16 @@ Result<Bytes> map_bytes(const FileDescriptor& file, const std::string& path,
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t skipped = start % page;
   const std::uint64_t mapped = length + skipped;
-  void* address = mmap(nullptr, mapped, PROT_READ, MAP_SHARED, file.number(),
-                       static_cast<off_t>(start - skipped));
+  // Private, so that whoever holds the bytes alone may write into them: the
+  // page is copied then, and the file stays as it is.
+  void* address =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+           file.number(), static_cast<off_t>(start - skipped));
   if (address == MAP_FAILED) return system_error("map", path, errno);
   std::shared_ptr<const void> owner(
       address, [mapped](void* mapping) { munmap(mapping, mapped); });
   const auto* first = static_cast<const std::byte*>(address) + skipped;
-  return Bytes(std::move(owner), {first, length});
+  return Bytes(std::move(owner), {first, length}, Bytes::Kind::own);
 }
 
 Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
@@ -58,7 +58,7 @@ Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
     done += static_cast<std::uint64_t>(n);
   }
   const std::span<const std::byte> span(buffer.get(), length);
-  return Bytes(std::move(buffer), span);
+  return Bytes(std::move(buffer), span, Bytes::Kind::own);
 }
 
 constexpr std::string_view kNotFollowed =
@@ -210,7 +210,12 @@ Status write_all(const FileDescriptor& file, const std::string& path,
 Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
                          std::uint64_t start, std::uint64_t length) {
   if (length == 0) return Bytes();
-  if (length >= kMappedBytes) return map_bytes(file, path, start, length);
+  if (length >= kMappedBytes) {
+    // A process may have so many mappings and no more (vm.max_map_count), and
+    // not every file system maps.
+    auto mapped = map_bytes(file, path, start, length);
+    if (mapped) return mapped;
+  }
   return copy_bytes(file, path, start, length);
 }
 

@@ -53,6 +53,10 @@ Result<OpenFile> open_file(const std::string& root, std::string_view key);
 Status write_all(const FileDescriptor& file, const std::string& path,
                  std::span<const std::span<const std::byte>> parts);
 
+// From here on bytes are mapped; below, a copy costs less than a mapping and
+// its page faults.
+inline constexpr std::uint64_t kMappedBytes = 64 << 10;
+
 // Reads `length` bytes, which must be there. Long stretches are mapped.
 Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
                          std::uint64_t start, std::uint64_t length);

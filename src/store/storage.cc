@@ -1,6 +1,34 @@
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
+namespace {
+
+// Holds nothing open.
+class KeyReader final : public ObjectReader {
+ public:
+  KeyReader(const Storage& storage, std::string_view key)
+      : storage_(storage), key_(key) {}
+
+  Result<std::vector<Bytes>> read(
+      std::span<const ByteRange> ranges) const override {
+    return storage_.read(key_, ranges);
+  }
+
+ private:
+  const Storage& storage_;
+  std::string key_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectReader>> Storage::open(
+    std::string_view key) const {
+  return std::unique_ptr<ObjectReader>(std::make_unique<KeyReader>(*this, key));
+}
+
+std::optional<std::uint64_t> Storage::folder_version(std::string_view) const {
+  return std::nullopt;
+}
 
 Status put_object(Storage& storage, std::string_view key,
                   std::span<const std::byte> bytes) {

@@ -198,6 +198,86 @@ TEST_P(StorageSuite, ReadsRangesOfEverySizeAndAlignment) {
   }
 }
 
+TEST_P(StorageSuite, ReadsRangesThatLieCloseTogetherOrOverTheOther) {
+  const auto seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::string text(3'000'000, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  put("big", text);
+  std::vector<ByteRange> ranges;
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint64_t longest = i % 20 == 0 ? 200'000 : 3000;
+    ranges.push_back({random() % (text.size() + 1000), random() % longest});
+  }
+  const auto parts = storage_->read("big", ranges);
+  ASSERT_TRUE(parts) << parts.error().message;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::size_t start = std::min(ranges[i].start, text.size());
+    ASSERT_TRUE((*parts)[i].text() == text.substr(start, ranges[i].length))
+        << ranges[i].start << "+" << ranges[i].length;
+  }
+}
+
+TEST_P(StorageSuite, LetsNobodyChangeAnObjectThroughWhatWasRead) {
+  const std::string text(200'000, 'a');
+  put("a", text);
+  for (const std::uint64_t length : {1000, 200'000}) {
+    const ByteRange range{0, length};
+    const auto parts = storage_->read("a", {&range, 1});
+    ASSERT_TRUE(parts);
+    const Bytes& bytes = parts->front();
+    if (!bytes.is_writable()) continue;
+    std::fill_n(const_cast<std::byte*>(bytes.data()), bytes.size(),
+                std::byte{'b'});
+    EXPECT_EQ(bytes.text(), std::string(length, 'b'));
+    const Bytes again = bytes;
+    EXPECT_FALSE(bytes.is_writable()) << "two hold it";
+  }
+  EXPECT_EQ(get("a"), text);
+}
+
+TEST_P(StorageSuite, ReadsAgainFromAnObjectThatIsOpen) {
+  put("a", "0123456789");
+  const auto reader = storage_->open("a");
+  ASSERT_TRUE(reader) << reader.error().message;
+  for (const std::uint64_t start : {2, 8, 20}) {
+    const ByteRange range{start, 4};
+    const auto parts = (*reader)->read({&range, 1});
+    ASSERT_TRUE(parts) << parts.error().message;
+    EXPECT_EQ(parts->front().text(), start == 2   ? "2345"
+                                     : start == 8 ? "89"
+                                                  : "");
+  }
+  const auto missing = storage_->open("b");
+  const ByteRange whole;
+  const auto code = missing ? (*missing)->read({&whole, 1}).error().code
+                            : missing.error().code;
+  EXPECT_EQ(code, Error::Code::not_found);
+}
+
+TEST_P(StorageSuite, HasAnotherFolderVersionAfterEachChange) {
+  const auto version = [&] { return storage_->folder_version("a/"); };
+  std::optional<std::uint64_t> last = version();
+  const auto expect_another = [&](std::string_view after) {
+    const auto now = version();
+    if (now) {
+      EXPECT_NE(now, last) << after;
+    }
+    last = now;
+  };
+  put("a/1", "one");
+  expect_another("the first object");
+  put("a/2", "two");
+  expect_another("one more");
+  put("a/1", "other");
+  expect_another("a replaced one");
+  ASSERT_TRUE(storage_->remove("a/2"));
+  expect_another("a removed one");
+  put("a/b/1", "");
+  expect_another("a folder");
+}
+
 TEST_P(StorageSuite, ListsInTheOrderOfBytes) {
   // '-' and '.' sort before '/', digits and letters after it.
   for (const char* key : {"a/b", "a.b", "a-b/c", "a0", "a/a/z", "B", "a"}) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,8 @@ namespace smdebug {
 class Trial;
 
 // The elements of one tensor at one step, in C order. Views live as long as
-// this does.
+// this does; the bytes, a copy or a mapping of the file, as long as any copy of
+// them.
 class TensorValue {
  public:
   /// `strings` are the elements of `DType::string` and `DType::bytes`, `bytes`
@@ -59,6 +61,11 @@ struct StepQuery {
   std::optional<std::string> worker;  // none: the first by name
 };
 
+struct StepValue {
+  Step step = 0;  // of the mode asked for
+  TensorValue value;
+};
+
 class Tensor {
  public:
   const std::string& name() const;
@@ -73,8 +80,17 @@ class Tensor {
 
   /// Fails with `not_found` (not saved at this step, or only as reductions: the
   /// message says what there is), `not_yet` (the step may still come),
-  /// `invalid_argument` (an unknown worker), `corrupt` or `io`.
+  /// `invalid_argument` (an unknown worker), `corrupt`, `io`, or `unavailable`
+  /// (the event file is missing and may still come: it was waited for as long
+  /// as the trial's options say).
   Result<TensorValue> value(const StepQuery& query);
+  /// The values at all steps of `steps(mode)`, or at those asked for, in their
+  /// order; files are read by several threads at once. Fails as `value` does
+  /// for the first step that cannot be read.
+  Result<std::vector<StepValue>> values(Mode mode = Mode::global,
+                                        std::optional<std::string> worker = {});
+  Result<std::vector<StepValue>> values(std::span<const Step> steps, Mode mode,
+                                        std::optional<std::string> worker = {});
   Result<std::vector<std::int64_t>> shape(const StepQuery& query);
   Result<DType> dtype(const StepQuery& query);
 
@@ -96,6 +112,8 @@ class Tensor {
   friend class Trial;
   Tensor(Trial* trial, std::uint32_t id) : trial_(trial), id_(id) {}
   Result<std::uint32_t> find_entry(const StepQuery& query);
+  std::uint32_t known_entry(const StepQuery& query) const;
+  Result<std::uint32_t> find_record(const StepQuery& query);
 
   Trial* trial_;
   std::uint32_t id_;

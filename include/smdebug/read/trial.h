@@ -39,10 +39,14 @@ struct TrialOptions {
   // this process drains it here.
   std::function<void()> before_refresh;
   // A step that one worker never wrote is given up when this many newer ones
-  // are known.
-  int incomplete_step_window = 1000;
-  // How long after the end marker late files are still looked for.
-  std::chrono::nanoseconds end_delay = std::chrono::seconds(1);
+  // are known. None: the variable SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, or 1000.
+  std::optional<int> incomplete_step_window;
+  // How long after the end marker late files are still looked for. None: the
+  // seconds in SMDEBUG_TRAINING_END_DELAY_REFRESH, or 1.
+  std::optional<std::chrono::nanoseconds> end_delay;
+  // How often, every 2 s, a value is tried again whose event file is missing
+  // and may still come. None: SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, or 100.
+  std::optional<int> missing_event_file_retries;
   bool keep_values = false;      // values that were read stay in memory
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
@@ -50,6 +54,11 @@ struct TrialOptions {
 
 // Whether a step can be read. The numbers are the original's.
 enum class StepState { unavailable = 0, available = 1, not_yet_available = 2 };
+
+// Whether somebody may still write the run. `gone`: the process that claimed
+// it, on this host, lives no more and left no end marker. Of a run that nobody
+// claimed, as one of several workers, nothing is known: it is `running`.
+enum class WriterState { running, ended, gone };
 
 // Something in the run that could not be read, and was left out.
 struct Damage {
@@ -86,6 +95,8 @@ class Trial {
 
   /// True once the end marker was seen and every file loaded.
   bool has_ended();
+  /// Looks now, even where queries do not.
+  WriterState writer_state();
 
   std::vector<std::string> tensor_names();
   /// Sorted. Unknown steps and modes give an empty list. Fails with

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,13 +27,17 @@ struct ByteRange {
   std::uint64_t length = UINT64_MAX;  // cut short at the object's end
 };
 
-// Bytes that were read: a private copy or a mapping of the file, which lives
-// as long as this does.
+// Bytes that were read: a copy or a mapping of the file, which lives as long
+// as this does.
 class Bytes {
  public:
+  // Whether the bytes may change without the object noticing.
+  enum class Kind { shared, own };
+
   Bytes() = default;
-  Bytes(std::shared_ptr<const void> owner, std::span<const std::byte> span)
-      : owner_(std::move(owner)), span_(span) {}
+  Bytes(std::shared_ptr<const void> owner, std::span<const std::byte> span,
+        Kind kind = Kind::shared)
+      : owner_(std::move(owner)), span_(span), kind_(kind) {}
 
   std::span<const std::byte> span() const { return span_; }
   const std::byte* data() const { return span_.data(); }
@@ -41,10 +46,18 @@ class Bytes {
     return {reinterpret_cast<const char*>(span_.data()), span_.size()};
   }
   const std::shared_ptr<const void>& owner() const { return owner_; }
+  Kind kind() const { return kind_; }
+
+  /// True where the bytes are a copy, or a mapping that copies what is written
+  /// to, and nothing else holds them: whoever has them may write into them.
+  bool is_writable() const {
+    return kind_ == Kind::own && owner_.use_count() == 1;
+  }
 
  private:
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> span_;
+  Kind kind_ = Kind::shared;
 };
 
 struct ObjectEntry {
@@ -73,6 +86,18 @@ class ObjectWriter {
   virtual void abort() = 0;
 };
 
+// One object, open for reading, for callers that come back to it. It must not
+// outlive its storage. Safe to use from several threads.
+class ObjectReader {
+ public:
+  virtual ~ObjectReader() = default;
+
+  /// Returns the bytes of each range, in their order. Fails with `io`, and as
+  /// `Storage::read` where the backend holds nothing open.
+  virtual Result<std::vector<Bytes>> read(
+      std::span<const ByteRange> ranges) const = 0;
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -95,6 +120,21 @@ class Storage {
   /// several threads. Fails with `not_found`, `io` or `invalid_argument`.
   virtual Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const = 0;
+
+  /// Opens an object that will be read more than once. What is read is the
+  /// object as it was then, where the backend can hold it open; otherwise, and
+  /// unless overridden, every read is one of this storage. Fails as `read`
+  /// does; `not_found` may come from the first read instead.
+  virtual Result<std::unique_ptr<ObjectReader>> open(
+      std::string_view key) const;
+
+  /// Returns a number that has changed when an object or a folder directly
+  /// below `folder` (a key with '/' at its end) was added, replaced or removed
+  /// since it was asked for last. None, unless overridden, and where that
+  /// cannot be told for sure: the folder must then be listed. Ask before
+  /// listing. Safe to call from several threads.
+  virtual std::optional<std::uint64_t> folder_version(
+      std::string_view folder) const;
 
   /// Returns the objects whose key starts with `prefix` and sorts after
   /// `after`, sorted by key as bytes. Unfinished objects are not listed;

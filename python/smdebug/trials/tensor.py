@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import time
+
 import numpy as np
 
 from smdebug._core import ModeKeys, StepState
@@ -18,8 +21,11 @@ from smdebug.exceptions import (
 )
 from smdebug.trials.arguments import checked_mode, checked_step
 from smdebug.trials.html import tensor_html
+from smdebug.trials.limits import number_from
 from smdebug.trials.summary import TensorSummary
 
+# How far apart a missing event file is looked for.
+_RETRY_SECONDS = 2.0
 _REDUCTIONS = ("min", "max", "mean", "median", "std", "variance", "sum", "prod", "l1", "l2")
 _NORM_SUFFIX = "_norm"
 _OF_ELEMENT_DTYPE = ("min", "max")
@@ -79,7 +85,8 @@ class Tensor:
             raise TensorUnavailableForStep(self.name, step_num, mode) from error
 
     def value(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The elements at a step: a numpy array of the caller's own.
+        """The elements at a step: a numpy array of the caller's own. What is written into it stays
+        there; large ones are views of the file, copied page by page where they are written to.
 
         It has the shape and the dtype that were saved: bfloat16 and float8 are those of ml_dtypes,
         without which SMDebugRuntimeError is raised; text is of dtype str, strings of bytes of
@@ -87,20 +94,47 @@ class Tensor:
         the first worker by name unless `worker` says which. Raises TensorUnavailableForStep with
         `has_reductions` where only reductions were saved.
         """
-        self._check(step_num, mode, worker)
         try:
             return _array(*self._core.value(step_num, mode, worker))
         except SMDebugError as error:
-            if error.code not in ("not_found", "io"):
-                raise
-            saved = {}
-            if error.code == "not_found":
-                saved = self._core.saved_reductions(step_num, mode, worker)
-            raise TensorUnavailableForStep(self.name, step_num, mode, bool(saved)) from error
+            return _array(*self._value_after(error, step_num, mode, worker))
+        except TypeError:  # of the binding, which is quicker than looking first
+            self._check(step_num, mode, worker)
+            raise
 
     def values(self, mode=ModeKeys.GLOBAL, worker=None):
         """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
-        return {step: self.value(step, mode, worker) for step in self.steps(mode)}
+        checked_mode(mode)
+        try:
+            groups = self._core.values(mode, worker)
+        except SMDebugError:
+            # One step at a time says what is wrong, and waits for what may still come.
+            return {step: self.value(step, mode, worker) for step in self.steps(mode)}
+        return {
+            step: _array(dtype, shape, elements)
+            for dtype, shape, steps, all_elements in groups
+            for step, elements in zip(steps, all_elements, strict=True)
+        }
+
+    def _value_after(self, error, step_num, mode, worker):
+        """The value where asking for it failed: tried again while its event file may still
+        come; else raises what the original raises."""
+        self._check(step_num, mode, worker)
+        for _ in range(number_from("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", 100)):
+            if error.code != "unavailable":
+                break
+            time.sleep(_RETRY_SECONDS)
+            self._trial.refresh()
+            try:
+                return self._core.value(step_num, mode, worker)
+            except SMDebugError as again:
+                error = again
+        if error.code not in ("not_found", "io", "unavailable"):
+            raise error
+        saved = {}
+        if error.code == "not_found":
+            saved = self._core.saved_reductions(step_num, mode, worker)
+        raise TensorUnavailableForStep(self.name, step_num, mode, bool(saved)) from error
 
     def shape(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
         """The shape at a step: a tuple of int; the saved one, or that of the value.
@@ -250,6 +284,7 @@ def _of_integers(number, reduction, dtype):
     return dtype.type(number) if is_held else np.float64(number)
 
 
+@functools.cache
 def _dtype(name):
     try:
         return np.dtype(name)
@@ -268,7 +303,7 @@ def _dtype(name):
 def _array(dtype_name, shape, elements):
     if dtype_name in ("str", "bytes"):
         return _string_array(dtype_name, elements).reshape(shape)
-    return np.asarray(elements).view(_dtype(dtype_name)).reshape(shape)
+    return np.ndarray(shape, _dtype(dtype_name), elements)
 
 
 def _string_array(dtype_name, elements):

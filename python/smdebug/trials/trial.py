@@ -25,6 +25,7 @@ from smdebug.exceptions import (
 from smdebug.log import get_logger
 from smdebug.trials.arguments import checked_mode, checked_range, checked_step
 from smdebug.trials.html import trial_html
+from smdebug.trials.limits import number_from
 from smdebug.trials.location import is_s3
 from smdebug.trials.tables import data_frame
 from smdebug.trials.tensor import Tensor
@@ -109,8 +110,8 @@ class Trial:
             "end_step": end,
             "timeout_seconds": 0.0,
             "before_refresh": before_refresh(self.path),
-            "incomplete_step_window": _number_from("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000),
-            "end_delay_seconds": float(_number_from("SMDEBUG_TRAINING_END_DELAY_REFRESH", 1)),
+            "incomplete_step_window": number_from("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", 1000),
+            "end_delay_seconds": float(number_from("SMDEBUG_TRAINING_END_DELAY_REFRESH", 1)),
             "keep_values": bool(cache),
         }
         reminder = _Reminder(f"a run at '{self.path}'")
@@ -471,12 +472,3 @@ def _checked_name(name):
     if not isinstance(name, str):
         raise SMDebugTypeError(f"a tensor's name is text, found {name!r}")
     return name
-
-
-def _number_from(variable, default):
-    text = os.environ.get(variable)
-    try:
-        return int(text) if text else default
-    except ValueError:
-        logger.warning("%s must be a whole number, found '%s'; using %d", variable, text, default)
-        return default

@@ -1,0 +1,37 @@
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace smdebug {
+namespace {
+
+// More readers of one disk do not make it faster.
+constexpr std::size_t kMaxThreads = 8;
+
+}  // namespace
+
+void parallel_for(std::size_t n, std::size_t least,
+                  const std::function<void(std::size_t, std::size_t)>& work) {
+  const std::size_t cores = std::clamp<std::size_t>(
+      std::thread::hardware_concurrency(), 1, kMaxThreads);
+  const std::size_t parts =
+      std::clamp<std::size_t>(n / std::max<std::size_t>(least, 1), 1, cores);
+  const auto border = [&](std::size_t part) { return n * part / parts; };
+  std::vector<std::jthread> others;
+  others.reserve(parts - 1);
+  std::size_t begun = 1;
+  try {
+    for (; begun < parts; ++begun) {
+      others.emplace_back(work, border(begun), border(begun + 1));
+    }
+  } catch (const std::system_error&) {
+    // No thread to be had: this one does what is left.
+    work(border(begun), n);
+  }
+  work(0, border(1));
+}
+
+}  // namespace smdebug

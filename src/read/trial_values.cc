@@ -1,0 +1,136 @@
+// The values of a run: read, kept, and waited for where their file is missing.
+
+#include <optional>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/parallel.h"
+#include "format/claim.h"
+#include "format/file_names.h"
+#include "read/record_reader.h"
+#include "read/trial_impl.h"
+
+namespace smdebug {
+namespace {
+
+// The original's pace.
+constexpr std::chrono::nanoseconds kRetry = std::chrono::seconds(2);
+
+// Fewer files are not worth a thread: starting one costs as much as reading
+// some ten of them.
+constexpr std::size_t kFilesPerThread = 100;
+
+}  // namespace
+
+int Trial::Impl::missing_file_retries() const {
+  return *options_.missing_event_file_retries;
+}
+
+Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
+  if (const TensorValue* kept = find_kept(entry)) return *kept;
+  auto value = event_files_.read(entry);
+  for (int tries = 0; !value && is_missing(entry); ++tries) {
+    if (!may_still_come(entry)) return value;
+    if (tries == missing_file_retries()) {
+      return Error{Error::Code::unavailable, value.error().message};
+    }
+    if (tries == 0) {
+      logger().info("waiting for a file: " + value.error().message);
+    }
+    clock().sleep_for(kRetry);
+    // What fails here shows when the file is read again.
+    (void)refresh();
+    value = event_files_.read(entry);
+  }
+  if (value) keep(entry, *value);
+  return value;
+}
+
+Result<std::vector<TensorValue>> Trial::Impl::read_file_values(
+    std::span<const EntryId> entries) {
+  if (!options_.keep_values) {
+    auto all = event_files_.read(entries);
+    if (all) return all;
+  }
+  std::vector<TensorValue> values;
+  values.reserve(entries.size());
+  for (EntryId entry : entries) {
+    SMD_TRY(TensorValue value, read_value(entry));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Result<std::vector<TensorValue>> Trial::Impl::read_values(
+    std::span<const EntryId> entries) {
+  std::vector<std::optional<TensorValue>> read(entries.size());
+  parallel_for(entries.size(), kFilesPerThread,
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   if (find_kept(entries[i]) != nullptr) continue;
+                   auto value = read_record(*storage_, table(), entries[i]);
+                   if (value) read[i] = *std::move(value);
+                 }
+               });
+  std::vector<TensorValue> values;
+  values.reserve(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (read[i]) {
+      keep(entries[i], *read[i]);
+      values.push_back(*std::move(read[i]));
+      continue;
+    }
+    // Kept before, or in need of patience, or of an error.
+    SMD_TRY(TensorValue value, read_value(entries[i]));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+const TensorValue* Trial::Impl::find_kept(EntryId entry) const {
+  const auto kept = kept_values_.find(entry);
+  return kept == kept_values_.end() ? nullptr : &kept->second;
+}
+
+void Trial::Impl::keep(EntryId entry, const TensorValue& value) {
+  if (options_.keep_values) kept_values_.emplace(entry, value);
+}
+
+bool Trial::Impl::is_missing(EntryId entry) const {
+  const auto exists =
+      storage_->exists(table().event_file(table().entry(entry).file));
+  return exists && !*exists;
+}
+
+// An event file that is later than one of the same worker's is not waited for:
+// files appear in order.
+bool Trial::Impl::may_still_come(EntryId entry) {
+  if (completeness_.has_ended() || has_lost_its_writer()) return false;
+  const IndexedFile& missing = table().file(table().entry(entry).file);
+  for (FileId id = 0; id < table().file_count(); ++id) {
+    const IndexedFile& other = table().file(id);
+    if (other.worker != missing.worker || other.step <= missing.step) continue;
+    const auto exists = storage_->exists(table().event_file(id));
+    if (exists && *exists) return false;
+  }
+  return true;
+}
+
+WriterState Trial::Impl::writer_state() {
+  (void)refresh();
+  if (completeness_.has_ended()) return WriterState::ended;
+  if (!has_lost_its_writer()) return WriterState::running;
+  // It may have ended the run after the refresh: the next one will see that.
+  const auto has_marker = storage_->exists(kEndMarkerKey);
+  return has_marker && !*has_marker ? WriterState::gone : WriterState::running;
+}
+
+bool Trial::Impl::has_lost_its_writer() const {
+  const auto bytes = get_object(*storage_, kClaimKey);
+  if (!bytes) return false;
+  const auto claim = parse_claim(bytes->text());
+  return claim && is_process_gone(claim->host, claim->process_id,
+                                  claim->process_start_ticks);
+}
+
+}  // namespace smdebug

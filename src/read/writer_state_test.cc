@@ -1,0 +1,92 @@
+// Whether the writer of a run is told dead from alive.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "format/claim.h"
+#include "read/trial_fixture.h"
+
+namespace smdebug {
+namespace {
+
+// A process that does nothing until it is killed.
+class IdleProcess {
+ public:
+  IdleProcess() : id_(fork()) {
+    if (id_ != 0) return;
+    while (true) pause();
+  }
+  ~IdleProcess() {
+    kill_it();
+    wait_for_it();
+  }
+
+  pid_t id() const { return id_; }
+  void kill_it() { kill(id_, SIGKILL); }
+  // Until then it is a zombie.
+  void wait_for_it() { waitpid(id_, nullptr, 0); }
+  // Until it is one.
+  void watch_it_die() {
+    siginfo_t ignored;
+    waitid(P_PID, static_cast<id_t>(id_), &ignored, WEXITED | WNOWAIT);
+  }
+
+ private:
+  pid_t id_;
+};
+
+class WriterStateTest : public TrialTest {
+ protected:
+  WriterStateTest() {
+    run_.put_collections("worker_0", 1);
+    put(0);
+  }
+
+  void claim_for(pid_t process, std::string host = host_name(),
+                 std::uint64_t more_ticks = 0) {
+    const std::uint64_t ticks = *process_start_ticks(process) + more_ticks;
+    run_.put(std::string(kClaimKey),
+             write_claim({std::move(host), process, ticks}));
+  }
+};
+
+TEST_F(WriterStateTest, IsGoneWhenItsProcessWasKilled) {
+  IdleProcess writer;
+  claim_for(writer.id());
+  const auto trial = open();
+  EXPECT_EQ(trial->writer_state(), WriterState::running);
+  writer.kill_it();
+  writer.watch_it_die();
+  EXPECT_EQ(trial->writer_state(), WriterState::gone);
+  writer.wait_for_it();
+  EXPECT_EQ(trial->writer_state(), WriterState::gone);
+  EXPECT_FALSE(trial->has_ended());
+  run_.put_end_marker();
+  EXPECT_EQ(trial->writer_state(), WriterState::ended);
+}
+
+TEST_F(WriterStateTest, IsGoneWhenAnotherProcessHasItsNumber) {
+  claim_for(getpid(), host_name(), 1);
+  EXPECT_EQ(open()->writer_state(), WriterState::gone);
+}
+
+TEST_F(WriterStateTest, IsRunningWhereNothingCanBeKnown) {
+  const auto trial = open();
+  EXPECT_EQ(trial->writer_state(), WriterState::running);
+  run_.put(std::string(kClaimKey), "");
+  EXPECT_EQ(trial->writer_state(), WriterState::running);
+  claim_for(getpid(), "another host", 1);
+  EXPECT_EQ(trial->writer_state(), WriterState::running);
+}
+
+TEST_F(WriterStateTest, LeavesNothingToWaitFor) {
+  ASSERT_TRUE(storage_->remove(event_file_key(0, "worker_0")).ok());
+  claim_for(getpid(), host_name(), 1);
+  EXPECT_EQ(open()->tensor("w")->value({0}).error().code, Error::Code::io);
+  EXPECT_EQ(clock_.sleeps, 0);
+}
+
+}  // namespace
+}  // namespace smdebug

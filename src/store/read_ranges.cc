@@ -1,0 +1,74 @@
+#include "store/read_ranges.h"
+
+#include <algorithm>
+
+namespace smdebug {
+namespace {
+
+// Reading this much too much costs less than another call.
+constexpr std::uint64_t kGapBytes = 4 << 10;
+constexpr std::uint64_t kBlockBytes = 1 << 20;
+
+// A range within the file, and its place among those asked for.
+struct Piece {
+  std::uint64_t start = 0;
+  std::uint64_t length = 0;
+  std::size_t place = 0;
+
+  std::uint64_t end() const { return start + length; }
+};
+
+Piece cut(const ByteRange& range, std::uint64_t file_bytes, std::size_t place) {
+  const std::uint64_t start = std::min(range.start, file_bytes);
+  return {start, std::min(range.length, file_bytes - start), place};
+}
+
+// Returns how many of `pieces`, sorted by their start, one block takes.
+std::size_t pieces_of_block(std::span<const Piece> pieces) {
+  const std::uint64_t start = pieces.front().start;
+  std::uint64_t end = pieces.front().end();
+  std::size_t n = 1;
+  for (; n < pieces.size(); ++n) {
+    const Piece& next = pieces[n];
+    if (next.length >= kMappedBytes || next.start > end + kGapBytes ||
+        std::max(end, next.end()) - start > kBlockBytes) {
+      break;
+    }
+    end = std::max(end, next.end());
+  }
+  return pieces.front().length >= kMappedBytes ? 1 : n;
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
+                                       const std::string& path,
+                                       std::span<const ByteRange> ranges) {
+  std::vector<Bytes> parts(ranges.size());
+  std::vector<Piece> pieces;
+  pieces.reserve(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Piece piece = cut(ranges[i], file.bytes, i);
+    if (piece.length > 0) pieces.push_back(piece);
+  }
+  std::ranges::sort(pieces, {}, &Piece::start);
+  for (std::span<const Piece> rest = pieces; !rest.empty();) {
+    const auto block = rest.first(pieces_of_block(rest));
+    rest = rest.subspan(block.size());
+    const std::uint64_t start = block.front().start;
+    const std::uint64_t end = std::ranges::max(block, {}, &Piece::end).end();
+    SMD_TRY(Bytes bytes, read_bytes(file.descriptor, path, start, end - start));
+    if (block.size() == 1) {
+      parts[block.front().place] = std::move(bytes);
+      continue;
+    }
+    for (const Piece& piece : block) {
+      parts[piece.place] =
+          Bytes(bytes.owner(),
+                bytes.span().subspan(piece.start - start, piece.length));
+    }
+  }
+  return parts;
+}
+
+}  // namespace smdebug

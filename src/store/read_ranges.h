@@ -1,0 +1,22 @@
+#pragma once
+
+// Many ranges of one open file at once. Small ones that lie close together are
+// read in one call and share a block; large ones are mapped.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/store/storage.h"
+
+#include "store/posix_file.h"
+
+namespace smdebug {
+
+// Ranges are cut short at the file's end. Fails with `io`.
+Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
+                                       const std::string& path,
+                                       std::span<const ByteRange> ranges);
+
+}  // namespace smdebug
