@@ -244,6 +244,10 @@ class BaseHook:
         tensor = _as_tensor(tensor_name, tensor_value)
         if not self._session:
             return
+        for collection in filter(None, map(self._collections.get, names)):
+            if not collection.has_members():  # what it asks for is handed over with its tensors
+                collection.add_tensor_name(tensor_name)
+                edits.count += 1
         try:
             self._session.save_tensor(tensor_name, tensor, names)
         except SMDebugError as error:

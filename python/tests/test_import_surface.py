@@ -75,14 +75,6 @@ NOT_BUILT = {
     "smdebug.mxnet",
     "smdebug.xgboost",
     "smdebug.profiler",
-    "smdebug.core.collection_manager",
-    "smdebug.core.writer",
-    "smdebug.core.reader",
-    "smdebug.core.config_constants",
-    "smdebug.core.json_config",
-    "smdebug.core.logger",
-    "smdebug.core.error_handling_agent",
-    "smdebug.core.utils",
 }
 
 

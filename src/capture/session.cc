@@ -169,7 +169,6 @@ void Session::skip(Site* site, std::string_view reason) {
 
 void Session::save_scalar(std::string_view name, double value,
                           std::optional<double> wall_seconds) {
-  CycleMeter meter(impl_->step_cycles);
   constexpr std::array<std::int64_t, 1> kOne = {1};
   const TensorView view{
       DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
@@ -192,14 +191,15 @@ Status Session::save_tensor(std::string_view name, const TensorView& tensor,
   return {};
 }
 
-void Session::pause() { impl_->is_paused = true; }
-void Session::resume() { impl_->is_paused = false; }
-bool Session::is_paused() const { return impl_->is_paused; }
+void Session::pause() { impl_->wants_pause = true; }
+void Session::resume() { impl_->wants_pause = false; }
+bool Session::is_paused() const { return impl_->wants_pause; }
 
 void Session::export_collections() { impl_->export_collections(); }
 
 Status Session::flush() {
-  if (!impl_->recorder || impl_->is_dead) return {};
+  if (impl_->is_dead) return {};
+  if (!impl_->recorder) return impl_->failure();
   SMD_CHECK_OK(impl_->recorder->thread->drain());
   if (auto failure = impl_->recorder->thread->failure()) return failure->error;
   return {};

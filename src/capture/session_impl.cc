@@ -203,7 +203,8 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (!is_started_) start();
   if (!is_recording()) return false;
   use_pending_plan();
-  if (is_paused) return false;
+  is_paused_ = wants_pause;
+  if (is_paused_) return false;
   put_waiting();
 
   const CollectionSet due = sites.plan().due(steps.current());
@@ -242,8 +243,7 @@ void Session::Impl::end_step(std::atomic<bool>& capturing) {
       shared_end, now.dropped_tensors - at_step_start_.dropped_tensors,
       now.dropped_bytes - at_step_start_.dropped_bytes, sequence);
   at_step_start_ = now;
-  if (!was_capturing) return;
-  if (!is_summarized_) tell_summary();
+  if (was_capturing && !is_summarized_) tell_summary();
   if (sink != nullptr)
     live.show(*sink, steps.current(), StepPhase::complete, worker);
   live.clear();
@@ -335,19 +335,22 @@ void Session::Impl::skip(std::string_view name, std::string_view reason) {
 // A tensor that comes between steps, or from another thread than the step's,
 // waits for the next step.
 void Session::Impl::save(const SavedTensor& saved, const TensorView& tensor) {
-  if (is_dead || is_closed_ || is_paused) return;
-  if (is_step_open_ && is_owner()) {
-    if (is_recording()) put_saved(saved, tensor);
+  if (is_dead || is_closed_) return;
+  Site* site = sites.site(saved.name);
+  if (!is_capturable(*site, tensor)) return;
+  if (is_owner() && is_step_open_) {
+    if (!is_paused_ && is_recording()) put_saved(saved, tensor);
     return;
   }
+  if (wants_pause) return;
   std::lock_guard lock(waiting_mutex_);
   waiting_.emplace_back(saved, tensor);
 }
 
 void Session::Impl::put_saved(const SavedTensor& saved,
                               const TensorView& tensor) {
+  CycleMeter meter(step_cycles);
   Site* site = sites.site(saved.name);
-  if (!is_capturable(*site, tensor)) return;
   announce_step();
   const Treatment* treatment =
       saved.is_scalar ? &scalar_treatment()
@@ -355,6 +358,11 @@ void Session::Impl::put_saved(const SavedTensor& saved,
   note(recorder->owner_counts, *site, tensor,
        recorder->owner_lane->put(*site, *treatment, tensor, sequence,
                                  saved.wall_seconds));
+}
+
+bool Session::Impl::has_waiting() {
+  std::lock_guard lock(waiting_mutex_);
+  return !waiting_.empty();
 }
 
 void Session::Impl::put_waiting() {
@@ -370,7 +378,10 @@ void Session::Impl::put_waiting() {
 
 Status Session::Impl::close(std::atomic<bool>& capturing) {
   if (is_closed_ || is_dead) return {};
-  if (!waiting_.empty()) begin_step(capturing);
+  if (has_waiting()) {  // from before a pause, if there is one
+    wants_pause = false;
+    begin_step(capturing);
+  }
   end_step(capturing);
   if (recorder && is_recording()) {
     write_collections_if_grown();

@@ -5,6 +5,7 @@
 // from the start; `Recorder` (rings, lanes, write thread) is made at the first
 // step, when the worker is known and the run is claimed; it ends at `close`.
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,11 @@ class Session::Impl {
   void export_collections();
   Status close(std::atomic<bool>& capturing);
   void tell_sink_collections();
+  // The latched error, if there is one.
+  Status failure() const {
+    if (error_) return *error_;
+    return {};
+  }
   SessionStatus status();
   SessionCost cost();
   bool is_owner() const { return owner_ == current_thread(); }
@@ -89,7 +95,7 @@ class Session::Impl {
   std::string worker = "worker_0";
   int num_workers = 1;
   std::string summary;
-  bool is_paused = false;
+  bool wants_pause = false;  // from the next step on
   ObservationSink* sink = nullptr;
   LiveStep live;
   std::uint64_t step_cycles = 0;
@@ -116,7 +122,10 @@ class Session::Impl {
   void latch(Error error);
   Status finish_files();
 
-  const void* owner_ = nullptr;
+  bool has_waiting();
+
+  std::atomic<const void*> owner_ = nullptr;
+  bool is_paused_ = false;  // in the open step
   bool is_started_ = false;
   bool is_claimed_ = false;
   bool is_step_open_ = false;

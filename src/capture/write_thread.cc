@@ -1,5 +1,6 @@
 #include "capture/write_thread.h"
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -129,8 +130,21 @@ void WriteThread::run() {
   bool is_last = false;
   while (!is_last) {
     is_last = sleep();
-    while (read_lanes()) {
+    while (read_lanes_safely()) {
     }
+  }
+}
+
+// Nothing that a library throws here may end the process, which trains: it is
+// a failure like any other. The message it was thrown for is skipped.
+bool WriteThread::read_lanes_safely() {
+  try {
+    return read_lanes();
+  } catch (const std::exception& error) {
+    check(Error{
+        Error::Code::internal,
+        std::string("the write thread met an exception: ") + error.what()});
+    return true;
   }
 }
 
@@ -205,7 +219,7 @@ void WriteThread::hand_over() {
 }
 
 void WriteThread::check(const Status& status) {
-  if (status) return;
+  if (status || has_failed()) return;
   const Step step = writer_->step();
   logger_.error("step " + std::to_string(step) +
                 ": nothing more will be saved: " + status.error().message);

@@ -69,6 +69,7 @@ class WriteThread {
   // Sleeps until there is something to read; returns whether to stop after.
   bool sleep();
   // Reads what is there; returns whether there was anything.
+  bool read_lanes_safely();
   bool read_lanes();
   bool read_lane(StagingRing& lane, std::uint64_t end);
   void read(StagingRing& lane, const Message& message);
