@@ -99,7 +99,7 @@ class Framework:
 def pytorch_framework() -> Framework: ...
 
 class HookConfig:
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection]) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection], max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
     @property
     def out_dir(self) -> str: ...
@@ -139,6 +139,12 @@ class SessionStatus:
 
     @property
     def bytes(self) -> int: ...
+
+    @property
+    def removed_steps(self) -> int: ...
+
+    @property
+    def first_kept_step(self) -> int | None: ...
 
     @property
     def dropped_tensors(self) -> int: ...
@@ -257,6 +263,11 @@ class Session:
     def summary(self) -> str: ...
 
     def after_fork_in_child(self) -> None: ...
+
+def install_termination_flush() -> bool:
+    """
+    From now on SIGTERM lets every session publish the steps that ended before the process dies of it. Returns False, and changes nothing, where the program has its own handler.
+    """
 
 class StepState(enum.Enum):
     """Whether a step can be read."""
