@@ -228,6 +228,12 @@ class SessionStatus:
     def bytes(self) -> int: ...
 
     @property
+    def removed_steps(self) -> int: ...
+
+    @property
+    def first_kept_step(self) -> int | None: ...
+
+    @property
     def dropped_tensors(self) -> int: ...
 
     @property
@@ -348,6 +354,11 @@ class Session:
     def summary(self) -> str: ...
 
     def after_fork_in_child(self) -> None: ...
+
+def install_termination_flush() -> bool:
+    """
+    From now on SIGTERM lets every session publish the steps that ended before the process dies of it. Returns False, and changes nothing, where the program has its own handler.
+    """
 
 class StepState(enum.Enum):
     """Whether a step can be read."""

@@ -27,7 +27,8 @@ def step():
 def test_every_step_that_ended_is_readable(tmp_path, out_dir):
     script = tmp_path / "script.py"
     script.write_text(
-        TRAINING + "count = 0\nwhile True:\n    step()\n    print(count, flush=True)\n    count += 1\n"
+        TRAINING
+        + "count = 0\nwhile True:\n    step()\n    print(count, flush=True)\n    count += 1\n"
     )
     process = subprocess.Popen(
         [sys.executable, str(script), out_dir],
@@ -50,6 +51,26 @@ def test_every_step_that_ended_is_readable(tmp_path, out_dir):
         for step in trial.tensor(name).steps():
             assert trial.tensor(name).value(step).size > 0
     assert not trial.loaded_all_steps  # it may be started again in this folder
+
+
+def test_a_step_that_ended_just_now_is_not_lost(tmp_path, out_dir):
+    large = TRAINING.replace("256", "4096").replace("64)", "512)").replace("(64", "(512")
+    done = run_script(
+        tmp_path,
+        large
+        + """
+step()
+step()
+# The second step ends as the third begins, some megabytes ahead of the write thread.
+model[0].register_forward_pre_hook(lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+step()
+signal.pause()
+""",
+        arguments=[out_dir],
+        check=False,
+    )
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    assert read(out_dir).steps() == [0, 1]
 
 
 def test_a_terminated_training_can_go_on_in_its_folder(tmp_path, out_dir):

@@ -553,6 +553,53 @@ TEST_F(SessionTest, LatchesAFullDiskSaysItOnceAndLetsTheTrainingGoOn) {
   EXPECT_FALSE(is_there(index_file_key(1, "worker_0")));
 }
 
+TEST_F(SessionTest, LatchesAnExceptionOfALibraryInTheWriteThread) {
+  auto faulty = std::make_shared<FaultyStorage>(storage_);
+  storage_ = faulty;
+  auto session = open();
+  session->begin_step();
+  put(*session, "a", {1});
+  session->begin_step();
+  ASSERT_TRUE(session->flush().ok());
+  faulty->throw_at_create();
+  for (int step = 1; step < 5; ++step) {
+    put(*session, "a", {1});
+    session->begin_step();
+  }
+  const Status closed = session->close();
+  ASSERT_FALSE(closed.ok());
+  EXPECT_EQ(closed.error().code, Error::Code::internal);
+  EXPECT_THAT(closed.error().message, HasSubstr("exception"));
+  EXPECT_TRUE(is_there(index_file_key(0, "worker_0")));
+}
+
+TEST_F(SessionTest, KeepsASavedTensorThatWaitedWhenItIsClosedWhilePaused) {
+  auto session = open();
+  session->begin_step();
+  session->end_step();
+  const std::vector<std::string> collections = {"mine"};
+  const std::vector<float> values = {1, 2};
+  const std::vector<std::int64_t> shape = {2};
+  ASSERT_TRUE(session->save_tensor("kept", view(values, shape), collections));
+  session->pause();
+  ASSERT_TRUE(session->save_tensor("lost", view(values, shape), collections));
+  ASSERT_TRUE(session->close());
+  const auto all = records(1);
+  EXPECT_EQ(all.count("kept"), 1u);
+  EXPECT_EQ(all.count("lost"), 0u);
+}
+
+TEST_F(SessionTest, RefusesToKeepASavedTensorThatHasNoMemory) {
+  auto session = open();
+  const std::vector<std::int64_t> shape = {2};
+  const std::vector<std::string> collections = {"mine"};
+  ASSERT_TRUE(session->save_tensor(
+      "nowhere", {DType::float32, nullptr, shape, {}}, collections));
+  session->begin_step();
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(session->status().skipped.count("nowhere"), 1u);
+}
+
 TEST_F(SessionTest, LatchesAnOutDirThatCannotBeWritten) {
   auto faulty = std::make_shared<FaultyStorage>(storage_);
   faulty->fail_with("permission denied");

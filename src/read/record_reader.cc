@@ -36,8 +36,8 @@ bool is_tag_of(std::string_view tag, const RunTable& table,
 // its event file; an index file that stands alone is damage.
 bool was_removed(const Storage& storage, const RunTable& table, EntryId id) {
   const IndexedFile& file = table.file(table.entry(id).file);
-  const auto has_index = storage.exists(
-      index_file_key(file.step, table.worker_name(file.worker)));
+  const auto has_index =
+      storage.exists(index_file_key(file.step, table.worker_name(file.worker)));
   return has_index.ok() && !*has_index;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ class FaultyStorage : public Storage {
     reason_ = std::move(reason);
     prefix_ = std::move(prefix);
   }
+  // From now on `create` throws, as a library may.
+  void throw_at_create() { throws_ = true; }
   // `append` does not return until `let_go`.
   void hold() {
     std::lock_guard lock(mutex_);
@@ -43,6 +46,7 @@ class FaultyStorage : public Storage {
 
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     SMD_CHECK_OK(meet(key));
+    if (throws_) throw std::bad_alloc();
     SMD_TRY(auto writer, inner_->create(key));
     return std::unique_ptr<ObjectWriter>(
         new Writer(*this, std::string(key), std::move(writer)));
@@ -99,6 +103,7 @@ class FaultyStorage : public Storage {
   std::mutex mutex_;
   std::condition_variable moved_;
   std::string reason_, prefix_;
+  std::atomic<bool> throws_ = false;
   bool is_held_ = false;
 };
 
