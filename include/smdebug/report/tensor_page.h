@@ -30,7 +30,7 @@ struct TensorPage {
     std::string worker;
     std::optional<std::vector<std::int64_t>> shape;
     std::optional<TensorStatistics> statistics;  // none of strings
-    std::map<ReductionOp, double> reductions;  // as saved
+    std::map<ReductionOp, double> reductions;    // as saved
     // Only where one step was asked for.
     std::string dtype;
     std::string elements;  // "[0.1, 0.2, ..., 0.9]"
