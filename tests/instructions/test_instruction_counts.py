@@ -13,6 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "build/release/tests/instructions/smdebug_instruction_driver"
+READ_DRIVER = DRIVER.with_name("smdebug_read_instruction_driver")
 
 PUT = "smdebug::Session::put(smdebug::Site*, smdebug::TensorView const&)"
 STEPS, TENSORS = 20, 100
@@ -20,13 +21,16 @@ STEPS, TENSORS = 20, 100
 
 def count(function, folder, steps=STEPS, interval=1):
     """Instructions inside `function` and what it calls, tensors of 256 bytes."""
+    return count_in(DRIVER, function, folder, steps, TENSORS, 64, interval)
+
+
+def count_in(driver, function, *arguments):
     if not shutil.which("valgrind"):
         pytest.fail("valgrind is not there: run tools/bootstrap")
     done = subprocess.run(
         [
             *("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"),
-            *(f"--toggle-collect={function}", DRIVER, folder),
-            *(str(number) for number in (steps, TENSORS, 64, interval)),
+            *(f"--toggle-collect={function}", driver, *map(str, arguments)),
         ],
         capture_output=True,
         text=True,
@@ -54,3 +58,35 @@ def test_a_tensor_that_is_not_due_takes_no_more_than_eight_instructions(tmp_path
     saved = count(PUT, tmp_path / "one", steps=1, interval=1000)
     with_unsaved = count(PUT, tmp_path / "many", steps=1 + STEPS, interval=1000)
     assert (with_unsaved - saved) / (STEPS * TENSORS) <= 8
+
+
+VALUES = 200
+
+
+@pytest.mark.parametrize(
+    ("what", "function", "times", "limit"),
+    [
+        (
+            "parsing an entry of an index file",
+            "smdebug::parse_index_file(*",
+            STEPS * TENSORS,
+            3440,
+        ),
+        (
+            "adding an entry to the table",
+            "smdebug::RunTable::add_file(*",
+            STEPS * TENSORS,
+            1390,
+        ),
+        (
+            "a value of 256 bytes that was just read",
+            "smdebug::Tensor::value(smdebug::StepQuery const&)",
+            VALUES,
+            3640,
+        ),
+    ],
+)
+def test_what_is_read_takes_no_more_instructions_than(what, function, times, limit, tmp_path):
+    taken = count_in(READ_DRIVER, function, tmp_path / "run", STEPS, TENSORS, 64, VALUES) / times
+    assert taken <= limit, f"{what} takes {taken:.0f} instructions"
+    assert taken >= limit / 2, f"{what} takes {taken:.0f} instructions: lower the limit"

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""What reading costs: ours and the original from PyPI, on the same two runs.
+
+    benchmarks/reading.py [--rounds N] [--json FILE]
+
+The wide run has 250 steps of 400 tensors, the long one 10,000 steps of one; neither has ended.
+Figures are minima over rounds in which the two libraries take turns.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from step_cost import at_least, at_most, target_table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WORKER = ROOT / "benchmarks/reading_worker.py"
+WIDE_STEPS, WIDE_LAYERS = 250, 200
+LONG_STEPS = 10_000
+ENTRIES = WIDE_STEPS * WIDE_LAYERS * 2
+# What is told, in the unit, and how many of it there are in a second.
+ROWS = (
+    ("open", "opening 250 steps of 400 tensors, ms", 1e3),
+    ("open long", "opening 10,000 steps of one tensor, ms", 1e3),
+    ("refresh", "looking again with nothing new, 250 steps, µs", 1e6),
+    ("steps", "`trial.steps()` of 10,000 steps, looking again, ms", 1e3),
+    ("names", "`trial.tensor_names()` of 400 tensors, looking again, µs", 1e6),
+    ("value", "`value()` of 16 elements, read before, µs", 1e6),
+    ("values", "`values()` of 10,000 steps, ms", 1e3),
+)
+WRITER = """
+import sys
+import torch
+from torch import nn
+import smdebug.pytorch as smd
+
+folder, steps, layers = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+config = smd.SaveConfig(save_interval=1)
+if layers:
+    net = nn.Sequential(*[nn.Linear(4, 4) for _ in range(layers)])
+    hook = smd.Hook(folder, save_config=config, include_collections=["weights", "biases"])
+else:
+    net = nn.Linear(4, 4, bias=False)
+    hook = smd.Hook(folder, save_config=config, include_collections=["weights"])
+hook.register_module(net)
+x = torch.zeros(1, 4)
+with torch.no_grad():
+    for _ in range(steps):
+        net(x)
+hook.close()
+"""
+
+
+def write_run(folder: pathlib.Path, steps: int, layers: int) -> None:
+    """A run as a training leaves it that is still going on."""
+    command = [ROOT / ".venv/torch/bin/python", "-c", WRITER, folder, steps, layers]
+    subprocess.run([str(word) for word in command], check=True)
+    (folder / "training_job_end.ts").unlink()
+
+
+class Reader:
+    def __init__(self, environment: str, wide: pathlib.Path, long: pathlib.Path):
+        self.program = subprocess.Popen(
+            [ROOT / f".venv/{environment}/bin/python", WORKER, wide, long],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.best: dict[str, float] = {}
+
+    def run(self, rounds: int) -> None:
+        print(rounds, file=self.program.stdin, flush=True)
+        line = self.program.stdout.readline()
+        if not line:
+            raise SystemExit(f"reading: {self.program.args[0]} ended early")
+        for name, figure in json.loads(line).items():
+            # What the first round allocates, later ones find in the heap.
+            better = max if name == "memory" else min
+            self.best[name] = better(figure, self.best.get(name, figure))
+
+    def close(self) -> None:
+        self.program.stdin.close()
+        self.program.wait(60)
+
+
+def measure(rounds: int, folder: pathlib.Path) -> dict[str, dict]:
+    wide, long = folder / "wide", folder / "long"
+    write_run(wide, WIDE_STEPS, WIDE_LAYERS)
+    write_run(long, LONG_STEPS, 0)
+    readers = {"ours": Reader("torch", wide, long), "original": Reader("original", wide, long)}
+    for _ in range(rounds):
+        readers["ours"].run(3)
+        readers["original"].run(1)
+    for reader in readers.values():
+        reader.close()
+    return {name: reader.best for name, reader in readers.items()}
+
+
+def targets(results: dict) -> list[dict]:
+    ours, original = results["ours"], results["original"]
+    return [
+        at_most("T13 a value that was read before, in Python, µs", 6, 1e6 * ours["value"]),
+        at_least(
+            "T14 values of 10,000 steps, times less than the original",
+            20,
+            original["values"] / ours["values"],
+        ),
+    ]
+
+
+def table(results: dict) -> str:
+    lines = ["| reading | ours | original | times less |", "| --- | ---: | ---: | ---: |"]
+    for name, what, unit in ROWS:
+        ours, original = (results[who][name] for who in ("ours", "original"))
+        lines.append(
+            f"| {what} | {unit * ours:.3g} | {unit * original:.3g} | {original / ours:.3g} |"
+        )
+    ours, original = (results[who]["memory"] / ENTRIES for who in ("ours", "original"))
+    lines.append(
+        f"| memory of the process for an index entry, bytes | {ours:.3g} | {original:.3g} "
+        f"| {original / max(ours, 1):.3g} |"
+    )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    (ROOT / "build").mkdir(exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="reading-", dir=ROOT / "build"))
+    try:
+        results = measure(options.rounds, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    rows = targets(results)
+    print(table(results), target_table(rows), sep="\n\n")
+    if options.json:
+        options.json.write_text(
+            json.dumps({"table": table(results), "figures": results, "targets": rows}, indent=1)
+            + "\n"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
