@@ -5,10 +5,11 @@ import pathlib
 import numpy as np
 import pytest
 import torch
+from torch import nn
+
 from smdebug.core.reader import FileReader
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch import Collection, Hook, ReductionConfig, SaveConfig, create_trial, modes
-from torch import nn
 
 
 @pytest.fixture

@@ -87,8 +87,7 @@ Status EventFile::put_elements(const TensorView& tensor, WrittenRecord& written,
     written.statistics.merge(statistics_of(tensor.dtype, piece.data(),
                                            piece.size() / element_bytes));
     written.payload_crc = crc32c(piece, written.payload_crc);
-    if (word_ == Checksum::crc32c)
-      message_crc = crc32c(piece, message_crc);
+    if (word_ == Checksum::crc32c) message_crc = crc32c(piece, message_crc);
     SMD_CHECK_OK(put(piece));
   }
   return {};

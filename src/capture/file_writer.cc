@@ -91,8 +91,7 @@ class FileWriter::Impl {
       : storage_(std::move(storage)),
         options_(std::move(options)),
         file_(storage_, event_file_key(options_.step, options_.worker),
-              options_.write_checksum ? Checksum::crc32c
-                                      : Checksum::constant) {
+              options_.write_checksum ? Checksum::crc32c : Checksum::constant) {
     if (options_.clock == nullptr) options_.clock = &system_clock();
   }
 

@@ -67,8 +67,7 @@ class Elements {
 
 const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
                                   const TensorView& tensor,
-                                  std::uint64_t sequence,
-                                  double wall_seconds) {
+                                  std::uint64_t sequence, double wall_seconds) {
   const Request request{site,
                         treatment,
                         tensor,

@@ -53,9 +53,8 @@ std::string collections_text(const SiteTable& sites, int num_workers) {
         file.collections[i].tensors.tensor_names.push_back(site.name);
   });
   for (const auto& [name, members] : sites.joined()) {
-    auto found = std::ranges::find(file.collections, name, [](const auto& c) {
-      return c.tensors.name;
-    });
+    auto found = std::ranges::find(
+        file.collections, name, [](const auto& c) { return c.tensors.name; });
     if (found == file.collections.end()) {
       file.collections.push_back({{name, {}, {}}, {}, {}});
       found = file.collections.end() - 1;

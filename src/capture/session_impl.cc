@@ -123,12 +123,12 @@ Status Session::Impl::start_recording() {
   auto target = config.dry_run ? nullptr : storage;
   make_tensorboard_writer();
   SMD_TRY(recorder,
-          Recorder::create(config,
-                           std::make_unique<StepWriter>(
-                               target, worker, framework, config.checksum,
-                               tensorboard_,
-                               Retention::make(config, target, worker, logger)),
-                           logger));
+          Recorder::create(
+              config,
+              std::make_unique<StepWriter>(
+                  target, worker, framework, config.checksum, tensorboard_,
+                  Retention::make(config, target, worker, logger)),
+              logger));
   if (worker == "worker_0") {
     run_record_.emplace(*storage, process, framework, clock);
     recorder->owner_lane->write(
@@ -352,9 +352,9 @@ void Session::Impl::put_saved(const SavedTensor& saved,
   CycleMeter meter(step_cycles);
   Site* site = sites.site(saved.name);
   announce_step();
-  const Treatment* treatment =
-      saved.is_scalar ? &scalar_treatment()
-                      : sites.join(*site, saved.collections);
+  const Treatment* treatment = saved.is_scalar
+                                   ? &scalar_treatment()
+                                   : sites.join(*site, saved.collections);
   note(recorder->owner_counts, *site, tensor,
        recorder->owner_lane->put(*site, *treatment, tensor, sequence,
                                  saved.wall_seconds));
@@ -371,7 +371,8 @@ void Session::Impl::put_waiting() {
     std::lock_guard lock(waiting_mutex_);
     waiting.swap(waiting_);
   }
-  for (const WaitingTensor& each : waiting) put_saved(each.saved(), each.view());
+  for (const WaitingTensor& each : waiting)
+    put_saved(each.saved(), each.view());
 }
 
 // --- the end ---

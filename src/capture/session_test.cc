@@ -561,7 +561,7 @@ TEST_F(SessionTest, LatchesAnExceptionOfALibraryInTheWriteThread) {
   put(*session, "a", {1});
   session->begin_step();
   ASSERT_TRUE(session->flush().ok());
-  faulty->throw_at_create();
+  faulty->throw_at_event_files();
   for (int step = 1; step < 5; ++step) {
     put(*session, "a", {1});
     session->begin_step();

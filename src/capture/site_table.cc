@@ -1,7 +1,6 @@
 #include "capture/site_table.h"
 
 #include <algorithm>
-
 #include <utility>
 
 namespace smdebug {

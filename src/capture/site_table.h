@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <set>
-#include <span>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>

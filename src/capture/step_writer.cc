@@ -106,8 +106,7 @@ void StepWriter::begin_raw_record(const Message& message) {
   add_arena_part(head);
   record_ = {true, event_offset_, bytes, 0, 0, &site};
   if (checksum_ == Checksum::crc32c)
-    record_.message_crc =
-        crc32c(message_from(head).subspan(kRecordHeadBytes));
+    record_.message_crc = crc32c(message_from(head).subspan(kRecordHeadBytes));
 }
 
 // What the arena holds from `offset` on.

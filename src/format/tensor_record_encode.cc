@@ -154,7 +154,8 @@ TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
 TensorRecordEncoder TensorRecordEncoder::of_strings(
     std::string_view tag, DType dtype, std::span<const std::int64_t> shape,
     std::uint64_t payload_bytes) {
-  return {encode_value_head(tag, encode_tensor_head(tag, dtype_number(dtype), shape),
+  return {encode_value_head(tag,
+                            encode_tensor_head(tag, dtype_number(dtype), shape),
                             payload_bytes),
           payload_bytes};
 }

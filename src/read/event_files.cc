@@ -51,14 +51,16 @@ Result<std::vector<TensorValue>> EventFiles::read_once(
     std::span<const EntryId> entries) {
   std::vector<TensorValue> values;
   const auto file = open(table_.entry(entries.front()).file);
-  if (!file) return unreadable_record(storage_, file.error(), table_, entries.front());
+  if (!file)
+    return unreadable_record(storage_, file.error(), table_, entries.front());
   std::vector<ByteRange> ranges;
   ranges.reserve(entries.size());
   for (EntryId id : entries) {
     ranges.push_back({table_.entry(id).start, table_.entry(id).length});
   }
   const auto parts = (*file)->read(ranges);
-  if (!parts) return unreadable_record(storage_, parts.error(), table_, entries.front());
+  if (!parts)
+    return unreadable_record(storage_, parts.error(), table_, entries.front());
   values.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     SMD_TRY(TensorValue value, parse_record((*parts)[i], table_, entries[i]));

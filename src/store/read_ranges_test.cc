@@ -45,6 +45,9 @@ TEST_F(ReadRanges, MapsALargeRangeByItself) {
   EXPECT_NE(parts[0].owner(), parts[1].owner());
   EXPECT_NE(parts[1].owner(), parts[2].owner());
   EXPECT_EQ(parts[1].size(), 200'000u);
+  // A mapping begins where a page of the file does.
+  const auto address = reinterpret_cast<std::uintptr_t>(parts[1].data());
+  EXPECT_EQ(address % 4096, 100u);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ class FaultyStorage : public Storage {
     reason_ = std::move(reason);
     prefix_ = std::move(prefix);
   }
-  // From now on `create` throws, as a library may.
-  void throw_at_create() { throws_ = true; }
+  // From now on `create` throws for an event file, as a library may.
+  void throw_at_event_files() { throws_ = true; }
   // `append` does not return until `let_go`.
   void hold() {
     std::lock_guard lock(mutex_);
@@ -46,7 +46,7 @@ class FaultyStorage : public Storage {
 
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     SMD_CHECK_OK(meet(key));
-    if (throws_) throw std::bad_alloc();
+    if (throws_ && key.starts_with("events/")) throw std::bad_alloc();
     SMD_TRY(auto writer, inner_->create(key));
     return std::unique_ptr<ObjectWriter>(
         new Writer(*this, std::string(key), std::move(writer)));
