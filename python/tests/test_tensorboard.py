@@ -417,7 +417,7 @@ def test_outside_a_job_the_arguments_say_where(out_dir, tmp_path):
 @pytest.mark.parametrize("text", ["", "[]", '{"LocalPath": ""}', '{"LocalPath": 5}'])
 def test_a_job_whose_file_says_nothing_is_refused_at_construction(out_dir, job, text):
     job.write_text(text)
-    with pytest.raises(SMDebugValueError, match="tensorboardoutputconfig.json.*LocalPath"):
+    with pytest.raises(SMDebugValueError, match="tensorboardoutputconfig.json"):
         smd.Hook(out_dir)
 
 

@@ -15,6 +15,10 @@ Result<std::optional<std::string>> sagemaker_dir(const std::string& path) {
   SMD_TRY(const Json json, parse_config_json(*text, path));
   ConfigDocument document(*text, path);
   SMD_TRY(auto dir, ConfigObject(document, json, "").text("LocalPath"));
+  if (dir && dir->empty()) {
+    return Error{Error::Code::invalid_config,
+                 path + ": LocalPath names no folder for TensorBoard files"};
+  }
   return std::optional(std::move(dir).value_or(kSagemakerTensorboardDir));
 }
 

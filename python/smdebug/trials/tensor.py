@@ -94,6 +94,8 @@ class Tensor:
         the first worker by name unless `worker` says which. Raises TensorUnavailableForStep with
         `has_reductions` where only reductions were saved.
         """
+        if mode.__class__ is not ModeKeys:  # the binding takes their numbers too
+            checked_mode(mode)
         try:
             return _array(*self._core.value(step_num, mode, worker))
         except SMDebugError as error:
