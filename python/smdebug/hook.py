@@ -225,7 +225,10 @@ class BaseHook:
         number = _checked_number(name, value)
         seconds = None if timestamp is None else _checked_number("timestamp", timestamp)
         if self._session:
-            self._session.save_scalar(name, number, seconds)
+            save = self._session.save_scalar
+            if isinstance(number, int):
+                save = self._session.save_integer
+            save(name, number, seconds)
 
     def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
         """Saves a tensor at the present step, due or not, and lists it in collections.
@@ -509,7 +512,8 @@ def _checked_number(name, value):
             value = value[0]
         if isinstance(value, (str, bytes)):
             raise ValueError
-        return float(value)
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_whole and -(2**63) <= value < 2**63 else float(value)
     except (TypeError, ValueError, RuntimeError):
         raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
 

@@ -279,6 +279,8 @@ void bind_session(nb::module_& m) {
           "path"_a, nb::keep_alive<0, 1>())
       .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a,
            "wall_seconds"_a = nb::none())
+      .def("save_integer", &Session::save_integer, "name"_a, "value"_a,
+           "wall_seconds"_a = nb::none())
       .def("save_tensor", &save_tensor, "name"_a, "tensor"_a, "collections"_a)
       .def("pause", &Session::pause)
       .def("resume", &Session::resume)

@@ -1,6 +1,5 @@
 #include "smdebug/capture/session.h"
 
-#include <array>
 #include <utility>
 
 #include "smdebug/store/open_storage.h"
@@ -169,14 +168,12 @@ void Session::skip(Site* site, std::string_view reason) {
 
 void Session::save_scalar(std::string_view name, double value,
                           std::optional<double> wall_seconds) {
-  constexpr std::array<std::int64_t, 1> kOne = {1};
-  const TensorView view{
-      DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}};
-  impl_->save({.name = "scalar/" + std::string(name),
-               .collections = {},
-               .is_scalar = true,
-               .wall_seconds = wall_seconds.value_or(0)},
-              view);
+  impl_->save_number(name, DType::float64, &value, wall_seconds);
+}
+
+void Session::save_integer(std::string_view name, std::int64_t value,
+                           std::optional<double> wall_seconds) {
+  impl_->save_number(name, DType::int64, &value, wall_seconds);
 }
 
 Status Session::save_tensor(std::string_view name, const TensorView& tensor,

@@ -1,6 +1,7 @@
 #include "capture/session_impl.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/environment.h"
 #include "capture/match_summary.h"
@@ -345,6 +346,17 @@ void Session::Impl::save(const SavedTensor& saved, const TensorView& tensor) {
   if (wants_pause) return;
   std::lock_guard lock(waiting_mutex_);
   waiting_.emplace_back(saved, tensor);
+}
+
+void Session::Impl::save_number(std::string_view name, DType dtype,
+                                const void* value,
+                                std::optional<double> wall_seconds) {
+  constexpr std::array<std::int64_t, 1> kOne = {1};
+  save({.name = "scalar/" + std::string(name),
+        .collections = {},
+        .is_scalar = true,
+        .wall_seconds = wall_seconds.value_or(0)},
+       {dtype, static_cast<const std::byte*>(value), kOne, {}});
 }
 
 void Session::Impl::put_saved(const SavedTensor& saved,

@@ -66,6 +66,8 @@ class Session::Impl {
                const std::atomic<bool>& capturing);
   void skip(std::string_view name, std::string_view reason);
   void save(const SavedTensor& saved, const TensorView& tensor);
+  void save_number(std::string_view name, DType dtype, const void* value,
+                   std::optional<double> wall_seconds);
   void export_collections();
   Status close(std::atomic<bool>& capturing);
   void tell_sink_collections();

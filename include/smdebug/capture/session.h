@@ -189,6 +189,9 @@ class Session {
   /// `wall_seconds` is the record's time, since the epoch; none: the step's.
   void save_scalar(std::string_view name, double value,
                    std::optional<double> wall_seconds = std::nullopt);
+  /// The same of a whole number, which is kept as int64.
+  void save_integer(std::string_view name, std::int64_t value,
+                    std::optional<double> wall_seconds = std::nullopt);
   /// Saves a tensor in the step and mode that are current, due or not, as the
   /// named collections ask for (values, where none of them exists), and lists
   /// it in them; those that are new are made. Copied before this returns.
