@@ -1,4 +1,4 @@
-"""The defects of the original that are written down in its description, one test each, named after the damage.
+"""The defects of the original that its description lists, each a test named after the damage.
 
 Each does what damaged a run, or a training, of the original, and shows the better behaviour.
 """
