@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 
-from step_cost import at_least, at_most, target_table
+from step_cost import at_least, at_most, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKER = ROOT / "benchmarks/reading_worker.py"
@@ -139,12 +139,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rows = targets(results)
-    print(table(results), target_table(rows), sep="\n\n")
-    if options.json:
-        options.json.write_text(
-            json.dumps({"table": table(results), "figures": results, "targets": rows}, indent=1)
-            + "\n"
-        )
+    report(options.json, table(results), results, rows)
     return 0
 
 

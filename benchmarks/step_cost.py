@@ -177,6 +177,14 @@ def target_table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def report(path: pathlib.Path | None, table: str, figures: dict, rows: list[dict]) -> None:
+    """Prints what was measured, and writes it as JSON where a path is given."""
+    print(table, target_table(rows), sep="\n\n")
+    if path:
+        written = {"table": table, "figures": figures, "targets": rows}
+        path.write_text(json.dumps(written, indent=1) + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=12)
@@ -189,12 +197,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rows = [row for model, figures in results.items() for row in targets(model, figures)]
-    print(table(results), target_table(rows), sep="\n\n")
-    if options.json:
-        options.json.write_text(
-            json.dumps({"table": table(results), "figures": results, "targets": rows}, indent=1)
-            + "\n"
-        )
+    report(options.json, table(results), results, rows)
     return 0
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from smdebug import _core
 from smdebug._core import ModeKeys
+from smdebug.array_values import as_array
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugNotImplementedError,
@@ -162,9 +163,9 @@ def _check_mode(mode):
 def _as_tensor(name, value):
     """`value` as the core takes it: an array of numbers or texts, or a framework's tensor."""
     if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
-        value = _as_array(name, [value])
+        value = as_array(name, [value])
     elif isinstance(value, (list, tuple)):
-        value = _as_array(name, value)
+        value = as_array(name, value)
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.kind == "O" and all(isinstance(element, str) for element in value.flat):
@@ -172,13 +173,6 @@ def _as_tensor(name, value):
     if not value.dtype.isnative and value.dtype.names is None:
         return value.astype(value.dtype.newbyteorder("="))
     return value
-
-
-def _as_array(name, values):
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise SMDebugTypeError(f"tensor '{name}' cannot be made an array: {error}") from None
 
 
 def _without_struct(array):

@@ -13,6 +13,7 @@ import sys
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
+from smdebug.array_values import as_array
 from smdebug.collection import Collection
 from smdebug.edits import edits
 from smdebug.exceptions import (
@@ -488,19 +489,14 @@ def _collection_names(collections):
 
 
 def _as_tensor(name, value):
-    """`value` as the core takes it. numpy is asked for only where the caller has none."""
+    """`value` as the core takes it."""
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         return value
-    import numpy
-
     if isinstance(value, (bool, int, float, complex, str, bytes)):
         value = [value]
     if not isinstance(value, (list, tuple)):
         raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
-    try:
-        return numpy.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise SMDebugTypeError(f"tensor '{name}' cannot be made an array: {error}") from None
+    return as_array(name, value)
 
 
 def _checked_number(name, value):

@@ -340,7 +340,7 @@ void Session::Impl::save(const SavedTensor& saved, const TensorView& tensor) {
   Site* site = sites.site(saved.name);
   if (!is_capturable(*site, tensor)) return;
   if (is_owner() && is_step_open_) {
-    if (!is_paused_ && is_recording()) put_saved(saved, tensor);
+    if (!is_paused_ && is_recording()) put_saved(*site, saved, tensor);
     return;
   }
   if (wants_pause) return;
@@ -359,16 +359,15 @@ void Session::Impl::save_number(std::string_view name, DType dtype,
        {dtype, static_cast<const std::byte*>(value), kOne, {}});
 }
 
-void Session::Impl::put_saved(const SavedTensor& saved,
+void Session::Impl::put_saved(Site& site, const SavedTensor& saved,
                               const TensorView& tensor) {
   CycleMeter meter(step_cycles);
-  Site* site = sites.site(saved.name);
   announce_step();
   const Treatment* treatment = saved.is_scalar
                                    ? &scalar_treatment()
-                                   : sites.join(*site, saved.collections);
-  note(recorder->owner_counts, *site, tensor,
-       recorder->owner_lane->put(*site, *treatment, tensor, sequence,
+                                   : sites.join(site, saved.collections);
+  note(recorder->owner_counts, site, tensor,
+       recorder->owner_lane->put(site, *treatment, tensor, sequence,
                                  saved.wall_seconds));
 }
 
@@ -384,7 +383,7 @@ void Session::Impl::put_waiting() {
     waiting.swap(waiting_);
   }
   for (const WaitingTensor& each : waiting)
-    put_saved(each.saved(), each.view());
+    put_saved(*sites.site(each.saved().name), each.saved(), each.view());
 }
 
 // --- the end ---

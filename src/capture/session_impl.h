@@ -118,7 +118,8 @@ class Session::Impl {
   void announce_step();
   void write_collections_if_grown();
   void tell_summary();
-  void put_saved(const SavedTensor& saved, const TensorView& tensor);
+  void put_saved(Site& site, const SavedTensor& saved,
+                 const TensorView& tensor);
   void put_waiting();
   bool is_capturable(Site& site, const TensorView& tensor);
   void latch(Error error);

@@ -91,10 +91,10 @@ void StepWriter::begin_raw_record(const Message& message) {
   Site& site = *message.tensor.site;
   const std::size_t head = arena_.size();
   tail_.clear();
-  // Strings differ in length from step to step: nothing of them is kept.
   RecordStamp stamp = stamp_;
   if (message.tensor.wall_seconds != 0)
     stamp.wall_seconds = message.tensor.wall_seconds;
+  // Strings differ in length from step to step: nothing of them is kept.
   const std::uint64_t bytes =
       is_string(message.dtype)
           ? TensorRecordEncoder::of_strings(site.name, message.dtype,

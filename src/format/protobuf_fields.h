@@ -13,6 +13,15 @@
 
 namespace smdebug {
 
+// The keys that lead to a value in every event: field number << 3 | wire type.
+enum EventKey : char {
+  kEventWallTime = 0x09,
+  kEventStep = 0x10,
+  kEventSummary = 0x2a,
+  kSummaryValue = 0x0a,
+  kValueTag = 0x0a,
+};
+
 static_assert(std::endian::native == std::endian::little,
               "records hold little-endian numbers, copied as they are");
 

@@ -13,11 +13,6 @@ namespace {
 // Protobuf keys: field number << 3 | wire type. The messages are those of
 // docs/format.md "Event files".
 enum Key : char {
-  kEventWallTime = 0x09,
-  kEventStep = 0x10,
-  kEventSummary = 0x2a,
-  kSummaryValue = 0x0a,
-  kValueTag = 0x0a,
   kValueTensor = 0x42,
   kValueMetadata = 0x4a,
   kMetadataPlugin = 0x0a,

@@ -16,11 +16,6 @@ namespace {
 
 // The messages are those of docs/format.md "TensorBoard files".
 enum Key : char {
-  kEventWallTime = 0x09,
-  kEventStep = 0x10,
-  kEventSummary = 0x2a,
-  kSummaryValue = 0x0a,
-  kValueTag = 0x0a,
   kValueNumber = 0x15,
   kValueHistogram = 0x2a,
   kHistogramMin = 0x09,
@@ -33,13 +28,13 @@ enum Key : char {
 };
 
 // A field that is 0 is left out; -0.0 is not.
-void append_double(Key key, double value, std::string& out) {
+void append_double(char key, double value, std::string& out) {
   if (std::bit_cast<std::uint64_t>(value) == 0) return;
   out.push_back(key);
   append_number(value, out);
 }
 
-void append_doubles(Key key, std::span<const double> values, std::string& out) {
+void append_doubles(char key, std::span<const double> values, std::string& out) {
   append_field(
       key, {reinterpret_cast<const char*>(values.data()), values.size_bytes()},
       out);
