@@ -34,7 +34,8 @@ void append_double(char key, double value, std::string& out) {
   append_number(value, out);
 }
 
-void append_doubles(char key, std::span<const double> values, std::string& out) {
+void append_doubles(char key, std::span<const double> values,
+                    std::string& out) {
   append_field(
       key, {reinterpret_cast<const char*>(values.data()), values.size_bytes()},
       out);
