@@ -139,12 +139,28 @@ TensorValue record_value(TensorRecord record, const Bytes& bytes) {
 
 Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
                                 EntryId id) {
-  const IndexEntry& entry = table.entry(id);
-  const std::string key = table.event_file(entry.file);
-  const ByteRange range{entry.start, entry.length};
-  const auto read = storage.read(key, std::span(&range, 1));
-  if (!read) return unreadable_record(storage, read.error(), table, id);
-  return parse_record(read->front(), table, id);
+  return std::move(read_each_record(storage, table, {&id, 1}).front());
+}
+
+std::vector<Result<TensorValue>> read_each_record(
+    const Storage& storage, const RunTable& table,
+    std::span<const EntryId> entries) {
+  std::vector<ObjectRange> wanted;
+  wanted.reserve(entries.size());
+  for (EntryId id : entries) {
+    const IndexEntry& entry = table.entry(id);
+    wanted.push_back(
+        {table.event_file(entry.file), {entry.start, entry.length}});
+  }
+  const std::vector<Result<Bytes>> read = storage.read_each(wanted);
+  std::vector<Result<TensorValue>> values;
+  values.reserve(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    values.push_back(read[i] ? parse_record(*read[i], table, entries[i])
+                             : unreadable_record(storage, read[i].error(),
+                                                 table, entries[i]));
+  }
+  return values;
 }
 
 Result<TensorValue> read_record_in(const Bytes& event_file,

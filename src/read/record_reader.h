@@ -4,6 +4,8 @@
 // that they are those: the framing, the name, the checksum.
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "smdebug/base/result.h"
 #include "smdebug/read/tensor.h"
@@ -20,6 +22,11 @@ namespace smdebug {
 // threads while the table stays as it is.
 Result<TensorValue> read_record(const Storage& storage, const RunTable& table,
                                 EntryId entry);
+
+// Reads many, in their order: each place is what `read_record` of it gives.
+std::vector<Result<TensorValue>> read_each_record(
+    const Storage& storage, const RunTable& table,
+    std::span<const EntryId> entries);
 
 // The same from the bytes of the whole event file.
 Result<TensorValue> read_record_in(const Bytes& event_file,

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +75,10 @@ class Trial::Impl {
 
  private:
   Status load(bool all_folders);
+  // Puts in its place each value that is not kept and can be read at once.
+  // Safe to call from several threads.
+  void read_ahead(std::span<const EntryId> entries,
+                  std::span<std::optional<TensorValue>> values) const;
   const TensorValue* find_kept(EntryId entry) const;
   void keep(EntryId entry, const TensorValue& value);
   bool is_missing(EntryId entry) const;

@@ -66,11 +66,8 @@ Result<std::vector<TensorValue>> Trial::Impl::read_values(
   std::vector<std::optional<TensorValue>> read(entries.size());
   parallel_for(entries.size(), kFilesPerThread,
                [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end; ++i) {
-                   if (find_kept(entries[i]) != nullptr) continue;
-                   auto value = read_record(*storage_, table(), entries[i]);
-                   if (value) read[i] = *std::move(value);
-                 }
+                 read_ahead(entries.subspan(begin, end - begin),
+                            std::span(read).subspan(begin));
                });
   std::vector<TensorValue> values;
   values.reserve(entries.size());
@@ -85,6 +82,22 @@ Result<std::vector<TensorValue>> Trial::Impl::read_values(
     values.push_back(std::move(value));
   }
   return values;
+}
+
+void Trial::Impl::read_ahead(
+    std::span<const EntryId> entries,
+    std::span<std::optional<TensorValue>> values) const {
+  std::vector<EntryId> wanted;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (find_kept(entries[i]) != nullptr) continue;
+    wanted.push_back(entries[i]);
+    places.push_back(i);
+  }
+  auto read = read_each_record(*storage_, table(), wanted);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i]) values[places[i]] = *std::move(read[i]);
+  }
 }
 
 const TensorValue* Trial::Impl::find_kept(EntryId entry) const {

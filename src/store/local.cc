@@ -109,14 +109,25 @@ class LocalStorage final : public Storage {
   Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const override {
     SMD_TRY(const std::string path, path_of(key));
-    SMD_TRY(const OpenFile file, open_file(root_, key));
+    SMD_TRY(const OpenFile file, OpenFolder(root_).open_file(std::string(key)));
     return read_ranges(file, path, ranges);
+  }
+
+  std::vector<Result<Bytes>> read_each(
+      std::span<const ObjectRange> ranges) const override {
+    const OpenFolder root(root_);
+    std::vector<Result<Bytes>> parts;
+    parts.reserve(ranges.size());
+    for (const ObjectRange& wanted : ranges) {
+      parts.push_back(read_one(root, wanted));
+    }
+    return parts;
   }
 
   Result<std::unique_ptr<ObjectReader>> open(
       std::string_view key) const override {
     SMD_TRY(std::string path, path_of(key));
-    SMD_TRY(OpenFile file, open_file(root_, key));
+    SMD_TRY(OpenFile file, OpenFolder(root_).open_file(std::string(key)));
     return std::unique_ptr<ObjectReader>(
         std::make_unique<LocalReader>(std::move(file), std::move(path)));
   }
@@ -155,6 +166,15 @@ class LocalStorage final : public Storage {
   Result<std::string> path_of(std::string_view key) const {
     SMD_CHECK_OK(check_key(key));
     return fmt::format("{}/{}", root_, key);
+  }
+
+  Result<Bytes> read_one(const OpenFolder& root,
+                         const ObjectRange& wanted) const {
+    SMD_CHECK_OK(check_key(wanted.key));
+    SMD_TRY(const OpenFile file, root.open_file(wanted.key));
+    const ByteRange range = cut_range(wanted.range, file.bytes);
+    return read_bytes(file.descriptor, fmt::format("{}/{}", root_, wanted.key),
+                      range.start, range.length);
   }
 
   // A link, unlike a rename, fails where the name is taken.

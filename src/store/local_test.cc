@@ -3,14 +3,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "store/temporary_folder.h"
 #include "tests/fault/file_size_limit.h"
+#include "tests/fault/forbidden_call.h"
 
 namespace smdebug {
 namespace {
@@ -173,6 +176,34 @@ TEST_F(LocalStorageTest, ListsSymbolicLinksAsNoFilesAndFollowsNone) {
     ASSERT_FALSE(bytes) << key;
     EXPECT_EQ(bytes.error().code, Error::Code::not_found);
     EXPECT_THAT(bytes.error().message, HasSubstr("link"));
+  }
+}
+
+TEST_F(LocalStorageTest, ReadsTheSameWhereTheKernelLacksACall) {
+  write_file("events/7/a", "text");
+  write_file("outside/secret", "secret");
+  fs::create_directory_symlink("../outside", root_ + "/events/link");
+  fs::create_symlink("7/a", root_ + "/events/file");
+  const auto read_all = [&] {
+    std::vector<std::string> answers;
+    for (const char* key : {"events/7/a", "events/7/b", "events/link/secret",
+                            "events/file", "events/7/a/b", "events/7"}) {
+      const auto bytes = get_object(*storage_, key);
+      answers.emplace_back(bytes ? bytes->text() : bytes.error().message);
+    }
+    return answers;
+  };
+  const std::vector<std::string> answers = read_all();
+  EXPECT_EQ(answers.front(), "text");
+  for (const unsigned error : {ENOSYS, EPERM}) {
+    bool is_forbidden = false;
+    std::vector<std::string> answers_without;
+    std::jthread([&] {
+      is_forbidden = forbid_call(SYS_openat2, error);
+      answers_without = read_all();
+    }).join();
+    if (!is_forbidden) GTEST_SKIP() << "the system allows no seccomp filter";
+    EXPECT_EQ(answers_without, answers);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -10,8 +11,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -68,6 +71,9 @@ Error not_found(const std::string& path, std::string_view why) {
   return {Error::Code::not_found, fmt::format("no file '{}'{}", path, why)};
 }
 
+// Not to wait for the other end, should the file be a pipe.
+constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+
 FileDescriptor open_at(int folder, const std::string& name, int flags) {
   return FileDescriptor(without_interrupts(
       [&] { return ::openat(folder, name.c_str(), flags | O_CLOEXEC); }));
@@ -75,19 +81,36 @@ FileDescriptor open_at(int folder, const std::string& name, int flags) {
 
 // Goes down part by part, because O_NOFOLLOW is of the last part alone. Where
 // nothing is open, `errno` says why.
-FileDescriptor open_below(const std::string& root, std::string_view key) {
-  FileDescriptor folder = open_at(AT_FDCWD, root, O_PATH | O_DIRECTORY);
-  while (folder.is_open()) {
+FileDescriptor open_part_by_part(const FileDescriptor& top,
+                                 std::string_view key) {
+  FileDescriptor folder;
+  for (;;) {
+    const int number = folder.is_open() ? folder.number() : top.number();
     const std::size_t slash = key.find('/');
     const std::string name(key.substr(0, slash));
     if (slash == key.npos) {
-      // Not to wait for the other end, should this be a pipe.
-      return open_at(folder.number(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      return open_at(number, name, kReadFlags | O_NOFOLLOW);
     }
-    folder = open_at(folder.number(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    folder = open_at(number, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (!folder.is_open()) return folder;
     key.remove_prefix(slash + 1);
   }
-  return folder;
+}
+
+// The same in one call, where the kernel has it (Linux 5.6) and a sandbox does
+// not forbid it.
+std::optional<FileDescriptor> open_in_one_call(const FileDescriptor& top,
+                                               const std::string& key) {
+  open_how how = {};
+  how.flags = kReadFlags;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const long number = without_interrupts([&] {
+    return syscall(SYS_openat2, top.number(), key.c_str(), &how, sizeof(how));
+  });
+  const bool has_failed_itself =
+      errno == ENOSYS || errno == EPERM || errno == EAGAIN || errno == EINVAL;
+  if (number < 0 && has_failed_itself) return std::nullopt;
+  return FileDescriptor(static_cast<int>(number));
 }
 
 // The parts that one writev takes, and how far they have been written.
@@ -176,20 +199,35 @@ Result<FileDescriptor> create_file(const std::string& path) {
   return file;
 }
 
-Result<OpenFile> open_file(const std::string& root, std::string_view key) {
-  const std::string path = fmt::format("{}/{}", root, key);
-  FileDescriptor file = open_below(root, key);
+OpenFolder::OpenFolder(const std::string& path)
+    : path_(path), folder_(open_at(AT_FDCWD, path, O_PATH | O_DIRECTORY)) {
+  if (!folder_.is_open()) reason_ = errno;
+}
+
+FileDescriptor OpenFolder::open_below(const std::string& key) const {
+  if (!folder_.is_open()) {
+    errno = reason_;
+    return FileDescriptor();
+  }
+  auto file = open_in_one_call(folder_, key);
+  return file ? *std::move(file) : open_part_by_part(folder_, key);
+}
+
+Result<OpenFile> OpenFolder::open_file(const std::string& key) const {
+  const auto path = [&] { return fmt::format("{}/{}", path_, key); };
+  FileDescriptor file = open_below(key);
   if (!file.is_open()) {
-    if (errno == ENOENT) return not_found(path, "");
-    if (errno == ENOTDIR || errno == ELOOP)
-      return not_found(path, kNotFollowed);
-    return system_error("open", path, errno);
+    const int reason = errno;
+    if (reason == ENOENT) return not_found(path(), "");
+    if (reason == ENOTDIR || reason == ELOOP)
+      return not_found(path(), kNotFollowed);
+    return system_error("open", path(), reason);
   }
   struct stat status;
   if (fstat(file.number(), &status) != 0) {
-    return system_error("open", path, errno);
+    return system_error("open", path(), errno);
   }
-  if (!S_ISREG(status.st_mode)) return not_found(path, kNotFollowed);
+  if (!S_ISREG(status.st_mode)) return not_found(path(), kNotFollowed);
   return OpenFile{std::move(file), static_cast<std::uint64_t>(status.st_size)};
 }
 

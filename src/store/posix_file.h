@@ -41,14 +41,27 @@ Error system_error(std::string_view action, std::string_view path, int number);
 // Opens for writing, empty; makes the folders that are missing.
 Result<FileDescriptor> create_file(const std::string& path);
 
-// Opens a regular file. The place `root` may be reached through symbolic links;
-// below it, in `key`, none is followed. Fails with `not_found` where there is
-// none.
 struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t bytes = 0;
 };
-Result<OpenFile> open_file(const std::string& root, std::string_view key);
+
+// A folder that files are read below, as it was when this was made. It may be
+// reached through symbolic links; below it none is followed.
+class OpenFolder {
+ public:
+  explicit OpenFolder(const std::string& path);
+
+  // Opens a regular file. Fails with `not_found` where there is none.
+  Result<OpenFile> open_file(const std::string& key) const;
+
+ private:
+  FileDescriptor open_below(const std::string& key) const;
+
+  const std::string& path_;
+  FileDescriptor folder_;
+  int reason_ = 0;  // why it is not open
+};
 
 Status write_all(const FileDescriptor& file, const std::string& path,
                  std::span<const std::span<const std::byte>> parts);

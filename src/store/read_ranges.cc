@@ -18,11 +18,6 @@ struct Piece {
   std::uint64_t end() const { return start + length; }
 };
 
-Piece cut(const ByteRange& range, std::uint64_t file_bytes, std::size_t place) {
-  const std::uint64_t start = std::min(range.start, file_bytes);
-  return {start, std::min(range.length, file_bytes - start), place};
-}
-
 // Returns how many of `pieces`, sorted by their start, one block takes.
 std::size_t pieces_of_block(std::span<const Piece> pieces) {
   const std::uint64_t start = pieces.front().start;
@@ -41,6 +36,11 @@ std::size_t pieces_of_block(std::span<const Piece> pieces) {
 
 }  // namespace
 
+ByteRange cut_range(const ByteRange& range, std::uint64_t file_bytes) {
+  const std::uint64_t start = std::min(range.start, file_bytes);
+  return {start, std::min(range.length, file_bytes - start)};
+}
+
 Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
                                        const std::string& path,
                                        std::span<const ByteRange> ranges) {
@@ -48,8 +48,8 @@ Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
   std::vector<Piece> pieces;
   pieces.reserve(ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const Piece piece = cut(ranges[i], file.bytes, i);
-    if (piece.length > 0) pieces.push_back(piece);
+    const auto [start, length] = cut_range(ranges[i], file.bytes);
+    if (length > 0) pieces.push_back({start, length, i});
   }
   std::ranges::sort(pieces, {}, &Piece::start);
   for (std::span<const Piece> rest = pieces; !rest.empty();) {

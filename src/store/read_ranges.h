@@ -14,6 +14,9 @@
 
 namespace smdebug {
 
+// Cuts a range short at the end of a file of that many bytes.
+ByteRange cut_range(const ByteRange& range, std::uint64_t file_bytes);
+
 // Ranges are cut short at the file's end. Fails with `io`.
 Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
                                        const std::string& path,

@@ -13,7 +13,7 @@ class ReadRanges : public testing::Test {
  protected:
   ReadRanges() {
     std::ofstream(path_, std::ios::binary) << std::string(400'000, 'x');
-    file_ = *open_file(folder_.path(), "a");
+    file_ = *OpenFolder(folder_.path()).open_file("a");
   }
 
   std::vector<Bytes> read(const std::vector<ByteRange>& ranges) {

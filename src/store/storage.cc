@@ -19,7 +19,22 @@ class KeyReader final : public ObjectReader {
   std::string key_;
 };
 
+Result<Bytes> only_part(Result<std::vector<Bytes>> parts) {
+  if (!parts) return std::move(parts).error();
+  return std::move(parts->front());
+}
+
 }  // namespace
+
+std::vector<Result<Bytes>> Storage::read_each(
+    std::span<const ObjectRange> ranges) const {
+  std::vector<Result<Bytes>> parts;
+  parts.reserve(ranges.size());
+  for (const ObjectRange& wanted : ranges) {
+    parts.push_back(only_part(read(wanted.key, {&wanted.range, 1})));
+  }
+  return parts;
+}
 
 Result<std::unique_ptr<ObjectReader>> Storage::open(
     std::string_view key) const {
@@ -44,8 +59,7 @@ Status put_object(Storage& storage, std::string_view key,
 
 Result<Bytes> get_object(const Storage& storage, std::string_view key) {
   const ByteRange whole;
-  SMD_TRY(auto parts, storage.read(key, {&whole, 1}));
-  return std::move(parts.front());
+  return only_part(storage.read(key, {&whole, 1}));
 }
 
 }  // namespace smdebug

@@ -219,6 +219,23 @@ TEST_P(StorageSuite, ReadsRangesThatLieCloseTogetherOrOverTheOther) {
   }
 }
 
+TEST_P(StorageSuite, ReadsAPartOfEachOfManyObjects) {
+  put("a/1", "0123456789");
+  put("b", std::string(200'000, 'b'));
+  const std::vector<ObjectRange> ranges = {{"b", {199'998, 100}}, {"a/2", {}},
+                                           {"a/1", {2, 3}},       {"../b", {}},
+                                           {"b", {0, 150'000}},   {"a/1", {}}};
+  const std::vector<Result<Bytes>> parts = storage_->read_each(ranges);
+  ASSERT_EQ(parts.size(), ranges.size());
+  EXPECT_EQ(parts[0]->text(), "bb");
+  EXPECT_EQ(parts[1].error().code, Error::Code::not_found);
+  EXPECT_EQ(parts[2]->text(), "234");
+  EXPECT_EQ(parts[3].error().code, Error::Code::invalid_argument);
+  EXPECT_EQ(parts[4]->text(), std::string(150'000, 'b'));
+  EXPECT_EQ(parts[5]->text(), "0123456789");
+  EXPECT_TRUE(storage_->read_each({}).empty());
+}
+
 TEST_P(StorageSuite, LetsNobodyChangeAnObjectThroughWhatWasRead) {
   const std::string text(200'000, 'a');
   put("a", text);

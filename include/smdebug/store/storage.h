@@ -27,6 +27,12 @@ struct ByteRange {
   std::uint64_t length = UINT64_MAX;  // cut short at the object's end
 };
 
+// A part of one object.
+struct ObjectRange {
+  std::string key;
+  ByteRange range;
+};
+
 // Bytes that were read: a copy or a mapping of the file, which lives as long
 // as this does.
 class Bytes {
@@ -120,6 +126,11 @@ class Storage {
   /// several threads. Fails with `not_found`, `io` or `invalid_argument`.
   virtual Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const = 0;
+
+  /// Reads a part of each of many objects: in each place of the answer stands
+  /// what `read` of that one range gives. Safe to call from several threads.
+  virtual std::vector<Result<Bytes>> read_each(
+      std::span<const ObjectRange> ranges) const;
 
   /// Opens an object that will be read more than once. What is read is the
   /// object as it was then, where the backend can hold it open; otherwise, and
