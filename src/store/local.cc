@@ -84,7 +84,7 @@ class LocalStorage final : public Storage {
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     SMD_TRY(std::string path, path_of(key));
     std::string unfinished = path + std::string(kUnfinishedSuffix);
-    SMD_TRY(FileDescriptor file, create_file(unfinished));
+    SMD_TRY(FileDescriptor file, start_file(unfinished));
     return std::unique_ptr<ObjectWriter>(std::make_unique<LocalWriter>(
         std::move(file), std::move(path), std::move(unfinished)));
   }
@@ -96,7 +96,7 @@ class LocalStorage final : public Storage {
     const std::string unfinished =
         fmt::format("{}.{}.{}{}", path, process_id(),
                     exclusive_files_.fetch_add(1), kUnfinishedSuffix);
-    SMD_TRY(FileDescriptor file, create_file(unfinished));
+    SMD_TRY(FileDescriptor file, start_file(unfinished));
     Status status = write_all(file, unfinished, {&bytes, 1});
     if (status) status = file.close(unfinished);
     if (!status) {
@@ -168,6 +168,15 @@ class LocalStorage final : public Storage {
     return fmt::format("{}/{}", root_, key);
   }
 
+  // A folder that somebody removed is not made anew: what would come to lie in
+  // it is half a run.
+  Result<FileDescriptor> start_file(const std::string& unfinished) {
+    SMD_TRY(FileDescriptor file,
+            create_file(unfinished, has_folder_ ? &root_ : nullptr));
+    has_folder_ = true;
+    return file;
+  }
+
   Result<Bytes> read_one(const OpenFolder& root,
                          const ObjectRange& wanted) const {
     SMD_CHECK_OK(check_key(wanted.key));
@@ -192,6 +201,7 @@ class LocalStorage final : public Storage {
   std::string root_;
   const Clock& clock_;
   std::atomic<std::uint64_t> exclusive_files_ = 0;
+  std::atomic<bool> has_folder_ = false;  // something was written there
 };
 
 }  // namespace

@@ -180,7 +180,8 @@ Error system_error(std::string_view action, std::string_view path, int number) {
                       std::generic_category().message(number))};
 }
 
-Result<FileDescriptor> create_file(const std::string& path) {
+Result<FileDescriptor> create_file(const std::string& path,
+                                   const std::string* there_before) {
   const auto open_new = [&] {
     return without_interrupts([&] {
       return ::open(path.c_str(),
@@ -192,6 +193,12 @@ Result<FileDescriptor> create_file(const std::string& path) {
   // Another process may remove the folder again while it is empty.
   constexpr int kTries = 10;
   for (int i = 0; i < kTries && !file.is_open() && errno == ENOENT; ++i) {
+    if (there_before != nullptr && access(there_before->c_str(), F_OK) != 0) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot create '{}': the folder '{}' was "
+                               "removed after it had been written to",
+                               path, *there_before)};
+    }
     SMD_CHECK_OK(create_folder(path.substr(0, path.rfind('/'))));
     file = FileDescriptor(open_new());
   }

@@ -38,8 +38,10 @@ class FileDescriptor {
 // "cannot open '/runs/a/x': Permission denied".
 Error system_error(std::string_view action, std::string_view path, int number);
 
-// Opens for writing, empty; makes the folders that are missing.
-Result<FileDescriptor> create_file(const std::string& path);
+// Opens for writing, empty; makes the folders that are missing, but not that of
+// `there_before`, where one is given: it was removed.
+Result<FileDescriptor> create_file(const std::string& path,
+                                   const std::string* there_before = nullptr);
 
 struct OpenFile {
   FileDescriptor descriptor;

@@ -154,11 +154,27 @@ TEST_F(DiskTest, ThatIsFullInARestartNeverPairsAnOldIndexWithANewEventFile) {
   EXPECT_EQ(value_at(*trial, 2), 1);
 }
 
-TEST_F(DiskTest, WhoseFolderIsRemovedGetsTheStepsThatFollow) {
+TEST_F(DiskTest, WhoseFolderIsRemovedIsLatchedAndTheRunStaysAway) {
   auto session = record();
   step(*session, 1);
   ASSERT_TRUE(session->flush().ok());
   fs::remove_all(run_);
+  step(*session, 2);
+  step(*session, 3);
+  EXPECT_FALSE(session->close().ok());
+  EXPECT_FALSE(fs::exists(run_));
+  const SessionStatus status = session->status();
+  EXPECT_EQ(status.error_step, 1);
+  EXPECT_EQ(status.error->code, Error::Code::io);
+  EXPECT_THAT(status.error->message, HasSubstr("removed"));
+}
+
+TEST_F(DiskTest, WhoseFolderIsEmptiedGetsTheStepsThatFollow) {
+  auto session = record();
+  step(*session, 1);
+  ASSERT_TRUE(session->flush().ok());
+  fs::remove_all(run_ + "/events");
+  fs::remove_all(run_ + "/index");
   step(*session, 2);
   EXPECT_TRUE(session->close().ok());
   const auto trial = open();
