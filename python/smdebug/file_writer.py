@@ -14,6 +14,9 @@ from smdebug.exceptions import (
     SMDebugTypeError,
     SMDebugValueError,
 )
+from smdebug.log import get_logger
+
+logger = get_logger()
 
 _KINDS = ("events", "tensorboard")
 _CHECKSUMS = ("constant", "crc32c")
@@ -33,9 +36,12 @@ class FileWriter:
     `trial_dir` is the folder of the run, `worker` the name of the process among its workers,
     `step` the global step, 0 or more. With `write_checksum=True`, or `checksum="crc32c"`, records
     have the true checksum, which TFRecord tools verify and the original's Trial does not read; else
-    they have the constant that it reads. `wtype="tensorboard"` raises SMDebugNotImplementedError.
-    `mode`, `max_queue`, `flush_secs` and `verbose` are taken for the sake of old scripts, and
-    change nothing: records are written by the call that makes them.
+    they have the constant that it reads. `max_queue`, `flush_secs` and `verbose` are taken for the
+    sake of old scripts, and change nothing: records are written by the call that makes them.
+
+    With `wtype="tensorboard"` it is one file for TensorBoard instead, in the folder of `mode` below
+    `trial_dir`: it takes the summaries and no tensor, and `wtype="events"`, where `mode` changes
+    nothing, the other way round. What does not fit raises SMDebugValueError.
     """
 
     def __init__(
@@ -55,11 +61,13 @@ class FileWriter:
             raise SMDebugValueError(f"wtype must be one of {_KINDS}, found {wtype!r}")
         if checksum not in (None, *_CHECKSUMS):
             raise SMDebugValueError(f"checksum must be one of {_CHECKSUMS}, found {checksum!r}")
-        if wtype == "tensorboard":
-            raise _needs_tensorboard(f"wtype={wtype!r}")
-        _check_mode(mode)
         self._core = _core.FileWriter.create(
-            os.fspath(trial_dir), step, worker, bool(write_checksum) or checksum == "crc32c"
+            os.fspath(trial_dir),
+            step,
+            worker,
+            bool(write_checksum) or checksum == "crc32c",
+            wtype == "tensorboard",
+            _check_mode(mode),
         )
 
     def write_tensor(
@@ -86,10 +94,6 @@ class FileWriter:
         """
         label = (_check_mode(mode), mode_step, timestamp or None, bool(write_index))
         array = _as_tensor(tname, tdata)
-        if isinstance(array, np.ndarray) and array.dtype.kind == "U":
-            texts = array.ravel().tolist()
-            _check_texts(tname, texts)
-            return self._core.write_strings(tname, array.shape, texts, *label)
         array, is_quantized = _without_struct(array)
         try:
             self._core.write_tensor(tname, array, *label, is_quantized)
@@ -107,18 +111,39 @@ class FileWriter:
         self._core.write_shape(name, extents, original_name or "", _check_mode(mode), mode_step)
 
     def write_scalar_summary(self, name, value, global_step=None, timestamp=None):
-        raise _needs_tensorboard("write_scalar_summary")
+        """Appends a number, or an array of one element, for TensorBoard; kept as float32.
+
+        `global_step` is by default the writer's step. In `name` what TensorBoard does not take
+        becomes `_`.
+        """
+        number = float(np.asarray(value).item())
+        self._core.write_scalar_summary(name, number, global_step, timestamp or None)
 
     def write_histogram_summary(
         self, tdata, tname, global_step=None, bins="default", timestamp=None
     ):
-        raise _needs_tensorboard("write_histogram_summary")
+        """Appends the histogram of a tensor's elements for TensorBoard.
+
+        They are counted between TensorBoard's own edges; `bins` other than "default" raises
+        SMDebugNotImplementedError. A tensor of which nothing can be drawn (no elements, bool,
+        strings, NaN alone) is left out with a warning.
+        """
+        if not (isinstance(bins, str) and bins == "default"):
+            raise SMDebugNotImplementedError(
+                f"write_histogram_summary counts between TensorBoard's own edges: leave out "
+                f"bins={bins!r}"
+            )
+        array, _ = _without_struct(_as_tensor(tname, tdata))
+        if not self._core.write_histogram_summary(tname, array, global_step, timestamp or None):
+            logger.warning("tensor '%s' has no histogram: it holds no number to draw", tname)
 
     def write_summary(self, summary, global_step=None):
-        raise _needs_tensorboard("write_summary")
+        """Appends a tensorboard.Summary: the message, or its bytes."""
+        self._core.write_summary(_encoded(summary), global_step)
 
     def write_graph(self, graph):
-        raise _needs_tensorboard("write_graph")
+        """Appends a tensorflow.GraphDef: the message, or its bytes."""
+        self._core.write_graph(_encoded(graph))
 
     def flush(self):
         """Hands everything written so far to the operating system, in the `.tmp` file."""
@@ -147,11 +172,9 @@ class FileWriter:
         self.close()
 
 
-def _needs_tensorboard(what):
-    return SMDebugNotImplementedError(
-        f"{what} writes TensorBoard files, which FileWriter does not do; use "
-        "torch.utils.tensorboard or leave it out"
-    )
+def _encoded(message):
+    """The bytes of a protobuf message, of whichever package."""
+    return message if isinstance(message, bytes) else message.SerializeToString()
 
 
 def _check_mode(mode):
@@ -168,8 +191,6 @@ def _as_tensor(name, value):
         value = as_array(name, value)
     if not isinstance(value, np.ndarray):
         return value
-    if value.dtype.kind == "O" and all(isinstance(element, str) for element in value.flat):
-        return value.astype(str)
     if not value.dtype.isnative and value.dtype.names is None:
         return value.astype(value.dtype.newbyteorder("="))
     return value
@@ -181,12 +202,3 @@ def _without_struct(array):
     if names and len(names) == 1 and names[0] in _STRUCTS:
         return array[names[0]], names[0] in _QUANTIZED
     return array, False
-
-
-def _check_texts(name, texts):
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError as error:
-        raise SMDebugTypeError(
-            f"tensor '{name}' holds a text that is no Unicode: {error}"
-        ) from None

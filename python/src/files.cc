@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -33,8 +34,12 @@ using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
 Result<std::unique_ptr<FileWriter>> create_writer(const std::string& run,
                                                   Step step, std::string worker,
-                                                  bool write_checksum) {
+                                                  bool write_checksum,
+                                                  bool is_tensorboard,
+                                                  Mode mode) {
   FileWriterOptions options;
+  if (is_tensorboard) options.kind = FileWriterOptions::Kind::tensorboard;
+  options.mode = mode;
   options.step = step;
   options.worker = std::move(worker);
   options.write_checksum = write_checksum;
@@ -53,26 +58,27 @@ Status write_tensor(FileWriter& self, const std::string& name,
       {mode, mode_step, wall_seconds, is_indexed, is_quantized});
 }
 
+Result<bool> write_histogram_summary(FileWriter& self, const std::string& tag,
+                                     nb::handle tensor,
+                                     std::optional<Step> step,
+                                     std::optional<double> wall_seconds) {
+  LentTensor lent;
+  SMD_CHECK_OK(lent.borrow(tensor));
+  const nb::gil_scoped_release without_gil;
+  return self.write_histogram_summary(tag, lent.view(), {step, wall_seconds});
+}
+
+std::string_view text_of(const nb::bytes& bytes) {
+  return {bytes.c_str(), bytes.size()};
+}
+
 void bind_writer(nb::module_& m) {
   nb::class_<FileWriter>(m, "FileWriter")
       .def_static("create", &create_writer, "run"_a, "step"_a, "worker"_a,
-                  "write_checksum"_a)
+                  "write_checksum"_a, "is_tensorboard"_a, "mode"_a)
       .def("write_tensor", &write_tensor, "name"_a, "tensor"_a.none(), "mode"_a,
            "mode_step"_a.none(), "wall_seconds"_a.none(), "is_indexed"_a,
            "is_quantized"_a)
-      .def(
-          "write_strings",
-          [](FileWriter& self, const std::string& name,
-             const std::vector<std::int64_t>& shape,
-             const std::vector<std::string>& elements, Mode mode,
-             std::optional<Step> mode_step, std::optional<double> wall_seconds,
-             bool is_indexed) {
-            return self.write_strings(
-                name, shape, elements,
-                {mode, mode_step, wall_seconds, is_indexed});
-          },
-          "name"_a, "shape"_a, "elements"_a, "mode"_a, "mode_step"_a.none(),
-          "wall_seconds"_a.none(), "is_indexed"_a, WithoutGil())
       .def(
           "write_shape",
           [](FileWriter& self, const std::string& name,
@@ -84,6 +90,28 @@ void bind_writer(nb::module_& m) {
           },
           "name"_a, "shape"_a, "original_name"_a, "mode"_a,
           "mode_step"_a.none())
+      .def(
+          "write_scalar_summary",
+          [](FileWriter& self, const std::string& tag, double value,
+             std::optional<Step> step, std::optional<double> wall_seconds) {
+            return self.write_scalar_summary(tag, value, {step, wall_seconds});
+          },
+          "tag"_a, "value"_a, "step"_a.none(), "wall_seconds"_a.none())
+      .def("write_histogram_summary", &write_histogram_summary, "tag"_a,
+           "tensor"_a, "step"_a.none(), "wall_seconds"_a.none())
+      .def(
+          "write_summary",
+          [](FileWriter& self, const nb::bytes& summary,
+             std::optional<Step> step) {
+            return self.write_summary(text_of(summary), {step, {}});
+          },
+          "summary"_a, "step"_a.none())
+      .def(
+          "write_graph",
+          [](FileWriter& self, const nb::bytes& graph) {
+            return self.write_graph(text_of(graph));
+          },
+          "graph"_a)
       .def("flush", &FileWriter::flush, WithoutGil())
       .def("close", &FileWriter::close, WithoutGil())
       .def("name", &FileWriter::name);

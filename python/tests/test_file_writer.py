@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import read
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+from tensorboard.compat.proto.summary_pb2 import Summary
 
 from smdebug import modes
 from smdebug.collection import Collection
@@ -387,18 +391,63 @@ def test_wrong_arguments_are_refused(out_dir):
     assert not os.path.exists(out_dir)
 
 
-def test_tensorboard_files_are_said_not_to_be_there(out_dir):
-    with pytest.raises(SMDebugNotImplementedError, match="TensorBoard"):
-        FileWriter(out_dir, "worker_0", wtype="tensorboard", mode=modes.TRAIN)
+def test_a_tensorboard_file_holds_what_tensorboard_shows(out_dir):
+    values = np.random.default_rng(0).normal(size=(30, 7))
+    layout = Summary(value=[Summary.Value(tag="text", simple_value=3)])
+    with FileWriter(out_dir, "4711_node", 5, wtype="tensorboard", mode=modes.EVAL) as writer:
+        writer.write_scalar_summary("loss:0", np.float64(0.25), timestamp=1.5)
+        writer.write_scalar_summary("loss:0", torch.tensor([0.5]), 6)
+        writer.write_histogram_summary(values.T, "layer/weight", 6)
+        writer.write_summary(layout, 7)
+        writer.write_graph(GraphDef(node=[NodeDef(name="x", op="Placeholder")]))
+        with pytest.raises(SMDebugValueError, match="for TensorBoard"):
+            writer.write_tensor(1.0, "x")
+    assert writer.name() == f"{out_dir}/EVAL/000000000005_4711_node.tfevents"
+    shown = EventAccumulator(writer.name(), size_guidance={"histograms": 0})
+    shown.Reload()
+    first, second = shown.Scalars("loss_0")
+    assert (first.wall_time, first.step, first.value) == (1.5, 5, 0.25)
+    assert (second.step, second.value) == (6, 0.5)
+    assert shown.Scalars("text")[0].value == 3
+    assert shown.Graph().node[0].name == "x"
+    histogram = shown.Histograms("layer/weight")[0].histogram_value
+    assert histogram.num == values.size
+    assert histogram.sum == pytest.approx(values.sum())
+    counts, _ = np.histogram(values, histogram.bucket_limit)
+    assert histogram.bucket[1:] == counts.tolist()
+
+
+def test_what_has_no_histogram_is_left_out_with_a_warning(out_dir, caplog):
+    with FileWriter(out_dir, "w", wtype="tensorboard") as writer:
+        for nothing in (np.array([True]), np.array(["a"]), np.zeros(0), np.array([np.nan])):
+            writer.write_histogram_summary(nothing, "nothing")
+        with pytest.raises(SMDebugNotImplementedError, match="bins=30"):
+            writer.write_histogram_summary(np.ones(3), "x", bins=30)
+    assert len([r for r in caplog.records if "has no histogram" in r.message]) == 4
+    assert not os.path.exists(out_dir)
+
+
+def test_a_file_of_tensors_takes_no_summary(out_dir):
     writer = FileWriter(out_dir, "worker_0")
     for call in (
         lambda: writer.write_scalar_summary("a", 1.0, 0),
         lambda: writer.write_histogram_summary(np.ones(3), "a", 0),
-        lambda: writer.write_summary(None, 0),
-        lambda: writer.write_graph(None),
+        lambda: writer.write_summary(b"", 0),
+        lambda: writer.write_graph(b""),
     ):
-        with pytest.raises(SMDebugNotImplementedError, match="TensorBoard"):
+        with pytest.raises(SMDebugValueError, match="a file of tensors"):
             call()
+
+
+def test_bytes_are_written_and_read_as_bytes(out_dir):
+    bytes_ = np.array([[b"a\xff", b""], [b"ccc", b"d"]])
+    with FileWriter(out_dir, "worker_0") as writer:
+        writer.write_tensor(bytes_, "array")
+        writer.write_tensor(b"one", "one")
+        path = writer.name()
+    read = {name: value for name, _, value, _, _ in FileReader(path).read_tensors()}
+    assert read["array"].tolist() == bytes_.tolist()
+    assert read["one"].tolist() == [b"one"]
 
 
 # --- reading ---

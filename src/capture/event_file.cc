@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "base/crc32c.h"
-#include "reduce/gather.h"
+#include "format/string_elements.h"
+#include "reduce/pieces.h"
 
 namespace smdebug {
 namespace {
@@ -18,46 +17,11 @@ namespace {
 // Handed to the storage together: large enough that a write call costs little.
 constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
 
-// Elements are read, checked and passed on in pieces that stay in the cache.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kStringPieceBytes = std::uint64_t{1} << 20;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
-
-// Walks the elements of a tensor in C order; copies only where they do not lie
-// together.
-class Pieces {
- public:
-  explicit Pieces(const TensorView& tensor)
-      : tensor_(tensor), is_contiguous_(tensor.is_contiguous()) {
-    if (!is_contiguous_) gather_.emplace(tensor);
-  }
-
-  // The next pieces' bytes; empty at the end.
-  std::span<const std::byte> next() {
-    const std::size_t element_bytes = dtype_bytes(tensor_.dtype);
-    const std::size_t left = tensor_.bytes() - done_;
-    const std::size_t bytes =
-        std::min(left, kPieceBytes / element_bytes * element_bytes);
-    if (bytes == 0) return {};
-    const std::byte* from = tensor_.data + done_;
-    if (!is_contiguous_) {
-      copy_.resize(bytes);
-      gather_->next(copy_.data(), bytes / element_bytes);
-      from = copy_.data();
-    }
-    done_ += bytes;
-    return {from, bytes};
-  }
-
- private:
-  const TensorView& tensor_;
-  const bool is_contiguous_;
-  std::optional<Gather> gather_;
-  std::vector<std::byte> copy_;
-  std::size_t done_ = 0;
-};
 
 }  // namespace
 
@@ -72,7 +36,9 @@ Result<WrittenRecord> EventFile::append(const TensorRecordEncoder& encoder,
   written.bytes = encoder.encode(stamp, head_, tail_);
   SMD_CHECK_OK(put(bytes_of(head_)));
   std::uint32_t message_crc = crc32c(bytes_of(head_).subspan(kRecordHeadBytes));
-  SMD_CHECK_OK(put_elements(tensor, written, message_crc));
+  SMD_CHECK_OK(is_string(tensor.dtype)
+                   ? put_strings(tensor, written, message_crc)
+                   : put_elements(tensor, written, message_crc));
   set_word(tail_, message_crc);
   SMD_CHECK_OK(put(bytes_of(tail_)));
   offset_ += written.bytes;
@@ -86,11 +52,30 @@ Status EventFile::put_elements(const TensorView& tensor, WrittenRecord& written,
   for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
     written.statistics.merge(statistics_of(tensor.dtype, piece.data(),
                                            piece.size() / element_bytes));
-    written.payload_crc = crc32c(piece, written.payload_crc);
-    if (word_ == Checksum::crc32c) message_crc = crc32c(piece, message_crc);
-    SMD_CHECK_OK(put(piece));
+    SMD_CHECK_OK(put_piece(piece, written, message_crc));
   }
   return {};
+}
+
+Status EventFile::put_strings(const TensorView& tensor, WrittenRecord& written,
+                              std::uint32_t& message_crc) {
+  StringElements strings(tensor.strings());
+  std::vector<std::byte> piece(
+      std::min(string_elements_bytes(tensor.strings()), kStringPieceBytes));
+  while (const std::size_t bytes = strings.next(piece.data(), piece.size())) {
+    SMD_CHECK_OK(
+        put_piece(std::span(piece).first(bytes), written, message_crc));
+  }
+  written.statistics.count = static_cast<std::uint64_t>(tensor.size());
+  return {};
+}
+
+Status EventFile::put_piece(std::span<const std::byte> piece,
+                            WrittenRecord& written,
+                            std::uint32_t& message_crc) {
+  written.payload_crc = crc32c(piece, written.payload_crc);
+  if (word_ == Checksum::crc32c) message_crc = crc32c(piece, message_crc);
+  return put(piece);
 }
 
 Result<WrittenRecord> EventFile::append(std::string record) {

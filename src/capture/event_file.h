@@ -37,8 +37,8 @@ class EventFile {
   const std::string& key() const { return key_; }
   bool is_open() const { return object_ != nullptr; }
 
-  // Appends a tensor of any strides. `encoder` is of its dtype and shape. Fails
-  // as the storage does; the file can then only be aborted.
+  // Appends a tensor of any dtype and strides. `encoder` is of its dtype and
+  // shape. Fails as the storage does; the file can then only be aborted.
   Result<WrittenRecord> append(const TensorRecordEncoder& encoder,
                                const RecordStamp& stamp,
                                const TensorView& tensor);
@@ -57,6 +57,10 @@ class EventFile {
   Status put(std::span<const std::byte> bytes);
   Status put_elements(const TensorView& tensor, WrittenRecord& written,
                       std::uint32_t& message_crc);
+  Status put_strings(const TensorView& tensor, WrittenRecord& written,
+                     std::uint32_t& message_crc);
+  Status put_piece(std::span<const std::byte> piece, WrittenRecord& written,
+                   std::uint32_t& message_crc);
   void set_word(std::string& tail, std::uint32_t message_crc) const;
 
   const std::shared_ptr<Storage> storage_;

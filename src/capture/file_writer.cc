@@ -14,10 +14,14 @@
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/string_elements.h"
+#include "format/tensorboard_record.h"
+#include "reduce/histogram.h"
 #include "store/key.h"
 
 namespace smdebug {
 namespace {
+
+using Kind = FileWriterOptions::Kind;
 
 Error invalid(std::string message) {
   return {Error::Code::invalid_argument, std::move(message)};
@@ -60,27 +64,30 @@ Status check_shape(std::string_view name, std::span<const std::int64_t> shape,
   return {};
 }
 
-Status check_strings(std::string_view name, std::span<const std::int64_t> shape,
-                     std::span<const std::string> elements) {
-  SMD_CHECK_OK(check_shape(name, shape, 1));
-  std::int64_t size = 1;
-  for (const std::int64_t extent : shape) size *= extent;
-  if (static_cast<std::uint64_t>(size) != elements.size()) {
-    return invalid(fmt::format("tensor '{}' of shape [{}] is given {} texts",
-                               name, fmt::join(shape, ", "), elements.size()));
+Status check_strings(std::string_view name,
+                     std::span<const std::string_view> strings) {
+  const std::uint64_t bytes = string_elements_bytes(strings);
+  if (bytes <= kMaxPayloadBytes) return {};
+  return invalid(fmt::format(
+      "the strings of tensor '{}' have {} bytes, and a record can hold {}: "
+      "save them in parts",
+      name, bytes, kMaxPayloadBytes));
+}
+
+TensorRecordEncoder encoder_of(std::string_view name, const TensorView& tensor,
+                               std::uint32_t dtype_number) {
+  if (!is_string(tensor.dtype)) {
+    return {name, tensor.dtype, tensor.shape, dtype_number};
   }
-  // A text has a key and a length before it.
-  constexpr std::uint64_t kFieldHeadBytes = 6;
-  std::uint64_t bytes = 0;
-  for (const std::string& text : elements)
-    bytes += text.size() + kFieldHeadBytes;
-  if (bytes > kMaxPayloadBytes) {
-    return invalid(fmt::format(
-        "the texts of tensor '{}' have {} bytes, and a record can hold {}: "
-        "save them in parts",
-        name, bytes, kMaxPayloadBytes));
-  }
-  return {};
+  return TensorRecordEncoder::of_strings(
+      name, tensor.dtype, tensor.shape,
+      string_elements_bytes(tensor.strings()));
+}
+
+std::string file_key(const FileWriterOptions& options) {
+  return options.kind == Kind::tensorboard
+             ? tensorboard_file_key(options.mode, options.step, options.worker)
+             : event_file_key(options.step, options.worker);
 }
 
 }  // namespace
@@ -90,7 +97,7 @@ class FileWriter::Impl {
   Impl(std::shared_ptr<Storage> storage, FileWriterOptions options)
       : storage_(std::move(storage)),
         options_(std::move(options)),
-        file_(storage_, event_file_key(options_.step, options_.worker),
+        file_(storage_, file_key(options_),
               options_.write_checksum ? Checksum::crc32c : Checksum::constant) {
     if (options_.clock == nullptr) options_.clock = &system_clock();
   }
@@ -105,12 +112,15 @@ class FileWriter::Impl {
 
   Status write_tensor(std::string_view name, const TensorView& tensor,
                       const RecordLabel& label);
-  Status write_strings(std::string_view name,
-                       std::span<const std::int64_t> shape,
-                       std::span<const std::string> elements,
-                       const RecordLabel& label);
   Status write_shape(std::string_view name, std::span<const std::int64_t> shape,
                      std::string_view original_name, const RecordLabel& label);
+  Status write_scalar_summary(std::string_view tag, double value,
+                              const SummaryLabel& label);
+  Result<bool> write_histogram_summary(std::string_view tag,
+                                       const TensorView& tensor,
+                                       const SummaryLabel& label);
+  Status write_summary(std::string_view summary, const SummaryLabel& label);
+  Status write_graph(std::string_view graph);
   Status flush();
   Status close();
   Result<std::string> name() const;
@@ -129,7 +139,12 @@ class FileWriter::Impl {
   StepId step_of(const RecordLabel& label) const {
     return {options_.step, label.mode, label.mode_step.value_or(options_.step)};
   }
+  double seconds_of(std::optional<double> given) const {
+    return given ? *given : options_.clock->wall_seconds();
+  }
   RecordStamp stamp(const RecordLabel& label, std::span<char, 24> text) const;
+  Status check_kind(Kind kind, std::string_view what) const;
+  Status put(std::string record);
   void note(std::string_view name, DType dtype,
             std::span<const std::int64_t> shape, const WrittenRecord& record,
             const RecordLabel& label);
@@ -170,20 +185,19 @@ Result<std::unique_lock<std::mutex>> FileWriter::Impl::enter() const {
 RecordStamp FileWriter::Impl::stamp(const RecordLabel& label,
                                     std::span<char, 24> text) const {
   const StepId step = step_of(label);
-  const double wall_seconds =
-      label.wall_seconds ? *label.wall_seconds : options_.clock->wall_seconds();
-  return {wall_seconds, step, format_mode_step(step.mode_step, text)};
+  return {seconds_of(label.wall_seconds), step,
+          format_mode_step(step.mode_step, text)};
 }
 
 Status FileWriter::Impl::write_tensor(std::string_view name,
                                       const TensorView& tensor,
                                       const RecordLabel& label) {
+  SMD_CHECK_OK(check_kind(Kind::events, "a tensor"));
   SMD_CHECK_OK(check_name(name));
-  if (is_string(tensor.dtype)) {
-    return invalid(fmt::format(
-        "tensor '{}' holds texts: write it with write_strings", name));
-  }
   SMD_CHECK_OK(check_shape(name, tensor.shape, dtype_bytes(tensor.dtype)));
+  if (is_string(tensor.dtype)) {
+    SMD_CHECK_OK(check_strings(name, tensor.strings()));
+  }
   const std::optional<std::uint32_t> number =
       label.is_quantized ? quantized_dtype_number(tensor.dtype)
                          : dtype_number(tensor.dtype);
@@ -195,35 +209,10 @@ Status FileWriter::Impl::write_tensor(std::string_view name,
   }
   SMD_TRY(const auto lock, enter());
   std::array<char, 24> text;
-  const TensorRecordEncoder encoder(name, tensor.dtype, tensor.shape, *number);
-  const auto written = file_.append(encoder, stamp(label, text), tensor);
+  const auto written = file_.append(encoder_of(name, tensor, *number),
+                                    stamp(label, text), tensor);
   if (!written) return latch(written.error());
   note(name, tensor.dtype, tensor.shape, *written, label);
-  return {};
-}
-
-Status FileWriter::Impl::write_strings(std::string_view name,
-                                       std::span<const std::int64_t> shape,
-                                       std::span<const std::string> elements,
-                                       const RecordLabel& label) {
-  SMD_CHECK_OK(check_name(name));
-  SMD_CHECK_OK(check_strings(name, shape, elements));
-  if (label.is_quantized) {
-    return invalid(
-        fmt::format("tensor '{}' holds texts, which no quantized "
-                    "dtype is stored as",
-                    name));
-  }
-  SMD_TRY(const auto lock, enter());
-  std::array<char, 24> text;
-  std::string record;
-  append_tensor_record(name, DType::string, shape, {}, elements,
-                       stamp(label, text), record);
-  auto written = file_.append(std::move(record));
-  if (!written) return latch(written.error());
-  written->statistics.count = elements.size();
-  written->payload_crc = string_elements_crc32c(elements);
-  note(name, DType::string, shape, *written, label);
   return {};
 }
 
@@ -243,6 +232,7 @@ Status FileWriter::Impl::write_shape(std::string_view name,
                                      std::span<const std::int64_t> shape,
                                      std::string_view original_name,
                                      const RecordLabel& label) {
+  SMD_CHECK_OK(check_kind(Kind::events, "a shape"));
   SMD_CHECK_OK(check_name(name));
   SMD_CHECK_OK(check_shape(name, shape, 0));
   SMD_TRY(const auto lock, enter());
@@ -251,6 +241,65 @@ Status FileWriter::Impl::write_shape(std::string_view name,
                    json_string(original_name.empty() ? name : original_name),
                    shape);
   return {};
+}
+
+Status FileWriter::Impl::check_kind(Kind kind, std::string_view what) const {
+  if (options_.kind == kind) return {};
+  return invalid(fmt::format(
+      "{} cannot be written to '{}': it is a file {}", what, file_.key(),
+      kind == Kind::events ? "for TensorBoard" : "of tensors"));
+}
+
+Status FileWriter::Impl::put(std::string record) {
+  SMD_TRY(const auto lock, enter());
+  const auto written = file_.append(std::move(record));
+  if (!written) return latch(written.error());
+  has_records_ = true;
+  return {};
+}
+
+Status FileWriter::Impl::write_scalar_summary(std::string_view tag,
+                                              double value,
+                                              const SummaryLabel& label) {
+  SMD_CHECK_OK(check_kind(Kind::tensorboard, "a summary"));
+  SMD_CHECK_OK(check_name(tag));
+  std::string record;
+  append_scalar_record(clean_tag(tag), value, seconds_of(label.wall_seconds),
+                       label.step.value_or(options_.step), record);
+  return put(std::move(record));
+}
+
+Result<bool> FileWriter::Impl::write_histogram_summary(
+    std::string_view tag, const TensorView& tensor, const SummaryLabel& label) {
+  SMD_CHECK_OK(check_kind(Kind::tensorboard, "a summary"));
+  SMD_CHECK_OK(check_name(tag));
+  const bool has_numbers =
+      dtype_bytes(tensor.dtype) != 0 && tensor.dtype != DType::boolean;
+  const auto histogram =
+      has_numbers ? histogram_of(tensor) : std::optional<Histogram>();
+  if (!histogram) return false;
+  std::string record;
+  append_histogram_record(clean_tag(tag), *histogram,
+                          seconds_of(label.wall_seconds),
+                          label.step.value_or(options_.step), record);
+  SMD_CHECK_OK(put(std::move(record)));
+  return true;
+}
+
+Status FileWriter::Impl::write_summary(std::string_view summary,
+                                       const SummaryLabel& label) {
+  SMD_CHECK_OK(check_kind(Kind::tensorboard, "a summary"));
+  std::string record;
+  append_summary_record(summary, seconds_of(label.wall_seconds),
+                        label.step.value_or(options_.step), record);
+  return put(std::move(record));
+}
+
+Status FileWriter::Impl::write_graph(std::string_view graph) {
+  SMD_CHECK_OK(check_kind(Kind::tensorboard, "a graph"));
+  std::string record;
+  append_graph_record(graph, seconds_of({}), record);
+  return put(std::move(record));
 }
 
 Status FileWriter::Impl::flush() {
@@ -309,7 +358,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(
         "a step of {} cannot be written: steps count from 0", options.step));
   }
   if (options.worker.empty()) return invalid("the worker has no name");
-  SMD_CHECK_OK(check_key(event_file_key(options.step, options.worker)));
+  SMD_CHECK_OK(check_key(file_key(options)));
   return std::unique_ptr<FileWriter>(new FileWriter(
       std::make_unique<Impl>(std::move(run), std::move(options))));
 }
@@ -323,18 +372,31 @@ Status FileWriter::write_tensor(std::string_view name, const TensorView& tensor,
   return impl_->write_tensor(name, tensor, label);
 }
 
-Status FileWriter::write_strings(std::string_view name,
-                                 std::span<const std::int64_t> shape,
-                                 std::span<const std::string> elements,
-                                 const RecordLabel& label) {
-  return impl_->write_strings(name, shape, elements, label);
-}
-
 Status FileWriter::write_shape(std::string_view name,
                                std::span<const std::int64_t> shape,
                                std::string_view original_name,
                                const RecordLabel& label) {
   return impl_->write_shape(name, shape, original_name, label);
+}
+
+Status FileWriter::write_scalar_summary(std::string_view tag, double value,
+                                        const SummaryLabel& label) {
+  return impl_->write_scalar_summary(tag, value, label);
+}
+
+Result<bool> FileWriter::write_histogram_summary(std::string_view tag,
+                                                 const TensorView& tensor,
+                                                 const SummaryLabel& label) {
+  return impl_->write_histogram_summary(tag, tensor, label);
+}
+
+Status FileWriter::write_summary(std::string_view summary,
+                                 const SummaryLabel& label) {
+  return impl_->write_summary(summary, label);
+}
+
+Status FileWriter::write_graph(std::string_view graph) {
+  return impl_->write_graph(graph);
 }
 
 Status FileWriter::flush() { return impl_->flush(); }

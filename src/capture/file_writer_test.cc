@@ -112,11 +112,12 @@ class FileWriterTest : public ::testing::Test {
 TEST_F(FileWriterTest, WritesTheOriginalsRecordsBitForBit) {
   const auto writer = make();
   const std::vector<double> r = {2.5};
-  const std::vector<std::string> texts = {"ab", "c"};
+  const std::vector<std::string_view> texts = {"ab", "c"};
   ASSERT_THAT(writer->write_tensor("w", view_of(DType::float32, w_, two_),
                                    {Mode::train, 3, 1.5}),
               IsOk());
-  ASSERT_THAT(writer->write_strings("s", two_, texts, {Mode::train, 3, 1.5}),
+  ASSERT_THAT(writer->write_tensor("s", view_of(DType::string, texts, two_),
+                                   {Mode::train, 3, 1.5}),
               IsOk());
   ASSERT_THAT(writer->write_tensor("r", view_of(DType::float64, r, {}),
                                    {Mode::eval, -1, 1.5}),
@@ -275,12 +276,13 @@ TEST_F(FileWriterTest, WritesATensorOfManyPiecesWithItsChecksums) {
   options.write_checksum = true;
   const auto writer = make(options);
   const TensorView view = view_of(DType::float64, large, shape);
-  const std::vector<std::string> texts = {"ä"};
+  const std::vector<std::string_view> texts = {"ä"};
   const std::vector<std::int64_t> one = {1};
   ASSERT_THAT(writer->write_tensor("small", view_of(DType::float32, w_, two_)),
               IsOk());
   ASSERT_THAT(writer->write_tensor("large", view), IsOk());
-  ASSERT_THAT(writer->write_strings("text", one, texts), IsOk());
+  ASSERT_THAT(writer->write_tensor("text", view_of(DType::string, texts, one)),
+              IsOk());
   ASSERT_THAT(writer->close(), IsOk());
   EXPECT_TRUE(std::ranges::equal(records()[1].payload,
                                  std::as_bytes(std::span(large))));
@@ -295,6 +297,38 @@ TEST_F(FileWriterTest, WritesATensorOfManyPiecesWithItsChecksums) {
   const auto index = parse_index_file(text(kIndexKey), IndexParts::everything);
   EXPECT_EQ(index->statistics[1].statistics.mean, 350'000.0);
   EXPECT_EQ(index->statistics[2].statistics.count, 1u);
+}
+
+TEST_F(FileWriterTest, WritesStringsOfAnyBytesAndAnyRank) {
+  const std::string long_one(3 << 20, 'x');
+  const std::vector<std::string_view> strings = {std::string_view("a\0b", 3),
+                                                 "", long_one, "\xff"};
+  const std::vector<std::int64_t> square = {2, 2};
+  const auto writer = make();
+  ASSERT_THAT(writer->write_tensor("b", view_of(DType::bytes, strings, square)),
+              IsOk());
+  ASSERT_THAT(writer->close(), IsOk());
+  const TensorRecord record = records().front();
+  EXPECT_EQ(record.dtype, DType::bytes);
+  EXPECT_EQ(record.shape, square);
+  EXPECT_TRUE(std::ranges::equal(record.strings, strings));
+}
+
+// The record of the original: shared/spec, "Golden byte vectors".
+TEST_F(FileWriterTest, WritesTheOriginalsSummaryBitForBit) {
+  FileWriterOptions options{.kind = FileWriterOptions::Kind::tensorboard,
+                            .mode = Mode::train};
+  options.worker = "4711_node";
+  const auto writer = make(options);
+  ASSERT_THAT(writer->write_scalar_summary("a:0", 2.0, {{}, 1.5}), IsOk());
+  EXPECT_THAT(writer->write_tensor("w", view_of(DType::float32, w_, two_)),
+              FailsWith(Error::Code::invalid_argument,
+                        HasSubstr("a file for TensorBoard")));
+  ASSERT_THAT(writer->close(), IsOk());
+  EXPECT_THAT(keys(), ElementsAre("TRAIN/000000000000_4711_node.tfevents"));
+  EXPECT_EQ(hex(get_object(*storage_, keys().front())->span()),
+            "1700000000000000e7cef81e09000000000000f83f2a0c0a0a0a03615f30150000"
+            "00403a23b893");
 }
 
 TEST_F(FileWriterTest, WritesQuantizedElementsUnderTheirOwnNumbers) {
@@ -323,9 +357,6 @@ TEST_F(FileWriterTest, RefusesWhatCannotBeWrittenAndGoesOn) {
   const auto writer = make();
   const TensorView view = view_of(DType::float32, w_, two_);
   EXPECT_THAT(writer->write_tensor("", view), FailsWith(invalid));
-  TensorView texts = view;
-  texts.dtype = DType::string;
-  EXPECT_THAT(writer->write_tensor("t", texts), FailsWith(invalid));
   const std::vector<std::vector<std::int64_t>> bad_shapes = {
       {-1},
       {1 << 30},
@@ -336,8 +367,8 @@ TEST_F(FileWriterTest, RefusesWhatCannotBeWrittenAndGoesOn) {
     bad.shape = shape;
     EXPECT_THAT(writer->write_tensor("bad", bad), FailsWith(invalid));
   }
-  const std::vector<std::string> one_text = {"a"};
-  EXPECT_THAT(writer->write_strings("t", two_, one_text), FailsWith(invalid));
+  EXPECT_THAT(writer->write_scalar_summary("t", 1),
+              FailsWith(invalid, HasSubstr("a file of tensors")));
   ASSERT_THAT(writer->write_tensor("w", view), IsOk());
   ASSERT_THAT(writer->close(), IsOk());
   EXPECT_THAT(records(), SizeIs(1));

@@ -16,6 +16,7 @@ namespace {
 
 // The messages are those of docs/format.md "TensorBoard files".
 enum Key : char {
+  kEventGraph = 0x22,
   kValueNumber = 0x15,
   kValueHistogram = 0x2a,
   kHistogramMin = 0x09,
@@ -41,20 +42,20 @@ void append_doubles(char key, std::span<const double> values,
       out);
 }
 
-// `content` is what the Value holds beside its tag.
-void append_record(std::string_view tag, std::string_view content,
-                   double wall_seconds, Step step, std::string& out) {
+// The fields of an event before its content.
+std::string event_head(double wall_seconds, Step step) {
   std::string head;
   append_double(kEventWallTime, wall_seconds, head);
   if (step != 0) {
     head.push_back(kEventStep);
     append_varint(static_cast<std::uint64_t>(step), head);
   }
-  const std::uint64_t value_bytes = field_bytes(tag.size()) + content.size();
-  append_field_head(kEventSummary, field_bytes(value_bytes), head);
-  append_field_head(kSummaryValue, value_bytes, head);
-  append_field(kValueTag, tag, head);
+  return head;
+}
 
+// Frames an event of two parts.
+void append_event(std::string_view head, std::string_view content,
+                  std::string& out) {
   const std::uint64_t length = head.size() + content.size();
   append_number(length, out);
   append_number(mask_crc32c(crc32c(std::as_bytes(std::span(&length, 1)))), out);
@@ -62,6 +63,17 @@ void append_record(std::string_view tag, std::string_view content,
   out.append(head).append(content);
   const auto message = std::as_bytes(std::span(out)).subspan(start);
   append_number(mask_crc32c(crc32c(message)), out);
+}
+
+// `content` is what the Value holds beside its tag.
+void append_record(std::string_view tag, std::string_view content,
+                   double wall_seconds, Step step, std::string& out) {
+  std::string head = event_head(wall_seconds, step);
+  const std::uint64_t value_bytes = field_bytes(tag.size()) + content.size();
+  append_field_head(kEventSummary, field_bytes(value_bytes), head);
+  append_field_head(kSummaryValue, value_bytes, head);
+  append_field(kValueTag, tag, head);
+  append_event(head, content, out);
 }
 
 // The bytes of the UTF-8 character that `text` starts with; 1 where it starts
@@ -117,6 +129,20 @@ void append_histogram_record(std::string_view tag, const Histogram& histogram,
   std::string content;
   append_field(kValueHistogram, numbers, content);
   append_record(tag, content, wall_seconds, step, out);
+}
+
+void append_summary_record(std::string_view summary, double wall_seconds,
+                           Step step, std::string& out) {
+  std::string head = event_head(wall_seconds, step);
+  append_field_head(kEventSummary, summary.size(), head);
+  append_event(head, summary, out);
+}
+
+void append_graph_record(std::string_view graph, double wall_seconds,
+                         std::string& out) {
+  std::string head = event_head(wall_seconds, 0);
+  append_field_head(kEventGraph, graph.size(), head);
+  append_event(head, graph, out);
 }
 
 std::string tensorboard_file_key(Mode mode, Step step,

@@ -24,6 +24,13 @@ void append_scalar_record(std::string_view tag, double value,
 void append_histogram_record(std::string_view tag, const Histogram& histogram,
                              double wall_seconds, Step step, std::string& out);
 
+// The same of a message that others encoded: a tensorboard.Summary, or a
+// tensorflow.GraphDef, which belongs to no step.
+void append_summary_record(std::string_view summary, double wall_seconds,
+                           Step step, std::string& out);
+void append_graph_record(std::string_view graph, double wall_seconds,
+                         std::string& out);
+
 // Where the records of one step lie in the TensorBoard folder:
 // "TRAIN/000000000007_4711_node.tfevents". `writer` tells processes apart.
 std::string tensorboard_file_key(Mode mode, Step step, std::string_view writer);

@@ -4,9 +4,12 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "reduce/elements.h"
+#include "reduce/pieces.h"
+#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {
@@ -203,6 +206,16 @@ std::optional<Histogram> HistogramCounter::histogram(
   histogram.buckets.push_back(0);
   histogram.buckets.insert(histogram.buckets.end(), first, end);
   return histogram;
+}
+
+std::optional<Histogram> histogram_of(const TensorView& tensor) {
+  const auto counter = std::make_unique<HistogramCounter>();
+  Pieces pieces(tensor);
+  for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    counter->add(tensor.dtype, piece.data(),
+                 piece.size() / dtype_bytes(tensor.dtype));
+  }
+  return counter->histogram(statistics_of_view(tensor));
 }
 
 }  // namespace smdebug

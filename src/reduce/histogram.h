@@ -12,6 +12,7 @@
 
 #include "smdebug/core/dtype.h"
 #include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
 
 #include "core/histogram.h"
 
@@ -21,6 +22,10 @@ namespace smdebug {
 // negative, and 0 between: 1549 edges, ascending. A bin holds its left edge;
 // the last bin holds both.
 std::span<const double> histogram_edges();
+
+/// The histogram of a tensor of any strides and of a dtype of numbers. None
+/// where no element is in a bin.
+std::optional<Histogram> histogram_of(const TensorView& tensor);
 
 class HistogramCounter {
  public:

@@ -10,8 +10,11 @@
 //   SMD_CHECK_OK(writer->close());
 //
 // Files appear with the first record, as `.tmp`, and under their names when the
-// writer is closed: the event file first, then the index file. Records for
-// TensorBoard are not made here. `read/file_reader.h` reads one event file.
+// writer is closed: the event file first, then the index file.
+// `read/file_reader.h` reads one event file.
+//
+// With `Kind::tensorboard` it writes a file for TensorBoard instead: summaries,
+// and no tensors.
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +32,11 @@
 namespace smdebug {
 
 struct FileWriterOptions {
-  Step step = 0;  // the global step of every record
+  enum class Kind { events, tensorboard };
+
+  Kind kind = Kind::events;
+  Mode mode = Mode::global;  // the folder of a file for TensorBoard
+  Step step = 0;             // the global step of every record
   std::string worker = "worker_0";
   // The checksum word of a record: the true one, which TFRecord tools verify,
   // instead of the constant that the original's Trial asks for.
@@ -47,6 +54,12 @@ struct RecordLabel {
   // Elements of int8, uint8 or int16 are those of TensorFlow's qint8, quint8
   // or qint16; they read back as the integers.
   bool is_quantized = false;
+};
+
+// What a summary says beside its content.
+struct SummaryLabel {
+  std::optional<Step> step;            // none: the writer's step
+  std::optional<double> wall_seconds;  // since the epoch; none: now
 };
 
 // Safe to call from several threads; the records are in the order of the calls.
@@ -67,23 +80,15 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  /// Appends a record of any dtype but `string`, with any strides; the elements
+  /// Appends a record of any dtype, strings too, with any strides; the elements
   /// are read before this returns. The index gets the record's place, its
   /// checksum and its statistics. The index file has one mode and mode step for
   /// all, those of the first tensor in it. A name that comes again counts the
-  /// last time. Fails with `invalid_argument` (no name, strings, more than 2
-  /// GiB
-  /// - 64 KiB or 255 dimensions, quantized elements of another dtype), `closed`
-  /// or `io`.
+  /// last time. Fails with `invalid_argument` (no name, more than 2 GiB - 64
+  /// KiB or 255 dimensions, quantized elements of another dtype, a writer of
+  /// TensorBoard's files), `closed` or `io`.
   Status write_tensor(std::string_view name, const TensorView& tensor,
                       const RecordLabel& label = {});
-
-  /// Appends a tensor of texts in UTF-8, in C order, as many as `shape` says.
-  /// Fails as `write_tensor`.
-  Status write_strings(std::string_view name,
-                       std::span<const std::int64_t> shape,
-                       std::span<const std::string> elements,
-                       const RecordLabel& label = {});
 
   /// Notes a shape in the index, without a value. `original_name` is the
   /// framework's own; empty: `name`. Of `label` the mode and the mode step are
@@ -92,6 +97,26 @@ class FileWriter {
   Status write_shape(std::string_view name, std::span<const std::int64_t> shape,
                      std::string_view original_name = {},
                      const RecordLabel& label = {});
+
+  /// Appends a number, kept as float32, under a tag; characters that
+  /// TensorBoard does not take become '_'. Fails with `invalid_argument` (no
+  /// tag, a writer of event files), `closed` or `io`.
+  Status write_scalar_summary(std::string_view tag, double value,
+                              const SummaryLabel& label = {});
+
+  /// Appends the histogram of a tensor's elements, counted between
+  /// TensorBoard's own edges. False where there is nothing to draw, and nothing
+  /// was written: strings, bools, no number between the outermost edges. Fails
+  /// as `write_scalar_summary`.
+  Result<bool> write_histogram_summary(std::string_view tag,
+                                       const TensorView& tensor,
+                                       const SummaryLabel& label = {});
+
+  /// Appends an encoded tensorboard.Summary, or tensorflow.GraphDef, as it is.
+  /// Fails as `write_scalar_summary`.
+  Status write_summary(std::string_view summary,
+                       const SummaryLabel& label = {});
+  Status write_graph(std::string_view graph);
 
   /// Hands what was written to the operating system, in the `.tmp` file. Fails
   /// with `io` or `closed`.
