@@ -134,6 +134,15 @@ class HookConfig:
     @property
     def tensorboard_dir(self) -> str | None: ...
 
+    @property
+    def true_checksum(self) -> bool: ...
+
+    @property
+    def max_run_bytes(self) -> int | None: ...
+
+    @property
+    def keep_every(self) -> int: ...
+
 def saved_collections(config: HookConfig, framework: Framework) -> list[str]:
     """The collections that a hook of this configuration saves."""
 
@@ -226,6 +235,9 @@ class SessionStatus:
 
     @property
     def bytes(self) -> int: ...
+
+    @property
+    def replaced_tensors(self) -> int: ...
 
     @property
     def removed_steps(self) -> int: ...

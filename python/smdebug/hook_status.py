@@ -11,7 +11,8 @@ class HookStatus:
     (`error` is the first error, at `error_step`) or "closed". `tensorboard_error` is the first
     error of the files for TensorBoard, with its step; the run itself goes on then. `removed_steps`
     counts published steps that `max_run_bytes` took away again; `first_kept_step` is the lowest
-    that is still there.
+    that is still there. `replaced_tensors` counts values that a later one of the same name and step
+    took the place of.
     """
 
     state: str
@@ -28,6 +29,7 @@ class HookStatus:
     bytes: int = 0
     removed_steps: int = 0
     first_kept_step: int | None = None
+    replaced_tensors: int = 0
     dropped_tensors: int = 0
     dropped_bytes: int = 0
     calls_after_failure: int = 0

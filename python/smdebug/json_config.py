@@ -70,6 +70,9 @@ def _make_hook(hook_cls, config):
         include_collections=config.include_collections,
         save_all=config.save_all,
         include_workers="all" if config.all_workers else "one",
+        checksum="crc32c" if config.true_checksum else "constant",
+        max_run_bytes=config.max_run_bytes,
+        keep_every=config.keep_every,
         **tensorboard,
     )
     for collection in config.collections:

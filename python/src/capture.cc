@@ -168,6 +168,7 @@ void bind_status(nb::module_& m) {
       .def_ro("tensors", &SessionStatus::tensors)
       .def_ro("records", &SessionStatus::records)
       .def_ro("bytes", &SessionStatus::bytes)
+      .def_ro("replaced_tensors", &SessionStatus::replaced_tensors)
       .def_ro("removed_steps", &SessionStatus::removed_steps)
       .def_ro("first_kept_step", &SessionStatus::first_kept_step)
       .def_ro("dropped_tensors", &SessionStatus::dropped_tensors)

@@ -189,7 +189,13 @@ void bind_hook_config(nb::module_& m) {
                      return self.include_workers == IncludeWorkers::all;
                    })
       .def_ro("collections", &HookConfig::collections)
-      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir);
+      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir)
+      .def_prop_ro("true_checksum",
+                   [](const HookConfig& self) {
+                     return self.checksum == Checksum::crc32c;
+                   })
+      .def_ro("max_run_bytes", &HookConfig::max_run_bytes)
+      .def_ro("keep_every", &HookConfig::keep_every);
 
   m.def(
       "saved_collections",

@@ -60,7 +60,14 @@ def smd_loss():
 
 def test_a_run_saves_what_the_file_says(config_file, out_dir):
     path = config_file(
-        {"save_interval": "4", "eval.save_interval": 3, "include_workers": "all"},
+        {
+            "save_interval": "4",
+            "eval.save_interval": 3,
+            "include_workers": "all",
+            "max_run_bytes": "1e9",
+            "keep_every": "4",
+            "checksum": "crc32c",
+        },
         [
             collection(
                 "weights", save_interval="2", reductions="mean,abs_l1", save_raw_tensor="True"
@@ -72,6 +79,7 @@ def test_a_run_saves_what_the_file_says(config_file, out_dir):
     hook = smd.Hook.create_from_json_file(path)
     assert hook.out_dir == out_dir
     assert hook.include_workers == "all"
+    assert (hook.max_run_bytes, hook.keep_every, hook.checksum) == (10**9, 4, "crc32c")
     assert hook.get_collection("losses").save_histogram is True
     trial = record(hook, 6, [smd.modes.TRAIN, smd.modes.EVAL])
 

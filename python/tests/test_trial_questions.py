@@ -17,6 +17,7 @@ import smdebug.pytorch as smd
 import smdebug.trials
 from smdebug import exceptions, modes
 from smdebug.collection import Collection
+from smdebug.collection_manager import CollectionManager
 from smdebug.core.tensor import StepState
 from smdebug.exceptions import (
     SMDebugError,
@@ -481,3 +482,12 @@ def test_a_run_made_here_is_read_while_it_grows(out_dir):
     assert trial.steps() == [0] and not trial.loaded_all_steps
     hook.close()
     assert trial.steps() == [0, 1] and trial.loaded_all_steps
+
+
+def test_the_collection_manager_holds_the_runs_collections(open_run):
+    trial = open_run("pytorch_modes")
+    manager = trial.collection_manager
+    assert isinstance(manager, CollectionManager)
+    assert manager.get_num_workers() == trial.num_workers
+    assert list(manager.get_collections()) == list(trial.collections())
+    assert manager.get("losses").tensor_names == trial.collection("losses").tensor_names

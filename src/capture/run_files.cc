@@ -118,6 +118,7 @@ std::string RunRecord::ended(const SessionStatus& status,
       {"steps_saved", static_cast<double>(status.steps_saved)},
       {"tensors", static_cast<double>(status.tensors)},
       {"dropped_tensors", static_cast<double>(status.dropped_tensors)},
+      {"replaced_tensors", static_cast<double>(status.replaced_tensors)},
       {"skipped_tensors", static_cast<double>(status.skipped.size())},
       {"removed_steps", static_cast<double>(status.removed_steps)},
   };

@@ -452,6 +452,7 @@ SessionStatus Session::Impl::status() {
     status.records = written.records;
     status.bytes = written.bytes;
     status.removed_steps = written.retention.removed_steps;
+    status.replaced_tensors = written.replaced_tensors;
     status.first_kept_step = written.retention.first_kept_step;
     const LaneCounts captured = recorder->counts();
     status.tensors = captured.tensors;

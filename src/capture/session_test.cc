@@ -466,6 +466,23 @@ TEST_F(SessionTest, KeepsAScalarUnderItsOwnStep) {
   EXPECT_FALSE(is_there(index_file_key(4, "worker_0")));
 }
 
+TEST_F(SessionTest, SaysOnceThatANameWasSavedTwiceInAStep) {
+  auto session = open();
+  for (int step = 0; step < 3; ++step) {
+    session->begin_step();
+    put(*session, "w", {1});
+    if (step == 0) continue;
+    put(*session, "w", {2});
+    put(*session, "v", {3});
+    put(*session, "v", {4});
+  }
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_EQ(session->status().replaced_tensors, 4u);
+  const std::string said = log_.lines();
+  EXPECT_THAT(said, HasSubstr("step 1: 'w' was saved more than once"));
+  EXPECT_EQ(said.find("more than once"), said.rfind("more than once")) << said;
+}
+
 TEST_F(SessionTest, TakesTensorsOfOtherThreadsIntoTheOpenStep) {
   auto session = open();
   constexpr int kSteps = 50;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "smdebug/core/dtype.h"
+#include "smdebug/core/mode.h"
 #include "smdebug/core/reduction.h"
 
 #include "format/tensor_record.h"
@@ -40,6 +41,10 @@ class SiteRecords {
   const std::string& tensorboard_tag(std::string_view collection,
                                      std::string_view name);
 
+  // Notes that the tensor was taken at `step`. Returns whether it had been
+  // taken at that step before.
+  bool note_step(Step step) { return std::exchange(step_, step) == step; }
+
   // The name as a JSON string.
   const std::string& json_name(std::string_view name);
 
@@ -55,6 +60,7 @@ class SiteRecords {
   std::vector<std::unique_ptr<ReductionRecord>> reductions_;
   std::vector<std::pair<std::string, std::string>> tensorboard_tags_;
   std::string json_name_;
+  Step step_ = -1;
 };
 
 }  // namespace smdebug

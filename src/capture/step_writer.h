@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -35,6 +36,10 @@ struct WriteCounts {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   RetentionCounts retention;
+  // Tensors that a later one of the same name and step took the place of, for
+  // readers; and the first such name, which lives as long as the session.
+  std::uint64_t replaced_tensors = 0;
+  std::string_view first_replaced;
 };
 
 class StepWriter {

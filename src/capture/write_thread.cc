@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -200,9 +201,20 @@ void WriteThread::finish_step(const Message& message) {
     check(writer_->end_step(message.end.dropped_tensors,
                             message.end.dropped_bytes));
   }
+  warn_of_replaced_tensor();
   std::lock_guard lock(mutex_);
   counts_ = writer_->counts();
   cpu_seconds_ = thread_cpu_seconds();
+}
+
+void WriteThread::warn_of_replaced_tensor() {
+  const WriteCounts& counts = writer_->counts();
+  if (counts.replaced_tensors == 0 || has_told_replaced_) return;
+  has_told_replaced_ = true;
+  logger_.warning(fmt::format(
+      "step {}: '{}' was saved more than once: readers get the last value "
+      "(further ones are counted in the status)",
+      writer_->step(), counts.first_replaced));
 }
 
 // Gives the bytes read so far to the storage, and only then back to the

@@ -76,11 +76,13 @@ class WriteThread {
   void finish_step(const Message& message);
   void hand_over();
   void check(const Status& status);
+  void warn_of_replaced_tensor();
 
   StagingRing& owner_;
   StagingRing& shared_;
   const std::unique_ptr<StepWriter> writer_;
   Logger& logger_;
+  bool has_told_replaced_ = false;
 
   // The thread's own.
   std::uint64_t sequence_ = 0;  // of the step that is being written

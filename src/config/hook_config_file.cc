@@ -24,8 +24,10 @@ const Names kEntryKeys = {"CollectionName", "CollectionParameters"};
 const Names kReductionKeys = {"reductions", "save_raw_tensor", "save_shape",
                               "summary"};
 const Names kHookKeys = {
-    "save_all", "include_regex",      "include_collections", "include_workers",
-    "dry_run",  "export_tensorboard", "tensorboard_dir"};
+    "save_all",        "include_regex", "include_collections",
+    "include_workers", "dry_run",       "export_tensorboard",
+    "tensorboard_dir", "max_run_bytes", "keep_every",
+    "checksum"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {
@@ -137,7 +139,30 @@ class HookConfigParser {
     config_.dry_run = dry_run.value_or(false);
     SMD_TRY(const auto collections, parameters.texts("include_collections"));
     for (const std::string& name : collections.value_or(Names())) include(name);
+    SMD_CHECK_OK(parse_files(parameters));
     return parse_workers(parameters);
+  }
+
+  Status parse_files(const ConfigObject& parameters) {
+    SMD_TRY(const auto max_run_bytes, parameters.number("max_run_bytes"));
+    if (max_run_bytes && *max_run_bytes < 1) {
+      return parameters.expected("max_run_bytes", "a number from 1 on");
+    }
+    if (max_run_bytes) {
+      config_.max_run_bytes = static_cast<std::uint64_t>(*max_run_bytes);
+    }
+    SMD_TRY(const auto keep_every, parameters.number("keep_every"));
+    config_.keep_every = keep_every.value_or(0);
+    if (config_.keep_every < 0) {
+      return parameters.expected("keep_every", "a number from 0 on");
+    }
+    SMD_TRY(const auto checksum, parameters.text("checksum"));
+    if (checksum == "crc32c") {
+      config_.checksum = Checksum::crc32c;
+    } else if (checksum && *checksum != "constant") {
+      return parameters.expected("checksum", "'constant' or 'crc32c'");
+    }
+    return {};
   }
 
   Status parse_workers(const ConfigObject& parameters) {

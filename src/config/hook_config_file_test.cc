@@ -323,6 +323,9 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("include_regex": 3)", "expected text with commas"},
       {R"("include_workers": 3)", "expected text, found 3"},
       {R"("tensorboard_dir": {})", "expected text, found {}"},
+      {R"("max_run_bytes": "0")", "expected a number from 1 on"},
+      {R"("keep_every": -1)", "expected a number from 0 on"},
+      {R"("checksum": "md5")", "expected 'constant' or 'crc32c'"},
   };
   for (const auto& [parameter, message] : cases) {
     const auto file = parse_parameters(fmt::format("{{{}}}", parameter));
@@ -336,6 +339,19 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
 std::vector<std::string> warnings_of(const Result<HookConfigFile>& file) {
   EXPECT_THAT(file, IsOk());
   return file ? file->warnings : std::vector<std::string>();
+}
+
+TEST(HookConfigFile, SaysWhatBecomesOfTheFiles) {
+  const HookConfig given = config_of(parse_parameters(
+      R"({"max_run_bytes": "5000000000", "keep_every": 1000,
+          "checksum": "crc32c"})"));
+  EXPECT_EQ(given.max_run_bytes, 5'000'000'000u);
+  EXPECT_EQ(given.keep_every, 1000);
+  EXPECT_EQ(given.checksum, Checksum::crc32c);
+  const HookConfig silent = config_of(parse_parameters("{}"));
+  EXPECT_EQ(silent.max_run_bytes, std::nullopt);
+  EXPECT_EQ(silent.keep_every, 0);
+  EXPECT_EQ(silent.checksum, Checksum::constant);
 }
 
 TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {

@@ -75,6 +75,9 @@ struct SessionStatus {
   // that is still there; none while nothing was removed.
   std::uint64_t removed_steps = 0;
   std::optional<Step> first_kept_step;
+  // Tensors that were written and that another one of the same name and step
+  // took the place of.
+  std::uint64_t replaced_tensors = 0;
   std::uint64_t dropped_tensors = 0;
   std::uint64_t dropped_bytes = 0;
   std::uint64_t calls_after_failure = 0;

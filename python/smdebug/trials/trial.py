@@ -10,6 +10,7 @@ from smdebug._core import ModeKeys, StepState
 from smdebug._core import Trial as CoreTrial
 from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
+from smdebug.collection_manager import CollectionManager
 from smdebug.current_hook import before_refresh
 from smdebug.exceptions import (
     MissingCollectionFiles,
@@ -238,6 +239,11 @@ class Trial:
         for collection in self._core.collections():
             self._collections[collection.name] = Collection.from_core(collection)
         return dict(self._collections)
+
+    @property
+    def collection_manager(self):
+        """A CollectionManager of the run's collections, as they are now."""
+        return CollectionManager(self.collections(), self.num_workers)
 
     def collection(self, coll_name):
         """The collection of that name; a new empty one, which is logged, if the run has none."""
