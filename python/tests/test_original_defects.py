@@ -5,9 +5,12 @@ Each does what damaged a run, or a training, of the original, and shows the bett
 
 import json
 import multiprocessing
+import os
 import pathlib
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ import torch
 from torch import nn
 
 from smdebug.analysis.utils import no_refresh
+from smdebug.collection_manager import CollectionManager
 from smdebug.core.reader import FileReader
 from smdebug.core.writer import FileWriter
 from smdebug.exceptions import SMDebugRuntimeError
@@ -192,6 +196,51 @@ def test_which_collections_a_trial_has_does_not_depend_on_the_order_of_files(out
     assert trial.collection("mine").tensor_names >= {"of_worker_0", "of_worker_1"}
 
 
+def test_an_index_file_that_comes_late_is_seen_by_an_open_trial(out_dir):
+    def write(worker, step):
+        with FileWriter(out_dir, worker, step) as writer:
+            writer.write_tensor(np.full(1, step), worker)
+
+    for worker, steps in (("worker_0", (0, 1, 2, 3)), ("worker_1", (0, 2, 3))):
+        CollectionManager(num_workers=2).export(out_dir, f"{worker}_collections.json")
+        for step in steps:
+            write(worker, step)
+    trial = create_trial(out_dir)
+    assert trial.last_complete_step == 3
+    assert trial.tensor("worker_1").steps() == [0, 2, 3]
+    write("worker_1", 1)
+    assert trial.tensor("worker_1").steps() == [0, 1, 2, 3]
+    assert trial.tensor("worker_1").value(1, worker="worker_1").tolist() == [1]
+
+
+def test_the_tag_of_a_histogram_does_not_depend_on_the_hash_seed(tmp_path):
+    script = """
+import sys, torch
+from smdebug.pytorch import Hook, SaveConfig
+names = ["zeta", "alpha", "weights", "mine"]
+hook = Hook(
+    sys.argv[1],
+    save_config=SaveConfig(save_interval=1),
+    include_collections=names,
+    export_tensorboard=True,
+)
+for name in names:
+    hook.get_collection(name).include("weight")
+net = torch.nn.Linear(3, 2)
+hook.register_module(net)
+net(torch.ones(1, 3)).sum().backward()
+hook.close()
+"""
+    tags = []
+    for seed in ("1", "2", "3"):
+        out_dir = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", script, out_dir], env=environment, check=True)
+        (file,) = (out_dir / "tensorboard").rglob("*.tfevents")
+        tags.append(re.findall(rb"\w+/Linear_weight", file.read_bytes()))
+    assert tags[0] and tags[0] == tags[1] == tags[2]
+
+
 # --- hangs and crashes ---
 
 
@@ -360,5 +409,60 @@ def test_a_deleted_run_does_not_come_back_whole_without_a_word(out_dir):
     run.step()
     run.hook.flush()
     shutil.rmtree(out_dir)
+    run.step()
     run.hook.close()
-    assert events(out_dir) == []
+    assert not pathlib.Path(out_dir).exists()
+    assert "removed" in run.hook.status().error
+
+
+def test_steps_are_complete_when_every_worker_has_written_them(out_dir):
+    for worker, steps in (("worker_0", 3), ("worker_1", 2)):
+        CollectionManager(num_workers=2).export(out_dir, f"{worker}_collections.json")
+        for step in range(steps):
+            with FileWriter(out_dir, worker, step) as writer:
+                writer.write_tensor(np.ones(1), "x", mode=modes.TRAIN, mode_step=step + 10)
+    tensor = create_trial(out_dir).tensor("x")
+    assert tensor.steps() == [0, 1]
+    assert tensor.steps(show_incomplete_steps=True) == [0, 1, 2]
+    assert tensor.steps(mode=modes.TRAIN) == [10, 11]
+
+
+def test_a_collections_save_config_can_be_edited_where_none_was_given(out_dir):
+    run = Run(out_dir, include_collections=["weights", "biases"])
+    run.hook.get_collection("biases").save_config.end_step = 1
+    run.step(3)
+    trial = run.close()
+    assert trial.tensor("Linear_bias").steps() == [0]
+    assert trial.tensor("Linear_weight").steps() == [0, 1, 2]
+
+
+def test_the_worker_is_not_decided_before_the_process_group_exists(out_dir):
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    run = Run(out_dir, include_workers="all")
+    torch.distributed.init_process_group("fake", rank=1, world_size=2, store=FakeStore())
+    try:
+        run.step()
+        run.hook.close()
+    finally:
+        torch.distributed.destroy_process_group()
+    assert [path.name for path in events(out_dir)] == ["000000000000_worker_1.tfevents"]
+
+
+def test_quantized_elements_are_not_read_as_another_type(out_dir):
+    elements = [0, 2**15, 2**16 - 1]
+    with FileWriter(out_dir, "worker_0") as writer:
+        writer.write_tensor(np.array(elements, [("quint16", np.uint16)]), "q")
+        path = writer.name()
+    ((_, _, value, _, _),) = FileReader(path).read_tensors()
+    assert value.tolist() == elements
+
+
+def test_warnings_of_different_tensors_are_all_said(out_dir, capfd):
+    net = nn.Sequential(*(nn.Linear(2, 2, device="meta") for _ in range(6)))
+    hook = Hook(out_dir=out_dir, save_all=True)
+    hook.register_module(net)
+    net(torch.empty(1, 2, device="meta"))
+    hook.close()
+    said = capfd.readouterr().err
+    assert [n for n in range(6) if f"'Sequential_{n}.weight' is not saved" not in said] == [], said
