@@ -1,44 +1,75 @@
 #include "capture/live_step.h"
 
-namespace smdebug {
-namespace {
+#include "reduce/gather.h"
 
-class NotKept : public ValueSource {
+namespace smdebug {
+
+class LiveStep::Elements : public ValueSource {
  public:
+  explicit Elements(const Captured& captured) : captured_(captured) {}
+
   Result<TensorView> load() override {
-    return Error{Error::Code::unsupported,
-                 "the elements of a running step are not kept: read them from "
-                 "the run when the step is complete"};
+    if (captured_.has_elements) {
+      return TensorView{
+          captured_.dtype, captured_.elements.data(), captured_.shape, {}};
+    }
+    return Error{Error::Code::not_found,
+                 "the elements of this tensor are not kept while the step runs"};
   }
+
+ private:
+  const Captured& captured_;
 };
 
-}  // namespace
-
-void LiveStep::add(std::string_view name, const TensorView& tensor,
-                   const TensorStatistics& statistics) {
+void LiveStep::set_sink(ObservationSink* sink) {
   std::lock_guard lock(mutex_);
-  captured_.push_back({name,
-                       tensor.dtype,
-                       {tensor.shape.begin(), tensor.shape.end()},
-                       statistics});
+  sink_ = sink;
+  interests_.clear();
+  captured_.clear();
 }
 
-void LiveStep::show(ObservationSink& sink, const StepId& step, StepPhase phase,
+void LiveStep::tell_collections(std::span<const TensorGroup> collections) {
+  std::lock_guard lock(mutex_);
+  interests_.clear();
+  sink_->on_collections(0, collections);
+}
+
+void LiveStep::add(const Site& site, const TensorView& tensor,
+                   const TensorStatistics& statistics) {
+  using Interest = ObservationSink::Interest;
+  std::lock_guard lock(mutex_);
+  const auto [known, is_new] = interests_.try_emplace(&site, Interest::none);
+  if (is_new) known->second = sink_->interest(0, site.name);
+  if (known->second == Interest::none) return;
+  Captured& captured = captured_.emplace_back();
+  captured.name = site.name;
+  captured.dtype = tensor.dtype;
+  captured.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  captured.statistics = statistics;
+  if (known->second != Interest::values || is_string(tensor.dtype)) return;
+  captured.has_elements = true;
+  captured.elements.resize(tensor.bytes());
+  Gather(tensor).next(captured.elements.data(),
+                      static_cast<std::size_t>(tensor.size()));
+}
+
+void LiveStep::show(const StepId& step, StepPhase phase,
                     std::string_view worker) {
   std::lock_guard lock(mutex_);
-  NotKept values;
+  std::vector<Elements> elements(captured_.begin(), captured_.end());
   std::vector<Observation> observations;
   observations.reserve(captured_.size());
-  for (const Captured& captured : captured_) {
+  for (std::size_t i = 0; i < captured_.size(); ++i) {
+    const Captured& captured = captured_[i];
     observations.push_back({captured.name,
                             worker,
                             captured.dtype,
                             captured.shape,
                             &captured.statistics,
                             {},
-                            &values});
+                            &elements[i]});
   }
-  sink.on_step({0, step, phase, observations});
+  sink_->on_step({0, step, phase, observations});
 }
 
 void LiveStep::clear() {

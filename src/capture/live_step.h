@@ -1,28 +1,38 @@
 #pragma once
 
 // What a sink is shown of the step that is running: the tensors captured so
-// far, with their statistics. Values are not kept live; a rule that needs
-// them reads the run.
+// far that it is interested in, with their statistics, and with their elements
+// where it looks at those.
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "smdebug/core/observation.h"
+
+#include "capture/site.h"
 
 namespace smdebug {
 
 class LiveStep {
  public:
+  // Null shows nothing. The sink is asked anew what it is interested in. The
+  // owner's thread.
+  void set_sink(ObservationSink* sink);
+
+  bool has_sink() const { return sink_ != nullptr; }
+
+  void tell_collections(std::span<const TensorGroup> collections);
+
   // Remembers a captured tensor. Any thread.
-  void add(std::string_view name, const TensorView& tensor,
+  void add(const Site& site, const TensorView& tensor,
            const TensorStatistics& statistics);
 
   // Shows what was added since `clear`. The owner's thread.
-  void show(ObservationSink& sink, const StepId& step, StepPhase phase,
-            std::string_view worker);
+  void show(const StepId& step, StepPhase phase, std::string_view worker);
 
   void clear();
 
@@ -32,9 +42,14 @@ class LiveStep {
     DType dtype;
     std::vector<std::int64_t> shape;
     TensorStatistics statistics;
+    bool has_elements = false;
+    std::vector<std::byte> elements;  // in C order
   };
+  class Elements;
 
-  std::mutex mutex_;
+  ObservationSink* sink_ = nullptr;
+  std::mutex mutex_;  // guards what follows, and the calls of the sink
+  std::unordered_map<const Site*, ObservationSink::Interest> interests_;
   std::vector<Captured> captured_;
 };
 

@@ -83,9 +83,8 @@ bool Session::begin_step() {
 }
 
 void Session::before_update() {
-  if (impl_->sink == nullptr || !is_capturing()) return;
-  impl_->live.show(*impl_->sink, step(), StepPhase::before_update,
-                   impl_->worker);
+  if (!impl_->live.has_sink() || !is_capturing()) return;
+  impl_->live.show(step(), StepPhase::before_update, impl_->worker);
 }
 
 void Session::end_step() {
@@ -210,7 +209,7 @@ std::string Session::worker() const { return impl_->worker; }
 std::string Session::summary() const { return impl_->summary; }
 
 void Session::set_sink(ObservationSink* sink) {
-  impl_->sink = sink;
+  impl_->live.set_sink(sink);
   impl_->tell_sink_collections();
 }
 

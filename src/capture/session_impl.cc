@@ -185,11 +185,11 @@ void Session::Impl::use_pending_plan() {
 }
 
 void Session::Impl::tell_sink_collections() {
-  if (sink == nullptr) return;
+  if (!live.has_sink()) return;
   std::vector<TensorGroup> groups;
   for (const Collection& collection : sites.plan().collections())
     groups.push_back(collection.tensors);
-  sink->on_collections(0, groups);
+  live.tell_collections(groups);
 }
 
 bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
@@ -245,9 +245,10 @@ void Session::Impl::end_step(std::atomic<bool>& capturing) {
       now.dropped_bytes - at_step_start_.dropped_bytes, sequence);
   at_step_start_ = now;
   if (was_capturing && !is_summarized_) tell_summary();
-  if (sink != nullptr)
-    live.show(*sink, steps.current(), StepPhase::complete, worker);
-  live.clear();
+  if (live.has_sink()) {
+    live.show(steps.current(), StepPhase::complete, worker);
+    live.clear();
+  }
 }
 
 void Session::Impl::write_collections_if_grown() {
@@ -302,7 +303,7 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
   const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
-  if (sink != nullptr && kept != nullptr) live.add(site.name, tensor, *kept);
+  if (live.has_sink() && kept != nullptr) live.add(site, tensor, *kept);
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {

@@ -98,7 +98,6 @@ class Session::Impl {
   int num_workers = 1;
   std::string summary;
   bool wants_pause = false;  // from the next step on
-  ObservationSink* sink = nullptr;
   LiveStep live;
   std::uint64_t step_cycles = 0;
   std::unique_ptr<Recorder> recorder;  // null before the first step

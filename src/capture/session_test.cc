@@ -901,6 +901,54 @@ TEST_F(SessionTest, ShowsASinkTheStepBeforeTheUpdateAndWhenItIsComplete) {
   ASSERT_TRUE(session->close().ok());
 }
 
+TEST_F(SessionTest, ShowsASinkTheElementsOfARunningStepWhereItLooksAtThem) {
+  class Values : public ObservationSink {
+   public:
+    void on_collections(std::size_t, std::span<const TensorGroup>) override {}
+    void on_step(const StepView& step) override {
+      for (const Observation& seen : step.observations) {
+        const auto elements = seen.values->load();
+        const auto* first =
+            elements ? reinterpret_cast<const float*>(elements->data) : nullptr;
+        values[std::string(seen.name)] =
+            elements ? std::vector<float>(first, first + elements->size())
+                     : std::vector<float>();
+      }
+    }
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
+    Interest interest(std::size_t, std::string_view name) override {
+      ++questions;
+      return name == "labels" ? Interest::values
+             : name == "loss" ? Interest::statistics
+                              : Interest::none;
+    }
+    int questions = 0;
+    std::map<std::string, std::vector<float>> values;
+  } seen;
+
+  auto session = open();
+  session->set_sink(&seen);
+  const std::vector<float> matrix = {1, 2, 3, 4};
+  const std::vector<std::int64_t> square = {2, 2}, transposed = {1, 2};
+  for (int step = 0; step < 3; ++step) {
+    session->begin_step();
+    session->put(session->tensor("labels"),
+                 {DType::float32,
+                  reinterpret_cast<const std::byte*>(matrix.data()), square,
+                  transposed});
+    put(*session, "loss", {5});
+    put(*session, "weight", {6});
+  }
+  session->before_update();
+  EXPECT_THAT(seen.values,
+              ElementsAre(std::pair("labels", std::vector<float>{1, 3, 2, 4}),
+                          std::pair("loss", std::vector<float>())));
+  EXPECT_EQ(seen.questions, 3);
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
+}
+
 TEST_F(SessionTest, DoesNothingInTheChildOfAFork) {
   auto session = open();
   session->begin_step();

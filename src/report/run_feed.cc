@@ -6,7 +6,7 @@ Result<std::size_t> RunFeed::advance() {
   SMD_CHECK_OK(trial_.refresh());
   const std::size_t before = steps_fed_;
   SMD_TRY(next_, trial_.feed(*this, run_, next_, [this](std::string_view name) {
-    return runner_.wants(run_, name);
+    return runner_.interest(run_, name) != Interest::none;
   }));
   return steps_fed_ - before;
 }

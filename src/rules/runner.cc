@@ -1,6 +1,7 @@
 #include "smdebug/rules/runner.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,7 @@ struct RuleRunner::Judge {
   std::map<std::size_t, std::vector<TensorMatcher>> matchers;
   std::vector<std::vector<const Observation*>> selected;
   std::uint64_t observations_selected = 0;
+  bool has_failed = false;  // after it had fired
 
   Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
     if (matchers.contains(run)) return {};
@@ -74,18 +76,45 @@ struct RuleRunner::Judge {
     return {};
   }
 
-  void select(const StepView& step) {
+  // Selects what the rule is to look at now; false: nothing yet, or no more.
+  bool select(const StepView& step) {
     std::vector<TensorMatcher>& by_selector = matchers.at(step.run);
+    const std::size_t first = is_first_look(step) ? 0 : seen->observations;
+    std::size_t all = 0;
+    bool has_every_role = true;
     for (std::size_t i = 0; i < selected.size(); ++i) {
       selected[i].clear();
-      for (const Observation& observation : step.observations) {
+      for (const Observation& observation : step.observations.subspan(first)) {
         if (by_selector[i].matches(observation.name)) {
           selected[i].push_back(&observation);
         }
       }
-      observations_selected += selected[i].size();
+      all += selected[i].size();
+      has_every_role = has_every_role && !selected[i].empty();
     }
+    const bool is_due = step.phase == StepPhase::before_update
+                            ? has_every_role
+                            : is_first_look(step) || all > 0;
+    if (is_due) observations_selected += all;
+    return is_due;
   }
+
+  bool is_first_look(const StepView& step) const {
+    return !seen || seen->run != step.run || seen->step != step.step.global;
+  }
+
+  void has_seen(const StepView& step) {
+    if (step.phase != StepPhase::before_update) return;
+    seen = Seen{step.run, step.step.global, step.observations.size()};
+  }
+
+  // The step that was last shown before its update.
+  struct Seen {
+    std::size_t run;
+    Step step;
+    std::size_t observations;
+  };
+  std::optional<Seen> seen;
 };
 
 RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
@@ -103,6 +132,10 @@ RuleRunner::~RuleRunner() = default;
 
 void RuleRunner::set_on_verdict(std::function<void(const Verdict&)> callback) {
   on_verdict_ = std::move(callback);
+}
+
+void RuleRunner::set_on_finding(std::function<void(const Verdict&)> callback) {
+  on_finding_ = std::move(callback);
 }
 
 std::span<const Verdict> RuleRunner::verdicts() const { return verdicts_; }
@@ -126,29 +159,35 @@ void RuleRunner::on_step(const StepView& step) {
     for (const Observation& seen : step.observations) remember(seen.name);
   }
   for (std::size_t i = 0; i < judges_.size(); ++i) {
-    Judge& judge = *judges_[i];
-    Verdict& verdict = verdicts_[i];
-    if (verdict.status != RuleStatus::in_progress) continue;
-    if (auto made = judge.make_matchers(step.run, groups_[step.run]); !made) {
-      take(judge, verdict, std::move(made).error());
-      continue;
-    }
-    judge.select(step);
-    const std::uint64_t before = judge.rule->observations_judged();
-    auto outcome =
-        judge.rule->on_step({step.run, step.step, step.phase, judge.selected});
-    if (judge.rule->observations_judged() > before || !outcome || *outcome) {
-      verdict.steps_judged += step.phase == StepPhase::complete;
+    if (is_asked(i)) judge_step(*judges_[i], verdicts_[i], step);
+  }
+}
+
+void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
+                            const StepView& step) {
+  if (auto made = judge.make_matchers(step.run, groups_[step.run]); !made) {
+    take(judge, verdict, std::move(made).error());
+    return;
+  }
+  if (!judge.select(step)) return;
+  const std::uint64_t before = judge.rule->observations_judged();
+  auto outcome =
+      judge.rule->on_step({step.run, step.step, step.phase, judge.selected});
+  if (judge.rule->observations_judged() > before || !outcome || *outcome) {
+    verdict.steps_judged += judge.is_first_look(step);
+    if (verdict.status == RuleStatus::in_progress) {
       verdict.run = step.run;
       verdict.step = step.step;
     }
-    take(judge, verdict, std::move(outcome));
   }
+  judge.has_seen(step);
+  if (on_finding_) tell_finding(verdict, step, outcome);
+  take(judge, verdict, std::move(outcome));
 }
 
 void RuleRunner::on_tick(double wall_seconds) {
   for (std::size_t i = 0; i < judges_.size(); ++i) {
-    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    if (!is_asked(i)) continue;
     take(*judges_[i], verdicts_[i], judges_[i]->rule->on_tick(wall_seconds));
   }
 }
@@ -166,7 +205,9 @@ void RuleRunner::on_run_end(std::size_t run) {
 
 void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
   verdict.observations_judged = judge.rule->observations_judged();
-  if (!outcome) {
+  if (verdict.status != RuleStatus::in_progress) {
+    judge.has_failed = !outcome;
+  } else if (!outcome) {
     verdict.message = outcome.error().message;
     leave(verdict, RuleStatus::error);
   } else if (*outcome) {
@@ -200,23 +241,48 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   leave(verdict, RuleStatus::error);
 }
 
+bool RuleRunner::is_asked(std::size_t judge) const {
+  const RuleStatus status = verdicts_[judge].status;
+  return status == RuleStatus::in_progress ||
+         (on_finding_ && status == RuleStatus::issues_found &&
+          !judges_[judge]->has_failed);
+}
+
+void RuleRunner::tell_finding(const Verdict& verdict, const StepView& step,
+                              const Outcome& outcome) {
+  if (!outcome || !*outcome) return;
+  Verdict found = verdict;
+  found.status = RuleStatus::issues_found;
+  found.run = step.run;
+  found.step = step.step;
+  found.message = (*outcome)->message;
+  found.advice = (*outcome)->advice;
+  found.evidence = (*outcome)->evidence;
+  on_finding_(found);
+}
+
 void RuleRunner::leave(Verdict& verdict, RuleStatus status) {
   verdict.status = status;
   if (on_verdict_) on_verdict_(verdict);
 }
 
-bool RuleRunner::wants(std::size_t run, std::string_view tensor_name) {
+RuleRunner::Interest RuleRunner::interest(std::size_t run,
+                                          std::string_view tensor_name) {
   remember(tensor_name);
+  Interest interest = Interest::none;
   for (std::size_t i = 0; i < judges_.size(); ++i) {
-    if (verdicts_[i].status != RuleStatus::in_progress) continue;
+    if (!is_asked(i)) continue;
     Judge& judge = *judges_[i];
     // A pattern that does not compile is told by the step.
     if (!judge.make_matchers(run, groups_[run])) continue;
-    for (TensorMatcher& matcher : judge.matchers.at(run)) {
-      if (matcher.matches(tensor_name)) return true;
-    }
+    const bool is_wanted = std::ranges::any_of(
+        judge.matchers.at(run),
+        [&](TensorMatcher& matcher) { return matcher.matches(tensor_name); });
+    if (!is_wanted) continue;
+    if (judge.needs.depth == RuleNeeds::Depth::values) return Interest::values;
+    interest = Interest::statistics;
   }
-  return false;
+  return interest;
 }
 
 bool RuleRunner::all_have_judged() const {

@@ -1,5 +1,7 @@
 #include "smdebug/rules/runner.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,13 +13,14 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Notes what it is shown; fires or fails at a step if told so.
 class ScriptedRule : public Rule {
  public:
   struct Script {
     RuleNeeds needs;
-    Step fires_at = -1;
+    std::set<Step> fires_at;
     Step fails_at = -1;
     bool fires_in_the_end = false;
     bool judges = true;
@@ -46,7 +49,7 @@ class ScriptedRule : public Rule {
     if (step.step.global == script_.fails_at) {
       return Error{Error::Code::io, "the disk said no"};
     }
-    if (step.step.global == script_.fires_at) return finding();
+    if (script_.fires_at.contains(step.step.global)) return finding();
     return std::optional<Finding>();
   }
 
@@ -108,7 +111,7 @@ TEST_F(RuleRunnerTest, IsInProgressUntilTheRunEnds) {
 }
 
 TEST_F(RuleRunnerTest, KeepsWhatARuleFoundAndAsksItNoMore) {
-  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = 1});
+  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = {1}});
   int called = 0;
   judging.set_on_verdict([&](const Verdict& verdict) {
     ++called;
@@ -228,6 +231,66 @@ TEST_F(RuleRunnerTest, CountsAStepThatIsSeenTwiceOnce) {
                       .view());
   judging.on_step(ObservedStep(0).with_nothing("a").view());
   EXPECT_EQ(judging.verdicts()[0].steps_judged, 1u);
+}
+
+TEST_F(RuleRunnerTest, ShowsARuleEachObservationOfARunningStepOnce) {
+  RuleRunner judging = runner({.needs = every_tensor()});
+  ObservedStep step(0);
+  judging.on_step(step.with_nothing("early")
+                      .in_phase(StepPhase::before_update)
+                      .view());
+  EXPECT_THAT(notes_.names, ElementsAre("early"));
+  judging.on_step(step.with_nothing("late")
+                      .in_phase(StepPhase::complete)
+                      .view());
+  EXPECT_THAT(notes_.names, ElementsAre("early", "late"));
+  judging.on_step(ObservedStep(1).with_nothing("next").view());
+  EXPECT_THAT(notes_.names, ElementsAre("early", "late", "next"));
+  EXPECT_EQ(judging.verdicts()[0].steps_judged, 2u);
+}
+
+TEST_F(RuleRunnerTest, WaitsForTheEndOfTheStepWhereARoleIsMissing) {
+  RuleNeeds needs;
+  needs.selectors = {{.collections = {}, .regexes = {"labels"}},
+                     {.collections = {}, .regexes = {"predictions"}}};
+  RuleRunner judging = runner({.needs = needs});
+  ObservedStep step(0);
+  judging.on_step(step.with_nothing("labels")
+                      .in_phase(StepPhase::before_update)
+                      .view());
+  EXPECT_THAT(notes_.names, IsEmpty());
+  judging.on_step(step.with_nothing("predictions")
+                      .in_phase(StepPhase::complete)
+                      .view());
+  EXPECT_THAT(notes_.names, ElementsAre("labels", "predictions"));
+}
+
+TEST_F(RuleRunnerTest, AsksARuleThatFiredAgainWhereEachFindingIsToBeTold) {
+  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = {1, 3}});
+  std::vector<Step> found;
+  judging.set_on_finding(
+      [&](const Verdict& finding) { found.push_back(finding.step.global); });
+  for (Step step = 0; step < 5; ++step)
+    judging.on_step(ObservedStep(step).with_nothing("a").view());
+  EXPECT_THAT(found, ElementsAre(1, 3));
+  EXPECT_EQ(judging.verdicts()[0].step.global, 1);
+  EXPECT_EQ(judging.verdicts()[0].steps_judged, 5u);
+  judging.on_run_end(0);
+  EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::issues_found);
+}
+
+TEST_F(RuleRunnerTest, IsInterestedInWhatItsRulesStillLookAt) {
+  using Interest = ObservationSink::Interest;
+  RuleNeeds values;
+  values.selectors = {{.collections = {}, .regexes = {"^labels"}}};
+  values.depth = RuleNeeds::Depth::values;
+  RuleRunner judging = runner({.needs = values, .fires_at = {0}});
+  EXPECT_EQ(judging.interest(0, "labels_0"), Interest::values);
+  EXPECT_EQ(judging.interest(0, "weight"), Interest::none);
+  judging.on_step(ObservedStep(0).with_nothing("labels_0").view());
+  EXPECT_EQ(judging.interest(0, "labels_0"), Interest::none);
+  EXPECT_EQ(runner({.needs = every_tensor()}).interest(0, "weight"),
+            Interest::statistics);
 }
 
 TEST_F(RuleRunnerTest, TellsRulesTheTime) {

@@ -230,7 +230,9 @@ class Session {
   std::string summary() const;
 
   /// Feeds `sink` the steps of this session, from the owner's thread. Null
-  /// stops. The sink outlives the session or the next call.
+  /// stops; the same sink again is asked anew what it is interested in. The
+  /// sink outlives the session or the next call. Called by the owner's thread,
+  /// while no other thread captures.
   void set_sink(ObservationSink* sink);
 
   /// In the child of a fork: the session writes nothing, holds no thread, and

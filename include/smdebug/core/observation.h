@@ -61,8 +61,8 @@ struct Observation {
 };
 
 // A step is seen twice live: after the backward pass, while the optimizer can
-// still be kept from acting, and when it is over. A run on disk has only the
-// second.
+// still be kept from acting, and when it is over, with what came before again
+// in front. A run on disk has only the second.
 enum class StepPhase { before_update, complete };
 
 struct StepView {
@@ -74,12 +74,21 @@ struct StepView {
 
 class ObservationSink {
  public:
+  // What it looks at of a tensor.
+  enum class Interest { none, statistics, values };
+
   virtual ~ObservationSink() = default;
 
   /// Says what the run calls its tensors, before its first step and again
   /// when that has changed.
   virtual void on_collections(std::size_t run,
                               std::span<const TensorGroup> collections) = 0;
+
+  /// Says what this sink will look at of the tensor of that name, so that
+  /// nothing else is gathered: everything, unless overridden. Capture asks
+  /// once per tensor and `set_sink`; the elements of a running step are kept
+  /// only for `values`.
+  virtual Interest interest(std::size_t run, std::string_view tensor_name);
 
   /// Steps of one run come in ascending order of their global step.
   virtual void on_step(const StepView& step) = 0;

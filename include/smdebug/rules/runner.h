@@ -8,6 +8,10 @@
 // has judged none has failed: "no issue" is never said of tensors that were
 // not there. Where several runs are fed, `on_collections` names each of them
 // before the first one ends.
+//
+// Of a running step a rule is shown each observation once: before the update
+// where everything that it looks at is there by then, and what came later, or
+// all, when the step is complete.
 
 #include <functional>
 #include <map>
@@ -31,18 +35,21 @@ class RuleRunner : public ObservationSink {
 
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;
+  /// `none` for what no rule in progress selects; `values` where one of those
+  /// that do needs the elements. A name that was asked for counts as seen.
+  Interest interest(std::size_t run, std::string_view tensor_name) override;
   void on_step(const StepView& step) override;
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;
 
-  /// Whether a rule that is in progress looks at the tensor of that name. For
-  /// a feed that would otherwise read what nobody judges; a name that was
-  /// asked for counts as seen.
-  bool wants(std::size_t run, std::string_view tensor_name);
-
   /// Called, from the thread that feeds, once for each rule whose status
   /// leaves `in_progress`.
   void set_on_verdict(std::function<void(const Verdict&)> callback);
+
+  /// From now on a rule that has fired is asked again, and `callback` is told
+  /// of each time it fires, the first included, in the shape of a verdict. The
+  /// verdict itself stays that of the first time.
+  void set_on_finding(std::function<void(const Verdict&)> callback);
 
   /// The present verdict of each rule, in the order given.
   std::span<const Verdict> verdicts() const;
@@ -54,7 +61,11 @@ class RuleRunner : public ObservationSink {
   struct Judge;
   using Outcome = Result<std::optional<Finding>>;
 
+  bool is_asked(std::size_t judge) const;
+  void judge_step(Judge& judge, Verdict& verdict, const StepView& step);
   void take(Judge& judge, Verdict& verdict, Outcome outcome);
+  void tell_finding(const Verdict& verdict, const StepView& step,
+                    const Outcome& outcome);
   void leave(Verdict& verdict, RuleStatus status);
   void finish(Judge& judge, Verdict& verdict);
   void remember(std::string_view tensor_name);
@@ -63,6 +74,7 @@ class RuleRunner : public ObservationSink {
   std::vector<std::unique_ptr<Judge>> judges_;
   std::vector<Verdict> verdicts_;  // by position in `judges_`
   std::function<void(const Verdict&)> on_verdict_;
+  std::function<void(const Verdict&)> on_finding_;
   std::map<std::size_t, std::vector<TensorGroup>> groups_;  // by run
   std::set<std::size_t> open_runs_;
   std::set<std::string, std::less<>> names_seen_;

@@ -159,7 +159,7 @@ class LossNotDecreasing : public Rule {
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     const auto counted = counted_step(step.step);
-    if (!counted || step.phase != StepPhase::complete) return finding;
+    if (!counted) return finding;
     for (const Observation* tensor : step.by_selector(0)) {
       if (!use_mean_ && !is_scalar(*tensor)) continue;
       SMD_TRY(const auto value, quantity(*tensor, {Reduction::mean}));
