@@ -31,13 +31,13 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
-    def _on_root_call(self, root, parameters, arguments):
-        is_training = root.training and torch.is_grad_enabled()
+    def _on_root_call(self, root, arguments, keywords):
+        is_training = root.module.training and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
         if mode is not self.mode:
             self.set_mode(mode)
             self.on_mode_change()
-        super()._on_root_call(root, parameters, arguments)
+        super()._on_root_call(root, arguments, keywords)
 
     def on_mode_change(self):
         """Another loss module may come into use."""
