@@ -244,7 +244,8 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
 TensorSites make_tensor_sites(Session& self,
                               const std::vector<std::string>& names) {
   TensorSites sites{&self, {}};
-  for (const std::string& name : names) sites.sites.push_back(self.tensor(name));
+  for (const std::string& name : names)
+    sites.sites.push_back(self.tensor(name));
   return sites;
 }
 

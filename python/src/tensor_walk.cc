@@ -51,8 +51,8 @@ void walk_dataclass(nb::handle value, const Visit& visit, int depth) {
 }
 
 bool is_mapping(nb::handle value) {
-  static const nb::object& mapping = *new nb::object(
-      nb::module_::import_("collections.abc").attr("Mapping"));
+  static const nb::object& mapping =
+      *new nb::object(nb::module_::import_("collections.abc").attr("Mapping"));
   const int answer = PyObject_IsInstance(value.ptr(), mapping.ptr());
   if (answer < 0) nb::raise_python_error();
   return answer == 1;

@@ -1,4 +1,4 @@
-"""What modules take and give in other forms than one tensor: keywords, dictionaries, dataclasses."""
+"""What modules take and give beside one tensor: keywords, dictionaries, dataclasses."""
 
 import collections
 import dataclasses

@@ -35,8 +35,7 @@ bool Framework::knows(std::string_view collection) const {
 
 const Collection* Framework::find(std::string_view collection) const {
   for (const auto* list : {&collections, &further_collections}) {
-    const auto found =
-        std::ranges::find(*list, collection, &Collection::name);
+    const auto found = std::ranges::find(*list, collection, &Collection::name);
     if (found != list->end()) return &*found;
   }
   return nullptr;

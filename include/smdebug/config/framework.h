@@ -15,8 +15,8 @@
 namespace smdebug {
 
 struct Framework {
-  std::string name;                        // "pytorch"
-  std::vector<Collection> collections;     // built in, in order of export
+  std::string name;                     // "pytorch"
+  std::vector<Collection> collections;  // built in, in order of export
   // Exist where they are asked for by name, and only then: the collections
   // files of other runs are the original's.
   std::vector<Collection> further_collections;
@@ -54,8 +54,8 @@ bool has_scalar_summaries(std::string_view name);
 /// other modes shows stale ones.
 bool is_training_only(std::string_view collection);
 
-/// PyTorch: weights, biases, gradients, losses. Further: what a model has beside
-/// parameters (buffers, activation_gradients), what its optimizers have
+/// PyTorch: weights, biases, gradients, losses. Further: what a model has
+/// beside parameters (buffers, activation_gradients), what its optimizers have
 /// (optimizer_state, learning_rate), and what the loop hands over, whose
 /// patterns the adapter knows (inputs, outputs, labels).
 const Framework& pytorch_framework();

@@ -45,6 +45,11 @@ class ActivationGradients:
         elif not wanted:
             self.close()
 
+    def join(self, root):
+        """For a root that is registered while a step is saved."""
+        if self._is_saved:
+            self._open(root)
+
     def _open(self, root):
         if root.is_compiled:
             self._tell(root)

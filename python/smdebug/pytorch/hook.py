@@ -73,7 +73,7 @@ class Hook(BaseHook):
         self.step_on = step_on
         self.gradients = gradients
         self._gate = Gate()
-        self._steps = STEPS[step_on]()
+        self._steps = self._make_steps()
         self._roots = []
         self._root_hooks = {}  # root -> the hook that begins its steps
         self._root_handles = []
@@ -152,6 +152,10 @@ class Hook(BaseHook):
             if submodule is root:
                 self._watched_roots[root] = watched
         edits.count += 1
+        model.buffers.follow_plan()
+        if self._gate.is_open:
+            model.parameters.follow_gradients(True)
+            self._activation_gradients.join(model)
         self._settle()
 
     register_hook = register_module
@@ -182,9 +186,13 @@ class Hook(BaseHook):
         if self._session and self._gate.is_open:
             self._session.module(tensor_name).capture_outputs(tensor_value)
 
+    def wants_loss_of_backward(self):
+        """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
+        return self._gate.is_open and not self._gate.has_loss
+
     def record_loss_of_backward(self, name, loss):
         """Records the loss that backward starts from, unless a loss module ran in this step."""
-        if self._gate.is_open and not self._gate.has_loss:
+        if self.wants_loss_of_backward():
             self.record_tensor_value(name, loss)
 
     def is_registered(self, module):
@@ -214,6 +222,9 @@ class Hook(BaseHook):
         return watched
 
     # --- steps ---
+
+    def _make_steps(self):
+        return STEPS[self.step_on]()
 
     def _on_root_call(self, root, arguments, keywords):
         if self._failure:

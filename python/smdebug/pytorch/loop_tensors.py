@@ -1,7 +1,8 @@
 """Collections of what the training loop hands over: `inputs`, `outputs` and `labels`.
 
 They name tensors that are recorded anyhow, whatever the model's class is called: what the
-registered models take and give, and what the registered losses take behind their first input.
+registered models take and give, and what the registered losses take behind their first input. A
+model or loss that is registered during a step is named in them from the next step on.
 """
 
 import re

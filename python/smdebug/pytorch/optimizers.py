@@ -13,6 +13,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from smdebug.pytorch.private_names import left_scale
 from smdebug.pytorch.roots import unique_name
 
 
@@ -106,7 +107,7 @@ class Optimizers:
         ]
 
     def _put_gradients(self, optimizer, named):
-        scale = getattr(optimizer, "grad_scale", None)  # a GradScaler left its work to it
+        scale = left_scale(optimizer)
         for parameter, root, path in named:
             site = self._site(f"gradient/{root}_{path}")
             if parameter.grad is not None and site.is_due():

@@ -1,4 +1,4 @@
-"""When a step begins: the two answers to `Hook(step_on=...)`."""
+"""When a step begins: the answers to `Hook(step_on=...)`, and that of `smdebug run`."""
 
 from smdebug._core import ModeKeys
 
@@ -36,6 +36,33 @@ class OptimizerSteps:
 
     def optimizer_acted(self):
         self._is_over = True
+
+
+class CallsTogether:
+    """For a script that says nothing: models that are called together are one step.
+
+    It begins with each call of the model that was called first of all, and with the first call
+    of any model after a backward pass.
+    """
+
+    def __init__(self):
+        self._first = None
+        self._had_backward = False
+
+    def begins_with(self, model, mode):
+        """Whether this call of `model` begins a step."""
+        if self._first is None:
+            self._first = model
+        begins = model is self._first or self._had_backward
+        if begins:
+            self._had_backward = False
+        return begins
+
+    def backward_began(self):
+        self._had_backward = True
+
+    def optimizer_acted(self):
+        pass
 
 
 STEPS = {"forward": ForwardSteps, "optimizer": OptimizerSteps}
