@@ -234,6 +234,22 @@ TEST_F(SessionTest, NamesParametersAndGradientsAfterTheRoot) {
                   std::pair("gradient/Net_fc.weight", std::vector<float>{2})));
 }
 
+TEST_F(SessionTest, SaysWhichCollectionsThePlanInUseSaves) {
+  config_.save_all = false;
+  config_.include_collections = {"buffers"};
+  auto session = open();
+  EXPECT_TRUE(session->saves("buffers"));
+  EXPECT_TRUE(session->saves("losses"));
+  EXPECT_FALSE(session->saves("weights"));
+  EXPECT_FALSE(session->saves("optimizer_state"));
+  config_.include_collections = {"optimizer_state"};
+  ASSERT_TRUE(session->set_config(config_).ok());
+  EXPECT_FALSE(session->saves("optimizer_state"));  // not in use yet
+  session->begin_step();
+  EXPECT_TRUE(session->saves("optimizer_state"));
+  EXPECT_FALSE(session->saves("buffers"));
+}
+
 TEST_F(SessionTest, WritesATensorThatIsLargerThanTheQueue) {
   config_.queue_bytes = 1 << 20;
   auto session = open();

@@ -120,9 +120,7 @@ class Launch:
             return _is_trainable(module)
         is_training = module.training and torch.is_grad_enabled()
         takes_hooks = not isinstance(unwrapped(module), torch.jit.ScriptModule)
-        return (
-            is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
-        )
+        return is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
 
     def _is_known(self, module):
         return any(map(self._hook.is_registered, unwrapped(module).modules()))

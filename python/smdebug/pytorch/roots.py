@@ -2,8 +2,11 @@
 
 import torch
 
+from smdebug.log import get_logger
 from smdebug.pytorch.buffers import RootBuffers
 from smdebug.pytorch.parameters import RootParameters
+
+logger = get_logger()
 
 
 class Root:
@@ -41,10 +44,19 @@ def unique_name(name, taken):
 
 def _paths(root, name, taken):
     paths = {}
+    scripted = []
     for path, module in root.named_modules():
-        # The wrapper around a compiled module has its name; a scripted one takes no hooks.
-        if not path.endswith("_orig_mod") and not isinstance(module, torch.jit.ScriptModule):
+        if isinstance(module, torch.jit.ScriptModule):
+            scripted.append(path)
+        elif not path.endswith("_orig_mod"):  # the wrapper around it has the name
             paths[module] = path.replace("_orig_mod.", "") or name
+    if scripted:
+        logger.info(
+            "model '%s': '%s' and what is inside is TorchScript, which takes no hooks: only "
+            "parameters and gradients of it are saved",
+            name,
+            scripted[0],
+        )
     if taken.isdisjoint(paths.values()):
         return paths
     return {module: path if module is root else f"{name}.{path}" for module, path in paths.items()}
