@@ -152,7 +152,7 @@ class BaseHook:
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a collection's name must be text, found {name!r}")
         if name not in self._collections:
-            built_in = {c.name: c for c in self._framework.collections}.get(name)
+            built_in = self._framework.find(name)
             if built_in is None and not create:
                 raise SMDebugError(f"there is no collection '{name}'")
             make = self.collection_class

@@ -23,6 +23,7 @@
 #include "bindings.h"
 #include "result_caster.h"
 #include "tensor_input.h"
+#include "tensor_walk.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,6 +50,7 @@ struct TensorSite {
   Site* site;
 
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
+  bool is_due() const { return session->is_due(site); }
   bool can_match() const { return session->can_match(site); }
 };
 
@@ -81,47 +83,56 @@ struct ModulePlace {
   ModuleSite* module;
   bool was_called = false;
 
-  void capture_inputs(nb::handle arguments) {
+  void capture_inputs(nb::handle arguments, nb::handle keywords) {
     was_called = true;
-    walk(arguments, [this](nb::handle tensor) {
+    const auto visit = [this](nb::handle tensor) {
       if (Site* site = session->next_input(module)) put(*session, site, tensor);
-    });
+    };
+    walk_tensors(arguments, visit);
+    walk_tensors(keywords, visit);
   }
 
   void capture_outputs(nb::handle output) {
     was_called = true;
-    walk(output, [this](nb::handle tensor) {
+    walk_tensors(output, [this](nb::handle tensor) {
       if (Site* site = session->next_output(module))
         put(*session, site, tensor);
     });
   }
 
-  void capture_call(nb::handle arguments, nb::handle output) {
-    capture_inputs(arguments);
+  void capture_call(nb::handle arguments, nb::handle keywords,
+                    nb::handle output) {
+    capture_inputs(arguments, keywords);
     capture_outputs(output);
+  }
+
+  // Each output that backward passes through gets a hook: its gradient is saved
+  // where the output itself would be. The hook of a leaf would stay for ever,
+  // and a leaf's gradient is that of a parameter.
+  void watch_gradients(nb::handle output) {
+    walk_tensors(output, [this](nb::handle tensor) {
+      Site* const site = session->next_output(module);
+      if (site == nullptr) return;
+      try {
+        watch_gradient(site, tensor);
+      } catch (const nb::python_error& error) {
+        session->skip(site, error.what());
+      }
+    });
   }
 
   bool can_match_input() const { return session->can_match_input(module); }
   bool can_match_output() const { return session->can_match_output(module); }
 
  private:
-  // A list may hold itself.
-  static constexpr int kDeepest = 32;
-
-  // Calls `visit` for each tensor of nested tuples and lists, depth first.
-  template <typename Visit>
-  static void walk(nb::handle value, Visit&& visit, int depth = 0) {
-    const bool is_tuple = PyTuple_Check(value.ptr());
-    if (!is_tuple && !PyList_Check(value.ptr())) {
-      if (lends_through_table(value)) visit(value);
+  void watch_gradient(Site* site, nb::handle tensor) {
+    if (!nb::cast<bool>(tensor.attr("requires_grad")) ||
+        nb::cast<bool>(tensor.attr("is_leaf"))) {
       return;
     }
-    if (depth == kDeepest) return;
-    for (Py_ssize_t i = 0; i < Py_SIZE(value.ptr()); ++i) {
-      walk(is_tuple ? PyTuple_GET_ITEM(value.ptr(), i)
-                    : PyList_GET_ITEM(value.ptr(), i),
-           visit, depth + 1);
-    }
+    nb::object place = nb::cast(TensorSite{session, site});
+    nb::keep_alive_obj(place, nb::find(session));
+    tensor.attr("register_hook")(place.attr("put"));
   }
 };
 
@@ -190,6 +201,7 @@ void bind_sites(nb::module_& m) {
   nb::class_<TensorSite>(m, "TensorSite")
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
+      .def("is_due", &TensorSite::is_due)
       .def("can_match", &TensorSite::can_match);
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
@@ -198,10 +210,14 @@ void bind_sites(nb::module_& m) {
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")
       .def_ro("was_called", &ModulePlace::was_called)
-      .def("capture_inputs", &ModulePlace::capture_inputs, "arguments"_a)
+      .def("capture_inputs", &ModulePlace::capture_inputs, "arguments"_a,
+           "keywords"_a)
       .def("capture_outputs", &ModulePlace::capture_outputs, "output"_a.none())
       .def("capture_call", &ModulePlace::capture_call, "arguments"_a,
-           "output"_a.none())
+           "keywords"_a, "output"_a.none())
+      .def("watch_gradients", &ModulePlace::watch_gradients, "output"_a.none(),
+           "Saves the gradient of each tensor in `output` when backward comes "
+           "to it, if an output is due.")
       .def("can_match_input", &ModulePlace::can_match_input)
       .def("can_match_output", &ModulePlace::can_match_output);
 }
@@ -224,6 +240,14 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
   LentTensor lent;
   SMD_CHECK_OK(lent.borrow(tensor));
   return self.save_tensor(name, lent.view(), collections);
+}
+
+TensorSites make_tensor_sites(Session& self,
+                              const std::vector<std::string>& names) {
+  TensorSites sites{&self, {}};
+  for (const std::string& name : names)
+    sites.sites.push_back(self.tensor(name));
+  return sites;
 }
 
 template <Site* (Session::*make)(std::string_view, std::string_view)>
@@ -268,6 +292,7 @@ void bind_session(nb::module_& m) {
             return TensorSite{&self, self.gradient(root, path)};
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
+      .def("tensors", &make_tensor_sites, "names"_a, nb::keep_alive<0, 1>())
       .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
       .def("gradients", &make_sites<&Session::gradient>, "root"_a, "paths"_a,
@@ -286,6 +311,8 @@ void bind_session(nb::module_& m) {
       .def("pause", &Session::pause)
       .def("resume", &Session::resume)
       .def_prop_ro("is_paused", &Session::is_paused)
+      .def("saves", &Session::saves, "collection"_a,
+           "Whether the plan in use saves the collection at all.")
       .def("is_due",
            nb::overload_cast<std::string_view, std::string_view>(
                &Session::is_due, nb::const_),

@@ -138,6 +138,9 @@ void bind_hook_config(nb::module_& m) {
       .def_ro("name", &Framework::name)
       .def_ro("collections", &Framework::collections)
       .def_ro("default_saved", &Framework::default_saved)
+      .def("find", &Framework::find, "collection"_a,
+           nb::rv_policy::reference_internal,
+           "The framework's own collection of that name, or None.")
       .def("knows", &Framework::knows, "collection"_a,
            "Whether a collection needs neither pattern nor tensor names.");
   m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);

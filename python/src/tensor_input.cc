@@ -196,6 +196,16 @@ bool is_lazy(nb::handle object) {
   return is_true(object, is_neg) || is_true(object, is_conj);
 }
 
+// Sparse tensors and those of a library's own layout are not.
+bool is_strided(nb::handle object) {
+  try {
+    const nb::str layout(nb::getattr(object, "layout", nb::none()));
+    return std::string_view(layout.c_str()) == "torch.strided";
+  } catch (const nb::python_error&) {
+    return true;
+  }
+}
+
 // The element types of the buffer protocol, by struct's format characters.
 std::optional<DType> dtype_from_format(std::string_view format,
                                        Py_ssize_t itemsize) {
@@ -273,7 +283,9 @@ Status LentTensor::borrow_table(nb::handle object,
                                 const dlpack::ExchangeTable& table) {
   dlpack::Tensor tensor;
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
-    return unreadable(take_python_error());
+    std::string why = take_python_error();
+    if (!is_strided(object)) return borrow_host_copy(object, "to_dense");
+    return unreadable(std::move(why));
   }
   if (look_at_plain(tensor, view_)) return {};
   if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
@@ -284,10 +296,10 @@ Status LentTensor::borrow_table(nb::handle object,
   return {};
 }
 
-// `method` is asked of the detached tensor: "cpu", "resolve_conj".
+// `method` is asked of the detached tensor: "cpu", "resolve_conj", "to_dense".
 Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   try {
-    owner_ = object.attr("detach")().attr(method)();
+    owner_ = object.attr("detach")().attr(method)().attr("cpu")();
     owner_ = owner_.attr("resolve_conj")().attr("resolve_neg")();
   } catch (nb::python_error& error) {
     return unreadable(std::string("no copy in host memory: ") + error.what());

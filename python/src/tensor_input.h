@@ -6,10 +6,10 @@
 //
 // Frameworks lend through DLPack's exchange table (cached per type), else
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
-// that no view can show (on a device, lazily conjugated or negated, in the
-// other byte order, strides that are no multiple of the element) are copied to
-// host memory first. numpy's strings, fixed in width or objects, are lent one
-// by one.
+// that no view can show (on a device, sparse, lazily conjugated or negated, in
+// the other byte order, strides that are no multiple of the element) are copied
+// to host memory first. numpy's strings, fixed in width or objects, are lent
+// one by one.
 
 #include <array>
 #include <cstdint>

@@ -106,6 +106,14 @@ ModuleSite* Session::module(std::string_view path) {
   return impl_->sites.module(path);
 }
 
+bool Session::saves(std::string_view collection) const {
+  const Plan& plan = impl_->sites.plan();
+  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
+    if (plan.collections()[i].name() == collection) return plan.is_saved(i);
+  }
+  return false;
+}
+
 bool Session::is_due(const Site* site) const {
   return is_capturing() &&
          site->treatment.load(std::memory_order_relaxed) != nullptr;

@@ -134,7 +134,7 @@ Status Session::Impl::start_recording() {
     run_record_.emplace(*storage, process, framework, clock);
     recorder->owner_lane->write(
         {std::string(kRunFileKey),
-         run_record_->started(sites, num_workers, steps.current().global)});
+         run_record_->started(sites, num_writers(), steps.current().global)});
   }
   return {};
 }
@@ -258,7 +258,7 @@ void Session::Impl::write_collections_if_grown() {
   exported_memberships_ = memberships;
   exported_plan_ = plan_version;
   recorder->owner_lane->write(
-      {collections_file_key(worker), collections_text(sites, num_workers)});
+      {collections_file_key(worker), collections_text(sites, num_writers())});
 }
 
 void Session::Impl::export_collections() {

@@ -78,6 +78,10 @@ class Session::Impl {
   }
   SessionStatus status();
   SessionCost cost();
+  // How many processes write this run: what its readers wait for.
+  int num_writers() const {
+    return config.include_workers == IncludeWorkers::one ? 1 : num_workers;
+  }
   bool is_owner() const { return owner_ == current_thread(); }
 
   HookConfig config;

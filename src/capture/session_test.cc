@@ -234,6 +234,22 @@ TEST_F(SessionTest, NamesParametersAndGradientsAfterTheRoot) {
                   std::pair("gradient/Net_fc.weight", std::vector<float>{2})));
 }
 
+TEST_F(SessionTest, SaysWhichCollectionsThePlanInUseSaves) {
+  config_.save_all = false;
+  config_.include_collections = {"buffers"};
+  auto session = open();
+  EXPECT_TRUE(session->saves("buffers"));
+  EXPECT_TRUE(session->saves("losses"));
+  EXPECT_FALSE(session->saves("weights"));
+  EXPECT_FALSE(session->saves("optimizer_state"));
+  config_.include_collections = {"optimizer_state"};
+  ASSERT_TRUE(session->set_config(config_).ok());
+  EXPECT_FALSE(session->saves("optimizer_state"));  // not in use yet
+  session->begin_step();
+  EXPECT_TRUE(session->saves("optimizer_state"));
+  EXPECT_FALSE(session->saves("buffers"));
+}
+
 TEST_F(SessionTest, WritesATensorThatIsLargerThanTheQueue) {
   config_.queue_bytes = 1 << 20;
   auto session = open();
@@ -703,6 +719,18 @@ TEST_F(SessionTest, LeavesWorkersOtherThanTheFirstSilentUnlessAllAreAsked) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->num_workers, 2);
   EXPECT_FALSE(is_there(kRunFileKey)) << "the first worker's to write";
+}
+
+TEST_F(SessionTest, TellsReadersToWaitForTheOneWorkerThatWrites) {
+  auto session = open();
+  session->set_worker(0, 2);
+  session->begin_step();
+  put(*session, "a", {1});
+  ASSERT_TRUE(session->close().ok());
+  const auto file =
+      parse_collections_file(text(collections_file_key("worker_0")));
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->num_workers, 1);
 }
 
 TEST_F(SessionTest, WritesNoFileInADryRunAndCountsWhatItWouldHave) {

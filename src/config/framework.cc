@@ -7,9 +7,9 @@
 namespace smdebug {
 namespace {
 
-constexpr std::array<std::string_view, 6> kScalarCollections = {
-    "losses",       "metrics",    "feature_importance",
-    "average_shap", "sm_metrics", "tensorflow_summaries"};
+constexpr std::array<std::string_view, 7> kScalarCollections = {
+    "losses",     "metrics",       "feature_importance",  "average_shap",
+    "sm_metrics", "learning_rate", "tensorflow_summaries"};
 
 Collection built_in(std::string name, std::vector<std::string> include_regex) {
   Collection collection;
@@ -22,14 +22,28 @@ Collection built_in(std::string name, std::vector<std::string> include_regex) {
 }  // namespace
 
 bool is_training_only(std::string_view collection) {
-  return collection == "gradients" || collection == "optimizer_variables";
+  return collection == "gradients" || collection == "optimizer_variables" ||
+         collection == "optimizer_state" ||
+         collection == "activation_gradients";
 }
 
 bool Framework::knows(std::string_view collection) const {
   return collection == "all" || collection == "default" ||
          is_scalar_collection(collection) || is_training_only(collection) ||
-         std::ranges::find(collections, collection, &Collection::name) !=
-             collections.end();
+         find(collection) != nullptr;
+}
+
+const Collection* Framework::find(std::string_view collection) const {
+  for (const auto* list : {&collections, &further_collections}) {
+    const auto found = std::ranges::find(*list, collection, &Collection::name);
+    if (found != list->end()) return &*found;
+  }
+  return nullptr;
+}
+
+bool Framework::is_further(std::string_view collection) const {
+  return std::ranges::find(further_collections, collection,
+                           &Collection::name) != further_collections.end();
 }
 
 bool is_scalar_collection(std::string_view name) {
@@ -53,6 +67,27 @@ const Framework& pytorch_framework() {
               built_in("all", {}),
               built_in("default", {}),
           },
+      .further_collections =
+          {
+              built_in("buffers", {"^buffer/"}),
+              built_in("optimizer_state", {"^optimizer_state/"}),
+              built_in("learning_rate", {"^learning_rate/"}),
+              built_in("activation_gradients", {"^activation_gradient/"}),
+              built_in("inputs", {}),
+              built_in("outputs", {}),
+              built_in("labels", {}),
+          },
+      .narrowed =
+          {
+              {"^(?!gradient).*weight",
+               "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)"
+               ".*weight"},
+              {"^(?!gradient).*bias",
+               "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)"
+               ".*bias"},
+              {"[Ll]oss_(?!input).*output",
+               "^(?!activation_gradient/).*[Ll]oss_(?!input).*output"},
+          },
       .default_saved = {"losses"},
       .default_save_interval = 500,
       .deviation = Deviation::sample,
@@ -74,6 +109,8 @@ const Framework& plain_framework() {
               built_in("all", {}),
               built_in("default", {}),
           },
+      .further_collections = {},
+      .narrowed = {},
       .default_saved = {"losses"},
       .default_save_interval = 500,
       .deviation = Deviation::population,

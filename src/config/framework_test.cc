@@ -38,6 +38,31 @@ TEST(Framework, KnowsItsOwnCollectionsAndThoseFilledByName) {
   }
 }
 
+TEST(Framework, FindsItsFurtherCollectionsByName) {
+  const Framework& framework = pytorch_framework();
+  for (const char* name : {"buffers", "optimizer_state", "inputs"}) {
+    ASSERT_NE(framework.find(name), nullptr) << name;
+    EXPECT_EQ(framework.find(name)->name(), name);
+    EXPECT_TRUE(framework.is_further(name) && framework.knows(name)) << name;
+  }
+  ASSERT_NE(framework.find("weights"), nullptr);
+  EXPECT_FALSE(framework.is_further("weights"));
+  EXPECT_EQ(framework.find("mine"), nullptr);
+  EXPECT_EQ(plain_framework().find("buffers"), nullptr);
+}
+
+TEST(PytorchFramework, NarrowsOnlyPatternsThatItHas) {
+  std::set<std::string> patterns;
+  for (const Collection& collection : pytorch_framework().collections) {
+    const auto& own = collection.tensors.include_regex;
+    patterns.insert(own.begin(), own.end());
+  }
+  for (const auto& [pattern, narrowed] : pytorch_framework().narrowed) {
+    EXPECT_TRUE(patterns.contains(pattern)) << pattern;
+    EXPECT_NE(pattern, narrowed);
+  }
+}
+
 TEST(PytorchFramework, ReducesAsTorchDoes) {
   EXPECT_EQ(pytorch_framework().deviation, Deviation::sample);
   EXPECT_TRUE(pytorch_framework().reductions_are_0d);

@@ -7,10 +7,7 @@ const Collection* HookConfig::find_collection(const Framework& framework,
   for (const Collection& collection : collections) {
     if (collection.name() == name) return &collection;
   }
-  for (const Collection& collection : framework.collections) {
-    if (collection.name() == name) return &collection;
-  }
-  return nullptr;
+  return framework.find(name);
 }
 
 }  // namespace smdebug

@@ -52,6 +52,7 @@ class CollectionList {
     for (const std::string& name : config_.include_collections) {
       SMD_CHECK_OK(add_included(name));
     }
+    narrow_patterns();
     add_patterns();
     if (list_.size() > CollectionSet::kMaxCollections) {
       return Error{Error::Code::invalid_config,
@@ -111,6 +112,10 @@ class CollectionList {
 
   Status add_included(const std::string& name) {
     if (find(name) != nullptr) return {};
+    if (const Collection* own = framework_.find(name)) {
+      list_.push_back(*own);
+      return {};
+    }
     if (framework_.knows(name)) {
       find_or_add(name);
       return {};
@@ -123,6 +128,21 @@ class CollectionList {
                  fmt::format("include_collections names '{}', which does not "
                              "exist; nearest: {}",
                              name, quoted_list(nearest_names(name, names, 3)))};
+  }
+
+  // Beside a further collection the others leave its tensors alone.
+  void narrow_patterns() {
+    const bool has_further =
+        std::ranges::any_of(list_, [this](const Collection& collection) {
+          return framework_.is_further(collection.name());
+        });
+    if (!has_further) return;
+    for (Collection& collection : list_) {
+      for (std::string& pattern : collection.tensors.include_regex) {
+        const auto narrowed = framework_.narrowed.find(pattern);
+        if (narrowed != framework_.narrowed.end()) pattern = narrowed->second;
+      }
+    }
   }
 
   // What the hook itself asks for goes into `all` and `default`.

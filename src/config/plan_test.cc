@@ -119,6 +119,53 @@ TEST(Plan, ListsTheFrameworksCollectionsBeforeTheUsers) {
                                  "all", "default", "mine"));
 }
 
+TEST(Plan, HasNoFurtherCollectionUnlessItIsNamed) {
+  const HookConfig config{.save_all = true};
+  const auto plan = plan_of(config);
+  EXPECT_THAT(plan->collections(),
+              SizeIs(pytorch_framework().collections.size()));
+  EXPECT_THAT(matching({.include_collections = {"weights"}}, "Net_fc.weight"),
+              ElementsAre("weights"));
+}
+
+TEST(Plan, KeepsFurtherTensorsOutOfTheOriginalsCollections) {
+  const HookConfig config{
+      .include_collections = {"weights", "biases", "gradients", "buffers",
+                              "optimizer_state", "activation_gradients"}};
+  EXPECT_THAT(matching(config, "buffer/Net_class_weight"),
+              ElementsAre("buffers"));
+  EXPECT_THAT(matching(config, "buffer/Net_attn.bias"), ElementsAre("buffers"));
+  EXPECT_THAT(matching(config, "optimizer_state/Net_fc.weight/exp_avg"),
+              ElementsAre("optimizer_state"));
+  EXPECT_THAT(matching(config, "activation_gradient/my_loss_output_0"),
+              ElementsAre("activation_gradients"));
+  EXPECT_THAT(matching(config, "Net_fc.weight"), ElementsAre("weights"));
+  EXPECT_THAT(matching(config, "Net_fc.bias"), ElementsAre("biases"));
+  EXPECT_THAT(matching(config, "gradient/Net_fc.weight"),
+              ElementsAre("gradients"));
+  EXPECT_THAT(matching(config, "MSELoss_output_0"), ElementsAre("losses"));
+}
+
+TEST(Plan, NarrowsAnEditedCollectionButNotAPatternOfTheUsers) {
+  const HookConfig config{
+      .include_collections = {"buffers", "weights"},
+      .collections = {
+          collection_of("weights", {"^(?!gradient).*weight", "running_mean"})}};
+  EXPECT_THAT(matching(config, "buffer/Net_class_weight"),
+              ElementsAre("buffers"));
+  EXPECT_THAT(matching(config, "buffer/Net_bn.running_mean"),
+              ElementsAre("weights", "buffers"));
+}
+
+TEST(Plan, SavesOptimizerStateInTrainingAlone) {
+  const HookConfig config{
+      .save_config = SaveConfig(SaveConfigMode{.save_interval = 1}),
+      .include_collections = {"optimizer_state", "buffers"}};
+  EXPECT_THAT(due_at(config, Mode::train, 3),
+              ElementsAre("losses", "optimizer_state", "buffers"));
+  EXPECT_THAT(due_at(config, Mode::eval, 3), ElementsAre("losses", "buffers"));
+}
+
 TEST(Plan, RefusesALimitOfTheRunThatKeepsNothing) {
   const auto plan = Plan::build({.max_run_bytes = 0}, pytorch_framework());
   EXPECT_THAT(plan, FailsWith(Error::Code::invalid_config));

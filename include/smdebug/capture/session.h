@@ -159,6 +159,9 @@ class Session {
   /// "fc1" gives "fc1_input_0", "fc1_output_0", ...
   ModuleSite* module(std::string_view path);
 
+  /// Whether the plan in use saves the collection of that name at all: an
+  /// adapter looks for the tensors of a further collection only then.
+  bool saves(std::string_view collection) const;
   /// Whether a capture of `site` would be kept in the open step.
   bool is_due(const Site* site) const;
   /// Whether the open step saves a tensor of that name, or the collection. For

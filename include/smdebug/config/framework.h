@@ -4,6 +4,7 @@
 // which are saved, how often, and how its reductions are defined. One table
 // per framework, so that no adapter decides any of it.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,14 @@
 namespace smdebug {
 
 struct Framework {
-  std::string name;                        // "pytorch"
-  std::vector<Collection> collections;     // built in, in order of export
+  std::string name;                     // "pytorch"
+  std::vector<Collection> collections;  // built in, in order of export
+  // Exist where they are asked for by name, and only then: the collections
+  // files of other runs are the original's.
+  std::vector<Collection> further_collections;
+  // Where one of those exists: a pattern of `collections` -> the same pattern,
+  // leaving the tensors of further collections alone.
+  std::map<std::string, std::string> narrowed;
   std::vector<std::string> default_saved;  // saved without being asked
   Step default_save_interval = 500;
   // Saved `std` and `variance` as the framework computes them.
@@ -26,6 +33,12 @@ struct Framework {
   /// True for a collection that exists without pattern or tensor names: this
   /// framework's own, and those that other frameworks fill by name.
   bool knows(std::string_view collection) const;
+
+  /// Returns this framework's own collection of that name, or none.
+  const Collection* find(std::string_view collection) const;
+
+  /// True for the name of a further collection.
+  bool is_further(std::string_view collection) const;
 };
 
 /// True for the collections of single numbers: losses, metrics and their like.
@@ -41,7 +54,10 @@ bool has_scalar_summaries(std::string_view name);
 /// other modes shows stale ones.
 bool is_training_only(std::string_view collection);
 
-/// PyTorch: weights, biases, gradients, losses.
+/// PyTorch: weights, biases, gradients, losses. Further: what a model has
+/// beside parameters (buffers, activation_gradients), what its optimizers have
+/// (optimizer_state, learning_rate), and what the loop hands over, whose
+/// patterns the adapter knows (inputs, outputs, labels).
 const Framework& pytorch_framework();
 
 /// A training loop of the user's own, in C++ or Python: collections exist by

@@ -2,7 +2,7 @@
 
 A step begins when a registered root is called: parameters are saved then, inputs and outputs as
 the modules run, gradients as backward leaves them. Names and the decision what to save are the
-core's.
+core's. What an optimizer has is seen in optimizers.py; where a step ends, in steps.py.
 """
 
 import re
@@ -10,12 +10,17 @@ import re
 import torch
 
 from smdebug import _core
+from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
+from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
+from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootHook, WatchedModule
-from smdebug.pytorch.parameters import RootParameters
+from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
+from smdebug.pytorch.roots import Root, unique_name
+from smdebug.pytorch.steps import STEPS
 
 
 class Hook(BaseHook):
@@ -26,6 +31,20 @@ class Hook(BaseHook):
         hook.register_loss(criterion)
 
     The last step is readable after `close()`, which also happens when the program ends.
+
+    `step_on="forward"` (the default) makes each call of a registered model a step.
+    `step_on="optimizer"` lets a step last until an optimizer has acted: see OptimizerSteps in
+    smdebug/pytorch/steps.py. A module that is called again in a step numbers its tensors on.
+
+    `gradients="backward"` (the default) saves what each backward adds to a gradient.
+    `gradients="final"` saves what the optimizer uses, just before it acts: accumulated over
+    several backwards, reduced over processes, clipped, and without the scale of a GradScaler.
+    Where the GradScaler skips the update there is none.
+
+    Beyond the original's, and saved only where `include_collections` (or a JSON file) names them:
+    `buffers` (`buffer/<root>_<path>`), `optimizer_state`, `learning_rate` (both in
+    smdebug/pytorch/optimizers.py), `activation_gradients` (activation_gradients.py there), and
+    `inputs`, `outputs`, `labels` (loop_tensors.py there).
     """
 
     collection_class = Collection
@@ -46,12 +65,20 @@ class Hook(BaseHook):
         checksum="constant",
         max_run_bytes=None,
         keep_every=0,
+        step_on="forward",
+        gradients="backward",
     ):
+        _check_choice("step_on", step_on, STEPS)
+        _check_choice("gradients", gradients, ("backward", "final"))
+        self.step_on = step_on
+        self.gradients = gradients
         self._gate = Gate()
+        self._steps = self._make_steps()
         self._roots = []
-        self._root_hooks = []
+        self._root_hooks = {}  # root -> the hook that begins its steps
         self._root_handles = []
         self._modules = {}  # module -> its path, over all roots
+        self._loss_names = []
         self._watched = []
         self._watched_roots = {}  # root -> its WatchedModule
         self._plan_version = None
@@ -72,13 +99,29 @@ class Hook(BaseHook):
             max_run_bytes,
             keep_every,
         )
+        self._activation_gradients = ActivationGradients(self._session, self._gate)
+        self._optimizers = Optimizers(
+            self._session,
+            self._gate,
+            self._roots,
+            self._steps,
+            gradients == "final",
+            self._unharmed,
+        )
 
     # --- registration ---
 
-    def register_module(self, module):
-        """Records `module`: each call of it is a step."""
+    def register_module(self, module, name=None):
+        """Records `module`: each call of it is a step, or part of one (see `step_on`).
+
+        Its tensors are named after `name`, by default the class of the model. Several models may
+        be registered. A name that another one has gets a number behind it (`Net_1`), and where
+        two models have modules of one path the later one's are `<name>.<path>`.
+        """
         if not isinstance(module, torch.nn.Module):
             raise SMDebugTypeError(f"register_module takes a torch.nn.Module, found {module!r}")
+        if name is not None and (not isinstance(name, str) or not name):
+            raise SMDebugTypeError(f"a model's name must be text, found {name!r}")
         root = unwrapped(module)
         known = [m for m in root.modules() if m in self._modules]
         if known:
@@ -88,20 +131,31 @@ class Hook(BaseHook):
             )
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
-        name = type(root).__name__
-        parameters = RootParameters(self._session, name, root)
-        root_hook = RootHook(
-            self._gate, lambda arguments: self._on_root_call(root, parameters, arguments)
+        known_names = {each.name for each in self._roots}
+        model = Root(
+            self._session,
+            root,
+            unique_name(name or type(root).__name__, known_names),
+            set(self._modules.values()),
+            hooks_gradients=self.gradients == "backward",
+            is_compiled=hasattr(module, "_orig_mod"),
         )
-        self._root_hooks.append(root_hook)
-        self._root_handles.append(module.register_forward_pre_hook(root_hook))
-        self._roots.append(parameters)
-        for path, submodule in root.named_modules():
-            if path.endswith("_orig_mod"):
-                continue  # the wrapper around it has the name
-            watched = self._watch(submodule, path.replace("_orig_mod.", "") or name)
+        root_hook = RootHook(
+            self._gate,
+            lambda arguments, keywords: self._on_root_call(model, arguments, keywords),
+        )
+        self._root_hooks[root] = root_hook
+        self._root_handles.append(module.register_forward_pre_hook(root_hook, with_kwargs=True))
+        self._roots.append(model)
+        for submodule, path in model.paths.items():
+            watched = self._watch(submodule, path, is_root=submodule is root)
             if submodule is root:
                 self._watched_roots[root] = watched
+        edits.count += 1
+        model.buffers.follow_plan()
+        if self._gate.is_open:
+            model.parameters.follow_gradients(True)
+            self._activation_gradients.join(model)
         self._settle()
 
     register_hook = register_module
@@ -117,7 +171,9 @@ class Hook(BaseHook):
                 f"loss '{self._modules[loss_module]}' is registered already; "
                 "a loss inside a registered model is recorded with it"
             )
-        self._watch(loss_module, type(loss_module).__name__, LossHook)
+        self._watch(loss_module, type(loss_module).__name__, output_hook=LossHook)
+        self._loss_names.append(type(loss_module).__name__)
+        edits.count += 1
         self._settle()
 
     def record_tensor_value(self, tensor_name, tensor_value):
@@ -130,22 +186,35 @@ class Hook(BaseHook):
         if self._session and self._gate.is_open:
             self._session.module(tensor_name).capture_outputs(tensor_value)
 
+    def wants_loss_of_backward(self):
+        """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
+        return self._gate.is_open and not self._gate.has_loss
+
     def record_loss_of_backward(self, name, loss):
         """Records the loss that backward starts from, unless a loss module ran in this step."""
-        if self._gate.is_open and not self._gate.has_loss:
+        if self.wants_loss_of_backward():
             self.record_tensor_value(name, loss)
 
     def is_registered(self, module):
         return module in self._modules
 
     def begin_during_call(self, module, arguments):
-        """For a root that was registered while it is being called: begins this call's step."""
-        for root_hook in self._root_hooks:
-            root_hook(module, arguments)
+        """For a root that was registered while it is being called: begins this call's step. What
+        it was given by keyword is only seen when it returns."""
+        root = unwrapped(module)
+        self._root_hooks[root](module, arguments, {})
 
-    def _watch(self, module, path, *output_hook):
+        def after_forward(module, arguments, keywords, output):
+            handle.remove()
+            if self._gate.is_open:
+                with self._unharmed("after the first call of a model"):
+                    self._watched_roots[root].run_input_hook((), keywords)
+
+        handle = root.register_forward_hook(after_forward, with_kwargs=True)
+
+    def _watch(self, module, path, **options):
         self._modules[module] = path
-        watched = WatchedModule(module, self._gate, self._session.module(path), *output_hook)
+        watched = WatchedModule(module, self._gate, self._session.module(path), **options)
         watched.install()
         if self._gate.is_open:
             watched.open_inputs()
@@ -154,13 +223,19 @@ class Hook(BaseHook):
 
     # --- steps ---
 
-    def _on_root_call(self, root, parameters, arguments):
+    def _make_steps(self):
+        return STEPS[self.step_on]()
+
+    def _on_root_call(self, root, arguments, keywords):
         if self._failure:
             return
         try:
-            self._begin_root_step(root, parameters)
+            if self._steps.begins_with(root.module, self.mode):
+                self._begin_root_step(root)
+            else:
+                self._go_on_with(root)
             if self._gate.is_open:
-                self._take_inputs_of(root, arguments)
+                self._watched_roots[root.module].run_input_hook(arguments, keywords)
         except SMDebugError:  # the configuration makes no sense
             self._detach()
             raise
@@ -168,7 +243,15 @@ class Hook(BaseHook):
             self._gate.is_open = False
             self._latch("at the beginning of a step", error)
 
-    def _begin_root_step(self, root, parameters):
+    def _go_on_with(self, root):
+        """Another call in the open step."""
+        if self._gate.is_open:
+            self._gate.put_kept()
+            root.put()
+        if root.parameters.is_waiting:
+            self._put_late_parameters(root)
+
+    def _begin_root_step(self, root):
         self._gate.put_kept()
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
@@ -176,45 +259,49 @@ class Hook(BaseHook):
             self._is_settling = not self._prune()
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
-            for each in self._roots:
-                each.attach()
+            self._follow_plan()
             self._settle()
         if self.mode not in self._modes_seen:
             self._modes_seen.add(self.mode)
             self._settle()
         self._gate.is_open = capturing
         if capturing:
-            parameters.put()
+            for each in self._roots:
+                each.begin_step()
+            root.put()
         if capturing or was_open:
             self._follow(capturing)
-        if parameters.is_waiting:
-            self._put_late_parameters(root, parameters)
+        if root.parameters.is_waiting:
+            self._put_late_parameters(root)
+
+    def _follow_plan(self):
+        """Looks only for what the plan in use saves."""
+        for each in self._roots:
+            each.parameters.attach()
+            each.buffers.follow_plan()
+        self._activation_gradients.follow_plan()
+        self._optimizers.follow_plan(counts_steps=self.step_on == "optimizer")
 
     def _follow(self, is_saved_step):
         """Has the hooks in that only a saved step pays for."""
         for each in self._roots:
-            each.follow_gradients(is_saved_step)
+            each.parameters.follow_gradients(is_saved_step)
+        self._activation_gradients.follow(self._roots, is_saved_step)
         for watched in self._watched:
             if is_saved_step:
                 watched.open_inputs()
             else:
                 watched.close_inputs()
 
-    def _take_inputs_of(self, root, arguments):
-        """Of the call that begins the step: a hook installed now would miss it."""
-        watched = self._watched_roots[root]
-        watched.close_inputs()
-        watched.run_input_hook(arguments)
-
-    def _put_late_parameters(self, root, parameters):
+    def _put_late_parameters(self, root):
         """Lazy modules get their parameters during this call."""
 
         def after_forward(module, arguments, output):
             handle.remove()
             with self._unharmed("after the first forward pass"):
-                parameters.put_late()
+                root.parameters.put_late()
 
-        handle = root.register_forward_hook(after_forward)
+        handle = root.module.register_forward_hook(after_forward)
 
     def _settle(self):
         """Puts all hooks in; those that cannot save anything come out after a step or two."""
@@ -241,8 +328,14 @@ class Hook(BaseHook):
             return distributed.get_rank(), distributed.get_world_size()
         return 0, 1
 
+    def _hand_over_configuration(self):
+        for name in LOOP_COLLECTIONS.intersection(self.include_collections):
+            self.get_collection(name)  # its patterns are those of _module_patterns
+        super()._hand_over_configuration()
+
     def _module_patterns(self, collection):
-        patterns = []
+        names = [root.name for root in self._roots]
+        patterns = loop_patterns(collection.name, names, sorted(set(self._loss_names)))
         for module, inputs, outputs in getattr(collection, "module_tensors", list)():
             path = self._modules.get(module)
             if path is None:
@@ -263,11 +356,23 @@ class Hook(BaseHook):
         self._gate.put_kept()
         for handle in self._root_handles:
             handle.remove()
-        for parameters in self._roots:
-            parameters.close_gradients()
+        self._optimizers.close()
+        self._activation_gradients.close()
+        for root in self._roots:
+            root.parameters.close_gradients()
         for watched in self._watched:
             watched.remove()
+
+    def _latch(self, where, error):
+        super()._latch(where, error)
+        self._gate.is_open = False
 
     def _after_fork_in_child(self):
         self._gate.is_open = False
         super()._after_fork_in_child()
+
+
+def _check_choice(field, value, choices):
+    if value not in tuple(choices):
+        known = " or ".join(repr(choice) for choice in choices)
+        raise SMDebugValueError(f"{field} must be {known}, found {value!r}")

@@ -1,22 +1,25 @@
 """Records the model of an unmodified script: the part of `smdebug run` inside the trainer.
 
-torch's public hooks on all modules are used only to find things: the root, which is the first
-module with parameters to train that is called from outside, and the loss modules. Then a normal
-`Hook` takes over and the hooks on all modules are gone. Nothing is made before a root is called.
+torch's public hooks on all modules are used only to find things: the roots, which are modules with
+parameters to train that are called from outside, and the loss modules. Then a normal `Hook` takes
+over, and the hooks on all modules are gone when an optimizer has acted for the first time, or a
+second backward pass begins. Nothing is made before a root is called.
 """
 
-import functools
 import os
 import signal
 import threading
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
+from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
+from smdebug.pytorch.steps import CallsTogether
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
@@ -31,13 +34,22 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
-    def _on_root_call(self, root, parameters, arguments):
-        is_training = root.training and torch.is_grad_enabled()
+    def _make_steps(self):
+        return CallsTogether()
+
+    def _begin_root_step(self, root):
+        is_training = root.module.training and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
         if mode is not self.mode:
             self.set_mode(mode)
             self.on_mode_change()
-        super()._on_root_call(root, parameters, arguments)
+        super()._begin_root_step(root)
+
+    def backward_began(self, name, loss):
+        """`loss` is what it starts from, None where that is not one number."""
+        if loss is not None:
+            self.record_loss_of_backward(name, loss)
+        self._steps.backward_began()
 
     def on_mode_change(self):
         """Another loss module may come into use."""
@@ -63,17 +75,22 @@ class Launch:
         self._hook = None
         self._depth = threading.local()
         self._handles = []
-        self._backward = None  # (torch's own, ours)
+        self._optimizer_handle = None
+        self._backwards = 0  # since the search began
+        self._backward_watch = BackwardWatch(self._on_backward, self._wants_loss, self._give_up)
 
     def find(self):
-        """Puts hooks on all modules: to find the root, later to find losses."""
+        """Puts hooks on all modules: to find the roots, later to find losses."""
         if self._handles:
             return
         self._depth = threading.local()
+        self._backwards = 0
         self._handles = [
             register_module_forward_pre_hook(self._on_enter),
             register_module_forward_hook(self._on_leave, always_call=True),
         ]
+        if self._optimizer_handle is None:
+            self._optimizer_handle = register_optimizer_step_post_hook(self._on_optimizer)
 
     def _stop_finding(self):
         for handle in self._handles:
@@ -88,7 +105,7 @@ class Launch:
         try:
             if is_loss(module):
                 self._found_loss(module)
-            elif self._hook is None and _is_trainable(module):
+            elif self._is_new_root(module):
                 self._found_root(module, arguments)
         except Exception as error:
             self._give_up(error)
@@ -97,45 +114,56 @@ class Launch:
         # The search may have begun inside this call.
         self._depth.value = max(getattr(self._depth, "value", 0) - 1, 0)
 
+    def _is_new_root(self, module):
+        """A further root must be training: a teacher that only judges is none."""
+        if self._hook is None:
+            return _is_trainable(module)
+        is_training = module.training and torch.is_grad_enabled()
+        takes_hooks = not isinstance(unwrapped(module), torch.jit.ScriptModule)
+        return is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
+
+    def _is_known(self, module):
+        return any(map(self._hook.is_registered, unwrapped(module).modules()))
+
     def _found_root(self, root, arguments):
-        self._hook = hook = make_hook(self._settings)
-        hook.on_mode_change = self.find
-        hook.on_detach = self._undo
-        hook.register_module(root)
-        self._watch_backward()
-        close_on_termination(hook)
-        hook.begin_during_call(root, arguments)
+        if self._hook is None:
+            self._hook = hook = make_hook(self._settings)
+            hook.on_mode_change = self.find
+            hook.on_detach = self._undo
+            self._backward_watch.install()
+            close_on_termination(hook)
+        self._hook.register_module(root)
+        self._hook.begin_during_call(root, arguments)
 
     def _found_loss(self, loss):
         if self._hook is not None and not self._hook.is_registered(loss):
             self._hook.register_loss(loss)
 
-    def _watch_backward(self):
-        """`Tensor.backward` looks torch.autograd.backward up when it is called."""
-        backward = torch.autograd.backward
-
-        @functools.wraps(backward)
-        def watched(tensors, *args, **kwargs):
-            try:
-                self._on_backward(tensors)
-            except Exception as error:
-                self._give_up(error)
-            return backward(tensors, *args, **kwargs)
-
-        torch.autograd.backward = watched
-        self._backward = backward, watched
-
     def _undo(self):
         self._stop_finding()
-        if self._backward and torch.autograd.backward is self._backward[1]:
-            torch.autograd.backward = self._backward[0]
+        self._forget_optimizers()
+        self._backward_watch.remove()
 
-    def _on_backward(self, tensors):
-        self._stop_finding()
-        if isinstance(tensors, (tuple, list)):
-            tensors = tensors[0] if len(tensors) == 1 else None
-        if isinstance(tensors, torch.Tensor) and tensors.numel() == 1:
-            self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, tensors)
+    def _wants_loss(self):
+        return self._hook.wants_loss_of_backward()
+
+    def _on_optimizer(self, optimizer, arguments, keywords):
+        # torch walks over its optimizer hooks just now: ours comes out later.
+        if self._hook is not None:
+            self._stop_finding()
+
+    def _forget_optimizers(self):
+        if self._optimizer_handle is not None:
+            self._optimizer_handle.remove()
+            self._optimizer_handle = None
+
+    def _on_backward(self, loss):
+        self._backwards += 1
+        if self._backwards > 1:
+            self._stop_finding()
+        if not self._handles:
+            self._forget_optimizers()
+        self._hook.backward_began(FUNCTIONAL_LOSS, loss)
 
     def _give_up(self, error):
         self._stop_finding()

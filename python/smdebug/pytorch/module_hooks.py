@@ -37,7 +37,9 @@ class Gate:
 _SHUT = Gate()
 
 
-class _Stateless:
+class Stateless:
+    """A hook that a copy of the model shares, and a saved and loaded model holds empty."""
+
     gate = _SHUT
     site = None
 
@@ -52,16 +54,16 @@ class _Stateless:
         return {}
 
 
-class InputHook(_Stateless):
+class InputHook(Stateless):
     """A forward pre-hook: an in-place module overwrites its input before a forward hook runs."""
 
-    def __call__(self, module, arguments):
+    def __call__(self, module, arguments, keywords):
         if self.gate.is_open and not is_compiling():
             if current_graph_task_id() == -1:  # not a recomputation inside backward
-                self.site.capture_inputs(arguments)
+                self.site.capture_inputs(arguments, keywords)
 
 
-class OutputHook(_Stateless):
+class OutputHook(Stateless):
     def __call__(self, module, arguments, output):
         if self.gate.is_open:
             if is_compiling():
@@ -76,13 +78,13 @@ class CallHook(OutputHook):
 
     takes_inputs = True
 
-    def __call__(self, module, arguments, output):
+    def __call__(self, module, arguments, keywords, output):
         if not self.gate.is_open:
             return
         if is_compiling() or not self.takes_inputs:
             super().__call__(module, arguments, output)
         elif current_graph_task_id() == -1:
-            self.site.capture_call(arguments, output)
+            self.site.capture_call(arguments, keywords, output)
 
 
 class LossHook(OutputHook):
@@ -91,14 +93,14 @@ class LossHook(OutputHook):
         super().__call__(module, arguments, output)
 
 
-class RootHook(_Stateless):
+class RootHook(Stateless):
     """A forward pre-hook of the root: where a step begins. `site` is a function that takes the
-    root's arguments."""
+    root's arguments, positional and by keyword."""
 
     @torch.compiler.disable  # a step begins outside of compiled code
-    def __call__(self, module, arguments):
+    def __call__(self, module, arguments, keywords):
         if self.site is not None and current_graph_task_id() == -1:
-            self.site(arguments)
+            self.site(arguments, keywords)
 
 
 class WatchedModule:
@@ -106,11 +108,13 @@ class WatchedModule:
 
     The output hook stays: a compiled model knows only the hooks that it was compiled with. The
     input hook is there in steps that are saved, so that the others do not pay for it.
+    The inputs of a root come from its RootHook, which sees each call of it.
     """
 
-    def __init__(self, module, gate, site, output_hook=None):
+    def __init__(self, module, gate, site, output_hook=None, is_root=False):
         self.module = module
         self.site = site
+        self._is_root = is_root
         leaves_inputs = output_hook is None and leaves_inputs_alone(module)
         self._call_hook = CallHook(gate, site) if leaves_inputs else None
         self._input_hook = None if leaves_inputs else InputHook(gate, site)
@@ -122,21 +126,27 @@ class WatchedModule:
     def install(self):
         self._take_inputs(True)
         if self._output_handle is None:
-            self._output_handle = self.module.register_forward_hook(self._output_hook)
+            self._output_handle = self.module.register_forward_hook(
+                self._output_hook, with_kwargs=self._call_hook is not None
+            )
 
     def open_inputs(self):
-        if self._input_hook and self._takes_inputs and self._input_handle is None:
-            self._input_handle = self.module.register_forward_pre_hook(self._input_hook)
+        if self._is_root or not self._input_hook or not self._takes_inputs:
+            return
+        if self._input_handle is None:
+            self._input_handle = self.module.register_forward_pre_hook(
+                self._input_hook, with_kwargs=True
+            )
 
     def close_inputs(self):
         if self._input_handle is not None:
             self._input_handle.remove()
             self._input_handle = None
 
-    def run_input_hook(self, arguments):
-        """For a call that had begun when the hook was installed."""
+    def run_input_hook(self, arguments, keywords):
+        """For a call of a root."""
         if self._input_hook and self._takes_inputs:
-            self._input_hook(self.module, arguments)
+            self._input_hook(self.module, arguments, keywords)
 
     def prune(self):
         """Takes out what can never save anything. False: the module was not called yet."""

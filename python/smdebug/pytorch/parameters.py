@@ -11,10 +11,11 @@ class RootParameters:
     """Follows a root's parameters through freezing, replacement and late initialization.
 
     Values are handed over in one call per step. A gradient reaches the core from a tensor hook
-    that is a C function: no Python runs for it.
+    that is a C function: no Python runs for it. Without `hooks_gradients` somebody else saves them.
     """
 
-    def __init__(self, session, root_name, root):
+    def __init__(self, session, root_name, root, hooks_gradients=True):
+        self._hooks_gradients = hooks_gradients
         self._session = session
         self._root_name = root_name
         self._root = root
@@ -55,6 +56,10 @@ class RootParameters:
         """Whether a parameter gets its shape only in the first forward pass."""
         return bool(self._late)
 
+    def named(self):
+        """(parameter, path) of each, as they were found last."""
+        return zip(self._tensors, self._paths, strict=True)
+
     def put(self):
         """Saves the values that are due, and follows parameters that were replaced."""
         try:
@@ -84,6 +89,8 @@ class RootParameters:
     def follow_gradients(self, is_saved_step):
         """Has gradient hooks in while a step saves gradients, and only then: each of them is a
         call in every backward pass."""
+        if not self._hooks_gradients:
+            return
         if not (is_saved_step and self._gradient_sites.is_any_due()):
             self.close_gradients()
             return

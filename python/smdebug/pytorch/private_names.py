@@ -7,6 +7,7 @@
 | torch.nn.modules.loss._Loss | telling losses from other modules | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
+| Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
 """
 
 import torch
@@ -35,6 +36,12 @@ def free_of_hooks(tensor):
     dictionary each time, at a third of a microsecond per parameter."""
     if getattr(tensor, "_backward_hooks", None) == {}:
         tensor._backward_hooks = None
+
+
+def left_scale(optimizer):
+    """The scale that a GradScaler left in the gradients, for a fused optimizer to undo; None where
+    they have none."""
+    return getattr(optimizer, "grad_scale", None)
 
 
 def unwrapped(module):

@@ -1,0 +1,20 @@
+#pragma once
+
+// Finds the tensors in what a module takes and gives. Used by the bindings of
+// capture, which number them in the order in which they come here.
+
+#include <functional>
+
+#include <nanobind/nanobind.h>
+
+namespace smdebug {
+
+/// Calls `visit` for each tensor in `value`: the value itself, the elements of
+/// tuples and lists, the values of dictionaries and other mappings in their
+/// order, the fields of dataclasses as they are declared; depth first, 32 deep
+/// at most. Everything else is passed by. Leaves no Python exception; needs the
+/// GIL.
+void walk_tensors(nanobind::handle value,
+                  const std::function<void(nanobind::handle)>& visit);
+
+}  // namespace smdebug

@@ -1,0 +1,183 @@
+"""`smdebug run` and what models may be: several of them, keywords, dictionaries, scaled losses."""
+
+import json
+import textwrap
+
+import pytest
+from conftest import read, run_script
+
+from smdebug import modes
+
+GATE = "import smdebug.autostart\n"  # what the .pth file does
+
+
+def run(tmp_path, out_dir, script, collections=("gradients", "losses")):
+    settings = {
+        "out_dir": out_dir,
+        "save_interval": 1,
+        "collections": [{"name": name, "save_interval": 1} for name in collections],
+    }
+    return run_script(
+        tmp_path, GATE + textwrap.dedent(script), environment={"SMDEBUG_RUN": json.dumps(settings)}
+    )
+
+
+KEYWORDS = """
+import torch
+torch.manual_seed(0)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 3)
+    def forward(self, x=None, labels=None):
+        logits = self.fc(x)
+        return {"loss": torch.nn.functional.cross_entropy(logits, labels), "logits": logits}
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = model(x=torch.ones(2, 4), labels=torch.tensor([0, 2]))["loss"]
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+"""
+
+
+def test_a_model_that_takes_keywords_and_gives_a_dictionary(tmp_path, out_dir):
+    wanted = ["inputs", "outputs", "gradients", "losses"]
+    done = run(tmp_path, out_dir, KEYWORDS, wanted)
+    losses = [float(line) for line in done.stdout.split()]
+    trial = read(out_dir)
+    assert trial.steps(mode=modes.TRAIN) == [0, 1, 2]
+    for step in range(3):
+        assert trial.tensor("Model_input_0").value(step).tolist() == [[1.0] * 4] * 2
+        assert trial.tensor("Model_input_1").value(step).tolist() == [0, 2]
+        assert trial.tensor("Model_output_0").value(step).item() == pytest.approx(losses[step])
+        assert trial.tensor("loss_output_0").value(step).item() == pytest.approx(losses[step])
+    assert trial.tensor("gradient/Model_fc.weight").steps() == [0, 1, 2]
+
+
+GAN = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Generator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(2, 4)
+    def forward(self, z):
+        return self.last(z)
+class Discriminator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(4, 1)
+    def forward(self, x):
+        return self.last(x)
+g, d = Generator(), Discriminator()
+of_g, of_d = (torch.optim.Adam(m.parameters()) for m in (g, d))
+criterion = nn.BCEWithLogitsLoss()
+for _ in range(3):
+    of_d.zero_grad()
+    criterion(d(torch.ones(6, 4)), torch.ones(6, 1)).backward()
+    fake = g(torch.ones(6, 2))
+    criterion(d(fake.detach()), torch.zeros(6, 1)).backward()
+    of_d.step()
+    of_g.zero_grad()
+    loss = criterion(d(fake), torch.ones(6, 1))
+    loss.backward()
+    of_g.step()
+    print(loss.item())
+print(list(torch.nn.modules.module._global_forward_pre_hooks))
+from torch.optim import optimizer as of_all
+print(list(of_all._global_optimizer_post_hooks))
+"""
+
+
+def test_both_models_of_a_gan_are_recorded(tmp_path, out_dir):
+    done = run(tmp_path, out_dir, GAN, ["weights", "gradients", "losses"])
+    *losses, module_hooks, optimizer_hooks = done.stdout.split("\n")[:5]
+    assert (module_hooks, optimizer_hooks) == ("[]", "[]")
+    plain = run_script(tmp_path, GAN)
+    assert plain.stdout.split("\n")[:3] == losses
+    trial = read(out_dir)
+    names = trial.tensor_names()
+    assert {"Discriminator_last.weight", "Generator_last.weight"} <= set(names)
+    gradient = trial.tensor("gradient/Generator_last.weight")
+    assert len(gradient.steps()) == 3
+    loss = trial.tensor("BCEWithLogitsLoss_output_0")
+    of_generator = [loss.value(step).item() for step in gradient.steps()]
+    assert of_generator == pytest.approx([float(line) for line in losses])
+
+
+ENCODER_DECODER = """
+import torch
+from torch import nn
+class Encoder(nn.Linear): pass
+class Decoder(nn.Linear): pass
+encoder, decoder = Encoder(4, 4), Decoder(4, 4)
+teacher = nn.Linear(4, 4).eval()
+optimizer = torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.1)
+for _ in range(4):
+    optimizer.zero_grad()
+    state = encoder(torch.ones(2, 4))
+    for _ in range(3):
+        state = decoder(state)
+    with torch.no_grad():
+        target = teacher(state)
+    (state - target).square().sum().backward()
+    optimizer.step()
+"""
+
+
+def test_models_that_are_called_together_are_one_step(tmp_path, out_dir):
+    run(tmp_path, out_dir, ENCODER_DECODER, ["weights", "gradients", "losses", "outputs"])
+    trial = read(out_dir)
+    assert trial.steps(mode=modes.TRAIN) == trial.steps() == [0, 1, 2, 3]
+    assert trial.tensor("Decoder_weight").steps() == [0, 1, 2, 3]
+    assert trial.tensor("gradient/Decoder_weight").steps() == [0, 1, 2, 3]
+    # Found during step 0, it is named in the collection from the next step on.
+    assert trial.tensor("Decoder_output_2").steps() == [1, 2, 3]
+    assert not trial.has_tensor("Decoder_output_3")
+    assert not [name for name in trial.tensor_names() if name.startswith("Linear")]
+
+
+SCALED = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu", init_scale=4096.0)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(torch.ones(2, 4)), torch.tensor([0, 2]))
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    print(loss.item())
+"""
+
+
+def test_a_functional_loss_is_recorded_without_the_scale_of_a_grad_scaler(tmp_path, out_dir):
+    done = run(tmp_path, out_dir, SCALED)
+    loss = read(out_dir).tensor("loss_output_0")
+    expected = [float(line) for line in done.stdout.split()]
+    assert [loss.value(step).item() for step in range(3)] == pytest.approx(expected)
+
+
+def test_torch_is_as_it_was_when_the_hook_closes(tmp_path, out_dir):
+    script = """
+    import torch
+    before = torch.autograd.backward, torch.amp.GradScaler.scale
+    model = torch.nn.Linear(4, 3)
+    model(torch.ones(2, 4)).sum().backward()
+    assert torch.autograd.backward is not before[0]
+    assert torch.amp.GradScaler.scale is not before[1]
+    from smdebug import current_hook
+    current_hook.get_current().close()
+    assert (torch.autograd.backward, torch.amp.GradScaler.scale) == before
+    assert not torch.nn.modules.module._global_forward_hooks
+    from torch.optim import optimizer as of_all
+    assert not of_all._global_optimizer_post_hooks
+    """
+    run(tmp_path, out_dir, textwrap.dedent(script))
