@@ -4,6 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
 #include "dlpack_exchange.h"
 
 namespace nb = nanobind;
@@ -168,6 +171,9 @@ bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
   return true;
 }
 
+// Owned for as long as the interpreter lives.
+PyObject* local_part = nullptr;
+
 // Calls `object.name()` and says whether the answer is true. False for objects
 // that have no such method.
 bool is_true(nb::handle object, PyObject* name) {
@@ -246,6 +252,11 @@ bool has_whole_strides(const Py_buffer& buffer, std::size_t element_bytes) {
 
 }  // namespace
 
+void set_local_part(nb::object function) {
+  Py_XDECREF(local_part);
+  local_part = function.release().ptr();
+}
+
 bool lends_through_table(nb::handle object) {
   return exchange_table(Py_TYPE(object.ptr())) != nullptr;
 }
@@ -276,6 +287,11 @@ Status LentTensor::borrow_table(nb::handle object,
     return unreadable(take_python_error());
   }
   if (look_at_plain(tensor, view_)) return {};
+  // A tensor of this kind shows a shape and no elements.
+  if (!tensor.data && local_part) {
+    if (Status status = borrow_local_part(object); !status || owner_.is_valid())
+      return status;
+  }
   if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
   SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {
@@ -300,6 +316,36 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   }
   if (!is_host(tensor.device)) return unreadable("it is not in host memory");
   SMD_CHECK_OK(look_at(tensor, view_));
+  return {};
+}
+
+Status LentTensor::borrow_local_part(nb::handle object) {
+  std::optional<std::vector<std::int64_t>> shape, offsets;
+  try {
+    nb::object answer = nb::handle(local_part)(object);
+    if (answer.is_none()) return {};
+    owner_ = nb::borrow(answer[0]);
+    shape = nb::cast<decltype(shape)>(answer[1]);
+    offsets = nb::cast<decltype(offsets)>(answer[2]);
+  } catch (std::exception& error) {
+    return unreadable(std::string("no part of it in this process: ") +
+                      error.what());
+  }
+  // The part keeps itself alive; a copy of it in host memory replaces it.
+  const nb::object part = owner_;
+  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(part.ptr()));
+  dlpack::Tensor tensor;
+  if (!table || table->borrow_from_object(part.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return unreadable("its part in this process cannot be read");
+  }
+  if (is_host(tensor.device)) {
+    SMD_CHECK_OK(look_at(tensor, view_));
+  } else {
+    SMD_CHECK_OK(borrow_host_copy(part, "cpu"));
+  }
+  if (shape && offsets)
+    placement_ = {*std::move(shape), *std::move(offsets)};
   return {};
 }
 

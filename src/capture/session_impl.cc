@@ -219,6 +219,14 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   return true;
 }
 
+bool Session::Impl::is_next_due() const {
+  if (is_dead || is_closed_ || state_ != SessionStatus::State::active ||
+      wants_pause) {
+    return false;
+  }
+  return !coming_plan().due(StepCounter(steps).next()).empty();
+}
+
 void Session::Impl::announce_step() {
   if (is_announced_) return;
   is_announced_ = true;

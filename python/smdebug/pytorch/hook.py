@@ -5,6 +5,7 @@ the modules run, gradients as backward leaves them. Names and the decision what 
 core's.
 """
 
+import contextlib
 import re
 
 import torch
@@ -13,9 +14,11 @@ from smdebug import _core
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.module_hooks import Gate, LossHook, RootHook, WatchedModule
+from smdebug.pytorch.compiled import forget_compiled
+from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.parameters import RootParameters
 from smdebug.pytorch.private_names import is_loss, unwrapped
+from smdebug.pytorch.shards import class_name
 
 
 class Hook(BaseHook):
@@ -49,7 +52,7 @@ class Hook(BaseHook):
     ):
         self._gate = Gate()
         self._roots = []
-        self._root_hooks = []
+        self._starts = []
         self._root_handles = []
         self._modules = {}  # module -> its path, over all roots
         self._watched = []
@@ -88,21 +91,28 @@ class Hook(BaseHook):
             )
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
-        name = type(root).__name__
+        name = class_name(root)
         parameters = RootParameters(self._session, name, root)
-        root_hook = RootHook(
+        start = RootStart(
             self._gate, lambda arguments: self._on_root_call(root, parameters, arguments)
         )
-        self._root_hooks.append(root_hook)
-        self._root_handles.append(module.register_forward_pre_hook(root_hook))
+        start.place = self._gate.places.add_start(
+            f"{name}/start",
+            lambda tensors: self._begin_in_graph(start, tuple(tensors)),
+            lambda: self._prepare_graph(start),
+        )
+        self._starts.append(start)
+        self._root_handles.append(module.register_forward_pre_hook(left_alone(start)))
         self._roots.append(parameters)
         for path, submodule in root.named_modules():
             if path.endswith("_orig_mod"):
                 continue  # the wrapper around it has the name
-            watched = self._watch(submodule, path.replace("_orig_mod.", "") or name)
+            name_of_it = path.replace("_orig_mod.", "") or name
+            watched = self._watch(submodule, name_of_it, is_called_from_outside=submodule is root)
             if submodule is root:
                 self._watched_roots[root] = watched
         self._settle()
+        forget_compiled(name)
 
     register_hook = register_module
 
@@ -117,8 +127,10 @@ class Hook(BaseHook):
                 f"loss '{self._modules[loss_module]}' is registered already; "
                 "a loss inside a registered model is recorded with it"
             )
-        self._watch(loss_module, type(loss_module).__name__, LossHook)
+        name = type(loss_module).__name__
+        self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._settle()
+        forget_compiled(name)
 
     def record_tensor_value(self, tensor_name, tensor_value):
         """Records a tensor that no module gives, such as a functional loss, as
@@ -140,12 +152,13 @@ class Hook(BaseHook):
 
     def begin_during_call(self, module, arguments):
         """For a root that was registered while it is being called: begins this call's step."""
-        for root_hook in self._root_hooks:
-            root_hook(module, arguments)
+        for start in self._starts:
+            start.begin(arguments)
 
-    def _watch(self, module, path, *output_hook):
+    def _watch(self, module, path, **how):
         self._modules[module] = path
-        watched = WatchedModule(module, self._gate, self._session.module(path), *output_hook)
+        site = self._session.module(path)
+        watched = WatchedModule(module, path, self._gate, site, **how)
         watched.install()
         if self._gate.is_open:
             watched.open_inputs()
@@ -169,7 +182,6 @@ class Hook(BaseHook):
             self._latch("at the beginning of a step", error)
 
     def _begin_root_step(self, root, parameters):
-        self._gate.put_kept()
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
         if was_open and self._is_settling:
@@ -178,6 +190,8 @@ class Hook(BaseHook):
             self._plan_version = self._session.plan_version
             for each in self._roots:
                 each.attach()
+            for watched in self._watched:
+                watched.find_places()
             self._settle()
         if self.mode not in self._modes_seen:
             self._modes_seen.add(self.mode)
@@ -189,6 +203,45 @@ class Hook(BaseHook):
             self._follow(capturing)
         if parameters.is_waiting:
             self._put_late_parameters(root, parameters)
+
+    def _begin_in_graph(self, start, arguments):
+        """Begins a step inside compiled code, which was chosen by what was known before."""
+        start.begin(arguments)
+        start.coming = self._is_coming_saved()
+
+    def _prepare_graph(self, start):
+        """While a graph is compiled that begins the steps of a root."""
+        with self._unharmed("while torch.compile was at work"):
+            start.coming = self._is_coming_saved()
+            for watched in self._watched:
+                watched.find_places()
+                if watched not in self._watched_roots.values():  # whose inputs the start takes
+                    watched.keep_inputs()
+
+    def _is_coming_saved(self):
+        if self._failure:
+            return False
+        with contextlib.suppress(SMDebugError):  # the beginning of the step tells it
+            self._take_up_edits()
+        return self._session.is_next_due()
+
+    def _look_ahead(self):
+        """What is decided now may have been decided for compiled code already."""
+        if self._session and self._gate.places.are_traced:
+            for start in self._starts:
+                start.coming = self._is_coming_saved()
+
+    def set_mode(self, mode):
+        super().set_mode(mode)
+        self._look_ahead()
+
+    def pause(self):
+        super().pause()
+        self._look_ahead()
+
+    def resume(self):
+        super().resume()
+        self._look_ahead()
 
     def _follow(self, is_saved_step):
         """Has the hooks in that only a saved step pays for."""
@@ -218,9 +271,10 @@ class Hook(BaseHook):
 
     def _settle(self):
         """Puts all hooks in; those that cannot save anything come out after a step or two."""
-        for watched in self._watched:
-            watched.install()
+        is_new = [watched.install() for watched in self._watched]
         self._is_settling = True
+        if any(is_new) and self._gate.places.are_traced:
+            forget_compiled("a collection")
 
     def _prune(self):
         """Returns whether every module was called, so that there is nothing left to find out."""
@@ -260,7 +314,7 @@ class Hook(BaseHook):
 
     def _detach(self):
         self._gate.is_open = False
-        self._gate.put_kept()
+        self._gate.places.close()
         for handle in self._root_handles:
             handle.remove()
         for parameters in self._roots:

@@ -7,6 +7,9 @@
 | torch.nn.modules.loss._Loss | telling losses from other modules | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
+| Module._forward_pre_hooks | a hook comes back as itself | compiled code is compiled again |
+| torch._dynamo.utils.counters | whether anything was compiled | it is assumed |
+| FSDPModule._get_fsdp_state | shards while a module holds whole parameters | those are saved |
 """
 
 import torch
@@ -18,6 +21,50 @@ def _no_task():
 
 current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
+
+
+def put_back(module, handle, hook):
+    """Puts a forward pre-hook that was removed in again, under the number that its handle has.
+    Returns the handle by which it is removed."""
+    hooks = getattr(module, "_forward_pre_hooks", None)
+    if hooks is None:
+        return module.register_forward_pre_hook(hook)
+    hooks[handle.id] = hook
+    return handle
+
+
+def graphs_compiled():
+    """How many graphs torch.compile has made in this process. Once it was imported, only."""
+    try:
+        from torch._dynamo.utils import counters
+
+        return counters["stats"]["unique_graphs"]
+    except (ImportError, KeyError, TypeError):
+        return 1
+
+
+def fsdp_parameters(module):
+    """The parameters that fully_shard manages for this module: (module, key) of a parameter ->
+    (owner, key) of its shard, both in the form of a dictionary and a name in it."""
+    state = getattr(module, "_get_fsdp_state", lambda: None)()
+    found = {}
+    for group in _parameter_groups(state):
+        for managed in getattr(group, "fsdp_params", ()):
+            places = getattr(managed, "_module_info", None)
+            if places is None or "sharded_param" not in vars(managed):
+                continue
+            shard = (vars(managed), "sharded_param")
+            found[places.module, places.param_name] = shard
+            for shared in zip(places.shared_modules, places.shared_param_names, strict=True):
+                found[shared] = shard
+    return found
+
+
+def _parameter_groups(state):
+    groups = getattr(state, "_fsdp_param_groups", None)
+    if groups is None:
+        groups = [getattr(state, "_fsdp_param_group", None)]
+    return [group for group in groups if group is not None]
 
 
 def is_loss(module):
