@@ -227,6 +227,7 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
                    const std::vector<std::string>& collections) {
   LentTensor lent;
   SMD_CHECK_OK(lent.borrow(tensor));
+  if (lent.placement()) self.set_placement(self.tensor(name), lent.placement());
   return self.save_tensor(name, lent.view(), collections);
 }
 

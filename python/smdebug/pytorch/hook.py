@@ -160,6 +160,8 @@ class Hook(BaseHook):
         site = self._session.module(path)
         watched = WatchedModule(module, path, self._gate, site, **how)
         watched.install()
+        if self._has_begun:
+            watched.find_places()
         if self._gate.is_open:
             watched.open_inputs()
         self._watched.append(watched)
