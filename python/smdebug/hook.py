@@ -322,12 +322,16 @@ class BaseHook:
             self._session.set_worker(*self._rank_and_size())
             _core.install_termination_flush()
             self._has_begun = True
-        elif self._seen_edits != edits.count:
+        else:
             try:
-                self._hand_over_configuration()
+                self._take_up_edits()
             except SMDebugError as error:
                 logger.warning("an edit is ignored: %s", error)
         return self._session.begin_step()
+
+    def _take_up_edits(self):
+        if self._seen_edits != edits.count:
+            self._hand_over_configuration()
 
     def _hand_over_configuration(self):
         self._seen_edits = edits.count

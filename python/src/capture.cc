@@ -37,6 +37,7 @@ void put(Session& session, Site* site, nb::handle tensor) {
     session.skip(site, status.error().message);
     return;
   }
+  session.set_placement(site, lent.placement());
   session.put(site, lent.view());
 }
 
@@ -121,6 +122,8 @@ struct ModulePlace {
     });
   }
 
+  bool may_match_input() const { return session->may_match_input(module); }
+  bool may_match_output() const { return session->may_match_output(module); }
   bool can_match_input() const { return session->can_match_input(module); }
   bool can_match_output() const { return session->can_match_output(module); }
 
@@ -218,6 +221,8 @@ void bind_sites(nb::module_& m) {
       .def("watch_gradients", &ModulePlace::watch_gradients, "output"_a.none(),
            "Saves the gradient of each tensor in `output` when backward comes "
            "to it, if an output is due.")
+      .def("may_match_input", &ModulePlace::may_match_input)
+      .def("may_match_output", &ModulePlace::may_match_output)
       .def("can_match_input", &ModulePlace::can_match_input)
       .def("can_match_output", &ModulePlace::can_match_output);
 }
@@ -239,6 +244,7 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
                    const std::vector<std::string>& collections) {
   LentTensor lent;
   SMD_CHECK_OK(lent.borrow(tensor));
+  if (lent.placement()) self.set_placement(self.tensor(name), lent.placement());
   return self.save_tensor(name, lent.view(), collections);
 }
 
@@ -271,6 +277,7 @@ void bind_session(nb::module_& m) {
       .def("set_mode", &Session::set_mode, "mode"_a)
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())
+      .def("is_next_due", &Session::is_next_due)
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
       .def_prop_ro("step",
@@ -330,6 +337,12 @@ void bind_session(nb::module_& m) {
 }  // namespace
 
 void bind_capture(nb::module_& m) {
+  m.def(
+      "set_local_part", [](nb::object function) { set_local_part(function); },
+      "function"_a,
+      "Sets what shows this process's part of a tensor that is spread over "
+      "several: a function of a tensor that returns None for any other, else "
+      "(part, shape of the whole, offsets of the part).");
   bind_status(m);
   bind_sites(m);
   bind_session(m);

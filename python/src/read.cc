@@ -235,6 +235,26 @@ void bind_tensor(nb::module_& m) {
           },
           "step"_a, "mode"_a, "worker"_a.none(), "op"_a)
       .def(
+          "placement",
+          [](Tensor& self, Step step, Mode mode,
+             std::optional<std::string> worker) -> Result<nb::object> {
+            SMD_TRY(const auto placement,
+                    self.placement({step, mode, std::move(worker)}));
+            if (!placement) return nb::object(nb::none());
+            return nb::object(
+                nb::make_tuple(nb::tuple(nb::cast(placement->global_shape)),
+                               nb::tuple(nb::cast(placement->offsets))));
+          },
+          "step"_a, "mode"_a, "worker"_a.none())
+      .def(
+          "merged_statistics",
+          [](Tensor& self, Step step, Mode mode) -> Result<nb::dict> {
+            SMD_TRY(const TensorStatistics statistics,
+                    self.merged_statistics(step, mode));
+            return statistics_dict(statistics);
+          },
+          "step"_a, "mode"_a)
+      .def(
           "statistics",
           [](Tensor& self, Step step, Mode mode,
              std::optional<std::string> worker) -> Result<nb::dict> {

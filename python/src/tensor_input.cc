@@ -4,6 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
 #include "dlpack_exchange.h"
 
 namespace nb = nanobind;
@@ -32,6 +35,7 @@ std::string take_python_error() {
 struct CachedTable {
   PyTypeObject* type = nullptr;
   const dlpack::ExchangeTable* table = nullptr;
+  bool may_be_wrapper = false;
 };
 constexpr std::size_t kCachedTypes = 64;
 std::array<CachedTable, kCachedTypes> cached_tables;
@@ -53,28 +57,61 @@ const dlpack::ExchangeTable* look_up_table(PyTypeObject* type) {
   return table;
 }
 
+// A type of tensors that handles operators itself may hold no elements: torch
+// lends such a one (a DTensor) with a pointer to nothing, plus an offset.
+bool may_be_wrapper(PyTypeObject* type) {
+  PyObject* dispatch = PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(type), "__torch_dispatch__");
+  PyObject* name =
+      dispatch ? PyObject_GetAttrString(dispatch, "__name__") : nullptr;
+  const bool is_default =
+      !dispatch || (name && PyUnicode_Check(name) &&
+                    PyUnicode_CompareWithASCIIString(
+                        name, "_disabled_torch_dispatch_impl") == 0);
+  Py_XDECREF(name);
+  Py_XDECREF(dispatch);
+  PyErr_Clear();
+  return !is_default;
+}
+
+CachedTable look_up(PyTypeObject* type) {
+  return {type, look_up_table(type), may_be_wrapper(type)};
+}
+
 // Open addressing over a small table; a full table only costs the look-up.
-const dlpack::ExchangeTable* find_exchange_table(PyTypeObject* type) {
+CachedTable find_lender(PyTypeObject* type) {
   const std::size_t start = (reinterpret_cast<std::uintptr_t>(type) >> 4);
   for (std::size_t i = 0; i < kCachedTypes; ++i) {
     CachedTable& entry = cached_tables[(start + i) % kCachedTypes];
-    if (entry.type == type) return entry.table;
+    if (entry.type == type) return entry;
     if (entry.type) continue;
     Py_INCREF(reinterpret_cast<PyObject*>(type));
-    entry = {type, look_up_table(type)};
-    return entry.table;
+    return entry = look_up(type);
   }
-  return look_up_table(type);
+  return look_up(type);
 }
 
-// Most tensors of a call are of one type.
-const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
+// Most tensors of a call are of one type. Valid until the next call.
+const CachedTable& lender_of(PyTypeObject* type) {
   static CachedTable last;
-  if (last.type == type) return last.table;
+  if (last.type == type) return last;
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   Py_XDECREF(reinterpret_cast<PyObject*>(last.type));
-  last = {type, find_exchange_table(type)};
-  return last.table;
+  return last = find_lender(type);
+}
+
+const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
+  return lender_of(type).table;
+}
+
+// Whether a tensor has memory of its own. Asked of types that may have none.
+bool has_storage(nb::handle tensor) {
+  try {
+    return nb::cast<std::uintptr_t>(
+               tensor.attr("untyped_storage")().attr("data_ptr")()) != 0;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 std::optional<DType> dtype_from_dlpack(const dlpack::DataType& type) {
@@ -168,6 +205,9 @@ bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
   return true;
 }
 
+// Owned for as long as the interpreter lives.
+PyObject* local_part = nullptr;
+
 // Calls `object.name()` and says whether the answer is true. False for objects
 // that have no such method.
 bool is_true(nb::handle object, PyObject* name) {
@@ -256,6 +296,11 @@ bool has_whole_strides(const Py_buffer& buffer, std::size_t element_bytes) {
 
 }  // namespace
 
+void set_local_part(nb::object function) {
+  Py_XDECREF(local_part);
+  local_part = function.release().ptr();
+}
+
 bool lends_through_table(nb::handle object) {
   return exchange_table(Py_TYPE(object.ptr())) != nullptr;
 }
@@ -265,8 +310,13 @@ LentTensor::~LentTensor() {
 }
 
 Status LentTensor::borrow(nb::handle object) {
-  if (const auto* table = exchange_table(Py_TYPE(object.ptr())))
-    return borrow_table(object, *table);
+  const CachedTable& lender = lender_of(Py_TYPE(object.ptr()));
+  if (lender.table) {
+    const dlpack::ExchangeTable& table = *lender.table;
+    if (lender.may_be_wrapper && !has_storage(object))
+      return borrow_local_part(object);
+    return borrow_table(object, table);
+  }
   if (PyObject_CheckBuffer(object.ptr())) {
     // A bytes is one string, not a row of numbers.
     const bool is_lent = !PyBytes_Check(object.ptr()) && try_buffer(object);
@@ -312,6 +362,41 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   }
   if (!is_host(tensor.device)) return unreadable("it is not in host memory");
   SMD_CHECK_OK(look_at(tensor, view_));
+  return {};
+}
+
+Status LentTensor::borrow_local_part(nb::handle object) {
+  std::optional<std::vector<std::int64_t>> shape, offsets;
+  try {
+    nb::object answer =
+        local_part ? nb::handle(local_part)(object) : nb::object(nb::none());
+    if (answer.is_none()) {
+      return unreadable(std::string("a tensor of type '") +
+                        Py_TYPE(object.ptr())->tp_name +
+                        "' has no elements in memory");
+    }
+    owner_ = nb::borrow(answer[0]);
+    shape = nb::cast<decltype(shape)>(answer[1]);
+    offsets = nb::cast<decltype(offsets)>(answer[2]);
+  } catch (std::exception& error) {
+    return unreadable(std::string("no part of it in this process: ") +
+                      error.what());
+  }
+  // The part keeps itself alive; a copy of it in host memory replaces it.
+  const nb::object part = owner_;
+  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(part.ptr()));
+  dlpack::Tensor tensor;
+  if (!table || table->borrow_from_object(part.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return unreadable("its part in this process cannot be read");
+  }
+  if (is_host(tensor.device)) {
+    SMD_CHECK_OK(look_at(tensor, view_));
+  } else {
+    SMD_CHECK_OK(borrow_host_copy(part, "cpu"));
+  }
+  if (shape && offsets)
+    placement_ = {*std::move(shape), *std::move(offsets)};
   return {};
 }
 

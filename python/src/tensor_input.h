@@ -8,8 +8,9 @@
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
 // that no view can show (on a device, sparse, lazily conjugated or negated, in
 // the other byte order, strides that are no multiple of the element) are copied
-// to host memory first. numpy's strings, fixed in width or objects, are lent
-// one by one.
+// to host memory first. A tensor that is spread over processes (torch's
+// DTensor) is lent as the part that lies in this one. numpy's strings, fixed in
+// width or objects, are lent one by one.
 
 #include <array>
 #include <cstdint>
@@ -18,9 +19,16 @@
 #include <nanobind/nanobind.h>
 
 #include "smdebug/base/result.h"
+#include "smdebug/core/shard.h"
 #include "smdebug/core/tensor_view.h"
 
 namespace smdebug {
+
+/// What shows this process's part of a tensor that is spread over several: a
+/// function of a tensor that returns None for any other, else (part, shape of
+/// the whole, offsets of the part), with None for shape and offsets where the
+/// part is no box of the whole. An adapter sets it; none by default.
+void set_local_part(nanobind::object function);
 
 namespace dlpack {
 struct ExchangeTable;
@@ -43,6 +51,8 @@ class LentTensor {
   Status borrow(nanobind::handle object);
 
   const TensorView& view() const { return view_; }
+  /// Which part of a larger tensor the view shows; none: a whole one.
+  const std::optional<ShardPlacement>& placement() const { return placement_; }
 
  private:
   Status borrow_table(nanobind::handle object,
@@ -54,8 +64,11 @@ class LentTensor {
   Status borrow_strings(const nanobind::object& array, char kind);
   Status borrow_capsule(nanobind::handle object);
   Status borrow_host_copy(nanobind::handle object, const char* method);
+  // Of a tensor that is spread over processes: the part in this one.
+  Status borrow_local_part(nanobind::handle object);
 
   TensorView view_;
+  std::optional<ShardPlacement> placement_;
   // What keeps the view alive where the object does not.
   nanobind::object owner_;
   std::optional<Py_buffer> buffer_;

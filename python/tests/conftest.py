@@ -99,3 +99,50 @@ def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
     if check:
         assert done.returncode == 0, done.stderr
     return done
+
+
+# What a rank's script begins with: a process group over gloo, and an end at once. At interpreter
+# exit a thread of torch's that waits for the GIL is unwound and aborts the process, with or without
+# smdebug, in about one of five runs.
+RANK = """
+import os, sys
+import torch, torch.distributed as dist
+import smdebug.pytorch as smd
+out_dir = sys.argv[1]
+torch.set_num_threads(1)
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+dist.init_process_group("gloo", init_method="file://" + os.environ["MEETING_PLACE"],
+                        rank=rank, world_size=ranks)
+
+def leave(hook=None):
+    if hook is not None:
+        hook.close()
+    dist.barrier()
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(0)
+"""
+
+
+def run_ranks(tmp_path, script, out_dir, *, ranks=2):
+    """Runs a script, which begins with RANK, in so many processes; returns what each printed."""
+    import os
+
+    path = tmp_path / "rank.py"
+    path.write_text(RANK + textwrap.dedent(script))
+    meeting_place = tmp_path / "meeting_place"
+    meeting_place.unlink(missing_ok=True)
+    environment = {**os.environ, "WORLD_SIZE": str(ranks), "MEETING_PLACE": str(meeting_place)}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(path), str(out_dir)],
+            env={**environment, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    said = [process.communicate(timeout=180) for process in processes]
+    codes = [process.returncode for process in processes]
+    assert codes == [0] * ranks, "\n".join(error[-3000:] for _, error in said)
+    return [out for out, _ in said]

@@ -232,30 +232,6 @@ def test_wrappers_do_not_appear_in_names(out_dir):
     assert read(out_dir).tensor_names() == ["Net_fc1.weight", "Net_fc2.weight"]
 
 
-@pytest.mark.parametrize("registered", ["compiled", "original"])
-def test_a_compiled_model_is_recorded_like_the_original(out_dir, tmp_path, registered):
-    torch._dynamo.reset()
-    runs = []
-    for kind in ("eager", registered):
-        torch.manual_seed(1)
-        original = Net(inplace=True)
-        model = original if kind == "eager" else torch.compile(original, backend="aot_eager")
-        path = str(tmp_path / kind)
-        arguments = {"include_collections": ["gradients", "weights"], "include_regex": ["_output_"]}
-        with every_step(path, **arguments) as hook:
-            hook.register_module(original if kind == "original" else model)
-            losses = train(model, 3)
-        runs.append((losses, read(path)))
-    (eager_losses, eager), (compiled_losses, compiled) = runs
-    assert compiled_losses == eager_losses
-    assert compiled.tensor_names() == eager.tensor_names()
-    for name in eager.tensor_names():
-        for step in eager.tensor(name).steps():
-            np.testing.assert_array_equal(
-                compiled.tensor(name).value(step), eager.tensor(name).value(step), err_msg=name
-            )
-
-
 def test_a_functional_loss_can_be_recorded(out_dir):
     model = Net()
     with every_step(out_dir) as hook:

@@ -98,7 +98,8 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
   message->tensor = {&request.site, &request.treatment, 0,
-                     request.wall_seconds};
+                     request.wall_seconds,
+                     request.site.placement.load(std::memory_order_relaxed)};
   // The shape of a 0-d tensor has no memory to copy from.
   if (const auto shape = request.tensor.shape; !shape.empty())
     std::memcpy(static_cast<void*>(message + 1), shape.data(),

@@ -19,6 +19,7 @@
 namespace smdebug {
 
 class Site;
+struct ShardPlacement;
 struct Treatment;
 
 // A small file that is written beside the tensors: collections, run.json.
@@ -48,6 +49,7 @@ struct Message {
       const Treatment* treatment;
       std::uint64_t strings_bytes;  // of all elements, where they are strings
       double wall_seconds;          // of its own; 0: the step's
+      const ShardPlacement* placement;  // null: a whole tensor
     } tensor;
     struct {
       double wall_seconds;
@@ -62,7 +64,7 @@ struct Message {
   };
   TensorStatistics statistics;
 
-  Message() : tensor{nullptr, nullptr, 0, 0} {}
+  Message() : tensor{nullptr, nullptr, 0, 0, nullptr} {}
 
   std::span<const std::int64_t> shape() const {
     return {reinterpret_cast<const std::int64_t*>(this + 1), rank};

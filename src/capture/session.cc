@@ -31,6 +31,14 @@ bool can_match_any(const ModuleSite::Direction& direction) {
   return direction.sites.front().load() == nullptr;
 }
 
+// `prefix` is a name without its index.
+bool may_match_any(const Plan& plan, const std::string& prefix) {
+  for (std::size_t i = 0; i < ModuleSite::Direction::kKept; ++i) {
+    if (!plan.match(prefix + std::to_string(i)).empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
@@ -81,6 +89,8 @@ bool Session::begin_step() {
   CycleMeter meter(impl_->step_cycles);
   return impl_->begin_step(capturing_);
 }
+
+bool Session::is_next_due() const { return impl_->is_next_due(); }
 
 void Session::before_update() {
   if (!impl_->live.has_sink() || !is_capturing()) return;
@@ -143,6 +153,11 @@ void Session::put(Site* site, const TensorView& tensor) {
   impl_->capture(*site, *treatment, tensor, capturing_);
 }
 
+void Session::set_placement(Site* site,
+                            const std::optional<ShardPlacement>& placement) {
+  impl_->sites.place(*site, placement);
+}
+
 Site* Session::next_input(ModuleSite* module) {
   if (!is_capturing()) return nullptr;
   return impl_->sites.next_due(*module, module->inputs, impl_->sequence);
@@ -167,6 +182,14 @@ bool Session::can_match_input(const ModuleSite* module) const {
 
 bool Session::can_match_output(const ModuleSite* module) const {
   return can_match_any(module->outputs);
+}
+
+bool Session::may_match_input(const ModuleSite* module) const {
+  return may_match_any(impl_->coming_plan(), module->path + "_input_");
+}
+
+bool Session::may_match_output(const ModuleSite* module) const {
+  return may_match_any(impl_->coming_plan(), module->path + "_output_");
 }
 
 void Session::skip(Site* site, std::string_view reason) {

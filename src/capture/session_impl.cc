@@ -100,10 +100,13 @@ void Session::Impl::note_checkpoint() {
 void Session::Impl::start() {
   is_started_ = true;
   first_step_at_ = clock.monotonic();
-  if (config.include_workers == IncludeWorkers::one && worker != "worker_0") {
-    state_ = SessionStatus::State::silent;
-    silent_reason_ = worker + " saves nothing: include_workers is 'one'";
-    return;
+  if (config.include_workers == IncludeWorkers::one) {
+    if (worker != "worker_0") {
+      state_ = SessionStatus::State::silent;
+      silent_reason_ = worker + " saves nothing: include_workers is 'one'";
+      return;
+    }
+    num_workers = 1;  // readers wait for so many
   }
   if (Status status = start_recording(); !status)
     latch(std::move(status).error().within("run " + storage->uri()));
@@ -217,6 +220,14 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   at_step_start_ = recorder->counts();
   capturing.store(true, std::memory_order_release);
   return true;
+}
+
+bool Session::Impl::is_next_due() const {
+  if (is_dead || is_closed_ || state_ != SessionStatus::State::active ||
+      wants_pause) {
+    return false;
+  }
+  return !coming_plan().due(StepCounter(steps).next()).empty();
 }
 
 void Session::Impl::announce_step() {

@@ -62,6 +62,10 @@ class Session::Impl {
 
   bool begin_step(std::atomic<bool>& capturing);
   void end_step(std::atomic<bool>& capturing);
+  bool is_next_due() const;
+  const Plan& coming_plan() const {
+    return pending_plan ? *pending_plan : sites.plan();
+  }
   void capture(Site& site, const Treatment& treatment, const TensorView& tensor,
                const std::atomic<bool>& capturing);
   void skip(std::string_view name, std::string_view reason);

@@ -721,16 +721,76 @@ TEST_F(SessionTest, LeavesWorkersOtherThanTheFirstSilentUnlessAllAreAsked) {
   EXPECT_FALSE(is_there(kRunFileKey)) << "the first worker's to write";
 }
 
-TEST_F(SessionTest, TellsReadersToWaitForTheOneWorkerThatWrites) {
+TEST_F(SessionTest, WritesARunOfOneWorkerWhereTheFirstAloneSaves) {
   auto session = open();
-  session->set_worker(0, 2);
+  session->set_worker(0, 4);
   session->begin_step();
   put(*session, "a", {1});
   ASSERT_TRUE(session->close().ok());
   const auto file =
       parse_collections_file(text(collections_file_key("worker_0")));
   ASSERT_TRUE(file.ok());
-  EXPECT_EQ(file->num_workers, 1);
+  EXPECT_EQ(file->num_workers, 1) << "a reader would wait for the others";
+}
+
+TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
+  const ShardPlacement first{{4}, {0}}, second{{4}, {3}};
+  auto session = open();
+  session->begin_step();
+  Site* site = session->tensor("a");
+  session->set_placement(site, first);
+  put(*session, "a", {1});
+  session->begin_step();
+  session->set_placement(site, second);
+  put(*session, "a", {1});
+  session->begin_step();
+  session->set_placement(site, std::nullopt);
+  put(*session, "a", {1});
+  ASSERT_TRUE(session->close().ok());
+  const auto place = [this](Step step) {
+    return parse_index_file(text(index_file_key(step, "worker_0")),
+                            IndexParts::everything)
+        ->statistics.front()
+        .placement;
+  };
+  EXPECT_EQ(place(0), first);
+  EXPECT_EQ(place(1), second);
+  EXPECT_EQ(place(2), std::nullopt);
+}
+
+TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
+  SaveConfig intervals;
+  intervals.set_mode(Mode::train, {.save_interval = 2});
+  intervals.set_mode(Mode::eval, {.save_interval = 1, .start_step = 1});
+  config_.save_config = intervals;
+  auto session = open();
+  for (int step = 0; step < 6; ++step) {
+    session->set_mode(step % 3 == 2 ? Mode::eval : Mode::train);
+    const bool ahead = session->is_next_due();
+    EXPECT_EQ(session->is_next_due(), ahead) << "asking counts no step";
+    EXPECT_EQ(session->begin_step(), ahead) << "step " << step;
+  }
+  session->pause();
+  EXPECT_FALSE(session->is_next_due());
+  session->resume();
+  HookConfig edited = session->config();
+  edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+  ASSERT_TRUE(session->set_config(edited).ok());
+  EXPECT_TRUE(session->is_next_due()) << "by the plan that comes into use then";
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_FALSE(session->is_next_due());
+}
+
+TEST_F(SessionTest, SaysAheadWhatAModuleMayMatch) {
+  config_.save_all = false;
+  config_.include_regex = {"^fc1_output_3$", "^fc2_input"};
+  auto session = open();
+  ModuleSite* fc1 = session->module("fc1");
+  ModuleSite* fc2 = session->module("fc2");
+  EXPECT_TRUE(session->may_match_output(fc1));
+  EXPECT_FALSE(session->may_match_input(fc1));
+  EXPECT_FALSE(session->may_match_output(fc2));
+  EXPECT_TRUE(session->may_match_input(fc2));
 }
 
 TEST_F(SessionTest, WritesNoFileInADryRunAndCountsWhatItWouldHave) {

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "smdebug/config/plan.h"
+#include "smdebug/core/shard.h"
 
 #include "capture/site_records.h"
 
@@ -25,10 +28,15 @@ class Site {
   // What is written of it in the open step; null: nothing. Set by the owner
   // when the set of due collections changes, read by any thread.
   std::atomic<const Treatment*> treatment = nullptr;
+  // Which part of a larger tensor it is; null: a whole one. Owned below.
+  std::atomic<const ShardPlacement*> placement = nullptr;
   std::atomic<bool> is_skipped = false;  // told once that it cannot be read
   std::atomic<std::uint64_t> captures = 0;
   // The write thread's memory of this tensor; nobody else touches it.
   SiteRecords records;
+  // Every placement that it had: messages may still point to an earlier one.
+  // The table's, under its lock.
+  std::vector<std::unique_ptr<const ShardPlacement>> placements;
 };
 
 // Inputs and outputs of one module. `calls` go on over repeated calls of the

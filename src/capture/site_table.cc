@@ -86,6 +86,20 @@ SiteTable::Members SiteTable::joined() const {
   return joined_;
 }
 
+void SiteTable::place(Site& site,
+                      const std::optional<ShardPlacement>& placement) {
+  const ShardPlacement* known = site.placement.load(std::memory_order_acquire);
+  if (known == nullptr ? !placement : placement && *known == *placement) return;
+  std::lock_guard lock(mutex_);
+  const ShardPlacement* now = nullptr;
+  if (placement) {
+    site.placements.push_back(
+        std::make_unique<const ShardPlacement>(*placement));
+    now = site.placements.back().get();
+  }
+  site.placement.store(now, std::memory_order_release);
+}
+
 void SiteTable::use(std::shared_ptr<const Plan> plan) {
   std::lock_guard lock(mutex_);
   plans_.push_back({std::move(plan), {}, {}});

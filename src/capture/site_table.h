@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ class SiteTable {
   // two) and returns its site if it is due, else null. Any thread.
   Site* next_due(const ModuleSite& module, ModuleSite::Direction& direction,
                  std::uint64_t sequence);
+
+  // Says which part of a larger tensor `site` is from now on. Any thread.
+  void place(Site& site, const std::optional<ShardPlacement>& placement);
 
   // Changes the plan. Earlier plans live on: messages may still point to their
   // treatments.

@@ -83,7 +83,7 @@ Status StepWriter::add(const Message& message) {
   if (message.tensor.treatment->shape)
     index_.add_shape(json_name, json_name, message.shape());
   index_.add_statistics(json_name, message.dtype, message.shape(),
-                        message.statistics);
+                        message.statistics, message.tensor.placement);
   if (site.records.note_step(step_.global) && counts_.replaced_tensors++ == 0)
     counts_.first_replaced = site.name;
   return {};

@@ -15,6 +15,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/dtype.h"
 #include "smdebug/core/mode.h"
+#include "smdebug/core/shard.h"
 #include "smdebug/core/statistics.h"
 
 namespace smdebug {
@@ -37,7 +38,8 @@ class IndexFileBuilder {
                  std::span<const std::int64_t> shape);
   void add_statistics(std::string_view json_name, DType dtype,
                       std::span<const std::int64_t> shape,
-                      const TensorStatistics& statistics);
+                      const TensorStatistics& statistics,
+                      const ShardPlacement* placement = nullptr);
   void set_drops(std::uint64_t tensors, std::uint64_t bytes);
 
   bool empty() const;
@@ -50,9 +52,12 @@ class IndexFileBuilder {
  private:
   void append_own_key();
   void append_statistics_columns();
+  void append_shards();
 
   std::string tensors_, shapes_, names_, dtypes_, statistics_shapes_, text_;
   std::vector<TensorStatistics> statistics_;
+  // Of each row; null: a whole tensor. They live until `finish`.
+  std::vector<const ShardPlacement*> placements_;
   std::vector<std::uint32_t> crcs_;
   std::vector<std::uint64_t> column_;
   std::uint64_t dropped_tensors_ = 0, dropped_bytes_ = 0;
@@ -76,6 +81,7 @@ struct IndexedStatistics {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
   TensorStatistics statistics;
+  std::optional<ShardPlacement> placement;  // none: a whole tensor
 };
 
 struct IndexFile {

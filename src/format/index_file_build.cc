@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <concepts>
+#include <functional>
 
 #include "base/base64.h"
 #include "base/json.h"
@@ -49,6 +51,7 @@ void IndexFileBuilder::clear() {
     part->clear();
   }
   statistics_.clear();
+  placements_.clear();
   crcs_.clear();
   dropped_tensors_ = dropped_bytes_ = 0;
 }
@@ -79,7 +82,8 @@ void IndexFileBuilder::add_shape(std::string_view json_name,
 
 void IndexFileBuilder::add_statistics(std::string_view json_name, DType dtype,
                                       std::span<const std::int64_t> shape,
-                                      const TensorStatistics& statistics) {
+                                      const TensorStatistics& statistics,
+                                      const ShardPlacement* placement) {
   start_element(names_);
   names_.append(json_name);
   start_element(dtypes_);
@@ -87,6 +91,7 @@ void IndexFileBuilder::add_statistics(std::string_view json_name, DType dtype,
   start_element(statistics_shapes_);
   append_shape(shape, statistics_shapes_);
   statistics_.push_back(statistics);
+  placements_.push_back(placement);
 }
 
 void IndexFileBuilder::set_drops(std::uint64_t tensors, std::uint64_t bytes) {
@@ -127,6 +132,7 @@ void IndexFileBuilder::append_own_key() {
   text_.append("}, \"crc32c\": \"");
   append_base64(std::as_bytes(std::span(crcs_)), text_);
   text_.push_back('"');
+  if (std::ranges::any_of(placements_, std::identity())) append_shards();
   if (dropped_tensors_ != 0) {
     text_.append(", \"dropped\": {\"tensors\": ");
     append_decimal(dropped_tensors_, text_);
@@ -154,6 +160,23 @@ void IndexFileBuilder::append_statistics_columns() {
   for (const auto& column : kMomentColumns) {
     append_column(column.name, column.member);
   }
+}
+
+void IndexFileBuilder::append_shards() {
+  text_.append(", \"shards\": [");
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    if (i != 0) text_.append(", ");
+    if (placements_[i] == nullptr) {
+      text_.append("null");
+      continue;
+    }
+    text_.append("{\"global_shape\": ");
+    append_shape(placements_[i]->global_shape, text_);
+    text_.append(", \"offsets\": ");
+    append_shape(placements_[i]->offsets, text_);
+    text_.push_back('}');
+  }
+  text_.push_back(']');
 }
 
 }  // namespace smdebug

@@ -45,19 +45,27 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
+std::optional<std::vector<std::int64_t>> read_integers(element json) {
+  array items;
+  if (json.get(items) != simdjson::SUCCESS) return std::nullopt;
+  if (items.size() > kMaxDims) return std::nullopt;
+  std::vector<std::int64_t> integers;
+  for (const element item : items) {
+    std::int64_t integer;
+    if (item.get(integer) != simdjson::SUCCESS) return std::nullopt;
+    integers.push_back(integer);
+  }
+  return integers;
+}
+
 std::optional<std::vector<std::int64_t>> read_shape(element json) {
-  array extents;
-  if (json.get(extents) != simdjson::SUCCESS) return std::nullopt;
-  std::vector<std::int64_t> shape;
+  auto shape = read_integers(json);
+  if (!shape) return std::nullopt;
   std::int64_t size = 1;
-  if (extents.size() > kMaxDims) return std::nullopt;
-  for (const element item : extents) {
-    std::int64_t extent;
-    if (item.get(extent) != simdjson::SUCCESS || extent < 0 ||
-        __builtin_mul_overflow(size, extent, &size)) {
+  for (const std::int64_t extent : *shape) {
+    if (extent < 0 || __builtin_mul_overflow(size, extent, &size)) {
       return std::nullopt;
     }
-    shape.push_back(extent);
   }
   return shape;
 }
@@ -199,6 +207,8 @@ class IndexParser {
     }
     if (const auto status = parse_statistics(own); !status) {
       tell("statistics: " + status.error().message);
+    } else if (const auto shards = find<array>(own, "shards")) {
+      parse_shards(*shards);
     }
   }
 
@@ -275,11 +285,42 @@ class IndexParser {
       auto extents = read_shape(shape);
       if (known_dtype && extents && counts_add_up(statistics)) {
         file_.statistics.push_back({std::string(name_text), *known_dtype,
-                                    std::move(*extents), statistics});
+                                    std::move(*extents), statistics, {}});
+        rows_.push_back(row);
         return;
       }
     }
     tell(fmt::format("statistics of row {} make no sense", row));
+  }
+
+  // One entry per row of statistics, the bad ones too.
+  void parse_shards(const array& shards) {
+    std::vector<element> entries(shards.begin(), shards.end());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      IndexedStatistics& row = file_.statistics[i];
+      if (rows_[i] >= entries.size()) {
+        tell(fmt::format("shards has no entry for row {}", rows_[i]));
+      } else if (!entries[rows_[i]].is_null()) {
+        row.placement = read_placement(entries[rows_[i]]);
+        if (row.placement && row.placement->holds(row.shape)) continue;
+        row.placement.reset();
+        tell(fmt::format("shards[{}] is no place of that shape", rows_[i]));
+      }
+    }
+  }
+
+  static std::optional<ShardPlacement> read_placement(element json) {
+    object entry;
+    element global_shape, offsets;
+    if (json.get(entry) != simdjson::SUCCESS ||
+        entry["global_shape"].get(global_shape) != simdjson::SUCCESS ||
+        entry["offsets"].get(offsets) != simdjson::SUCCESS) {
+      return std::nullopt;
+    }
+    auto extents = read_shape(global_shape);
+    auto starts = read_integers(offsets);
+    if (!extents || !starts) return std::nullopt;
+    return ShardPlacement{std::move(*extents), std::move(*starts)};
   }
 
   void forget_tensors_without_payload_file() {
@@ -295,6 +336,8 @@ class IndexParser {
   std::size_t tensor_entries_ = 0;
   // Where in tensor_payload each of `file_.tensors` stands.
   std::vector<std::size_t> positions_;
+  // Which row each of `file_.statistics` was.
+  std::vector<std::size_t> rows_;
 };
 
 }  // namespace

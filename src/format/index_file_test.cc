@@ -249,6 +249,57 @@ TEST(IndexFile, DoubtsStatisticsWhoseCountsDoNotAddUp) {
   EXPECT_THAT(file->damage, SizeIs(1));
 }
 
+TEST(IndexFileBuilder, WritesThePlaceOfAShardBesideItsStatistics) {
+  IndexFileBuilder builder;
+  const std::vector<std::int64_t> shape = {2, 3};
+  const ShardPlacement placement{{4, 3}, {2, 0}};
+  builder.add_statistics("\"whole\"", DType::int8, shape, {});
+  builder.add_statistics("\"part\"", DType::int8, shape, {}, &placement);
+  const std::string text(builder.finish(Mode::train, 0, ""));
+  EXPECT_NE(text.find(R"("shards": [null, {"global_shape": [4, 3], )"
+                      R"("offsets": [2, 0]}])"),
+            text.npos)
+      << text;
+  for (const IndexParts parts :
+       {IndexParts::locations, IndexParts::everything}) {
+    const auto file = parse_index_file(text, parts);
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_THAT(file->damage, IsEmpty());
+    EXPECT_EQ(file->statistics[0].placement, std::nullopt);
+    EXPECT_EQ(file->statistics[1].placement, placement);
+  }
+  builder.clear();
+  builder.add_statistics("\"whole\"", DType::int8, shape, {});
+  EXPECT_EQ(builder.finish(Mode::train, 0, "").find("shards"),
+            std::string_view::npos);
+}
+
+TEST(IndexFile, LeavesOutAPlaceThatMakesNoSense) {
+  IndexFileBuilder builder;
+  const std::vector<std::int64_t> shape = {2};
+  const ShardPlacement sound{{4}, {2}};
+  for (int i = 0; i < 5; ++i)
+    builder.add_statistics("\"w" + std::to_string(i) + "\"", DType::int8, shape,
+                           {}, &sound);
+  std::string text(builder.finish(Mode::train, 0, ""));
+  const std::string good = R"({"global_shape": [4], "offsets": [2]})";
+  const auto replace = [&](std::string_view bad) {
+    text.replace(text.find(good), good.size(), bad);
+  };
+  replace(R"({"global_shape": [4], "offsets": [3]})");  // reaches beyond
+  replace(R"({"global_shape": [4, 4], "offsets": [0, 0]})");
+  replace(R"({"global_shape": [4]})");
+  replace("7");
+  const auto file = parse_index_file(text, IndexParts::everything);
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_THAT(file->statistics, SizeIs(5));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(file->statistics[static_cast<std::size_t>(i)].placement,
+              std::nullopt);
+  EXPECT_EQ(file->statistics[4].placement, sound);
+  EXPECT_THAT(file->damage, SizeIs(4));
+}
+
 TEST(IndexFile, WithLocationsButNoEventFileHasNoTensors) {
   const auto file = parse_index_file(
       R"({"meta": {"mode": "TRAIN", "mode_step": 1}, "tensor_payload":

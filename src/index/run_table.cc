@@ -42,6 +42,8 @@ FileId RunTable::add_file(const StepFileName& name, const IndexFile& content,
     IndexEntry& entry = entry_in(file, intern_tensor(row.name), kValueCode);
     entry.dtype_code = code_of(row.dtype);
     entry.shape = intern_shape(row.shape);
+    if (row.placement)
+      add_shard(file, entry.tensor, intern_placement(*row.placement));
   }
   files_[file].statistics = files_[file].entries;
   for (const IndexedTensor& record : content.tensors) {
@@ -136,6 +138,13 @@ bool RunTable::has_statistics(EntryId id) const {
   return id - file.first_entry < file.statistics;
 }
 
+const ShardPlacement* RunTable::placement(EntryId id) const {
+  const auto found = std::ranges::lower_bound(
+      shards_, id, {}, &std::pair<EntryId, std::uint32_t>::first);
+  if (found == shards_.end() || found->first != id) return nullptr;
+  return placements_[found->second];
+}
+
 const std::vector<std::int64_t>* RunTable::shape(EntryId id) const {
   const std::uint32_t shape = entries_[id].shape;
   return shape == kNone ? nullptr : shapes_[shape];
@@ -172,6 +181,26 @@ std::uint32_t RunTable::intern_shape(const std::vector<std::int64_t>& shape) {
   const auto [place, is_new] = shape_ids_.try_emplace(shape, id);
   if (is_new) shapes_.push_back(&place->first);
   return place->second;
+}
+
+std::uint32_t RunTable::intern_placement(const ShardPlacement& placement) {
+  const auto id = static_cast<std::uint32_t>(placements_.size());
+  const auto [place, is_new] = placement_ids_.try_emplace(placement, id);
+  if (is_new) placements_.push_back(&place->first);
+  return place->second;
+}
+
+// A row that repeats an earlier one of the file replaces its placement.
+void RunTable::add_shard(FileId file, TensorId tensor,
+                         std::uint32_t placement) {
+  const EntryId id = find_entry_in(file, tensor, kValueCode);
+  const auto place = std::ranges::lower_bound(
+      shards_, id, {}, &std::pair<EntryId, std::uint32_t>::first);
+  if (place != shards_.end() && place->first == id) {
+    place->second = placement;
+  } else {
+    shards_.insert(place, {id, placement});
+  }
 }
 
 std::uint32_t RunTable::intern_event_file(const IndexFile& content,

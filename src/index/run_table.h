@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "smdebug/core/dtype.h"
@@ -123,6 +124,8 @@ class RunTable {
   // None where the run has none, or they are not loaded.
   const TensorStatistics* statistics(EntryId id) const;
   bool has_statistics(EntryId id) const;
+  // Which part of a larger tensor the entry is; null: a whole one.
+  const ShardPlacement* placement(EntryId id) const;
   // None where it is not known without reading the record.
   const std::vector<std::int64_t>* shape(EntryId id) const;
   std::string event_file(FileId id) const;
@@ -150,6 +153,8 @@ class RunTable {
   TensorId intern_tensor(std::string_view name);
   WorkerId intern_worker(std::string_view name);
   std::uint32_t intern_shape(const std::vector<std::int64_t>& shape);
+  void add_shard(FileId file, TensorId tensor, std::uint32_t placement);
+  std::uint32_t intern_placement(const ShardPlacement& placement);
   std::uint32_t intern_event_file(const IndexFile& content,
                                   const StepFileName& name);
   IndexEntry& entry_in(FileId file, TensorId tensor, std::uint8_t op_code);
@@ -166,6 +171,10 @@ class RunTable {
   std::deque<std::string> workers_;
   std::map<std::vector<std::int64_t>, std::uint32_t> shape_ids_;
   std::vector<const std::vector<std::int64_t>*> shapes_;
+  // Of the entries that are shards, ascending: an entry, and its placement.
+  std::vector<std::pair<EntryId, std::uint32_t>> shards_;
+  std::map<ShardPlacement, std::uint32_t> placement_ids_;
+  std::vector<const ShardPlacement*> placements_;
   std::vector<std::string> event_files_;
   std::map<Step, IndexedStep> steps_;
   std::array<std::map<Step, Step>, kModes.size()> mode_steps_;

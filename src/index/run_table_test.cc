@@ -57,6 +57,29 @@ TEST(RunTable, TakesTheLaterOfTwoRecordsOfOneName) {
   EXPECT_EQ(table.entry(entries[0]).start, 10u);
 }
 
+TEST(RunTable, KnowsThePlaceOfAShard) {
+  RunTable table;
+  const auto file_with = [](std::optional<ShardPlacement> placement) {
+    IndexFile file;
+    file.statistics.push_back({"v", DType::float32, {1}, {}, {}});
+    file.statistics.push_back({"w", DType::float32, {2}, {}, placement});
+    return file;
+  };
+  const ShardPlacement first{{4}, {0}}, second{{4}, {2}};
+  table.add_file({1, "worker_1"}, file_with(second), true);
+  table.add_file({0, "worker_0"}, file_with(first), true);
+  table.add_file({2, "worker_0"}, file_with(std::nullopt), false);
+  const auto place = [&](Step step) {
+    return table.placement(
+        table.entries_at(*table.find_tensor("w"), step).front());
+  };
+  EXPECT_EQ(*place(0), first);
+  EXPECT_EQ(*place(1), second);
+  EXPECT_EQ(place(2), nullptr);
+  EXPECT_EQ(table.placement(table.entries_of(*table.find_tensor("v")).front()),
+            nullptr);
+}
+
 TEST(RunTable, PutsReductionsUnderTheNameOfTheirTensor) {
   RunTable table;
   table.add_file({0, "worker_0"},

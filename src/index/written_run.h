@@ -31,6 +31,7 @@ struct WrittenTensor {
   bool with_statistics = false;
   bool with_shape = false;
   std::vector<std::pair<ReductionOp, float>> reductions = {};
+  std::optional<ShardPlacement> placement = {};  // with statistics
 };
 
 struct WrittenStep {
@@ -117,7 +118,8 @@ class WrittenRun {
       }
       if (tensor.with_statistics) {
         index.add_statistics(name, DType::float32, shape,
-                             statistics_of(tensor.elements));
+                             statistics_of(tensor.elements),
+                             tensor.placement ? &*tensor.placement : nullptr);
       }
     }
     index.set_drops(step.dropped_tensors, step.dropped_tensors);

@@ -303,4 +303,36 @@ Result<TensorStatistics> Tensor::statistics(const StepQuery& query) {
   return statistics_of_view(value.view());
 }
 
+Result<std::optional<ShardPlacement>> Tensor::placement(
+    const StepQuery& query) {
+  SMD_TRY(const EntryId id, find_entry(query));
+  const ShardPlacement* known = trial_->impl_->table().placement(id);
+  if (known == nullptr) return std::optional<ShardPlacement>();
+  return std::optional<ShardPlacement>(*known);
+}
+
+Result<TensorStatistics> Tensor::merged_statistics(Step step, Mode mode) {
+  SMD_TRY(const std::vector<std::string> names, workers(step, mode));
+  std::vector<Shard> shards;
+  for (const std::string& worker : names) {
+    const StepQuery query{step, mode, worker};
+    SMD_TRY(const EntryId id, find_entry(query));
+    SMD_TRY(const TensorStatistics statistics, statistics(query));
+    const ShardPlacement* placement = trial_->impl_->table().placement(id);
+    if (placement == nullptr && names.size() == 1) return statistics;
+    if (placement == nullptr) {
+      return Error{Error::Code::invalid_argument,
+                   fmt::format("tensor '{}' at {}: {} saved no shard but a "
+                               "tensor of its own: name a worker",
+                               name(), step_text(step, mode), worker)};
+    }
+    SMD_TRY(auto shape, shape(query));
+    shards.push_back({*placement, std::move(shape), statistics});
+  }
+  auto merged = merge_shards(shards);
+  if (merged) return merged;
+  return std::move(merged).error().within(
+      fmt::format("tensor '{}' at {}", name(), step_text(step, mode)));
+}
+
 }  // namespace smdebug

@@ -166,5 +166,46 @@ TEST_F(TensorTest, KeepsValuesInMemoryIfAsked) {
   EXPECT_THAT(floats(*w.value({0})), ElementsAre(0, 0));
 }
 
+TEST_F(TensorTest, PutsTheStatisticsOfShardsTogether) {
+  const std::vector<std::vector<float>> parts = {{1, -2, 0}, {5, 8}};
+  for (int worker = 0; worker < 2; ++worker) {
+    WrittenTensor shard{"w", parts[static_cast<std::size_t>(worker)], true};
+    shard.placement = ShardPlacement{{5}, {3 * worker}};
+    run_.put_step({{0, Mode::train, 0},
+                   "worker_" + std::to_string(worker),
+                   {shard, {"own", {1}}}});
+  }
+  Tensor w = tensor("w");
+  const auto placement = w.placement({0, Mode::train, "worker_1"});
+  ASSERT_TRUE(placement.ok());
+  EXPECT_EQ(**placement, (ShardPlacement{{5}, {3}}));
+  const auto merged = w.merged_statistics(0, Mode::train);
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ(merged->count, 5u);
+  EXPECT_EQ(merged->zeros, 1u);
+  EXPECT_EQ(merged->min, -2);
+  EXPECT_EQ(merged->max, 8);
+  EXPECT_DOUBLE_EQ(merged->mean, 12.0 / 5);
+  EXPECT_DOUBLE_EQ(merged->sum_abs, 16);
+  EXPECT_DOUBLE_EQ(merged->sum_squares, 94);
+  EXPECT_DOUBLE_EQ(merged->m2, 94 - 144.0 / 5);
+
+  const auto own = tensor("own").merged_statistics(0, Mode::train);
+  ASSERT_FALSE(own.ok());
+  EXPECT_EQ(own.error().code, invalid_argument);
+  EXPECT_THAT(own.error().message, HasSubstr("'own'"));
+}
+
+TEST_F(TensorTest, DoesNotTakeAShardForTheWhole) {
+  WrittenTensor shard{"w", {1, 2}, true};
+  shard.placement = ShardPlacement{{5}, {3}};
+  run_.put_step({{0, Mode::train, 0}, "worker_1", {shard, {"whole", {4}}}});
+  const auto merged = tensor("w").merged_statistics(0, Mode::train);
+  ASSERT_FALSE(merged.ok());
+  EXPECT_EQ(merged.error().code, not_found);
+  EXPECT_THAT(merged.error().message, HasSubstr("2 of 5"));
+  EXPECT_EQ(tensor("whole").merged_statistics(0, Mode::train)->max, 4);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -31,6 +31,7 @@
 #include "smdebug/config/hook_config.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
+#include "smdebug/core/shard.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
@@ -137,6 +138,9 @@ class Session {
   /// Ends the step before, if one is open, and begins the next of the present
   /// mode. Returns whether anything is due in it.
   bool begin_step();
+  /// Whether anything will be due in the step that `begin_step` would begin
+  /// now.
+  bool is_next_due() const;
   /// The gradients are there and the optimizer is about to act: lets a sink
   /// judge the step so far.
   void before_update();
@@ -179,12 +183,22 @@ class Session {
   /// tensor costs something: what it returns is for `put` or `skip`.
   Site* next_input(ModuleSite* module);
   Site* next_output(ModuleSite* module);
+  /// Says that what is captured at `site` from now on is a part of a larger
+  /// tensor; none: a whole one. Any thread.
+  void set_placement(Site* site,
+                     const std::optional<ShardPlacement>& placement);
   /// Captures the next input (output) of `module` in this step.
   void put_input(ModuleSite* module, const TensorView& tensor);
   void put_output(ModuleSite* module, const TensorView& tensor);
   /// Whether any input (output) that `module` had so far can match.
   bool can_match_input(const ModuleSite* module) const;
   bool can_match_output(const ModuleSite* module) const;
+  /// The same asked ahead, by name: whether the plan of the coming step can
+  /// match one of the first inputs (outputs) that `module` may have. For
+  /// adapters that decide before a module was called; it searches each name
+  /// with every pattern.
+  bool may_match_input(const ModuleSite* module) const;
+  bool may_match_output(const ModuleSite* module) const;
 
   /// Says that a tensor could not be read, and why: kept in the status, logged
   /// once per name.

@@ -17,6 +17,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/reduction.h"
+#include "smdebug/core/shard.h"
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
@@ -107,6 +108,16 @@ class Tensor {
   Result<double> reduction(const StepQuery& query, ReductionOp op);
   /// From the index, or computed from the values. Fails as `value`.
   Result<TensorStatistics> statistics(const StepQuery& query);
+
+  /// Which part of a larger tensor was saved; none: a whole one. Fails as
+  /// `value` for the step and the worker.
+  Result<std::optional<ShardPlacement>> placement(const StepQuery& query);
+  /// The statistics of the whole, from the shards that all workers saved;
+  /// replicas of a shard count once. Of a tensor that one worker saved whole,
+  /// its own. Fails as `value` for the step, with `not_found` where parts are
+  /// missing, and with `invalid_argument` where several workers saved a tensor
+  /// each that is no shard: their values are of different things.
+  Result<TensorStatistics> merged_statistics(Step step, Mode mode);
 
  private:
   friend class Trial;

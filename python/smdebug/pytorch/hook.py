@@ -5,6 +5,7 @@ the modules run, gradients as backward leaves them. Names and the decision what 
 core's. What an optimizer has is seen in optimizers.py; where a step ends, in steps.py.
 """
 
+import contextlib
 import re
 
 import torch
@@ -15,11 +16,13 @@ from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
+from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
-from smdebug.pytorch.module_hooks import Gate, LossHook, RootHook, WatchedModule
+from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root, unique_name
+from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.steps import STEPS
 
 
@@ -75,7 +78,7 @@ class Hook(BaseHook):
         self._gate = Gate()
         self._steps = self._make_steps()
         self._roots = []
-        self._root_hooks = {}  # root -> the hook that begins its steps
+        self._starts = {}  # root -> the RootStart that begins its steps
         self._root_handles = []
         self._modules = {}  # module -> its path, over all roots
         self._loss_names = []
@@ -132,23 +135,34 @@ class Hook(BaseHook):
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
         known_names = {each.name for each in self._roots}
+        name = unique_name(name or class_name(root), known_names)
         model = Root(
             self._session,
             root,
-            unique_name(name or type(root).__name__, known_names),
+            name,
             set(self._modules.values()),
             hooks_gradients=self.gradients == "backward",
             is_compiled=hasattr(module, "_orig_mod"),
         )
-        root_hook = RootHook(
+        start = RootStart(
             self._gate,
             lambda arguments, keywords: self._on_root_call(model, arguments, keywords),
         )
-        self._root_hooks[root] = root_hook
-        self._root_handles.append(module.register_forward_pre_hook(root_hook, with_kwargs=True))
+        start.place = self._gate.places.add_start(
+            f"{name}/start",
+            lambda tensors: self._begin_in_graph(start, tuple(tensors)),
+            lambda: self._prepare_graph(start),
+        )
+        self._starts[root] = start
+        self._root_handles.append(
+            module.register_forward_pre_hook(left_alone(start), with_kwargs=True)
+        )
         self._roots.append(model)
         for submodule, path in model.paths.items():
-            watched = self._watch(submodule, path, is_root=submodule is root)
+            is_root = submodule is root
+            watched = self._watch(
+                submodule, path, is_root=is_root, is_called_from_outside=is_root
+            )
             if submodule is root:
                 self._watched_roots[root] = watched
         edits.count += 1
@@ -157,6 +171,7 @@ class Hook(BaseHook):
             model.parameters.follow_gradients(True)
             self._activation_gradients.join(model)
         self._settle()
+        forget_compiled(name)
 
     register_hook = register_module
 
@@ -171,10 +186,12 @@ class Hook(BaseHook):
                 f"loss '{self._modules[loss_module]}' is registered already; "
                 "a loss inside a registered model is recorded with it"
             )
-        self._watch(loss_module, type(loss_module).__name__, output_hook=LossHook)
-        self._loss_names.append(type(loss_module).__name__)
+        name = type(loss_module).__name__
+        self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
+        self._loss_names.append(name)
         edits.count += 1
         self._settle()
+        forget_compiled(name)
 
     def record_tensor_value(self, tensor_name, tensor_value):
         """Records a tensor that no module gives, such as a functional loss, as
@@ -202,7 +219,7 @@ class Hook(BaseHook):
         """For a root that was registered while it is being called: begins this call's step. What
         it was given by keyword is only seen when it returns."""
         root = unwrapped(module)
-        self._root_hooks[root](module, arguments, {})
+        self._starts[root].begin(arguments, {})
 
         def after_forward(module, arguments, keywords, output):
             handle.remove()
@@ -214,8 +231,11 @@ class Hook(BaseHook):
 
     def _watch(self, module, path, **options):
         self._modules[module] = path
-        watched = WatchedModule(module, self._gate, self._session.module(path), **options)
+        site = self._session.module(path)
+        watched = WatchedModule(module, path, self._gate, site, **options)
         watched.install()
+        if self._has_begun:
+            watched.find_places()
         if self._gate.is_open:
             watched.open_inputs()
         self._watched.append(watched)
@@ -246,13 +266,11 @@ class Hook(BaseHook):
     def _go_on_with(self, root):
         """Another call in the open step."""
         if self._gate.is_open:
-            self._gate.put_kept()
             root.put()
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
     def _begin_root_step(self, root):
-        self._gate.put_kept()
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
         if was_open and self._is_settling:
@@ -279,8 +297,49 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.attach()
             each.buffers.follow_plan()
+        for watched in self._watched:
+            watched.find_places()
         self._activation_gradients.follow_plan()
         self._optimizers.follow_plan(counts_steps=self.step_on == "optimizer")
+
+    def _begin_in_graph(self, start, arguments):
+        """Begins a step inside compiled code, which was chosen by what was known before."""
+        start.begin(arguments, {})
+        start.coming = self._is_coming_saved()
+
+    def _prepare_graph(self, start):
+        """While a graph is compiled that begins the steps of a root."""
+        with self._unharmed("while torch.compile was at work"):
+            start.coming = self._is_coming_saved()
+            for watched in self._watched:
+                watched.find_places()
+                if watched not in self._watched_roots.values():  # whose inputs the start takes
+                    watched.keep_inputs()
+
+    def _is_coming_saved(self):
+        if self._failure:
+            return False
+        with contextlib.suppress(SMDebugError):  # the beginning of the step tells it
+            self._take_up_edits()
+        return self._session.is_next_due()
+
+    def _look_ahead(self):
+        """What is decided now may have been decided for compiled code already."""
+        if self._session and self._gate.places.are_traced:
+            for start in self._starts.values():
+                start.coming = self._is_coming_saved()
+
+    def set_mode(self, mode):
+        super().set_mode(mode)
+        self._look_ahead()
+
+    def pause(self):
+        super().pause()
+        self._look_ahead()
+
+    def resume(self):
+        super().resume()
+        self._look_ahead()
 
     def _follow(self, is_saved_step):
         """Has the hooks in that only a saved step pays for."""
@@ -305,9 +364,10 @@ class Hook(BaseHook):
 
     def _settle(self):
         """Puts all hooks in; those that cannot save anything come out after a step or two."""
-        for watched in self._watched:
-            watched.install()
+        is_new = [watched.install() for watched in self._watched]
         self._is_settling = True
+        if any(is_new) and self._gate.places.are_traced:
+            forget_compiled("a collection")
 
     def _prune(self):
         """Returns whether every module was called, so that there is nothing left to find out."""
@@ -353,7 +413,7 @@ class Hook(BaseHook):
 
     def _detach(self):
         self._gate.is_open = False
-        self._gate.put_kept()
+        self._gate.places.close()
         for handle in self._root_handles:
             handle.remove()
         self._optimizers.close()

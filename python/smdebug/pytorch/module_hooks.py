@@ -4,10 +4,12 @@ They survive what happens to models. A deep copy of the model keeps calling the 
 model that was saved and loaded carries hooks without state, which do nothing.
 """
 
-import torch
-from torch.compiler import is_compiling
+import functools
 
-from smdebug.pytorch.private_names import current_graph_task_id
+import torch
+
+from smdebug.pytorch.compiled import Places, is_traced, is_wanted, leave_call, look_ahead
+from smdebug.pytorch.private_names import current_graph_task_id, put_back
 
 
 def leaves_inputs_alone(module):
@@ -24,28 +26,26 @@ class Gate:
     def __init__(self):
         self.is_open = False
         self.has_loss = False  # a loss module ran in this step
-        # Outputs inside a compiled model: a compiled hook can only keep a copy. Site -> copy.
-        self.kept = {}
-
-    def put_kept(self):
-        """Hands over what compiled hooks kept in the step that is open."""
-        for site, output in self.kept.items():
-            site.capture_outputs(output)
-        self.kept.clear()
+        self.places = Places()
 
 
 _SHUT = Gate()
 
 
 class Stateless:
-    """A hook that a copy of the model shares, and a saved and loaded model holds empty."""
+    """A hook that a copy of the model shares, and a saved and loaded model holds empty.
+
+    `place` is the site in a compiled graph, see Places. Code that is compiled reads as little
+    here as it can: what it read is looked at again before each run of the graph."""
 
     gate = _SHUT
     site = None
+    place = ""
 
-    def __init__(self, gate, site):
+    def __init__(self, gate, site, place=""):
         self.gate = gate
         self.site = site
+        self.place = place
 
     def __deepcopy__(self, memo):
         return self
@@ -58,30 +58,36 @@ class InputHook(Stateless):
     """A forward pre-hook: an in-place module overwrites its input before a forward hook runs."""
 
     def __call__(self, module, arguments, keywords):
-        if self.gate.is_open and not is_compiling():
-            if current_graph_task_id() == -1:  # not a recomputation inside backward
-                self.site.capture_inputs(arguments, keywords)
+        if is_traced():
+            if is_wanted(self.place) and self.gate.is_open:
+                leave_call((arguments, keywords), self.place)
+        elif self.gate.is_open and current_graph_task_id() == -1:  # not recomputed in backward
+            self.site.capture_inputs(arguments, keywords)
 
 
 class OutputHook(Stateless):
     def __call__(self, module, arguments, output):
-        if self.gate.is_open:
-            if is_compiling():
-                if isinstance(output, torch.Tensor):
-                    self.gate.kept[self.site] = output.detach().clone()
-            elif current_graph_task_id() == -1:
-                self.site.capture_outputs(output)
+        if is_traced():
+            if is_wanted(self.place) and self.gate.is_open:
+                leave_call(output, self.place)
+        elif self.gate.is_open and current_graph_task_id() == -1:
+            self.site.capture_outputs(output)
 
 
 class CallHook(OutputHook):
     """A forward hook that takes inputs and outputs, for modules that leave their inputs alone."""
 
     takes_inputs = True
+    place_of_inputs = ""
 
     def __call__(self, module, arguments, keywords, output):
-        if not self.gate.is_open:
+        if is_traced():
+            if is_wanted(self.place_of_inputs) and self.gate.is_open:
+                leave_call((arguments, keywords), self.place_of_inputs)
+            super().__call__(module, arguments, output)
+        elif not self.gate.is_open:
             return
-        if is_compiling() or not self.takes_inputs:
+        elif not self.takes_inputs:
             super().__call__(module, arguments, output)
         elif current_graph_task_id() == -1:
             self.site.capture_call(arguments, keywords, output)
@@ -93,55 +99,113 @@ class LossHook(OutputHook):
         super().__call__(module, arguments, output)
 
 
-class RootHook(Stateless):
-    """A forward pre-hook of the root: where a step begins. `site` is a function that takes the
-    root's arguments, positional and by keyword."""
+class RootStart(Stateless):
+    """A forward pre-hook of the root: where its steps begin. `site` is a function that takes the
+    root's arguments, positional and by keyword.
 
-    @torch.compiler.disable  # a step begins outside of compiled code
+    A root that is called inside compiled code begins its step there, when the graph that runs has
+    been chosen already: by `coming`, which was asked when the step before began.
+    """
+
+    coming = False
+
     def __call__(self, module, arguments, keywords):
+        if is_traced():
+            if is_wanted(self.place):
+                look_ahead(self.place)
+                self.gate.is_open = self.coming
+                leave_call((arguments, keywords), self.place)
+        else:
+            self.begin(arguments, keywords)
+
+    def begin(self, arguments, keywords):
         if self.site is not None and current_graph_task_id() == -1:
             self.site(arguments, keywords)
+
+
+# The hooks of a module that is called from outside may run before and after its compiled code
+# rather than in it. There torch.compile would make a graph of each hook.
+@torch.compiler.disable
+def _run(hook, *arguments):
+    hook(*arguments)
+
+
+@torch.compiler.substitute_in_graph(_run, skip_signature_check=True)
+def _run_in_graph(hook, *arguments):
+    hook(*arguments)
+
+
+def left_alone(hook):
+    """`hook` as torch.compile takes it up inside compiled code, and only there."""
+    return functools.partial(_run, hook)
 
 
 class WatchedModule:
     """One module and the hooks in it, which come out while nothing of it can be saved.
 
-    The output hook stays: a compiled model knows only the hooks that it was compiled with. The
-    input hook is there in steps that are saved, so that the others do not pay for it.
-    The inputs of a root come from its RootHook, which sees each call of it.
+    The input hook is there in steps that are saved, so that the others do not pay for it. Where a
+    hook is part of compiled code, everything stays and comes back as it was: torch.compile looks
+    for the hooks that it has seen, and compiles anew where it does not find them.
+
+    The inputs of a root come from its RootStart, which sees each call of it. A root, or a loss, is
+    called from outside.
     """
 
-    def __init__(self, module, gate, site, output_hook=None, is_root=False):
+    def __init__(
+        self,
+        module,
+        path,
+        gate,
+        site,
+        output_hook=None,
+        is_called_from_outside=False,
+        is_root=False,
+    ):
         self.module = module
         self.site = site
         self._is_root = is_root
+        self._gate = gate
+        self._inputs_name, self._outputs_name = f"{path}/input", f"{path}/output"
         leaves_inputs = output_hook is None and leaves_inputs_alone(module)
         self._call_hook = CallHook(gate, site) if leaves_inputs else None
         self._input_hook = None if leaves_inputs else InputHook(gate, site)
         self._output_hook = self._call_hook or (output_hook or OutputHook)(gate, site)
+        as_called = left_alone if is_called_from_outside else lambda hook: hook
+        self._called_before = self._input_hook and as_called(self._input_hook)
+        self._called_after = as_called(self._output_hook)
         self._input_handle = None
         self._output_handle = None
         self._takes_inputs = True
+        self._keeps_inputs = False
 
     def install(self):
+        """Returns whether there was anything to put in."""
         self._take_inputs(True)
-        if self._output_handle is None:
+        is_new = self._output_handle is None
+        if is_new:
             self._output_handle = self.module.register_forward_hook(
-                self._output_hook, with_kwargs=self._call_hook is not None
+                self._called_after, with_kwargs=self._call_hook is not None
             )
+        return is_new
 
     def open_inputs(self):
         if self._is_root or not self._input_hook or not self._takes_inputs:
             return
         if self._input_handle is None:
             self._input_handle = self.module.register_forward_pre_hook(
-                self._input_hook, with_kwargs=True
+                self._called_before, with_kwargs=True
             )
+        else:
+            self._input_handle = put_back(self.module, self._input_handle, self._called_before)
+
+    def keep_inputs(self):
+        """For code that is compiled before its step begins: the input hook is in for good."""
+        self._keeps_inputs = True
+        self.open_inputs()
 
     def close_inputs(self):
-        if self._input_handle is not None:
+        if self._input_handle is not None and not self._keeps_inputs:
             self._input_handle.remove()
-            self._input_handle = None
 
     def run_input_hook(self, arguments, keywords):
         """For a call of a root."""
@@ -150,6 +214,8 @@ class WatchedModule:
 
     def prune(self):
         """Takes out what can never save anything. False: the module was not called yet."""
+        if self._gate.places.are_traced:
+            return True
         if not self.site.was_called:
             return False
         if not self.site.can_match_input():
@@ -163,10 +229,26 @@ class WatchedModule:
         return True
 
     def remove(self):
+        self._keeps_inputs = False
         self.close_inputs()
         if self._output_handle is not None:
             self._output_handle.remove()
             self._output_handle = None
+
+    def find_places(self):
+        """Says what code that is compiled from now on is to hand over, by the coming plan."""
+        places, site = self._gate.places, self.site
+        inputs = places.add(
+            self._inputs_name,
+            lambda tensors: site.capture_inputs(tuple(tensors), {}),
+            site.may_match_input(),
+        )
+        outputs = places.add(self._outputs_name, site.capture_outputs, site.may_match_output())
+        self._output_hook.place = outputs
+        if self._call_hook is not None:
+            self._call_hook.place_of_inputs = inputs
+        else:
+            self._input_hook.place = inputs
 
     def _take_inputs(self, takes_inputs):
         self._takes_inputs = takes_inputs

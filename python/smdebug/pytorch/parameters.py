@@ -5,6 +5,7 @@ import operator
 import torch
 
 from smdebug.pytorch.private_names import free_of_hooks, own_parameters
+from smdebug.pytorch.shards import managed_parameters
 
 
 class RootParameters:
@@ -12,6 +13,8 @@ class RootParameters:
 
     Values are handed over in one call per step. A gradient reaches the core from a tensor hook
     that is a C function: no Python runs for it. Without `hooks_gradients` somebody else saves them.
+    The parameters that fully_shard manages are their shards, and so are their gradients, which are
+    there once they are reduced.
     """
 
     def __init__(self, session, root_name, root, hooks_gradients=True):
@@ -20,12 +23,15 @@ class RootParameters:
         self._root_name = root_name
         self._root = root
         self._gradient_handles = []
-        self._unhooked = []  # (parameter, gradient site) of those that take no gradient now
+        # (parameter, managed by fully_shard?, gradient site) of those that take no gradient now
+        self._unhooked = []
         self._find()
 
     def _find(self):
         """Lists the parameters by name, each once, and those that have no values yet apart."""
         self._slots, self._paths, self._late = [], [], []
+        self._managed = set()  # slots of fully_shard's
+        managed = managed_parameters(self._root)
         seen = set()
         for prefix, module in self._root.named_modules():
             owner = own_parameters(module)
@@ -37,6 +43,10 @@ class RootParameters:
                 path = path.replace("_orig_mod.", "")
                 if torch.nn.parameter.is_lazy(parameter):
                     self._late.append((owner, key, path))
+                elif (module, key) in managed:
+                    self._managed.add(len(self._slots))
+                    self._slots.append(managed[module, key])
+                    self._paths.append(path)
                 else:
                     self._slots.append((owner, key))
                     self._paths.append(path)
@@ -44,9 +54,9 @@ class RootParameters:
         self._sites = self._session.parameters(self._root_name, self._paths)
         self._gradient_sites = self._session.gradients(self._root_name, self._paths)
         self._gradients = [
-            (parameter, self._session.gradient(self._root_name, path))
-            for parameter, path, can_match in zip(
-                self._tensors, self._paths, self._gradient_sites.can_match(), strict=True
+            (self._tensors[slot], slot in self._managed, self._session.gradient(self._root_name, path))
+            for slot, (path, can_match) in enumerate(
+                zip(self._paths, self._gradient_sites.can_match(), strict=True)
             )
             if can_match
         ]
@@ -97,12 +107,15 @@ class RootParameters:
         if not self._gradient_handles:
             self._unhooked = list(self._gradients)
         still_frozen = []
-        for parameter, site in self._unhooked:
-            if parameter.requires_grad:
-                handle = parameter.register_hook(site.put)
-                self._gradient_handles.append((parameter, handle))
+        for parameter, is_managed, site in self._unhooked:
+            if not parameter.requires_grad:
+                still_frozen.append((parameter, is_managed, site))
+                continue
+            if is_managed:  # its tensor hooks do not run
+                handle = parameter.register_post_accumulate_grad_hook(_GradientOf(site))
             else:
-                still_frozen.append((parameter, site))
+                handle = parameter.register_hook(site.put)
+            self._gradient_handles.append((parameter, handle))
         self._unhooked = still_frozen
 
     def close_gradients(self):
@@ -111,3 +124,14 @@ class RootParameters:
             free_of_hooks(parameter)
         self._gradient_handles = []
         self._unhooked = []
+
+
+class _GradientOf:
+    """A hook that runs when the gradient of a shard has been reduced."""
+
+    def __init__(self, site):
+        self._site = site
+
+    def __call__(self, parameter):
+        if parameter.grad is not None:
+            self._site.put(parameter.grad)

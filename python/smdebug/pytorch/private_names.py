@@ -8,6 +8,9 @@
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
+| Module._forward_pre_hooks | a hook comes back as itself | compiled code is compiled again |
+| torch._dynamo.utils.counters | whether anything was compiled | it is assumed |
+| FSDPModule._get_fsdp_state | shards while a module holds whole parameters | those are saved |
 """
 
 import torch
@@ -19,6 +22,52 @@ def _no_task():
 
 current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
+
+
+def put_back(module, handle, hook):
+    """Puts a forward pre-hook that takes keywords, and was removed, in again, under the number
+    that its handle has. Returns the handle by which it is removed."""
+    hooks = getattr(module, "_forward_pre_hooks", None)
+    takes_keywords = getattr(module, "_forward_pre_hooks_with_kwargs", None)
+    if hooks is None or takes_keywords is None:
+        return module.register_forward_pre_hook(hook, with_kwargs=True)
+    hooks[handle.id] = hook
+    takes_keywords[handle.id] = True
+    return handle
+
+
+def graphs_compiled():
+    """How many graphs torch.compile has made in this process. Once it was imported, only."""
+    try:
+        from torch._dynamo.utils import counters
+
+        return counters["stats"]["unique_graphs"]
+    except (ImportError, KeyError, TypeError):
+        return 1
+
+
+def fsdp_parameters(module):
+    """The parameters that fully_shard manages for this module: (module, key) of a parameter ->
+    (owner, key) of its shard, both in the form of a dictionary and a name in it."""
+    state = getattr(module, "_get_fsdp_state", lambda: None)()
+    found = {}
+    for group in _parameter_groups(state):
+        for managed in getattr(group, "fsdp_params", ()):
+            places = getattr(managed, "_module_info", None)
+            if places is None or "sharded_param" not in vars(managed):
+                continue
+            shard = (vars(managed), "sharded_param")
+            found[places.module, places.param_name] = shard
+            for shared in zip(places.shared_modules, places.shared_param_names, strict=True):
+                found[shared] = shard
+    return found
+
+
+def _parameter_groups(state):
+    groups = getattr(state, "_fsdp_param_groups", None)
+    if groups is None:
+        groups = [getattr(state, "_fsdp_param_group", None)]
+    return [group for group in groups if group is not None]
 
 
 def is_loss(module):

@@ -22,6 +22,7 @@ from smdebug.exceptions import (
 from smdebug.trials.arguments import checked_mode, checked_step
 from smdebug.trials.html import tensor_html
 from smdebug.trials.limits import number_from
+from smdebug.trials.shard_placement import ShardPlacement
 from smdebug.trials.summary import TensorSummary
 
 # How far apart a missing event file is looked for.
@@ -214,14 +215,36 @@ class Tensor:
         """
         return self._ask(self._core.statistics, step_num, mode, worker)
 
-    def summary(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
+    def placement(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
+        """Which part of a larger tensor a worker saved at a step: a `ShardPlacement`.
+
+        None for a whole tensor, and for a part that is no box of the whole.
+        """
+        parts = self._ask(self._core.placement, step_num, mode, worker)
+        return None if parts is None else ShardPlacement(*parts)
+
+    def summary(self, step_num, mode=ModeKeys.GLOBAL, worker=None, merged=False):
         """A `TensorSummary` of a step: counts, bounds, mean, deviation and norms.
 
         From the index where the run has statistics there, without reading the value; else
         computed from it. Raises TensorUnavailableForStep where there is neither, and where the
         elements are text.
+
+        With `merged` it is that of the whole tensor whose shards the workers saved; workers that
+        saved the same shard are replicas and count once. Raises SMDebugValueError with a
+        `worker` beside it, and where several workers each saved a tensor that is no shard;
+        TensorUnavailableForStep where shards are missing.
         """
-        statistics = self.statistics(step_num, mode, worker)
+        if merged:
+            if worker is not None:
+                raise SMDebugValueError(
+                    f"merged takes the shards of all workers, found worker={worker!r} beside it"
+                )
+            statistics = self._ask(
+                lambda step, mode, _: self._core.merged_statistics(step, mode), step_num, mode, None
+            )
+        else:
+            statistics = self.statistics(step_num, mode, worker)
         if self.dtype(step_num, mode, worker).kind in "SU":
             text = SMDebugError(f"tensor '{self.name}' holds text, which has no summary")
             raise TensorUnavailableForStep(self.name, step_num, mode) from text
