@@ -12,6 +12,7 @@ import torch
 from smdebug import _core
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
+from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootHook, WatchedModule
 from smdebug.pytorch.parameters import RootParameters
@@ -242,7 +243,7 @@ class Hook(BaseHook):
         return 0, 1
 
     def _module_patterns(self, collection):
-        patterns = []
+        patterns = activation_patterns(collection, self._modules)
         for module, inputs, outputs in getattr(collection, "module_tensors", list)():
             path = self._modules.get(module)
             if path is None:
