@@ -1,16 +1,25 @@
-// Bindings of include/smdebug/rules: the built-in rules as a table, and the
-// rule that is written in Python.
+// Bindings of include/smdebug/rules: the built-in rules as a table and over a
+// run, and the rule that is written in Python.
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 
+#include "smdebug/read/trial.h"
+#include "smdebug/report/verdict_page.h"
 #include "smdebug/rules/builtin_rules.h"
+#include "smdebug/rules/runner.h"
 
 #include "bindings.h"
 #include "python_rule.h"
@@ -63,6 +72,40 @@ class PythonRule : public Rule {
   std::uint64_t judged_ = 0;
 };
 
+// One built-in rule over one run.
+class BuiltinJudge {
+ public:
+  explicit BuiltinJudge(std::vector<std::unique_ptr<Rule>> rule)
+      : runner_(std::move(rule)) {}
+  BuiltinJudge(const BuiltinJudge&) = delete;
+
+  static Result<std::unique_ptr<BuiltinJudge>> create(
+      const std::string& name,
+      const std::map<std::string, std::string>& given) {
+    SMD_TRY(auto rule, make_builtin_rule(name, given));
+    std::vector<std::unique_ptr<Rule>> rules;
+    rules.push_back(std::move(rule));
+    return std::make_unique<BuiltinJudge>(std::move(rules));
+  }
+
+  // Judges the complete steps from `first` on that it has not judged yet.
+  Status advance(Trial& trial, Step first) {
+    const auto wanted = [this](std::string_view name) {
+      return runner_.wants(0, name);
+    };
+    SMD_TRY(next_, trial.feed(runner_, 0, std::max(first, next_), wanted));
+    return {};
+  }
+
+  void finish() { runner_.on_run_end(0); }
+
+  const Verdict& verdict() const { return runner_.verdicts().front(); }
+
+ private:
+  RuleRunner runner_;
+  Step next_ = 0;
+};
+
 nb::dict parameter_row(const ParameterSpec& parameter) {
   nb::dict row;
   row["name"] = parameter.name;
@@ -96,6 +139,15 @@ std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
 void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
         "The rules that come with smdebug: name, sentence and parameters.");
+  nb::class_<BuiltinJudge>(m, "BuiltinJudge")
+      .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
+      .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)
+      .def("finish", &BuiltinJudge::finish)
+      .def_prop_ro("rule",
+                   [](const BuiltinJudge& self) { return self.verdict().rule; })
+      .def("verdict_json", [](const BuiltinJudge& self) {
+        return verdict_json(self.verdict());
+      });
 }
 
 }  // namespace smdebug

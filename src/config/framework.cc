@@ -11,6 +11,10 @@ constexpr std::array<std::string_view, 7> kScalarCollections = {
     "losses",     "metrics",       "feature_importance",  "average_shap",
     "sm_metrics", "learning_rate", "tensorflow_summaries"};
 
+// An adapter that knows its modules by kind fills these (PyTorch does).
+constexpr std::array<std::string_view, 4> kActivationCollections = {
+    "relu_input", "relu_output", "tanh_input", "sigmoid_input"};
+
 Collection built_in(std::string name, std::vector<std::string> include_regex) {
   Collection collection;
   collection.save_histogram = !is_scalar_collection(name);
@@ -30,6 +34,8 @@ bool is_training_only(std::string_view collection) {
 bool Framework::knows(std::string_view collection) const {
   return collection == "all" || collection == "default" ||
          is_scalar_collection(collection) || is_training_only(collection) ||
+         std::ranges::find(kActivationCollections, collection) !=
+             kActivationCollections.end() ||
          find(collection) != nullptr;
 }
 

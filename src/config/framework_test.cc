@@ -29,8 +29,9 @@ TEST(Framework, KeepsNoHistogramOfLosses) {
 
 TEST(Framework, KnowsItsOwnCollectionsAndThoseFilledByName) {
   const Framework& framework = pytorch_framework();
-  for (const char* name : {"weights", "all", "default", "metrics",
-                           "optimizer_variables", "sm_metrics"}) {
+  for (const char* name :
+       {"weights", "all", "default", "metrics", "optimizer_variables",
+        "sm_metrics", "relu_output"}) {
     EXPECT_TRUE(framework.knows(name)) << name;
   }
   for (const char* name : {"mine", "", "Weights"}) {

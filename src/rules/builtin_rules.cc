@@ -5,9 +5,17 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "rules/builtin/all_zero.h"
+#include "rules/builtin/dead_relu.h"
 #include "rules/builtin/exploding_tensor.h"
 #include "rules/builtin/loss_not_decreasing.h"
+#include "rules/builtin/poor_weight_initialization.h"
+#include "rules/builtin/replicas_differ.h"
+#include "rules/builtin/saturated_activation.h"
+#include "rules/builtin/tensor_variance.h"
+#include "rules/builtin/unchanged_tensor.h"
 #include "rules/builtin/vanishing_gradient.h"
+#include "rules/builtin/weight_update_ratio.h"
 #include "rules/step_bounds.h"
 
 namespace smdebug {
@@ -27,7 +35,18 @@ std::string bare_name(std::string_view name) {
 
 std::span<const RuleFactory> builtin_rules() {
   static const std::vector<RuleFactory> kRules = {
-      kExplodingTensor, kLossNotDecreasing, kVanishingGradient};
+      kAllZero,
+      kDeadRelu,
+      kExplodingTensor,
+      kLossNotDecreasing,
+      kPoorWeightInitialization,
+      kReplicasDiffer,
+      kSaturatedActivation,
+      kTensorVariance,
+      kUnchangedTensor,
+      kVanishingGradient,
+      kWeightUpdateRatio,
+  };
   return kRules;
 }
 

@@ -15,6 +15,17 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+// What a rule that has no defaults for everything must be given.
+std::map<std::string, std::string> required_by(std::string_view rule) {
+  if (rule == "AllZero" || rule == "UnchangedTensor") {
+    return {{"collection_names", "weights"}};
+  }
+  if (rule == "TensorVariance") {
+    return {{"collection_names", "weights"}, {"max_threshold", "10"}};
+  }
+  return {};
+}
+
 TEST(BuiltinRules, AreFoundByBothSpellings) {
   ASSERT_NE(find_builtin_rule("VanishingGradient"), nullptr);
   EXPECT_EQ(find_builtin_rule("vanishing_gradient"),
@@ -37,7 +48,8 @@ TEST(BuiltinRules, AnswerAnUnknownNameWithTheNearest) {
 
 TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
   for (const RuleFactory& factory : builtin_rules()) {
-    const auto rule = make_builtin_rule(factory.name, {});
+    const auto rule =
+        make_builtin_rule(factory.name, required_by(factory.name));
     ASSERT_TRUE(rule.ok()) << factory.name;
     EXPECT_EQ((*rule)->name(), factory.name);
     EXPECT_FALSE((*rule)->needs().selectors.empty());
@@ -51,9 +63,10 @@ TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
 
 TEST(BuiltinRules, EachAcceptsStepBounds) {
   for (const RuleFactory& factory : builtin_rules()) {
-    EXPECT_TRUE(make_builtin_rule(factory.name,
-                                  {{"start_step", "3"}, {"end_step", "9"}})
-                    .ok());
+    auto given = required_by(factory.name);
+    given["start_step"] = "3";
+    given["end_step"] = "9";
+    EXPECT_TRUE(make_builtin_rule(factory.name, given).ok()) << factory.name;
   }
 }
 
@@ -66,6 +79,30 @@ TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
               step == 2 || step == 3)
         << step;
   }
+}
+
+TEST(BuiltinRules, RefuseToChooseTensorsWhereTheDocumentsAskTheUserTo) {
+  for (const char* name : {"AllZero", "TensorVariance", "UnchangedTensor"}) {
+    const auto rule = make_builtin_rule(name, {});
+    ASSERT_FALSE(rule.ok()) << name;
+    EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+    EXPECT_THAT(rule.error().message, AllOf(HasSubstr("collection_names"),
+                                            HasSubstr("tensor_regex")));
+  }
+}
+
+TEST(BuiltinRules, JudgeTheUnionOfCollectionsAndPatterns) {
+  OneRule rule("AllZero", {{"collection_names", "losses,weights"},
+                           {"tensor_regex", "_output_0$"}});
+  TensorStatistics zeros;
+  zeros.count = zeros.zeros = 4;
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_statistics("Net.weight", zeros)
+                                .with_statistics("relu_output_0", zeros)
+                                .with_statistics("relu_output_1", zeros)
+                                .with_statistics("gradient/Net.weight", zeros)
+                                .with_statistics("Loss", zeros)));
+  EXPECT_EQ(rule.verdict().evidence.size(), 3u);
 }
 
 TEST(DefaultRules, CanAllBeMade) {

@@ -31,6 +31,7 @@ void require(RequestedCollection& collection, const RuleNeeds& needs,
 void require(CaptureRequest& request, const Rule& rule) {
   const RuleNeeds needs = rule.needs();
   for (const TensorSelector& selector : needs.selectors) {
+    if (selector.if_saved) continue;
     for (const std::string& name : selector.collections) {
       require(collection(request, name), needs, request.save_interval);
     }

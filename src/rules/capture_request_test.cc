@@ -64,6 +64,54 @@ TEST(CaptureRequest, TakesTheSmallestIntervalAndTheDeepestNeed) {
             (RequestedCollection{"weights", {}, false, 100}));
 }
 
+TEST(CaptureRequest, LeavesOutWhatARuleLooksAtOnlyIfItIsSaved) {
+  RuleNeeds needs;
+  needs.selectors.push_back({.collections = {"weights"}, .regexes = {}});
+  needs.selectors.push_back(
+      {.collections = {"gradients"}, .regexes = {"x"}, .if_saved = true});
+  const auto request = capture_request(needy({needs}), "/r");
+  ASSERT_EQ(request.collections.size(), 2u);
+  EXPECT_EQ(request.collections[0].name, "weights");
+  EXPECT_EQ(request.collections[1].name, "losses");
+}
+
+// Rule -> collections it must find saved, and whether with their elements.
+TEST(CaptureRequest, TurnsOnWhatEachBuiltInRuleReads) {
+  struct Expected {
+    const char* rule;
+    std::vector<std::string> collections;
+    bool with_values;
+  };
+  const std::vector<Expected> all = {
+      {"DeadRelu", {"relu_output", "rule_DeadRelu", "losses"}, true},
+      {"SaturatedActivation",
+       {"tanh_input", "sigmoid_input", "rule_SaturatedActivation", "losses"},
+       true},
+      {"PoorWeightInitialization",
+       {"relu_input", "rule_PoorWeightInitialization", "gradients", "losses"},
+       true},
+      {"WeightUpdateRatio", {"weights", "losses"}, true},
+      {"ReplicasDiffer", {"weights", "biases", "losses"}, false},
+  };
+  for (const Expected& expected : all) {
+    const auto request = capture_request(built_in(expected.rule), "/r");
+    std::vector<std::string> names;
+    for (const auto& collection : request.collections) {
+      names.push_back(collection.name);
+    }
+    EXPECT_EQ(names, expected.collections) << expected.rule;
+    EXPECT_EQ(request.collections[0].summary, !expected.with_values)
+        << expected.rule;
+  }
+}
+
+TEST(CaptureRequest, SavesAsOftenAsTheUpdateRatioCompares) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  rules.push_back(
+      *make_builtin_rule("WeightUpdateRatio", {{"num_steps", "3"}}));
+  EXPECT_EQ(capture_request(rules, "/r").collections[0].save_interval, 3);
+}
+
 TEST(CaptureRequest, AsksForGradientsWhereARuleJudgesWhateverThereIs) {
   const auto request = capture_request(built_in("ExplodingTensor"), "/r");
   ASSERT_EQ(request.collections.size(), 2u);

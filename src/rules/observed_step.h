@@ -65,6 +65,10 @@ class ObservedStep {
     tensors_.back().worker = std::move(worker);
     return *this;
   }
+  ObservedStep& and_statistics(TensorStatistics statistics) {
+    tensors_.back().statistics = statistics;
+    return *this;
+  }
   ObservedStep& of_dtype(DType dtype) {
     tensors_.back().dtype = dtype;
     return *this;

@@ -22,7 +22,15 @@ class OneRule {
       : runner_(made(name, given)) {
     runner_.on_collections(
         0, std::vector<TensorGroup>{{"gradients", {"^gradient/"}, {}},
-                                    {"losses", {"[Ll]oss"}, {}}});
+                                    {"losses", {"[Ll]oss"}, {}},
+                                    {"weights", {"^(?!gradient).*weight"}, {}},
+                                    {"biases", {"^(?!gradient).*bias"}, {}}});
+  }
+
+  // The run's collections are these instead.
+  OneRule& in_a_run_with(std::vector<TensorGroup> collections) {
+    runner_.on_collections(0, collections);
+    return *this;
   }
 
   // Returns whether the rule has fired by now.

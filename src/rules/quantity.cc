@@ -3,19 +3,6 @@
 #include "reduce/reductions.h"
 
 namespace smdebug {
-namespace {
-
-// The elements, or none where they were not kept or are damaged: the reader
-// tells of damage, a rule goes on with what is sound.
-Result<std::optional<TensorView>> elements(const Observation& observation) {
-  auto view = observation.values->load();
-  if (view) return std::optional(*view);
-  if (view.error().code == Error::Code::io) return std::move(view).error();
-  return std::optional<TensorView>();
-}
-
-}  // namespace
-
 std::optional<double> saved_reduction(const Observation& observation,
                                       ReductionOp op) {
   for (const SavedReduction& saved : observation.reductions) {
@@ -24,11 +11,21 @@ std::optional<double> saved_reduction(const Observation& observation,
   return std::nullopt;
 }
 
+Result<std::optional<TensorView>> elements_of(const Observation& observation) {
+  if (is_string(observation.dtype)) return std::optional<TensorView>();
+  auto view = observation.values->load();
+  if (view && !is_string(view->dtype)) return std::optional(*view);
+  if (!view && view.error().code == Error::Code::io) {
+    return std::move(view).error();
+  }
+  return std::optional<TensorView>();
+}
+
 Result<std::optional<TensorStatistics>> full_statistics(
     const Observation& observation) {
   if (is_string(observation.dtype)) return std::optional<TensorStatistics>();
   if (observation.statistics) return std::optional(*observation.statistics);
-  SMD_TRY(const auto view, elements(observation));
+  SMD_TRY(const auto view, elements_of(observation));
   if (!view) return std::optional<TensorStatistics>();
   return std::optional(statistics_of_view(*view));
 }
@@ -42,10 +39,20 @@ Result<std::optional<double>> quantity(const Observation& observation,
     if (value) return value;
   }
   if (const auto saved = saved_reduction(observation, op)) return saved;
-  SMD_TRY(const auto view, elements(observation));
+  SMD_TRY(const auto view, elements_of(observation));
   if (!view) return std::optional<double>();
   return reduce_tensor(*view, statistics_of_view(*view), op,
                        Deviation::population);
+}
+
+Result<std::optional<double>> variance_of(const Observation& observation) {
+  if (!observation.statistics &&
+      !saved_reduction(observation, {Reduction::variance})) {
+    if (const auto std = saved_reduction(observation, {Reduction::std})) {
+      return std::optional(*std * *std);
+    }
+  }
+  return quantity(observation, {Reduction::variance});
 }
 
 }  // namespace smdebug

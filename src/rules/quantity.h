@@ -22,6 +22,15 @@ Result<std::optional<double>> quantity(const Observation& observation,
 std::optional<double> saved_reduction(const Observation& observation,
                                       ReductionOp op);
 
+// Returns the population variance, also from a saved `std`; none as above.
+// Fails with `io`.
+Result<std::optional<double>> variance_of(const Observation& observation);
+
+// Returns the elements, valid while the observation is; none where they were
+// not kept, are damaged (the reader tells of damage, a rule goes on with what
+// is sound) or are strings. Fails with `io`.
+Result<std::optional<TensorView>> elements_of(const Observation& observation);
+
 // Returns the statistics, computed from the elements where the run has none;
 // none where there are neither. Fails with `io`.
 Result<std::optional<TensorStatistics>> full_statistics(

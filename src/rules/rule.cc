@@ -10,4 +10,6 @@ Result<std::optional<Finding>> Rule::finish() {
   return std::optional<Finding>();
 }
 
+std::string Rule::not_judged() const { return {}; }
+
 }  // namespace smdebug

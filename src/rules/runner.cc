@@ -22,6 +22,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view glue) {
 std::string wanted_text(const RuleNeeds& needs) {
   std::vector<std::string> parts;
   for (const TensorSelector& selector : needs.selectors) {
+    if (selector.if_saved) continue;
     if (selector.every_tensor) parts.push_back("any tensor");
     for (const std::string& name : selector.collections) {
       parts.push_back("collection '" + name + "'");
@@ -223,6 +224,10 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
     verdict.message =
         fmt::format("nothing found in {} {}", verdict.steps_judged,
                     verdict.steps_judged == 1 ? "step" : "steps");
+    if (const std::string missing = judge.rule->not_judged();
+        !missing.empty()) {
+      verdict.message += "; not judged: " + missing;
+    }
     leave(verdict, RuleStatus::no_issues_found);
     return;
   }

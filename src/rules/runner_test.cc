@@ -24,6 +24,7 @@ class ScriptedRule : public Rule {
     Step fails_at = -1;
     bool fires_in_the_end = false;
     bool judges = true;
+    std::string not_judged = {};
   };
   struct Notes {
     std::vector<Step> steps;
@@ -64,6 +65,8 @@ class ScriptedRule : public Rule {
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
+
+  std::string not_judged() const override { return script_.not_judged; }
 
  private:
   static std::optional<Finding> finding() {
@@ -145,6 +148,15 @@ TEST_F(RuleRunnerTest, LetsARuleFireInTheEnd) {
   judging.on_step(ObservedStep(0).with_nothing("a").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::issues_found);
+}
+
+TEST_F(RuleRunnerTest, NamesWhatARuleCouldNotJudge) {
+  RuleRunner judging = runner(
+      {.needs = every_tensor(), .not_judged = "the loss (none was saved)"});
+  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_run_end(0);
+  EXPECT_EQ(judging.verdicts()[0].message,
+            "nothing found in 1 step; not judged: the loss (none was saved)");
 }
 
 TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {

@@ -30,6 +30,8 @@ class BoundedRule : public Rule {
     return rule_->observations_judged();
   }
 
+  std::string not_judged() const override { return rule_->not_judged(); }
+
  private:
   std::unique_ptr<Rule> rule_;
   Step start_;

@@ -31,7 +31,9 @@ struct Framework {
   bool reductions_are_0d = false;
 
   /// True for a collection that exists without pattern or tensor names: this
-  /// framework's own, and those that other frameworks fill by name.
+  /// framework's own, those that other frameworks fill by name, and those of
+  /// what activations take and give: relu_input, relu_output, tanh_input,
+  /// sigmoid_input.
   bool knows(std::string_view collection) const;
 
   /// Returns this framework's own collection of that name, or none.

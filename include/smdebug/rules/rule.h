@@ -30,6 +30,7 @@ struct TensorSelector {
   std::vector<std::string> collections;
   std::vector<std::string> regexes;
   bool every_tensor = false;
+  bool if_saved = false;  // looked at where a run has them, never asked for
 };
 
 // What a rule needs to see. Capture and the launcher turn it into what is
@@ -80,6 +81,10 @@ class Rule {
   /// How many observations were really judged: a rule that looked at none
   /// must not say that nothing is wrong.
   virtual std::uint64_t observations_judged() const = 0;
+
+  /// What of its condition this rule could not judge, for the verdict that
+  /// nothing was found: "the gradients: none were saved". Empty: all of it was.
+  virtual std::string not_judged() const;
 };
 
 // A rule that can be made by name.

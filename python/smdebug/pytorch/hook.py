@@ -15,6 +15,7 @@ from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
+from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
@@ -396,6 +397,7 @@ class Hook(BaseHook):
     def _module_patterns(self, collection):
         names = [root.name for root in self._roots]
         patterns = loop_patterns(collection.name, names, sorted(set(self._loss_names)))
+        patterns += activation_patterns(collection, self._modules)
         for module, inputs, outputs in getattr(collection, "module_tensors", list)():
             path = self._modules.get(module)
             if path is None:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/counted_step.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -158,7 +159,7 @@ class LossNotDecreasing : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
-    const auto counted = counted_step(step.step);
+    const auto counted = counted_step(step.step, mode_);
     if (!counted) return finding;
     for (const Observation* tensor : step.by_selector(0)) {
       if (!use_mean_ && !is_scalar(*tensor)) continue;
@@ -177,15 +178,6 @@ class LossNotDecreasing : public Rule {
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
-  std::optional<Step> counted_step(const StepId& step) const {
-    if (mode_ == Mode::global) return step.global;
-    if (mode_ ? step.mode == *mode_
-              : step.mode == Mode::train || step.mode == Mode::global) {
-      return step.mode_step;
-    }
-    return std::nullopt;
-  }
-
   static bool is_scalar(const Observation& tensor) {
     std::int64_t size = 1;
     for (const std::int64_t extent : tensor.shape) size *= extent;

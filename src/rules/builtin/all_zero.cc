@@ -1,0 +1,157 @@
+#include "rules/builtin/all_zero.h"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rules/evidence.h"
+#include "rules/layer_name.h"
+#include "rules/quantity.h"
+#include "rules/selection.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    kCollectionNames,
+    kTensorRegex,
+    {.name = "threshold",
+     .type = ParameterType::real,
+     .default_text = "100",
+     .sentence = "A tensor of which at least this percentage of the elements "
+                 "is zero fires.",
+     .minimum = 0.0,
+     .maximum = 100.0},
+    kStartStep,
+    kEndStep,
+};
+
+// Whether all elements are zero, as far as saved reductions tell: those that
+// are zero only if each element is, the ones that cannot underflow first.
+std::optional<bool> is_zero_by_reductions(const Observation& observation) {
+  const auto min = saved_reduction(observation, {Reduction::min});
+  const auto max = saved_reduction(observation, {Reduction::max});
+  if (min && max) return *min == 0 && *max == 0;
+  constexpr std::array<ReductionOp, 7> kTelling = {{
+      {Reduction::max, true},
+      {Reduction::l1},
+      {Reduction::l1, true},
+      {Reduction::sum, true},
+      {Reduction::mean, true},
+      {Reduction::l2},
+      {Reduction::l2, true},
+  }};
+  for (const ReductionOp op : kTelling) {
+    if (const auto value = saved_reduction(observation, op)) return *value == 0;
+  }
+  return std::nullopt;
+}
+
+class AllZero : public Rule {
+ public:
+  AllZero(TensorSelector selector, double threshold)
+      : selector_(std::move(selector)), threshold_(threshold) {}
+
+  std::string_view name() const override { return kAllZero.name; }
+
+  RuleNeeds needs() const override { return {{selector_}}; }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::vector<Evidence> offenders;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(const auto percent, zero_percent(*tensor));
+      if (!percent) continue;
+      ++judged_;
+      if (!(*percent >= threshold_)) continue;
+      Evidence evidence = evidence_of(*tensor, step.step);
+      evidence.quantity = "zeros in percent";
+      evidence.value = *percent;
+      evidence.relation = ">=";
+      evidence.threshold = threshold_;
+      offenders.push_back(std::move(evidence));
+    }
+    if (offenders.empty()) return std::optional<Finding>();
+    sort_worst_first(offenders);
+    return std::optional(finding(std::move(offenders), step.step));
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || reduced_ == 0) return std::optional<Finding>();
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: {} tensors have reductions "
+                             "alone, which cannot tell whether {:g} % of the "
+                             "elements are zero; save values or statistics, or "
+                             "judge with threshold=100",
+                             reduced_, threshold_)};
+  }
+
+ private:
+  Result<std::optional<double>> zero_percent(const Observation& tensor) {
+    std::optional<double> percent;
+    if (!tensor.statistics && !tensor.reductions.empty()) {
+      const auto is_zero = is_zero_by_reductions(tensor);
+      if (is_zero == true) return std::optional(100.0);
+      // Not all of them: less than 100 percent, but not how much.
+      if (is_zero && threshold_ == 100) return std::optional(0.0);
+    }
+    SMD_TRY(const auto statistics, full_statistics(tensor));
+    if (!statistics) {
+      reduced_ += !tensor.reductions.empty();
+    } else if (statistics->count > 0) {
+      percent = 100 * static_cast<double>(statistics->zeros) /
+                static_cast<double>(statistics->count);
+    }
+    return percent;
+  }
+
+  Finding finding(std::vector<Evidence> offenders, const StepId& step) const {
+    const Evidence& worst = offenders.front();
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: {:.3g} % of the elements in layer {} are zero, at least {:g} %, "
+        "at {}",
+        tensor_text(worst.tensor, worst.worker), worst.value,
+        layer_of(worst.tensor), threshold_, step_text(step));
+    if (offenders.size() > 1) {
+      finding.message +=
+          fmt::format("; {} tensors of this step are", offenders.size());
+    }
+    finding.advice =
+        "zeros pass nothing on: look for a layer that has died, a gradient "
+        "that does not arrive (a part of the model that is frozen or not "
+        "connected to the loss), weights that were initialized with zeros, or "
+        "inputs that are not loaded";
+    finding.evidence = std::move(offenders);
+    return finding;
+  }
+
+  TensorSelector selector_;
+  double threshold_;
+  std::uint64_t judged_ = 0;
+  std::uint64_t reduced_ = 0;  // that have only reductions, which do not tell
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(TensorSelector selector, required_tensors(kAllZero.name, parameters));
+  return std::unique_ptr<Rule>(std::make_unique<AllZero>(
+      std::move(selector), parameters.real("threshold")));
+}
+
+}  // namespace
+
+const RuleFactory kAllZero = {
+    .name = "AllZero",
+    .sentence = "Too many elements of a tensor are zero.",
+    .condition =
+        "Fires when at least threshold percent of the elements of a tensor "
+        "are zero.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

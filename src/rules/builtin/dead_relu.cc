@@ -1,0 +1,142 @@
+#include "rules/builtin/dead_relu.h"
+
+#include <fmt/format.h>
+
+#include "rules/evidence.h"
+#include "rules/inactive_layers.h"
+#include "rules/selection.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = kCollectionNames.name,
+     .type = ParameterType::text_list,
+     .default_text = "relu_output",
+     .sentence = "Collections to judge; in PyTorch 'relu_output' holds what "
+                 "ReLU modules give, whatever their names."},
+    // As MXNet and PyTorch name a layer, and as Keras does.
+    {.name = kTensorRegex.name,
+     .type = ParameterType::text_list,
+     .default_text =
+         ".*relu_output,.*ReLU_output,"
+         "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]output,"
+         "/outputs/.*[Rr]elu(_\\d+)?:\\d+$",
+     .sentence = "Patterns of names of ReLU outputs to judge."},
+    kThresholdInactivity,
+    kThresholdLayer,
+    kUnit,
+    kStartStep,
+    kEndStep,
+};
+
+class DeadRelu : public Rule {
+ public:
+  DeadRelu(TensorSelector selector, const InactiveLimits& limits)
+      : selector_(std::move(selector)), layers_(limits) {}
+
+  std::string_view name() const override { return kDeadRelu.name; }
+
+  RuleNeeds needs() const override {
+    return {{selector_}, RuleNeeds::Depth::values, 0};
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    if (step.phase != StepPhase::complete) return finding;
+    double worst = 0;
+    for (const Observation* output : step.by_selector(0)) {
+      if (is_string(output->dtype)) continue;
+      ++seen_;
+      SMD_TRY(const auto activity, layers_.judge(*output, kActive));
+      if (!activity) continue;
+      ++judged_;
+      if (!layers_.is_met(*activity)) continue;
+      if (!finding) finding.emplace();
+      if (activity->inactive_percent > worst) {
+        worst = activity->inactive_percent;
+        describe(*finding, *output, *activity, step.step);
+      }
+      finding->evidence.push_back(evidence(*output, *activity, step.step));
+    }
+    if (!finding) return finding;
+    sort_worst_first(finding->evidence);
+    if (finding->evidence.size() > 1) {
+      finding->message += fmt::format("; {} layers of this step are so",
+                                      finding->evidence.size());
+    }
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || seen_ == 0) return std::optional<Finding>();
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: outputs of ReLUs came {} {}, "
+                    "but {}",
+                    seen_, seen_ == 1 ? "time" : "times", layers_.why_not())};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  static constexpr ActiveRange kActive = {};
+
+  void describe(Finding& finding, const Observation& output,
+                const LayerActivity& activity, const StepId& step) const {
+    const InactiveLimits& limits = layers_.limits();
+    finding.message = fmt::format(
+        "{}: {} ({:.3g} %) are above 0 in less than {:g} % of the samples, "
+        "more "
+        "than the {:g} % allowed, at {}",
+        tensor_text(output.name, output.worker),
+        InactiveLayers::units_text(output, activity), activity.inactive_percent,
+        limits.inactivity_percent, limits.layer_percent, step_text(step));
+    finding.advice =
+        "a dead ReLU gives zero and passes no gradient, so its weights stay "
+        "as they are: usually an update was too large or a bias is very "
+        "negative; lower the learning rate, initialize for ReLU (He) with "
+        "biases at zero, normalize the inputs, or use LeakyReLU";
+  }
+
+  Evidence evidence(const Observation& output, const LayerActivity& activity,
+                    const StepId& step) const {
+    Evidence evidence = evidence_of(output, step);
+    evidence.quantity = "dead units in percent";
+    evidence.value = activity.inactive_percent;
+    evidence.relation = ">";
+    evidence.threshold = layers_.limits().layer_percent;
+    return evidence;
+  }
+
+  TensorSelector selector_;
+  InactiveLayers layers_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(TensorSelector selector,
+          required_tensors(kDeadRelu.name, parameters));
+  return std::unique_ptr<Rule>(std::make_unique<DeadRelu>(
+      std::move(selector), InactiveLimits::of(parameters)));
+}
+
+}  // namespace
+
+const RuleFactory kDeadRelu = {
+    .name = "DeadRelu",
+    .sentence =
+        "Most units of a ReLU layer are always zero: they no longer "
+        "learn.",
+    .condition =
+        "Fires when more than threshold_layer percent of the units of a layer "
+        "are above 0 in less than threshold_inactivity percent of the samples "
+        "of a step.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

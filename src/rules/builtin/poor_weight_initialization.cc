@@ -1,0 +1,315 @@
+#include "rules/builtin/poor_weight_initialization.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/words.h"
+#include "rules/counted_step.h"
+#include "rules/evidence.h"
+#include "rules/layer_name.h"
+#include "rules/percentile.h"
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+// As MXNet and PyTorch name a layer, and as Keras does.
+constexpr std::string_view kReluInputs =
+    ".*relu_input,.*ReLU_input,"
+    "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]input";
+
+const ParameterSpec kParameters[] = {
+    {.name = "activation_inputs_regex",
+     .type = ParameterType::text_list,
+     .default_text = kReluInputs,
+     .sentence = "Patterns of names of the inputs of activations. By default "
+                 "also the collection 'relu_input', which in PyTorch holds "
+                 "what ReLU modules take, whatever their names."},
+    {.name = "threshold",
+     .type = ParameterType::real,
+     .default_text = "10.0",
+     .sentence = "A largest variance of an activation input above the "
+                 "smallest by more than this factor fires.",
+     .minimum = 0.0},
+    {.name = "distribution_range",
+     .type = ParameterType::real,
+     .default_text = "0.001",
+     .sentence = "A gradient whose 95th percentile lies above its 5th by less "
+                 "than this fires.",
+     .minimum = 0.0},
+    {.name = "patience",
+     .type = ParameterType::integer,
+     .default_text = "5",
+     .sentence = "A loss that was not lower than ever before for so many saved "
+                 "steps fires.",
+     .minimum = 1.0},
+    {.name = "steps",
+     .type = ParameterType::real,
+     .default_text = "10",
+     .sentence = "How many saved steps of the training are judged, the first "
+                 "ones.",
+     .minimum = 1.0},
+    kStartStep,
+    kEndStep,
+};
+
+// Positions of the selectors.
+constexpr std::size_t kActivations = 0;
+constexpr std::size_t kGradients = 1;
+constexpr std::size_t kLosses = 2;
+
+struct Limits {
+  double variance_ratio;
+  double distribution_range;
+  std::int64_t patience;
+  double steps;
+};
+
+struct Best {
+  double loss = std::numeric_limits<double>::infinity();
+  std::int64_t steps_since = 0;
+  bool is_first = true;
+};
+
+class PoorWeightInitialization : public Rule {
+ public:
+  PoorWeightInitialization(TensorSelector activations, const Limits& limits)
+      : activations_(std::move(activations)), limits_(limits) {}
+
+  std::string_view name() const override {
+    return kPoorWeightInitialization.name;
+  }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors = {activations_, {{"gradients"}, {}}, {{"losses"}, {}}};
+    needs.depth = RuleNeeds::Depth::values;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> none;
+    const bool is_empty = std::ranges::all_of(
+        step.selected, [](const auto& tensors) { return tensors.empty(); });
+    if (is_empty || step.phase != StepPhase::complete ||
+        !counted_step(step.step, std::nullopt)) {
+      return none;
+    }
+    if (static_cast<double>(++steps_seen_) > limits_.steps) return none;
+    std::vector<Problem> problems;
+    SMD_CHECK_OK(check_activations(step, problems));
+    SMD_CHECK_OK(check_gradients(step, problems));
+    SMD_CHECK_OK(check_losses(step, problems));
+    if (problems.empty()) return none;
+    return std::optional(finding(problems, step.step));
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (observations_judged() > 0 || steps_seen_ == 0) {
+      return std::optional<Finding>();
+    }
+    return Error{Error::Code::not_found, "nothing to judge: " + not_judged()};
+  }
+
+  std::uint64_t observations_judged() const override {
+    return judged_[kActivations] + judged_[kGradients] + judged_[kLosses];
+  }
+
+  std::string not_judged() const override {
+    constexpr std::array<std::string_view, 3> kMissing = {
+        "the variances of activation inputs (fewer than two were saved in a "
+        "step)",
+        "the spread of the gradients (no gradient with values was saved)",
+        "the loss (none was saved)"};
+    std::vector<std::string_view> missing;
+    for (std::size_t i = 0; i < kMissing.size(); ++i) {
+      if (judged_[i] == 0) missing.push_back(kMissing[i]);
+    }
+    return fmt::format("{}", fmt::join(missing, ", "));
+  }
+
+ private:
+  struct Problem {
+    std::string text;
+    Evidence evidence;
+  };
+
+  Status check_activations(const RuleStep& step,
+                           std::vector<Problem>& problems) {
+    struct Spread {
+      const Observation* tensor = nullptr;
+      double variance = 0;
+    };
+    Spread least, most;
+    std::uint64_t count = 0;
+    for (const Observation* input : step.by_selector(kActivations)) {
+      SMD_TRY(const auto variance, variance_of(*input));
+      if (!variance || std::isnan(*variance)) continue;
+      if (count == 0 || *variance < least.variance) least = {input, *variance};
+      if (count == 0 || *variance > most.variance) most = {input, *variance};
+      ++count;
+    }
+    if (count < 2) return {};
+    judged_[kActivations] += count;
+    const double ratio = least.variance > 0 ? most.variance / least.variance
+                         : most.variance > 0
+                             ? std::numeric_limits<double>::infinity()
+                             : 1;
+    if (!(ratio > limits_.variance_ratio)) return {};
+    Evidence evidence = evidence_of(*most.tensor, step.step);
+    evidence.quantity =
+        fmt::format("variance over that of {}", least.tensor->name);
+    evidence.value = ratio;
+    evidence.relation = ">";
+    evidence.threshold = limits_.variance_ratio;
+    problems.push_back(
+        {fmt::format("{}: the variance {} of what layer {} takes is {} times "
+                     "that of layer {}, more than {:g} times",
+                     tensor_text(most.tensor->name, most.tensor->worker),
+                     short_number(most.variance), layer_of(most.tensor->name),
+                     short_number(ratio), layer_of(least.tensor->name),
+                     limits_.variance_ratio),
+         std::move(evidence)});
+    return {};
+  }
+
+  Status check_gradients(const RuleStep& step, std::vector<Problem>& problems) {
+    std::optional<Problem> worst;
+    for (const Observation* gradient : step.by_selector(kGradients)) {
+      SMD_TRY(const auto range, range_of(*gradient));
+      if (!range) continue;
+      ++judged_[kGradients];
+      if (!(*range < limits_.distribution_range)) continue;
+      if (worst && worst->evidence.value <= *range) continue;
+      Evidence evidence = evidence_of(*gradient, step.step);
+      evidence.quantity = "p95 - p5";
+      evidence.value = *range;
+      evidence.relation = "<";
+      evidence.threshold = limits_.distribution_range;
+      worst = Problem{
+          fmt::format("{}: 90 % of the gradient of layer {} lie within {}, "
+                      "less than {:g}",
+                      tensor_text(gradient->name, gradient->worker),
+                      layer_of(gradient->name), short_number(*range),
+                      limits_.distribution_range),
+          std::move(evidence)};
+    }
+    if (worst) problems.push_back(*std::move(worst));
+    return {};
+  }
+
+  // The 95th percentile less the 5th; where the elements are not at hand, the
+  // distance of the bounds if that is below the limit already. None where
+  // neither tells, for a NaN, and for fewer than two elements.
+  Result<std::optional<double>> range_of(const Observation& gradient) const {
+    std::optional<double> range;
+    SMD_TRY(const auto view, elements_of(gradient));
+    if (view) {
+      if (view->size() >= 2) range = percentile_range(*view, 5, 95);
+      return range;
+    }
+    if (gradient.statistics && gradient.statistics->count < 2) return range;
+    SMD_TRY(const auto min, quantity(gradient, {Reduction::min}));
+    SMD_TRY(const auto max, quantity(gradient, {Reduction::max}));
+    if (min && max && *max - *min < limits_.distribution_range) {
+      range = *max - *min;
+    }
+    return range;
+  }
+
+  Status check_losses(const RuleStep& step, std::vector<Problem>& problems) {
+    for (const Observation* tensor : step.by_selector(kLosses)) {
+      SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
+      if (!loss) continue;
+      ++judged_[kLosses];
+      Best& best =
+          best_[{std::string(tensor->name), std::string(tensor->worker)}];
+      const bool improved = *loss < best.loss;
+      best.steps_since = improved || best.is_first ? 0 : best.steps_since + 1;
+      best.is_first = false;
+      if (improved) best.loss = *loss;
+      if (best.steps_since < limits_.patience) continue;
+      Evidence evidence = evidence_of(*tensor, step.step);
+      evidence.quantity = "saved steps since the loss was lowest";
+      evidence.value = static_cast<double>(best.steps_since);
+      evidence.relation = ">=";
+      evidence.threshold = static_cast<double>(limits_.patience);
+      problems.push_back(
+          {fmt::format("{}: the loss {:.4g} was not below {:.4g} for {} saved "
+                       "steps, at least {}",
+                       tensor_text(tensor->name, tensor->worker), *loss,
+                       best.loss, best.steps_since, limits_.patience),
+           std::move(evidence)});
+    }
+    return {};
+  }
+
+  Finding finding(const std::vector<Problem>& problems,
+                  const StepId& step) const {
+    Finding finding;
+    std::vector<std::string_view> texts;
+    for (const Problem& problem : problems) {
+      texts.push_back(problem.text);
+      finding.evidence.push_back(problem.evidence);
+    }
+    sort_worst_first(finding.evidence);
+    finding.message =
+        fmt::format("{}, at {}, saved step {} of the training",
+                    fmt::join(texts, "; "), step_text(step), steps_seen_);
+    if (const std::string missing = not_judged(); !missing.empty()) {
+      finding.message += "; not judged: " + missing;
+    }
+    finding.advice =
+        "the signal grows or dies on its way through the layers before "
+        "anything is learned: initialize by the size of each layer (He for "
+        "ReLU, Xavier for tanh and sigmoid), never with one constant, add "
+        "normalization, and normalize the inputs; if the loss alone stands "
+        "still, try another learning rate";
+    return finding;
+  }
+
+  TensorSelector activations_;
+  Limits limits_;
+  std::int64_t steps_seen_ = 0;
+  std::map<std::pair<std::string, std::string>, Best> best_;
+  std::array<std::uint64_t, 3> judged_ = {};  // by position of the selector
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  TensorSelector activations;
+  activations.regexes = parameters.text_list("activation_inputs_regex");
+  if (activations.regexes == split_list(kReluInputs)) {
+    activations.collections.push_back("relu_input");
+  }
+  return std::unique_ptr<Rule>(std::make_unique<PoorWeightInitialization>(
+      std::move(activations),
+      Limits{parameters.real("threshold"),
+             parameters.real("distribution_range"),
+             parameters.integer("patience"), parameters.real("steps")}));
+}
+
+}  // namespace
+
+const RuleFactory kPoorWeightInitialization = {
+    .name = "PoorWeightInitialization",
+    .sentence =
+        "The first steps show that the weights were initialized "
+        "badly.",
+    .condition =
+        "Looks at the first steps saved steps of the training: fires when the "
+        "largest variance of an activation input is more than threshold times "
+        "the smallest, when p95 - p5 of a gradient is below "
+        "distribution_range, or when the loss was not lower than ever for "
+        "patience saved steps.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,215 @@
+#include "rules/builtin/replicas_differ.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "rules/closeness.h"
+#include "rules/layer_name.h"
+#include "rules/quantity.h"
+#include "rules/selection.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = kCollectionNames.name,
+     .type = ParameterType::text_list,
+     .default_text = "weights,biases",
+     .sentence = "Collections of tensors that every worker holds alike; leave "
+                 "out what is sharded over workers."},
+    {.name = kTensorRegex.name,
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Patterns of names of such tensors."},
+    kRtol,
+    kAtol,
+    kStartStep,
+    kEndStep,
+};
+
+// What a comparison of two replicas came to.
+struct Comparison {
+  bool is_judged = false;
+  std::string quantity = "difference";
+  Gap gap = {};
+};
+
+class ReplicasDiffer : public Rule {
+ public:
+  ReplicasDiffer(TensorSelector selector, const Tolerance& tolerance)
+      : selector_(std::move(selector)), tolerance_(tolerance) {
+    tolerance_.equal_nan = true;
+  }
+
+  std::string_view name() const override { return kReplicasDiffer.name; }
+
+  RuleNeeds needs() const override { return {{selector_}}; }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::vector<Evidence> offenders;
+    for (const auto& [name, replicas] : replicas_of(step)) {
+      const Observation& reference = *replicas.front();
+      for (std::size_t i = 1; i < replicas.size(); ++i) {
+        SMD_TRY(const Comparison found, compare(*replicas[i], reference));
+        if (!found.is_judged) continue;
+        ++judged_;
+        if (found.gap.is_close()) continue;
+        Evidence evidence = evidence_of(*replicas[i], step.step);
+        evidence.quantity =
+            fmt::format("{} from {}", found.quantity, reference.worker);
+        evidence.value = found.gap.apart;
+        evidence.relation = ">";
+        evidence.threshold = found.gap.allowed;
+        offenders.push_back(std::move(evidence));
+      }
+    }
+    if (offenders.empty()) return std::optional<Finding>();
+    std::ranges::stable_sort(offenders, std::ranges::greater(),
+                             &Evidence::value);
+    return std::optional(finding(std::move(offenders), step.step));
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || workers_.empty()) return std::optional<Finding>();
+    if (workers_.size() == 1) {
+      return Error{Error::Code::not_found,
+                   fmt::format("nothing to judge: only {} saved these "
+                               "tensors; save those of all workers "
+                               "(include_workers='all')",
+                               *workers_.begin())};
+    }
+    return Error{Error::Code::not_found,
+                 "nothing to judge: no two workers saved values, statistics or "
+                 "bounds of the same tensor at the same step"};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  using Replicas = std::map<std::string_view, std::vector<const Observation*>>;
+
+  // The observations of each name, by worker.
+  Replicas replicas_of(const RuleStep& step) {
+    Replicas replicas;
+    for (const Observation* tensor : step.by_selector(0)) {
+      if (is_string(tensor->dtype)) continue;
+      replicas[tensor->name].push_back(tensor);
+      if (!workers_.contains(tensor->worker)) {
+        workers_.emplace(tensor->worker);
+      }
+    }
+    for (auto& [name, tensors] : replicas) {
+      std::ranges::stable_sort(tensors, {}, &Observation::worker);
+    }
+    return replicas;
+  }
+
+  Result<Comparison> compare(const Observation& replica,
+                             const Observation& reference) const {
+    if (!std::ranges::equal(replica.shape, reference.shape)) {
+      return Comparison{
+          true, "elements of another shape", {size_of(replica), 0}};
+    }
+    if (replica.statistics && reference.statistics &&
+        *replica.statistics == *reference.statistics) {
+      return Comparison{replica.statistics->count > 0};
+    }
+    SMD_TRY(const KeptTensorPtr mine, keep(replica));
+    SMD_TRY(const KeptTensorPtr theirs, keep(reference));
+    if (mine && theirs) {
+      return Comparison{mine->size() > 0, "largest difference",
+                        gap_between(*mine, *theirs, tolerance_)};
+    }
+    if (replica.statistics && reference.statistics) {
+      return Comparison{
+          replica.statistics->count > 0, "difference of a statistic",
+          gap_between(*replica.statistics, *reference.statistics, tolerance_)};
+    }
+    return by_bounds(replica, reference);
+  }
+
+  // Saved bounds of equal tensors are equal; sums need not be.
+  Comparison by_bounds(const Observation& replica,
+                       const Observation& reference) const {
+    Comparison found;
+    found.quantity = "difference of a saved bound";
+    for (const SavedReduction& mine : replica.reductions) {
+      const auto theirs = saved_reduction(reference, mine.op);
+      if (!theirs || !std::isfinite(*theirs) || !std::isfinite(mine.value) ||
+          (mine.op.reduction != Reduction::min &&
+           mine.op.reduction != Reduction::max)) {
+        continue;
+      }
+      found.is_judged = true;
+      const Gap gap = {std::abs(mine.value - *theirs),
+                       tolerance_.atol + tolerance_.rtol * std::abs(*theirs)};
+      if (gap.apart > found.gap.apart) found.gap = gap;
+    }
+    return found;
+  }
+
+  static double size_of(const Observation& tensor) {
+    double size = 1;
+    for (const std::int64_t extent : tensor.shape) {
+      size *= static_cast<double>(extent);
+    }
+    return size;
+  }
+
+  static Finding finding(std::vector<Evidence> offenders, const StepId& step) {
+    const Evidence& worst = offenders.front();
+    std::set<std::string_view> tensors;
+    for (const Evidence& each : offenders) tensors.insert(each.tensor);
+    Finding finding;
+    finding.message =
+        fmt::format("{} ({}): {} in layer {} is {}, above {}, at {}",
+                    worst.tensor, worst.worker, worst.quantity,
+                    layer_of(worst.tensor), short_number(worst.value),
+                    short_number(worst.threshold.value_or(0)), step_text(step));
+    if (tensors.size() > 1) {
+      finding.message +=
+          fmt::format("; {} tensors differ between workers", tensors.size());
+    }
+    finding.advice =
+        "the replicas no longer train one model: begin all workers from the "
+        "same weights, see that every gradient is averaged over them (layers "
+        "used outside the wrapped model, no_sync, parameters that are not in "
+        "the graph of one worker), and give the optimizers the same settings";
+    finding.evidence = std::move(offenders);
+    return finding;
+  }
+
+  TensorSelector selector_;
+  Tolerance tolerance_;
+  std::set<std::string, std::less<>> workers_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(TensorSelector selector,
+          required_tensors(kReplicasDiffer.name, parameters));
+  return std::unique_ptr<Rule>(std::make_unique<ReplicasDiffer>(
+      std::move(selector), Tolerance::of(parameters)));
+}
+
+}  // namespace
+
+const RuleFactory kReplicasDiffer = {
+    .name = "ReplicasDiffer",
+    .sentence =
+        "Weights that every worker should hold alike are not the "
+        "same.",
+    .condition =
+        "Fires when a tensor of one worker is not equal, as numpy.allclose "
+        "has it, to that of the first worker at the same step.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

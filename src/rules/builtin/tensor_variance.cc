@@ -1,0 +1,132 @@
+#include "rules/builtin/tensor_variance.h"
+
+#include <fmt/format.h>
+
+#include "rules/evidence.h"
+#include "rules/layer_name.h"
+#include "rules/quantity.h"
+#include "rules/selection.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    kCollectionNames,
+    kTensorRegex,
+    {.name = "max_threshold",
+     .type = ParameterType::real,
+     .default_text = "",
+     .sentence = "A variance above this fires; without it, none is too large.",
+     .minimum = 0.0},
+    {.name = "min_threshold",
+     .type = ParameterType::real,
+     .default_text = "",
+     .sentence = "A variance below this fires; without it, none is too small. "
+                 "One of the two is needed.",
+     .minimum = 0.0},
+    kStartStep,
+    kEndStep,
+};
+
+struct Limits {
+  std::optional<double> max, min;
+};
+
+class TensorVariance : public Rule {
+ public:
+  TensorVariance(TensorSelector selector, const Limits& limits)
+      : selector_(std::move(selector)), limits_(limits) {}
+
+  std::string_view name() const override { return kTensorVariance.name; }
+
+  RuleNeeds needs() const override { return {{selector_}}; }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::vector<Evidence> offenders;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(const auto variance, variance_of(*tensor));
+      if (!variance) continue;
+      ++judged_;
+      const bool is_large = limits_.max && *variance > *limits_.max;
+      if (!is_large && !(limits_.min && *variance < *limits_.min)) continue;
+      Evidence evidence = evidence_of(*tensor, step.step);
+      evidence.quantity = "variance";
+      evidence.value = *variance;
+      evidence.relation = is_large ? ">" : "<";
+      evidence.threshold = is_large ? limits_.max : limits_.min;
+      offenders.push_back(std::move(evidence));
+    }
+    if (offenders.empty()) return std::optional<Finding>();
+    sort_worst_first(offenders);
+    return std::optional(finding(std::move(offenders), step.step));
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  static Finding finding(std::vector<Evidence> offenders, const StepId& step) {
+    const Evidence& worst = offenders.front();
+    const bool is_large = worst.relation == ">";
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: the variance {} in layer {} is {} {:g} at {}",
+        tensor_text(worst.tensor, worst.worker), short_number(worst.value),
+        layer_of(worst.tensor), is_large ? "above" : "below", *worst.threshold,
+        step_text(step));
+    if (offenders.size() > 1) {
+      finding.message += fmt::format(
+          "; {} tensors of this step are out of "
+          "bounds",
+          offenders.size());
+    }
+    finding.advice =
+        is_large
+            ? "values this far apart saturate what follows and make training "
+              "unstable: normalize the inputs or the layer, choose a smaller "
+              "initialization, or lower the learning rate"
+            : "values this close carry hardly any signal: look for units that "
+              "have died or a layer that is not connected, and choose a larger "
+              "initialization";
+    finding.evidence = std::move(offenders);
+    return finding;
+  }
+
+  TensorSelector selector_;
+  Limits limits_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(TensorSelector selector,
+          required_tensors(kTensorVariance.name, parameters));
+  Limits limits;
+  if (parameters.has("max_threshold")) {
+    limits.max = parameters.real("max_threshold");
+  }
+  if (parameters.has("min_threshold")) {
+    limits.min = parameters.real("min_threshold");
+  }
+  if (!limits.max && !limits.min) {
+    return Error{Error::Code::invalid_config,
+                 "rule TensorVariance: neither max_threshold nor min_threshold "
+                 "is given, so there is nothing to check; give one of them"};
+  }
+  return std::unique_ptr<Rule>(
+      std::make_unique<TensorVariance>(std::move(selector), limits));
+}
+
+}  // namespace
+
+const RuleFactory kTensorVariance = {
+    .name = "TensorVariance",
+    .sentence = "The variance of a tensor is too large or too small.",
+    .condition =
+        "Fires when the variance of a tensor is above max_threshold or below "
+        "min_threshold.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,112 @@
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+OneRule variance_rule(std::map<std::string, std::string> given) {
+  given["tensor_regex"] = ".";
+  return OneRule("TensorVariance", given);
+}
+
+TensorStatistics of_variance(double variance) {
+  TensorStatistics statistics;
+  statistics.count = 10;
+  statistics.m2 = 10 * variance;
+  return statistics;
+}
+
+TEST(TensorVariance, FiresAboveTheMaximumAndNotAtIt) {
+  OneRule rule = variance_rule({{"max_threshold", "10"}});
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0).with_statistics("a", of_variance(10))));
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(1).with_statistics("a", of_variance(10.1))));
+}
+
+TEST(TensorVariance, FiresBelowTheMinimumAndNotAtIt) {
+  OneRule rule = variance_rule({{"min_threshold", "0.25"}});
+  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+                                 .with_statistics("a", of_variance(0.25))
+                                 .with_statistics("b", of_variance(1e9))));
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(1).with_statistics("a", of_variance(0.24))));
+}
+
+TEST(TensorVariance, NeedsOneOfItsThresholds) {
+  const auto rule =
+      make_builtin_rule("TensorVariance", {{"tensor_regex", "."}});
+  ASSERT_FALSE(rule.ok());
+  EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+  EXPECT_THAT(rule.error().message,
+              AllOf(HasSubstr("max_threshold"), HasSubstr("min_threshold")));
+}
+
+TEST(TensorVariance, SaysWhichTensorIsWorst) {
+  OneRule rule =
+      variance_rule({{"max_threshold", "10"}, {"min_threshold", "1e-5"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(3)
+          .with_statistics("Net_fc1.weight", of_variance(20))    // 2 times
+          .with_statistics("Net_fc2.weight", of_variance(1e-7))  // 100 times
+          .with_statistics("Net_fc3.weight", of_variance(1))));
+  EXPECT_EQ(rule.verdict().message,
+            "Net_fc2.weight: the variance 1e-07 in layer Net_fc2 is below "
+            "1e-05 at step 3 (TRAIN step 3); 2 tensors of this step are out of "
+            "bounds");
+  EXPECT_EQ(rule.verdict().evidence[1].tensor, "Net_fc1.weight");
+  EXPECT_EQ(rule.verdict().evidence[1].relation, ">");
+  EXPECT_EQ(rule.verdict().evidence[1].threshold, 10);
+}
+
+TEST(TensorVariance, WorksFromTheSavedVarianceOrDeviation) {
+  OneRule by_variance = variance_rule({{"max_threshold", "4"}});
+  EXPECT_TRUE(by_variance.fires_at(
+      ObservedStep(0).with_reductions("a", {{{Reduction::variance}, 4.5}})));
+  OneRule by_std = variance_rule({{"max_threshold", "4"}});
+  EXPECT_FALSE(by_std.fires_at(
+      ObservedStep(0).with_reductions("a", {{{Reduction::std}, 2.0}})));
+  EXPECT_TRUE(by_std.fires_at(
+      ObservedStep(1).with_reductions("a", {{{Reduction::std}, 2.1}})));
+  EXPECT_NEAR(by_std.verdict().evidence.front().value, 4.41, 1e-12);
+}
+
+// Against a plain loop over random elements. Seed 3.
+TEST(TensorVariance, IsThePopulationVarianceOfTheElements) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal(5, 2);
+  std::vector<float> values(3000);
+  for (float& value : values) value = normal(random);
+  long double mean = 0, squares = 0;
+  for (float value : values) mean += value / 3000.0L;
+  for (float value : values) squares += (value - mean) * (value - mean);
+  OneRule rule = variance_rule({{"max_threshold", "0.5"}});
+  EXPECT_TRUE(
+      rule.fires_at(ObservedStep(0).with_values("a", values, {30, 100})));
+  EXPECT_NEAR(rule.verdict().evidence.front().value, double(squares / 3000),
+              1e-9);
+}
+
+TEST(TensorVariance, SkipsEmptyTensorsAndLetsNanPass) {
+  OneRule rule =
+      variance_rule({{"max_threshold", "1"}, {"min_threshold", "0.5"}});
+  TensorStatistics nan = of_variance(100);
+  nan.count = 11;
+  nan.nan = 1;
+  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+                                 .with_statistics("a", TensorStatistics())
+                                 .with_statistics("b", nan)));
+  EXPECT_EQ(rule.verdict().observations_judged, 1u);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,250 @@
+#include "rules/builtin/unchanged_tensor.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/closeness.h"
+#include "rules/counted_step.h"
+#include "rules/layer_name.h"
+#include "rules/quantity.h"
+#include "rules/selection.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    kCollectionNames,
+    kTensorRegex,
+    {.name = "num_steps",
+     .type = ParameterType::integer,
+     .default_text = "3",
+     .sentence = "Over how many saved steps a tensor must stay the same; so "
+                 "many less one are kept in memory.",
+     .minimum = 2.0},
+    kRtol,
+    kAtol,
+    kEqualNan,
+    {.name = "mode",
+     .type = ParameterType::text,
+     .default_text = "",
+     .sentence = "Steps of which mode are judged; without it, TRAIN, and all "
+                 "of a run without modes.",
+     .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
+    kStartStep,
+    kEndStep,
+};
+
+// One tensor at one step, in the best form in which it was kept.
+struct Snapshot {
+  Step counted = 0;
+  Step global = 0;
+  KeptTensorPtr values;
+  std::optional<TensorStatistics> statistics;
+  std::vector<SavedReduction> reductions;
+
+  bool is_usable() const;
+};
+
+// Those to which every element adds: equal to the last bit over steps, they
+// show an unchanged tensor. Bounds do not; a sigmoid's are often 0 and 1.
+bool sums_up(const SavedReduction& saved) {
+  switch (saved.op.reduction) {
+    case Reduction::mean:
+    case Reduction::sum:
+    case Reduction::l1:
+    case Reduction::l2:
+    case Reduction::std:
+    case Reduction::variance:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Snapshot::is_usable() const {
+  if (values) return values->size() > 0;
+  if (statistics) return statistics->count > 0;
+  return std::ranges::any_of(reductions, sums_up);
+}
+
+bool same_reductions(const std::vector<SavedReduction>& a,
+                     const std::vector<SavedReduction>& b) {
+  return std::ranges::equal(
+      a, b, [](const SavedReduction& x, const SavedReduction& y) {
+        return x.op == y.op && x.value == y.value;
+      });
+}
+
+bool is_unchanged(const Snapshot& newest, const Snapshot& before,
+                  const Tolerance& tolerance) {
+  if (newest.statistics && before.statistics &&
+      !gap_between(*newest.statistics, *before.statistics, tolerance)
+           .is_close()) {
+    return false;
+  }
+  if (newest.values && before.values) {
+    return newest.values->shape() == before.values->shape() &&
+           gap_between(*newest.values, *before.values, tolerance).is_close();
+  }
+  if (newest.statistics && before.statistics) {
+    return *newest.statistics == *before.statistics;
+  }
+  return !newest.reductions.empty() &&
+         same_reductions(newest.reductions, before.reductions);
+}
+
+class UnchangedTensor : public Rule {
+ public:
+  UnchangedTensor(TensorSelector selector, const Parameters& parameters)
+      : selector_(std::move(selector)),
+        num_steps_(static_cast<std::size_t>(parameters.integer("num_steps"))),
+        tolerance_(Tolerance::of(parameters)),
+        mode_(find_mode(parameters.text("mode"))) {}
+
+  std::string_view name() const override { return kUnchangedTensor.name; }
+
+  RuleNeeds needs() const override {
+    return {{selector_}, RuleNeeds::Depth::values, 0};
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    const auto counted = counted_step(step.step, mode_);
+    if (!counted || step.phase != StepPhase::complete) {
+      return std::optional<Finding>();
+    }
+    std::vector<Evidence> offenders;
+    for (const Observation* tensor : step.by_selector(0)) {
+      History& history =
+          histories_[{std::string(tensor->name), std::string(tensor->worker)}];
+      if (!history.empty() && history.back().counted >= *counted) continue;
+      SMD_TRY(Snapshot newest, snapshot(*tensor, history));
+      if (!newest.is_usable()) continue;
+      ++seen_;
+      newest.counted = *counted;
+      newest.global = step.step.global;
+      if (history.size() + 1 == num_steps_) {
+        ++judged_;
+        if (stands_still(newest, history)) {
+          offenders.push_back(evidence(*tensor, newest, history, step.step));
+        }
+        history.pop_front();
+      }
+      history.push_back(std::move(newest));
+    }
+    if (offenders.empty()) return std::optional<Finding>();
+    // Nothing can be less than unchanged: the smallest change comes first.
+    std::ranges::stable_sort(offenders, {}, &Evidence::value);
+    return std::optional(finding(std::move(offenders), step.step));
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || seen_ == 0) return std::optional<Finding>();
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: no tensor was saved at "
+                             "num_steps={} steps of the mode that is judged",
+                             num_steps_)};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  using History = std::deque<Snapshot>;
+
+  static Result<Snapshot> snapshot(const Observation& tensor,
+                                   const History& history) {
+    Snapshot made;
+    const KeptTensorPtr previous =
+        history.empty() ? nullptr : history.back().values;
+    SMD_TRY(made.values, keep(tensor, previous));
+    if (tensor.statistics && !is_string(tensor.dtype)) {
+      made.statistics = *tensor.statistics;
+    }
+    made.reductions.assign(tensor.reductions.begin(), tensor.reductions.end());
+    return made;
+  }
+
+  bool stands_still(const Snapshot& newest, const History& history) const {
+    return std::ranges::all_of(history, [&](const Snapshot& before) {
+      return is_unchanged(newest, before, tolerance_);
+    });
+  }
+
+  Evidence evidence(const Observation& tensor, const Snapshot& newest,
+                    const History& history, const StepId& step) const {
+    Evidence evidence = evidence_of(tensor, step);
+    const Step first = history.front().global;
+    if (!newest.values || !history.front().values) {
+      evidence.quantity = fmt::format(
+          "largest change of {} since step {}",
+          newest.statistics ? "a statistic" : "a saved reduction", first);
+      evidence.relation = "<=";
+      evidence.threshold = 0;
+      return evidence;
+    }
+    evidence.quantity = fmt::format("largest change since step {}", first);
+    evidence.relation = "<=";
+    for (const Snapshot& before : history) {
+      const Gap gap = gap_between(*newest.values, *before.values, tolerance_);
+      if (evidence.threshold && gap.apart <= evidence.value) continue;
+      evidence.value = gap.apart;
+      evidence.threshold = gap.allowed;
+    }
+    return evidence;
+  }
+
+  Finding finding(std::vector<Evidence> offenders, const StepId& step) const {
+    const Evidence& worst = offenders.front();
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: unchanged in layer {} over {} saved steps: the {} is {}, within "
+        "{}, at {}",
+        tensor_text(worst.tensor, worst.worker), layer_of(worst.tensor),
+        num_steps_, worst.quantity, short_number(worst.value),
+        short_number(*worst.threshold), step_text(step));
+    if (offenders.size() > 1) {
+      finding.message +=
+          fmt::format("; {} tensors are unchanged", offenders.size());
+    }
+    finding.advice =
+        "what should change while a model trains does not: check that the "
+        "parameter is not frozen, is handed to the optimizer and gets a "
+        "gradient, that the learning rate is not zero or far too small, and "
+        "that batches differ";
+    finding.evidence = std::move(offenders);
+    return finding;
+  }
+
+  TensorSelector selector_;
+  std::size_t num_steps_;
+  Tolerance tolerance_;
+  std::optional<Mode> mode_;
+  std::map<std::pair<std::string, std::string>, History> histories_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(TensorSelector selector,
+          required_tensors(kUnchangedTensor.name, parameters));
+  return std::unique_ptr<Rule>(
+      std::make_unique<UnchangedTensor>(std::move(selector), parameters));
+}
+
+}  // namespace
+
+const RuleFactory kUnchangedTensor = {
+    .name = "UnchangedTensor",
+    .sentence = "A tensor stays the same over its last saved steps.",
+    .condition =
+        "Fires when a tensor is equal, as numpy.allclose has it, to each of "
+        "the num_steps - 1 saved before it.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,272 @@
+#include "rules/builtin/weight_update_ratio.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "rules/counted_step.h"
+#include "rules/evidence.h"
+#include "rules/kept_tensor.h"
+#include "rules/layer_name.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "num_steps",
+     .type = ParameterType::integer,
+     .default_text = "",
+     .sentence = "How many steps back the weights are at most that are "
+                 "compared with: the oldest saved within; without it, those "
+                 "saved last. Every saved step of so many is kept in memory.",
+     .minimum = 1.0},
+    {.name = "large_threshold",
+     .type = ParameterType::real,
+     .default_text = "10.0",
+     .sentence = "A ratio above this fires.",
+     .minimum = 0.0},
+    {.name = "small_threshold",
+     .type = ParameterType::real,
+     .default_text = "1e-8",
+     .sentence = "A ratio below this fires.",
+     .minimum = 0.0},
+    {.name = "epsilon",
+     .type = ParameterType::real,
+     .default_text = "1e-9",
+     .sentence = "Added to the norm of the weights, so that the ratio is "
+                 "defined for weights of zero.",
+     .minimum = 0.0},
+    {.name = "skip_frozen",
+     .type = ParameterType::boolean,
+     .default_text = "true",
+     .sentence = "Whether weights are let pass that never change and of which "
+                 "the run holds no gradient, while other weights do or have."},
+    kStartStep,
+    kEndStep,
+};
+
+struct SavedWeight {
+  Step step = 0;
+  StepId id;
+  KeptTensorPtr values;
+};
+
+// The weights of one tensor from one worker, as far back as they are compared.
+class WeightSeries {
+ public:
+  bool has(Step step) const {
+    return !saved_.empty() && saved_.back().step >= step;
+  }
+  KeptTensorPtr last() const {
+    return saved_.empty() ? nullptr : saved_.back().values;
+  }
+  bool has_changed() const { return has_changed_; }
+
+  // Adds the newest; returns what it is compared with, if anything.
+  std::optional<SavedWeight> add(SavedWeight newest,
+                                 std::optional<Step> num_steps) {
+    if (last() && last()->shape() != newest.values->shape()) saved_.clear();
+    has_changed_ |= last() && last() != newest.values;
+    while (num_steps && !saved_.empty() &&
+           saved_.front().step < newest.step - *num_steps) {
+      saved_.pop_front();
+    }
+    std::optional<SavedWeight> before;
+    if (!saved_.empty()) before = saved_.front();
+    if (!num_steps) saved_.clear();
+    saved_.push_back(std::move(newest));
+    return before;
+  }
+
+ private:
+  bool has_changed_ = false;
+  std::deque<SavedWeight> saved_;
+};
+
+class WeightUpdateRatio : public Rule {
+ public:
+  explicit WeightUpdateRatio(const Parameters& parameters)
+      : large_(parameters.real("large_threshold")),
+        small_(parameters.real("small_threshold")),
+        epsilon_(parameters.real("epsilon")),
+        skip_frozen_(parameters.boolean("skip_frozen")) {
+    if (parameters.has("num_steps")) {
+      num_steps_ = parameters.integer("num_steps");
+    }
+  }
+
+  std::string_view name() const override { return kWeightUpdateRatio.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back({.collections = {"weights"}, .regexes = {}});
+    needs.selectors.push_back(
+        {.collections = {"gradients"}, .regexes = {}, .if_saved = true});
+    needs.depth = RuleNeeds::Depth::values;
+    needs.interval = num_steps_.value_or(0);
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    const auto counted = counted_step(step.step, std::nullopt);
+    if (!counted || step.phase != StepPhase::complete) {
+      return std::optional<Finding>();
+    }
+    for (const Observation* gradient : step.by_selector(1)) {
+      with_gradient_.emplace(parameter_of_gradient(gradient->name));
+    }
+    SMD_TRY(const std::vector<Update> updates,
+            updates_of(step.by_selector(0), *counted, step.step));
+    std::optional<Finding> finding;
+    for (const Update& update : updates) {
+      if (is_frozen(update, updates)) {
+        frozen_.emplace(update.weight->name);
+        continue;
+      }
+      ++judged_;
+      if (update.ratio > large_ || update.ratio < small_) {
+        add(finding, update, step.step);
+      }
+    }
+    if (finding) complete(*finding, updates.size(), step.step);
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || saved_ == 0) return std::optional<Finding>();
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: weights were seen {} {}, but "
+                    "none in two saved steps of the training{}",
+                    saved_, saved_ == 1 ? "time" : "times",
+                    num_steps_ ? " that lie at most num_steps apart" : "")};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+  std::string not_judged() const override {
+    if (frozen_.empty()) return "";
+    return fmt::format(
+        "{} of {} weights, such as {}, which never change and "
+        "seem to be frozen (skip_frozen=false judges them)",
+        frozen_.size(), series_.size(), *frozen_.begin());
+  }
+
+ private:
+  struct Update {
+    const Observation* weight;
+    Step from_global;
+    double ratio;
+    bool has_changed;  // ever
+  };
+
+  Result<std::vector<Update>> updates_of(
+      std::span<const Observation* const> weights, Step counted,
+      const StepId& step) {
+    std::vector<Update> updates;
+    for (const Observation* weight : weights) {
+      if (!is_floating(weight->dtype)) continue;
+      WeightSeries& series =
+          series_[{std::string(weight->name), std::string(weight->worker)}];
+      if (series.has(counted)) continue;
+      SMD_TRY(const KeptTensorPtr values, keep(*weight, series.last()));
+      if (!values || values->size() == 0) continue;
+      ++saved_;
+      const auto before = series.add({counted, step, values}, num_steps_);
+      if (!before) continue;
+      const double ratio = norm_of_difference(*values, *before->values) /
+                           (norm_of(*before->values) + epsilon_);
+      updates.push_back(
+          {weight, before->id.global, ratio, series.has_changed()});
+    }
+    return updates;
+  }
+
+  // A frozen weight is told by its company: it alone never moves.
+  bool is_frozen(const Update& update,
+                 const std::vector<Update>& updates) const {
+    if (!skip_frozen_ || update.has_changed || has_gradient(*update.weight)) {
+      return false;
+    }
+    return !with_gradient_.empty() ||
+           std::ranges::any_of(updates, &Update::has_changed);
+  }
+
+  bool has_gradient(const Observation& weight) const {
+    return with_gradient_.contains(parameter_of_weight(weight.name)) ||
+           with_gradient_.contains(weight.name);
+  }
+
+  void add(std::optional<Finding>& finding, const Update& update,
+           const StepId& step) const {
+    if (!finding) finding.emplace();
+    Evidence evidence = evidence_of(*update.weight, step);
+    evidence.quantity =
+        fmt::format("|update| / |weight| since step {}", update.from_global);
+    evidence.value = update.ratio;
+    evidence.relation = update.ratio > large_ ? ">" : "<";
+    evidence.threshold = update.ratio > large_ ? large_ : small_;
+    finding->evidence.push_back(std::move(evidence));
+  }
+
+  static void complete(Finding& finding, std::size_t judged,
+                       const StepId& step) {
+    sort_worst_first(finding.evidence);
+    const Evidence& worst = finding.evidence.front();
+    const bool is_large = worst.relation == ">";
+    finding.message = fmt::format(
+        "{}: {} of layer {} is {}, {} {:g}, at {}",
+        tensor_text(worst.tensor, worst.worker), worst.quantity,
+        layer_of(worst.tensor), short_number(worst.value),
+        is_large ? "above" : "below", *worst.threshold, step_text(step));
+    if (finding.evidence.size() > 1) {
+      finding.message += fmt::format("; {} of {} weights are out of bounds",
+                                     finding.evidence.size(), judged);
+    }
+    finding.advice =
+        is_large
+            ? "updates this large forget what was learned: lower the learning "
+              "rate or clip the gradients"
+            : "the layer learns next to nothing: check that its parameters "
+              "are handed to the optimizer and that gradients arrive, raise "
+              "the learning rate, or leave out layers that are frozen on "
+              "purpose";
+  }
+
+  std::optional<Step> num_steps_;
+  double large_;
+  double small_;
+  double epsilon_;
+  bool skip_frozen_;
+  std::map<std::pair<std::string, std::string>, WeightSeries> series_;
+  std::set<std::string, std::less<>> with_gradient_;  // parameters
+  std::set<std::string, std::less<>> frozen_;         // names of weights
+  std::uint64_t saved_ = 0;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<WeightUpdateRatio>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kWeightUpdateRatio = {
+    .name = "WeightUpdateRatio",
+    .sentence =
+        "Weights change too much between saved steps, or next to "
+        "nothing.",
+    .condition =
+        "Fires when |W_s - W_p| / (|W_p| + epsilon) is above large_threshold "
+        "or below small_threshold, for the weights W of a layer at step s and "
+        "at the step p before it.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,53 @@
+#pragma once
+
+// `KeptTensor` is a copy of an observed tensor's elements, for rules that
+// compare steps or workers: an observation's own elements are gone after the
+// call. Two of them are compared element by element here.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/observation.h"
+
+namespace smdebug {
+
+class KeptTensor {
+ public:
+  // Copies what `view` shows, in C order. Complex elements become pairs of
+  // reals, so that a change of phase is a change.
+  static KeptTensor copy_of(const TensorView& view);
+
+  std::size_t size() const { return size_; }  // of reals
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+
+  // True if shape, dtype and every bit are the same.
+  friend bool operator==(const KeptTensor&, const KeptTensor&) = default;
+
+  // Writes elements [first, first + count) to `out`.
+  void read(std::size_t first, std::size_t count, double* out) const;
+
+ private:
+  DType dtype_ = DType::float32;
+  std::vector<std::int64_t> shape_;
+  std::size_t size_ = 0;
+  std::vector<std::byte> bytes_;
+};
+
+// Copies are shared where a tensor stays the same.
+using KeptTensorPtr = std::shared_ptr<const KeptTensor>;
+
+// Returns a copy of the observed elements, `previous` itself if that is the
+// same to the last bit, or null where there are no elements to be had. Fails
+// with `io`.
+Result<KeptTensorPtr> keep(const Observation& observation,
+                           const KeptTensorPtr& previous = nullptr);
+
+// The Euclidean norm of a and of a - b, which have the same shape. Summed in
+// fp64; NaN propagates.
+double norm_of(const KeptTensor& a);
+double norm_of_difference(const KeptTensor& a, const KeptTensor& b);
+
+}  // namespace smdebug
