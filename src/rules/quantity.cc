@@ -3,18 +3,14 @@
 #include "reduce/reductions.h"
 
 namespace smdebug {
-namespace {
 
-// The elements, or none where they were not kept or are damaged: the reader
-// tells of damage, a rule goes on with what is sound.
-Result<std::optional<TensorView>> elements(const Observation& observation) {
+Result<std::optional<TensorView>> observed_elements(
+    const Observation& observation) {
   auto view = observation.values->load();
   if (view) return std::optional(*view);
   if (view.error().code == Error::Code::io) return std::move(view).error();
   return std::optional<TensorView>();
 }
-
-}  // namespace
 
 std::optional<double> saved_reduction(const Observation& observation,
                                       ReductionOp op) {
@@ -28,7 +24,7 @@ Result<std::optional<TensorStatistics>> full_statistics(
     const Observation& observation) {
   if (is_string(observation.dtype)) return std::optional<TensorStatistics>();
   if (observation.statistics) return std::optional(*observation.statistics);
-  SMD_TRY(const auto view, elements(observation));
+  SMD_TRY(const auto view, observed_elements(observation));
   if (!view) return std::optional<TensorStatistics>();
   return std::optional(statistics_of_view(*view));
 }
@@ -42,7 +38,7 @@ Result<std::optional<double>> quantity(const Observation& observation,
     if (value) return value;
   }
   if (const auto saved = saved_reduction(observation, op)) return saved;
-  SMD_TRY(const auto view, elements(observation));
+  SMD_TRY(const auto view, observed_elements(observation));
   if (!view) return std::optional<double>();
   return reduce_tensor(*view, statistics_of_view(*view), op,
                        Deviation::population);

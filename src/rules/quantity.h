@@ -10,6 +10,7 @@
 #include "smdebug/core/observation.h"
 #include "smdebug/core/reduction.h"
 #include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
 
 namespace smdebug {
 
@@ -25,6 +26,11 @@ std::optional<double> saved_reduction(const Observation& observation,
 // Returns the statistics, computed from the elements where the run has none;
 // none where there are neither. Fails with `io`.
 Result<std::optional<TensorStatistics>> full_statistics(
+    const Observation& observation);
+
+// Returns the elements; none where they were not kept or are damaged: the
+// reader tells of damage, a rule goes on with what is sound. Fails with `io`.
+Result<std::optional<TensorView>> observed_elements(
     const Observation& observation);
 
 }  // namespace smdebug
