@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "judging.h"
 #include "opened_run.h"
+#include "other_runs.h"
 
 namespace smdebug {
 namespace {
@@ -23,12 +24,19 @@ JudgedRun judge(const std::string& location,
     return judged;
   }
   RuleRunner runner(std::move(rules));
+  auto others = OtherRuns::open(runner, console);
+  if (!others) {
+    judged.error = std::move(others).error();
+    return judged;
+  }
   RunFeed feed(**trial, runner);
   feed.set_on_step([&](const StepId& step) {
     progress.say(location + ": step " + std::to_string(step.global));
+    others->follow(step);
   });
   if (auto fed = feed.advance(); !fed) judged.error = std::move(fed).error();
   feed.finish();
+  if (auto fed = others->finish(); !fed) judged.error = std::move(fed).error();
   judged.steps = feed.steps_fed();
   judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
   return judged;

@@ -80,6 +80,36 @@ TEST_F(ReadingCommands, CheckGoesOnAfterARunThatIsNotThere) {
   EXPECT_EQ(smdebug({"check", folder_.path("nowhere")}).code, 1);
 }
 
+TEST_F(ReadingCommands, CheckComparesWithAnotherRun) {
+  const std::string twin = folder_.path("twin");
+  record_run(twin, kHealthy);
+  const Spoken alike =
+      smdebug({"check", healthy_, "--rule", "SimilarAcrossRuns", "--set",
+               "other_trials=" + twin});
+  EXPECT_EQ(alike.code, 0) << alike.out;
+  EXPECT_THAT(alike.out, HasSubstr("nothing found in 10 steps"));
+  const Spoken differing =
+      smdebug({"check", healthy_, "--rule", "SimilarAcrossRuns", "--set",
+               "other_trials=" + twin + "," + vanishing_, "--rule",
+               "VanishingGradient"});
+  EXPECT_EQ(differing.code, 3);
+  EXPECT_THAT(differing.out,
+              AllOf(HasSubstr("gradient/Net_fc.weight differs in 6 of 6 "
+                              "elements, most where 0.5 is 1e-09 there, in run "
+                              "'" + vanishing_ + "', at step 6"),
+                    // The other run is not judged by rules of this one.
+                    HasSubstr("NoIssuesFound")));
+}
+
+TEST_F(ReadingCommands, CheckSaysThatTheOtherRunIsNotThere) {
+  const Spoken spoken =
+      smdebug({"check", healthy_, "--rule", "SimilarAcrossRuns", "--set",
+               "other_trials=" + folder_.path("nowhere")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("a run to compare with"), HasSubstr("nowhere")));
+}
+
 TEST_F(ReadingCommands, WatchEndsWithTheRun) {
   const Spoken spoken =
       smdebug({"watch", healthy_, "--rule", "VanishingGradient"});
@@ -99,7 +129,9 @@ TEST_F(ReadingCommands, WatchEndsWhenEveryRuleHasFired) {
 // Jumps a minute whenever somebody waits.
 class HastyClock : public Clock {
  public:
-  double wall_seconds() const override { return 0; }
+  double wall_seconds() const override {
+    return std::chrono::duration<double>(now_).count();
+  }
   std::chrono::nanoseconds monotonic() const override { return now_; }
   void sleep_for(std::chrono::nanoseconds) const override {
     now_ += std::chrono::minutes(1);
@@ -146,6 +178,24 @@ TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
       smdebug({"watch", folder_.path("nowhere"), "--timeout", "300"}, hooks)
           .code,
       1);
+}
+
+TEST_F(ReadingCommands, WatchFindsATrainingThatHangs) {
+  const std::string cut_off = folder_.path("cut_off");
+  record_run(cut_off, kHealthy, /*ends=*/false);
+  const HastyClock clock;
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken after_ten =
+      smdebug({"watch", cut_off, "--rule", "StalledTrainingRule"}, hooks);
+  EXPECT_EQ(after_ten.code, 3);
+  EXPECT_THAT(after_ten.err, HasSubstr("no step has come for 1800 s since "
+                                       "step 9 (TRAIN step 9)"));
+  const Spoken before_the_first = smdebug(
+      {"watch", folder_.path("nowhere"), "--rule", "StalledTrainingRule"},
+      hooks);
+  EXPECT_EQ(before_the_first.code, 3);
+  EXPECT_THAT(before_the_first.err, HasSubstr("none before"));
 }
 
 TEST_F(ReadingCommands, ShowTellsWhatARunHolds) {

@@ -13,6 +13,7 @@
 #include "interrupt.h"
 #include "judging.h"
 #include "opened_run.h"
+#include "other_runs.h"
 #include "run_location.h"
 #include "trainer.h"
 
@@ -32,15 +33,24 @@ class LiveJudge {
     runner_.set_on_verdict([this](const Verdict& verdict) {
       if (verdict.status != RuleStatus::issues_found) return;
       if (first_fired_.empty()) first_fired_ = verdict.rule;
+      asks_to_stop_ |= verdict.stop_training;
       console_.err << "smdebug: " << verdict_text(verdict) << std::flush;
     });
   }
 
+  // Opens the runs that rules compare this one with, before it begins.
+  Status open_others() {
+    SMD_TRY(others_, OtherRuns::open(runner_, console_));
+    return {};
+  }
+
   void look() {
-    if (!open()) return;
-    const auto fed = feed_->advance();
-    // The next look tries again; the last one's failure is told in the end.
-    problem_ = fed ? "" : fed.error().message;
+    if (open()) {
+      const auto fed = feed_->advance();
+      // The next look tries again; the last one's failure is told in the end.
+      problem_ = fed ? "" : fed.error().message;
+    }
+    // A training may hang before its first step.
     runner_.on_tick(console_.clock.wall_seconds());
   }
 
@@ -51,12 +61,15 @@ class LiveJudge {
     } else {
       runner_.on_run_end(0);
     }
+    if (const auto fed = others_.finish(); !fed) problem_ = fed.error().message;
   }
 
   std::span<const Verdict> verdicts() const { return runner_.verdicts(); }
   // The rule that fired first; empty: none has.
   const std::string& first_fired() const { return first_fired_; }
   const std::string& problem() const { return problem_; }
+  // Whether a rule that fired was asked to end the training.
+  bool asks_to_stop() const { return asks_to_stop_; }
 
  private:
   bool open() {
@@ -73,6 +86,7 @@ class LiveJudge {
     }
     trial_ = *std::move(trial);
     feed_.emplace(*trial_, runner_);
+    feed_->set_on_step([this](const StepId& step) { others_.follow(step); });
     return true;
   }
 
@@ -81,8 +95,10 @@ class LiveJudge {
   RuleRunner runner_;
   std::unique_ptr<Trial> trial_;
   std::optional<RunFeed> feed_;
+  OtherRuns others_;
   std::string first_fired_;
   std::string problem_;
+  bool asks_to_stop_ = false;
 };
 
 // Follows the training to its end, and judges it on the way.
@@ -104,7 +120,8 @@ Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
       continue;
     }
     judge.look();
-    if (command.stop && !judge.first_fired().empty()) {
+    if (judge.asks_to_stop() ||
+        (command.stop && !judge.first_fired().empty())) {
       // A trainer that ended meanwhile was not stopped by us.
       if (const auto ending = trainer.poll()) return *ending;
       summary.stopped_by = judge.first_fired();
@@ -163,6 +180,10 @@ int run(const RunCommand& command, const Console& console) {
   }
   const CaptureRequest request = capture_request(*rules, *location);
   LiveJudge judge(*location, *std::move(rules), console);
+  if (auto opened = judge.open_others(); !opened) {
+    remove_if_empty(*location);
+    return console.fail(opened.error());
+  }
 
   RunSummary summary;
   summary.command = command.trainer;

@@ -83,6 +83,31 @@ TEST_F(RunCommandTest, StopsATrainingWhenARuleFires) {
   EXPECT_FALSE(exists("went_on"));
 }
 
+TEST_F(RunCommandTest, StopsATrainingThatHangsWhereTheRuleIsToldTo) {
+  const Spoken spoken =
+      run_script("sleep 600\n", {"--rule", "StalledTrainingRule", "--set",
+                                 "threshold=0.2", "--set",
+                                 "stop_training_on_fire=True"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.err, HasSubstr("none before"));
+}
+
+TEST_F(RunCommandTest, ComparesATrainingWithAnotherRun) {
+  record_run(folder_.path("vanishing"), kVanishing);
+  const auto compare = [&](const std::string& other) {
+    return run_training(kHealthy, "",
+                        {"--rule", "SimilarAcrossRuns", "--set",
+                         "other_trials=" + folder_.path(other)});
+  };
+  const Spoken missing = compare("nowhere");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("a run to compare with"));
+  std::filesystem::remove_all(folder_.path("recorded"));
+  const Spoken differing = compare("vanishing");
+  EXPECT_EQ(differing.code, 3);
+  EXPECT_THAT(differing.err, HasSubstr("at step 6"));
+}
+
 TEST_F(RunCommandTest, LetsATrainingGoOnWithoutStop) {
   const Spoken spoken =
       run_training(kVanishing, "touch " + folder_.path("went_on"),

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "judging.h"
+#include "other_runs.h"
 
 namespace smdebug {
 namespace {
@@ -60,11 +61,17 @@ class Watch {
       progress_.clear();
       console_.err << verdict_text(verdict) << std::flush;
     });
-    auto trial = wait_for_run();
-    if (!trial) return console_.fail(trial.error());
+    auto others = OtherRuns::open(runner, console_);
+    if (!others) return console_.fail(others.error());
+    auto trial = wait_for_run(runner);
+    if (!trial) {
+      const int code = exit_code_of(runner.verdicts(), true);
+      return code == kExitRuleFired ? code : console_.fail(trial.error());
+    }
     RunFeed feed(**trial, runner);
     feed.set_on_step([&](const StepId& step) {
       progress_.say(command_.run + ": step " + std::to_string(step.global));
+      others->follow(step);
     });
     const auto end = follow(**trial, runner, feed);
     if (!end) return console_.fail(end.error());
@@ -80,7 +87,9 @@ class Watch {
                    << std::endl;
     }
     feed.finish();
+    const Status others_read = others->finish();
     report(runner, feed);
+    if (!others_read) return console_.fail(others_read.error());
     if (*end == WatchEnd::timed_out) return kExitError;
     const int code = exit_code_of(runner.verdicts(), !command_.rules.empty());
     const bool all_is_well = code == kExitNothingFound;
@@ -89,7 +98,7 @@ class Watch {
 
  private:
   // The run may not be there yet.
-  Result<std::unique_ptr<Trial>> wait_for_run() {
+  Result<std::unique_ptr<Trial>> wait_for_run(RuleRunner& runner) {
     while (true) {
       TrialOptions options;
       options.timeout = std::chrono::nanoseconds(0);
@@ -100,6 +109,9 @@ class Watch {
       if (is_there || interrupts_.take() != 0 || patience_.is_over()) {
         return trial;
       }
+      // A training may hang before its first step.
+      runner.on_tick(console_.clock.wall_seconds());
+      if (!runner.is_judging()) return trial;
       progress_.say("waiting for run '" + command_.run + "'");
       console_.clock.sleep_for(kPollInterval);
     }

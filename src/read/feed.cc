@@ -170,12 +170,12 @@ class StepObservations {
 
 Result<Step> Trial::Impl::feed(
     ObservationSink& sink, std::size_t run, Step first,
-    const std::function<bool(std::string_view)>& wanted) {
+    const std::function<bool(std::string_view)>& wanted, Step end) {
   load_statistics();
   Step next = first;
   const auto& steps = table().steps();
   for (auto step = steps.lower_bound(first); step != steps.end(); ++step) {
-    if (!completeness_.is_over(step->first)) break;
+    if (step->first >= end || !completeness_.is_over(step->first)) break;
     if (next == first) tell_collections(sink, run, first);
     StepObservations observations(*storage_, table(), event_files_, wanted);
     for (FileId file : step->second.files) observations.add_file(file);

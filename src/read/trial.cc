@@ -260,9 +260,10 @@ Result<std::string> Trial::run_file_text() {
 }
 
 Result<Step> Trial::feed(ObservationSink& sink, std::size_t run, Step first,
-                         const std::function<bool(std::string_view)>& wanted) {
+                         const std::function<bool(std::string_view)>& wanted,
+                         Step end) {
   impl_->refresh_for_query();
-  return impl_->feed(sink, run, first, wanted);
+  return impl_->feed(sink, run, first, wanted, end);
 }
 
 }  // namespace smdebug

@@ -69,7 +69,8 @@ class Trial::Impl {
   WriterState writer_state();
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
-                    const std::function<bool(std::string_view)>& wanted);
+                    const std::function<bool(std::string_view)>& wanted,
+                    Step end);
 
   bool is_refreshing = true;
 

@@ -2,12 +2,13 @@
 
 namespace smdebug {
 
-Result<std::size_t> RunFeed::advance() {
-  SMD_CHECK_OK(trial_.refresh());
+Result<std::size_t> RunFeed::advance(Step end) {
+  if (trial_.last_complete_step() < end - 1) SMD_CHECK_OK(trial_.refresh());
   const std::size_t before = steps_fed_;
-  SMD_TRY(next_, trial_.feed(*this, run_, next_, [this](std::string_view name) {
+  const auto wanted = [this](std::string_view name) {
     return runner_.interest(run_, name) != Interest::none;
-  }));
+  };
+  SMD_TRY(next_, trial_.feed(*this, run_, next_, wanted, end));
   return steps_fed_ - before;
 }
 

@@ -6,16 +6,27 @@
 
 #include "base/nearest.h"
 #include "rules/builtin/all_zero.h"
+#include "rules/builtin/check_input_images.h"
+#include "rules/builtin/class_imbalance.h"
+#include "rules/builtin/confusion.h"
 #include "rules/builtin/dead_relu.h"
 #include "rules/builtin/exploding_tensor.h"
+#include "rules/builtin/feature_importance_overweight.h"
 #include "rules/builtin/loss_not_decreasing.h"
+#include "rules/builtin/nlp_sequence_ratio.h"
+#include "rules/builtin/overfit.h"
+#include "rules/builtin/overtraining.h"
 #include "rules/builtin/poor_weight_initialization.h"
 #include "rules/builtin/replicas_differ.h"
 #include "rules/builtin/saturated_activation.h"
+#include "rules/builtin/similar_across_runs.h"
+#include "rules/builtin/stalled_training.h"
 #include "rules/builtin/tensor_variance.h"
+#include "rules/builtin/tree_depth.h"
 #include "rules/builtin/unchanged_tensor.h"
 #include "rules/builtin/vanishing_gradient.h"
 #include "rules/builtin/weight_update_ratio.h"
+#include "rules/other_trials.h"
 #include "rules/step_bounds.h"
 
 namespace smdebug {
@@ -36,13 +47,23 @@ std::string bare_name(std::string_view name) {
 std::span<const RuleFactory> builtin_rules() {
   static const std::vector<RuleFactory> kRules = {
       kAllZero,
+      kCheckInputImages,
+      kClassImbalance,
+      kConfusion,
       kDeadRelu,
       kExplodingTensor,
+      kFeatureImportanceOverweight,
       kLossNotDecreasing,
+      kNLPSequenceRatio,
+      kOverfit,
+      kOvertraining,
       kPoorWeightInitialization,
       kReplicasDiffer,
       kSaturatedActivation,
+      kSimilarAcrossRuns,
+      kStalledTrainingRule,
       kTensorVariance,
+      kTreeDepth,
       kUnchangedTensor,
       kVanishingGradient,
       kWeightUpdateRatio,
@@ -72,9 +93,11 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
                              name, quoted_list(nearest_names(name, names, 3)))};
   }
   SMD_TRY(const auto parameters,
-          Parameters::parse(factory->name, factory->parameters, given));
+          Parameters::parse(factory->name, factory->parameters,
+                            with_other_trials(factory->parameters, given)));
   SMD_TRY(auto rule, factory->make(parameters));
-  return within_step_bounds(std::move(rule), parameters);
+  return within_step_bounds(std::move(rule), parameters,
+                            factory->has_own_start_step);
 }
 
 std::span<const RuleRequest> default_rules() {

@@ -23,6 +23,7 @@ std::map<std::string, std::string> required_by(std::string_view rule) {
   if (rule == "TensorVariance") {
     return {{"collection_names", "weights"}, {"max_threshold", "10"}};
   }
+  if (rule == "SimilarAcrossRuns") return {{"other_trials", "run"}};
   return {};
 }
 

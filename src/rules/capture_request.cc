@@ -36,9 +36,15 @@ void require(CaptureRequest& request, const Rule& rule) {
       require(collection(request, name), needs, request.save_interval);
     }
     if (selector.regexes.empty()) continue;
-    auto& own = collection(request, "rule_" + std::string(rule.name()));
-    own.include_regex.insert(own.include_regex.end(), selector.regexes.begin(),
-                             selector.regexes.end());
+    auto& own = collection(request, selector.capture_as.empty()
+                                        ? "rule_" + std::string(rule.name())
+                                        : selector.capture_as);
+    for (const std::string& regex : selector.regexes) {
+      if (std::ranges::find(own.include_regex, regex) ==
+          own.include_regex.end()) {
+        own.include_regex.push_back(regex);
+      }
+    }
     require(own, needs, request.save_interval);
   }
 }

@@ -119,5 +119,44 @@ TEST(CaptureRequest, AsksForGradientsWhereARuleJudgesWhateverThereIs) {
   EXPECT_TRUE(request.collections[0].summary);
 }
 
+// The collections of the cloud's table, by rule, and a pattern of each.
+TEST(CaptureRequest, TurnsOnTheCollectionsThatTheCloudTurnsOn) {
+  const std::vector<std::vector<std::string>> table = {
+      {"CheckInputImages", "input_image", ".*hybridsequential0_input_0"},
+      {"NLPSequenceRatio", "input_sequence", ".*embedding0_input_0"},
+      {"FeatureImportanceOverweight", "feature_importance",
+       ".*feature_importance/weight"}};
+  for (const auto& row : table) {
+    const auto request = capture_request(built_in(row[0]), "/r");
+    ASSERT_EQ(request.collections.size(), 2u) << row[0];
+    EXPECT_EQ(request.collections[0].name, row[1]);
+    EXPECT_EQ(request.collections[0].include_regex.front(), row[2]);
+    EXPECT_EQ(request.collections[1].name, "losses");
+  }
+}
+
+// These have nothing to read with the cloud's settings.
+TEST(CaptureRequest, TurnsOnWhatTheOtherRulesNeed) {
+  EXPECT_EQ(capture_request(built_in("TreeDepth"), "/r").collections[0],
+            (RequestedCollection{"trees", {"^trees?/Node$"}, true, 10}));
+  for (const char* name : {"ClassImbalance", "Confusion"}) {
+    const auto request = capture_request(built_in(name), "/r");
+    ASSERT_EQ(request.collections.size(), 3u) << name;
+    EXPECT_EQ(request.collections[0].name, "labels");
+    EXPECT_EQ(request.collections[0].include_regex.back(),
+              ".*Loss_input_1$");
+    EXPECT_EQ(request.collections[1].name, "predictions");
+    EXPECT_EQ(request.collections[1].include_regex.back(),
+              ".*Loss_input_0$");
+    EXPECT_FALSE(request.collections[0].summary);
+  }
+  for (const char* name : {"Overfit", "Overtraining", "StalledTrainingRule"}) {
+    const auto request = capture_request(built_in(name), "/r");
+    ASSERT_EQ(request.collections.size(), 1u) << name;
+    EXPECT_EQ(request.collections[0],
+              (RequestedCollection{"losses", {}, false, 10}));
+  }
+}
+
 }  // namespace
 }  // namespace smdebug

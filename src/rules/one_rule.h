@@ -39,8 +39,16 @@ class OneRule {
     return verdict().status == RuleStatus::issues_found;
   }
 
+  // Returns whether the rule has fired by that time, in seconds.
+  bool fires_at_time(double wall_seconds) {
+    runner_.on_tick(wall_seconds);
+    return verdict().status == RuleStatus::issues_found;
+  }
+
   const Verdict& finish() {
-    runner_.on_run_end(0);
+    for (std::size_t run = 0; run <= runner_.other_runs().size(); ++run) {
+      runner_.on_run_end(run);
+    }
     return verdict();
   }
 

@@ -10,6 +10,7 @@
 #include "smdebug/core/observation.h"
 #include "smdebug/core/reduction.h"
 #include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
 
 namespace smdebug {
 

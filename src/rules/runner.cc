@@ -65,6 +65,9 @@ struct RuleRunner::Judge {
   std::vector<std::vector<const Observation*>> selected;
   std::uint64_t observations_selected = 0;
   bool has_failed = false;  // after it had fired
+  // The runs that the rule sees, by the runner's number, and the rule's own
+  // number of each.
+  std::map<std::size_t, std::size_t> runs = {{0, 0}};
 
   Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
     if (matchers.contains(run)) return {};
@@ -123,6 +126,15 @@ RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
     auto judge = std::make_unique<Judge>();
     judge->needs = rule->needs();
     judge->selected.resize(judge->needs.selectors.size());
+    for (const std::string& location : judge->needs.other_runs) {
+      auto known = std::ranges::find(other_runs_, location);
+      if (known == other_runs_.end()) {
+        known = other_runs_.insert(known, location);
+      }
+      const auto number =
+          static_cast<std::size_t>(known - other_runs_.begin()) + 1;
+      judge->runs.emplace(number, judge->runs.size());
+    }
     verdicts_.emplace_back().rule = rule->name();
     judge->rule = std::move(rule);
     judges_.push_back(std::move(judge));
@@ -140,6 +152,10 @@ void RuleRunner::set_on_finding(std::function<void(const Verdict&)> callback) {
 }
 
 std::span<const Verdict> RuleRunner::verdicts() const { return verdicts_; }
+
+std::span<const std::string> RuleRunner::other_runs() const {
+  return other_runs_;
+}
 
 bool RuleRunner::is_judging() const {
   return std::ranges::any_of(verdicts_, [](const Verdict& verdict) {
@@ -166,6 +182,8 @@ void RuleRunner::on_step(const StepView& step) {
 
 void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
                             const StepView& step) {
+  const auto run = judge.runs.find(step.run);
+  if (run == judge.runs.end()) return;
   if (auto made = judge.make_matchers(step.run, groups_[step.run]); !made) {
     take(judge, verdict, std::move(made).error());
     return;
@@ -173,7 +191,7 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
   if (!judge.select(step)) return;
   const std::uint64_t before = judge.rule->observations_judged();
   auto outcome =
-      judge.rule->on_step({step.run, step.step, step.phase, judge.selected});
+      judge.rule->on_step({run->second, step.step, step.phase, judge.selected});
   if (judge.rule->observations_judged() > before || !outcome || *outcome) {
     verdict.steps_judged += judge.is_first_look(step);
     if (verdict.status == RuleStatus::in_progress) {
@@ -215,6 +233,7 @@ void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
     verdict.message = std::move((*outcome)->message);
     verdict.advice = std::move((*outcome)->advice);
     verdict.evidence = std::move((*outcome)->evidence);
+    verdict.stop_training = (*outcome)->stop_training;
     leave(verdict, RuleStatus::issues_found);
   }
 }
@@ -278,6 +297,7 @@ RuleRunner::Interest RuleRunner::interest(std::size_t run,
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (!is_asked(i)) continue;
     Judge& judge = *judges_[i];
+    if (!judge.runs.contains(run)) continue;
     // A pattern that does not compile is told by the step.
     if (!judge.make_matchers(run, groups_[run])) continue;
     const bool is_wanted = std::ranges::any_of(

@@ -28,6 +28,7 @@ class ScriptedRule : public Rule {
   };
   struct Notes {
     std::vector<Step> steps;
+    std::vector<std::size_t> runs;
     std::vector<std::string> names;
     int finished = 0;
     std::vector<double> ticks;
@@ -41,6 +42,7 @@ class ScriptedRule : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     notes_.steps.push_back(step.step.global);
+    notes_.runs.push_back(step.run);
     for (const auto& selected : step.selected) {
       for (const Observation* observation : selected) {
         notes_.names.emplace_back(observation->name);
@@ -233,6 +235,34 @@ TEST_F(RuleRunnerTest, EndsWithTheLastOfSeveralRuns) {
   judging.on_run_end(1);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
   EXPECT_EQ(notes_.finished, 1);
+}
+
+TEST_F(RuleRunnerTest, ShowsOtherRunsOnlyToTheRulesThatAskedForThem) {
+  ScriptedRule::Notes asked, not_asked;
+  RuleNeeds with_others = every_tensor();
+  with_others.other_runs = {"b", "c"};
+  RuleNeeds with_one = every_tensor();
+  with_one.other_runs = {"a", "b"};
+  ScriptedRule::Notes first;
+  std::vector<std::unique_ptr<Rule>> rules;
+  rules.push_back(std::make_unique<ScriptedRule>(
+      ScriptedRule::Script{.needs = with_one}, first));
+  rules.push_back(std::make_unique<ScriptedRule>(
+      ScriptedRule::Script{.needs = with_others}, asked));
+  rules.push_back(std::make_unique<ScriptedRule>(
+      ScriptedRule::Script{.needs = every_tensor()}, not_asked));
+  RuleRunner judging(std::move(rules));
+  EXPECT_THAT(judging.other_runs(), ElementsAre("a", "b", "c"));
+  for (std::size_t run = 0; run <= 3; ++run) {
+    judging.on_step(
+        ObservedStep(Step(10 + run)).with_nothing("w").in_run(run).view());
+  }
+  EXPECT_THAT(first.steps, ElementsAre(10, 11, 12));
+  EXPECT_THAT(asked.steps, ElementsAre(10, 12, 13));
+  EXPECT_THAT(asked.runs, ElementsAre(0u, 1u, 2u));  // the rule's own numbers
+  EXPECT_THAT(not_asked.steps, ElementsAre(10));
+  EXPECT_TRUE(judging.wants(3, "w"));
+  EXPECT_FALSE(judging.wants(4, "w"));
 }
 
 TEST_F(RuleRunnerTest, CountsAStepThatIsSeenTwiceOnce) {

@@ -24,8 +24,10 @@ inline const ParameterSpec kEndStep = {
     .sentence = "This step and those after it are not judged.",
     .minimum = 0.0};
 
-// Returns `rule` as it is, or behind the bounds that `parameters` give.
+// Returns `rule` as it is, or behind the bounds that `parameters` give. Where
+// `start_step` is the rule's own, it bounds nothing.
 std::unique_ptr<Rule> within_step_bounds(std::unique_ptr<Rule> rule,
-                                         const Parameters& parameters);
+                                         const Parameters& parameters,
+                                         bool has_own_start_step);
 
 }  // namespace smdebug

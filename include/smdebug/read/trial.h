@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,13 +144,14 @@ class Trial {
   /// `run.json` as it stands; `not_found` for a run of the original.
   Result<std::string> run_file_text();
 
-  /// Feeds every complete step from `first` on to `sink`, in order, and
-  /// returns the next global step to feed from. Only tensors for which
+  /// Feeds every complete step from `first` to before `end` to `sink`, in
+  /// order, and returns the next global step to feed from. Only tensors for which
   /// `wanted` is true are fed; with none, all. Does not wait. Observations of
   /// a run of the original have no statistics; they hold its reductions
   /// instead. `on_tick` and `on_run_end` are left to the caller.
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
-                    const std::function<bool(std::string_view)>& wanted = {});
+                    const std::function<bool(std::string_view)>& wanted = {},
+                    Step end = std::numeric_limits<Step>::max());
 
  private:
   friend class Tensor;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 
 #include "smdebug/base/result.h"
 #include "smdebug/read/trial.h"
@@ -24,9 +25,9 @@ class RunFeed : private ObservationSink {
     on_step_ = std::move(callback);
   }
 
-  /// Feeds every step that is complete and was not fed yet; returns how many.
-  /// Fails as `Trial::feed`.
-  Result<std::size_t> advance();
+  /// Feeds every step before `end` that is complete and was not fed yet;
+  /// returns how many. Fails as `Trial::feed`.
+  Result<std::size_t> advance(Step end = std::numeric_limits<Step>::max());
 
   /// Says that no step will follow. A second call does nothing.
   void finish();

@@ -31,6 +31,8 @@ struct TensorSelector {
   std::vector<std::string> regexes;
   bool every_tensor = false;
   bool if_saved = false;  // looked at where a run has them, never asked for
+  // The collection that capture adds the regexes to; empty: the rule's own.
+  std::string capture_as = {};
 };
 
 // What a rule needs to see. Capture and the launcher turn it into what is
@@ -39,11 +41,15 @@ struct RuleNeeds {
   std::vector<TensorSelector> selectors;  // one per role a tensor plays
   enum class Depth { statistics, values } depth = Depth::statistics;
   Step interval = 0;  // 0: as often as the run saves
+  // The runs that the judged one is compared with, as `Trial::open` takes
+  // them. Their steps come with `RuleStep::run` 1, 2, ... in this order; a
+  // rule without any sees the judged run alone.
+  std::vector<std::string> other_runs = {};
 };
 
 // The observations of one step that one rule selected. Lives for the call.
 struct RuleStep {
-  std::size_t run = 0;
+  std::size_t run = 0;  // 0: the judged one; else of `RuleNeeds::other_runs`
   StepId step;
   StepPhase phase = StepPhase::complete;
   // By position of the selector in `RuleNeeds::selectors`.
@@ -59,6 +65,7 @@ struct Finding {
   std::string message;
   std::string advice;
   std::vector<Evidence> evidence;
+  bool stop_training = false;  // the user asked this rule to end the training
 };
 
 class Rule {
@@ -94,6 +101,8 @@ struct RuleFactory {
   std::string_view condition;  // when it fires, by its parameters
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
+  // "start_step" means something of its own: steps before it are seen too.
+  bool has_own_start_step = false;
 };
 
 }  // namespace smdebug

@@ -42,6 +42,11 @@ class RuleRunner : public ObservationSink {
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;
 
+  /// Where the runs are that rules compare the judged one with. Who feeds this
+  /// feeds them too, the first as run 1, each up to a step of run 0 before the
+  /// next one of that.
+  std::span<const std::string> other_runs() const;
+
   /// Called, from the thread that feeds, once for each rule whose status
   /// leaves `in_progress`.
   void set_on_verdict(std::function<void(const Verdict&)> callback);
@@ -72,6 +77,7 @@ class RuleRunner : public ObservationSink {
   bool all_have_judged() const;
 
   std::vector<std::unique_ptr<Judge>> judges_;
+  std::vector<std::string> other_runs_;  // by number - 1
   std::vector<Verdict> verdicts_;  // by position in `judges_`
   std::function<void(const Verdict&)> on_verdict_;
   std::function<void(const Verdict&)> on_finding_;

@@ -47,6 +47,7 @@ struct Verdict {
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;
   std::uint64_t observations_judged = 0;
+  bool stop_training = false;  // the rule was asked to end the training
 };
 
 }  // namespace smdebug

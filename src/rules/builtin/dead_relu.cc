@@ -45,7 +45,6 @@ class DeadRelu : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
-    if (step.phase != StepPhase::complete) return finding;
     double worst = 0;
     for (const Observation* output : step.by_selector(0)) {
       if (is_string(output->dtype)) continue;

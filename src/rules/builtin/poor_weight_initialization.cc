@@ -98,10 +98,7 @@ class PoorWeightInitialization : public Rule {
     std::optional<Finding> none;
     const bool is_empty = std::ranges::all_of(
         step.selected, [](const auto& tensors) { return tensors.empty(); });
-    if (is_empty || step.phase != StepPhase::complete ||
-        !counted_step(step.step, std::nullopt)) {
-      return none;
-    }
+    if (is_empty || !counted_step(step.step, std::nullopt)) return none;
     if (static_cast<double>(++steps_seen_) > limits_.steps) return none;
     std::vector<Problem> problems;
     SMD_CHECK_OK(check_activations(step, problems));

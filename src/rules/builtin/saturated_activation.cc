@@ -100,7 +100,6 @@ class SaturatedActivation : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
-    if (step.phase != StepPhase::complete) return finding;
     for (const auto& [input, function] : inputs_of(step)) {
       if (function == Function::none) {
         unnamed_ = input->name;

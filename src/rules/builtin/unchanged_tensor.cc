@@ -114,9 +114,7 @@ class UnchangedTensor : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     const auto counted = counted_step(step.step, mode_);
-    if (!counted || step.phase != StepPhase::complete) {
-      return std::optional<Finding>();
-    }
+    if (!counted) return std::optional<Finding>();
     std::vector<Evidence> offenders;
     for (const Observation* tensor : step.by_selector(0)) {
       History& history =

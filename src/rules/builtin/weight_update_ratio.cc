@@ -114,9 +114,7 @@ class WeightUpdateRatio : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     const auto counted = counted_step(step.step, std::nullopt);
-    if (!counted || step.phase != StepPhase::complete) {
-      return std::optional<Finding>();
-    }
+    if (!counted) return std::optional<Finding>();
     for (const Observation* gradient : step.by_selector(1)) {
       with_gradient_.emplace(parameter_of_gradient(gradient->name));
     }

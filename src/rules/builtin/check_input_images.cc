@@ -1,0 +1,289 @@
+#include "rules/builtin/check_input_images.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/element_values.h"
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr const char* kGluonInput = ".*hybridsequential0_input_0";
+// The input of PyTorch's outermost module, and Keras' model inputs.
+constexpr const char* kRootInput = "^(?!.*[Ll]oss)[^_./]+_input_0$";
+constexpr const char* kModelInputs = "^inputs(_\\d+)?$";
+
+const ParameterSpec kParameters[] = {
+    {.name = "threshold_mean",
+     .type = ParameterType::real,
+     .default_text = "0.2",
+     .sentence = "How far from 0 the mean of a channel may be.",
+     .minimum = 0.0},
+    {.name = "threshold_samples",
+     .type = ParameterType::integer,
+     .default_text = "500",
+     .sentence = "How many images must have been seen before anything is "
+                 "judged.",
+     .minimum = 1.0},
+    {.name = "regex",
+     .type = ParameterType::text_list,
+     .default_text = kGluonInput,
+     .sentence = "Patterns of the images' tensor names; with the default, the "
+                 "inputs of PyTorch's outermost module and of Keras models, "
+                 "too, are judged."},
+    {.name = "channel",
+     .type = ParameterType::integer,
+     .default_text = "1",
+     .sentence = "Which dimension of the tensor counts the channels; 0 counts "
+                 "the images.",
+     .minimum = 1.0,
+     .maximum = 8.0},
+    kStartStep,
+    kEndStep,
+};
+
+// A sum of finite elements.
+struct Sum {
+  std::uint64_t count = 0;
+  double sum = 0;
+
+  double mean() const { return sum / static_cast<double>(count); }
+};
+
+// What was seen under one tensor name.
+struct Images {
+  std::uint64_t samples = 0;
+  std::vector<Sum> channels;
+  StepId since;
+};
+
+struct Layout {
+  std::size_t channels = 1;
+  std::size_t inner = 1;  // elements of one channel that lie together
+};
+
+// None where a tensor of that shape holds no images.
+std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
+                                std::size_t channel) {
+  if (shape.size() < 3) return std::nullopt;
+  if (shape.size() == 3) return Layout();
+  if (channel >= shape.size()) return std::nullopt;
+  Layout layout;
+  layout.channels = static_cast<std::size_t>(shape[channel]);
+  for (std::size_t i = channel + 1; i < shape.size(); ++i) {
+    layout.inner *= static_cast<std::size_t>(shape[i]);
+  }
+  return layout;
+}
+
+std::vector<Sum> sums_by_channel(const TensorView& view, const Layout& layout) {
+  std::vector<Sum> sums(layout.channels);
+  std::size_t position = 0;
+  for_each_block(view, [&](std::span<const double> block) {
+    for (const double value : block) {
+      const std::size_t channel = position++ / layout.inner % layout.channels;
+      if (!std::isfinite(value)) continue;
+      ++sums[channel].count;
+      sums[channel].sum += value;
+    }
+  });
+  return sums;
+}
+
+class CheckInputImages : public Rule {
+ public:
+  explicit CheckInputImages(const Parameters& parameters)
+      : threshold_mean_(parameters.real("threshold_mean")),
+        threshold_samples_(static_cast<std::uint64_t>(
+            parameters.integer("threshold_samples"))),
+        channel_(static_cast<std::size_t>(parameters.integer("channel"))) {
+    selector_.regexes = parameters.text_list("regex");
+    if (selector_.regexes == std::vector<std::string>{kGluonInput}) {
+      selector_.regexes.insert(selector_.regexes.end(),
+                               {kRootInput, kModelInputs});
+    }
+    selector_.capture_as = "input_image";
+  }
+
+  std::string_view name() const override { return kCheckInputImages.name; }
+
+  // Images are large: seldom is enough.
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    needs.depth = RuleNeeds::Depth::values;
+    needs.interval = 50;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(const bool is_added, add(*tensor, step.step));
+      if (!is_added) continue;
+      const Images& images = images_.find(tensor->name)->second;
+      if (images.samples < threshold_samples_) continue;
+      ++judged_;
+      judge(images, evidence_of(*tensor, step.step), finding);
+    }
+    if (finding) {
+      std::ranges::stable_sort(
+          finding->evidence, std::ranges::greater(),
+          [](const Evidence& one) { return std::abs(one.value); });
+    }
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || (images_.empty() && no_image_.empty())) {
+      return std::optional<Finding>();
+    }
+    if (images_.empty()) {
+      return Error{Error::Code::not_found, "nothing to judge: " + no_image_};
+    }
+    std::uint64_t samples = 0;
+    for (const auto& [name, images] : images_) {
+      samples = std::max(samples, images.samples);
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: {} images were seen, and fewer "
+                             "than {} are not judged (parameter "
+                             "'threshold_samples')",
+                             samples, threshold_samples_)};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  // Returns false where the tensor holds no images that can be judged.
+  Result<bool> add(const Observation& tensor, const StepId& step) {
+    const auto layout = layout_of(tensor.shape, channel_);
+    if (!layout) {
+      no_image_ = fmt::format(
+          "'{}' of shape ({}) holds no images with channels in dimension {}",
+          tensor.name, fmt::join(tensor.shape, ", "), channel_);
+      return false;
+    }
+    SMD_TRY(const auto sums, sums_of(tensor, *layout));
+    if (sums.empty()) return false;
+    const auto [place, is_new] =
+        images_.try_emplace(std::string(tensor.name), Images());
+    Images& images = place->second;
+    if (is_new) images.since = step;
+    if (images.channels.size() != sums.size()) {
+      images = {.samples = 0, .channels = {}, .since = step};
+      images.channels.resize(sums.size());
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      images.channels[i].count += sums[i].count;
+      images.channels[i].sum += sums[i].sum;
+    }
+    images.samples += static_cast<std::uint64_t>(tensor.shape[0]);
+    return true;
+  }
+
+  // One sum per channel; one of all where the elements were not kept; none
+  // where nothing was.
+  Result<std::vector<Sum>> sums_of(const Observation& tensor,
+                                   const Layout& layout) {
+    std::vector<Sum> sums;
+    std::uint64_t size = 1;
+    for (const std::int64_t extent : tensor.shape) {
+      size *= static_cast<std::uint64_t>(extent);
+    }
+    if (size == 0) return sums;
+    if (layout.channels > 1) {
+      SMD_TRY(const auto view, elements_of(tensor));
+      if (view) return sums_by_channel(*view, layout);
+    }
+    if (tensor.statistics) {
+      const TensorStatistics& statistics = *tensor.statistics;
+      const auto finite = static_cast<double>(statistics.finite());
+      sums.push_back({statistics.finite(), statistics.mean * finite});
+      return sums;
+    }
+    SMD_TRY(const auto mean, quantity(tensor, {Reduction::mean}));
+    if (!mean || !std::isfinite(*mean)) return sums;
+    sums.push_back({size, *mean * static_cast<double>(size)});
+    return sums;
+  }
+
+  void judge(const Images& images, const Evidence& place,
+             std::optional<Finding>& finding) const {
+    for (std::size_t i = 0; i < images.channels.size(); ++i) {
+      const Sum& channel = images.channels[i];
+      const double mean = channel.mean();
+      if (!(std::abs(mean) > threshold_mean_)) continue;
+      const std::string subject =
+          images.channels.size() > 1 ? fmt::format("channel {}", i)
+                                     : std::string("all elements");
+      Evidence evidence = place;
+      evidence.quantity = "mean of " + subject;
+      evidence.value = mean;
+      evidence.relation = mean > 0 ? ">" : "<";
+      evidence.threshold = mean > 0 ? threshold_mean_ : -threshold_mean_;
+      if (!finding) finding.emplace();
+      const bool is_worst = std::ranges::none_of(
+          finding->evidence, [&](const Evidence& other) {
+            return std::abs(other.value) >= std::abs(mean);
+          });
+      if (is_worst) describe(images, evidence, *finding);
+      finding->evidence.push_back(std::move(evidence));
+    }
+  }
+
+  void describe(const Images& images, const Evidence& evidence,
+                Finding& finding) const {
+    std::vector<std::string> means;
+    for (const Sum& channel : images.channels) {
+      means.push_back(short_number(channel.mean()));
+    }
+    finding.message = fmt::format(
+        "{}: the {} of {} images from {} up to {} is {}, further from 0 than "
+        "{}",
+        evidence.tensor, evidence.quantity, images.samples,
+        step_text(images.since), step_text(evidence.step),
+        short_number(evidence.value), threshold_mean_);
+    if (means.size() > 1) {
+      finding.message += fmt::format("; the channels have {}",
+                                     fmt::join(means, ", "));
+    }
+    finding.advice =
+        "images that are not centred slow the training down: subtract the mean "
+        "of each channel of the training set and divide by its standard "
+        "deviation, in training, validation and use alike";
+  }
+
+  double threshold_mean_;
+  std::uint64_t threshold_samples_;
+  std::size_t channel_;
+  TensorSelector selector_;
+  std::map<std::string, Images, std::less<>> images_;  // by tensor name
+  std::string no_image_;  // what was found in place of images
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<CheckInputImages>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kCheckInputImages = {
+    .name = "CheckInputImages",
+    .sentence =
+        "The images that the model is given are not centred about 0.",
+    .condition =
+        "Fires, once threshold_samples images were seen, when the mean of a "
+        "channel over all of them is further from 0 than threshold_mean.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

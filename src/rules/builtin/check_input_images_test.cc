@@ -1,0 +1,143 @@
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kImages = "hybridsequential0_input_0";
+
+// Two images of two channels of two elements.
+ObservedStep images(Step step, const std::vector<float>& values) {
+  ObservedStep observed(step);
+  observed.with_values(kImages, values, {2, 2, 1, 2});
+  return observed;
+}
+
+TEST(CheckInputImages, FiresWhereTheMeanOfAChannelIsFarFromZero) {
+  OneRule rule("CheckInputImages",
+               {{"threshold_samples", "2"}, {"threshold_mean", "0.5"}});
+  // Channel 0: (1 - 1 + 0 + 0) / 4; channel 1: (-1 - 2 + 0 - 1) / 4.
+  EXPECT_TRUE(rule.fires_at(images(7, {1, -1, -1, -2, 0, 0, 0, -1})));
+  ASSERT_EQ(rule.verdict().evidence.size(), 1u);
+  EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of channel 1");
+  EXPECT_EQ(rule.verdict().evidence[0].value, -1);
+  EXPECT_EQ(rule.verdict().evidence[0].relation, "<");
+  EXPECT_EQ(rule.verdict().evidence[0].threshold, -0.5);
+  EXPECT_EQ(rule.verdict().message,
+            "hybridsequential0_input_0: the mean of channel 1 of 2 images from "
+            "step 7 (TRAIN step 7) up to step 7 (TRAIN step 7) is -1, further "
+            "from 0 than 0.5; the channels have 0, -1");
+}
+
+TEST(CheckInputImages, LetsAMeanPassThatIsAtTheThreshold) {
+  OneRule rule("CheckInputImages",
+               {{"threshold_samples", "2"}, {"threshold_mean", "1"}});
+  EXPECT_FALSE(rule.fires_at(images(0, {1, -1, -1, -2, 0, 0, 0, -1})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
+  OneRule rule("CheckInputImages",
+               {{"threshold_samples", "4"}, {"threshold_mean", "0.9"}});
+  EXPECT_FALSE(rule.fires_at(images(0, {0, 0, 0, 0, 0, 0, 0, 0})));
+  // Alone, these would have a mean of 1.
+  EXPECT_FALSE(rule.fires_at(images(1, {1, 1, 1, 1, 1, 1, 1, 1})));
+  EXPECT_FALSE(rule.fires_at(images(2, {2, 2, 0, 0, 2, 2, 0, 0})) &&
+               rule.verdict().evidence[0].value != 1);
+  EXPECT_TRUE(rule.fires_at(images(3, {5, 5, 0, 0, 5, 5, 0, 0})));
+}
+
+TEST(CheckInputImages, JudgesNothingBeforeItHasSeenItsSamples) {
+  OneRule rule("CheckInputImages", {{"threshold_samples", "3"}});
+  EXPECT_FALSE(rule.fires_at(images(0, {9, 9, 9, 9, 9, 9, 9, 9})));
+  EXPECT_TRUE(rule.fires_at(images(1, {9, 9, 9, 9, 9, 9, 9, 9})));
+
+  OneRule short_run("CheckInputImages");
+  short_run.fires_at(images(0, {0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(short_run.finish().status, RuleStatus::error);
+  EXPECT_THAT(short_run.verdict().message,
+              AllOf(HasSubstr("2 images were seen"), HasSubstr("500")));
+}
+
+TEST(CheckInputImages, CountsTheChannelsInTheDimensionThatItIsTold) {
+  OneRule rule("CheckInputImages", {{"threshold_samples", "1"},
+                                    {"threshold_mean", "0.5"},
+                                    {"channel", "3"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0).with_values(kImages, {0, 1, 0, 3}, {1, 2, 1, 2})));
+  EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of channel 1");
+  EXPECT_EQ(rule.verdict().evidence[0].value, 2);
+}
+
+TEST(CheckInputImages, LeavesOutNanAndInfinities) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
+  EXPECT_FALSE(
+      rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(CheckInputImages, TakesTheInputOfTheOutermostModuleByDefault) {
+  for (const char* name : {"Net_input_0", "inputs", "inputs_1"}) {
+    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    EXPECT_TRUE(
+        rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))
+        << name;
+  }
+  for (const char* name : {"CrossEntropyLoss_input_0", "layer1.0_input_0"}) {
+    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    EXPECT_FALSE(
+        rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))
+        << name;
+  }
+  OneRule own("CheckInputImages",
+              {{"threshold_samples", "1"}, {"regex", "^pixels$"}});
+  EXPECT_FALSE(own.fires_at(
+      ObservedStep(0).with_values("Net_input_0", {1}, {1, 1, 1, 1})));
+}
+
+TEST(CheckInputImages, FallsBackToStatisticsAndToASavedMean) {
+  TensorStatistics statistics;
+  statistics.count = 12;
+  statistics.mean = 0.5;
+  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  ObservedStep grey(0);
+  grey.with_statistics(kImages, statistics);
+  EXPECT_FALSE(rule.fires_at(grey));  // one dimension: no image
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("of shape (12) holds no images"));
+}
+
+TEST(CheckInputImages, TakesThreeDimensionsForImagesOfOneChannel) {
+  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0).with_values(kImages, {1, 0, 0, 1}, {1, 2, 2})));
+  EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of all elements");
+  EXPECT_EQ(rule.verdict().evidence[0].value, 0.5);
+}
+
+TEST(CheckInputImages, PassesOverTensorsWithoutElements) {
+  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0).with_values(kImages, {}, {0, 3, 2, 2})));
+  EXPECT_EQ(rule.verdict().observations_judged, 0u);
+}
+
+TEST(CheckInputImages, NamesTheNearestWhereNothingMatches) {
+  OneRule rule("CheckInputImages");
+  rule.fires_at(ObservedStep(0).with_nothing("hybridsequential1_input_0"));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("hybridsequential1_input_0"));
+}
+
+}  // namespace
+}  // namespace smdebug

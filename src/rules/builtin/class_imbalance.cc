@@ -1,0 +1,257 @@
+#include "rules/builtin/class_imbalance.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/class_labels.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr const char* kLabels = ".*labels";
+constexpr const char* kPredictions = ".*predictions";
+
+const ParameterSpec kParameters[] = {
+    {.name = "threshold_imbalance",
+     .type = ParameterType::real,
+     .default_text = "10",
+     .sentence = "How many times as many labels as the smallest class the "
+                 "largest may have.",
+     .minimum = 1.0},
+    {.name = "threshold_misprediction",
+     .type = ParameterType::real,
+     .default_text = "0.7",
+     .sentence = "Which share of a class may be mispredicted.",
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "samples",
+     .type = ParameterType::integer,
+     .default_text = "500",
+     .sentence = "How many labels must have been seen before anything is "
+                 "judged.",
+     .minimum = 1.0},
+    {.name = "argmax",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether predictions of one dimension are the scores of the "
+                 "classes of one sample; rows of scores are always taken so."},
+    {.name = "labels_regex",
+     .type = ParameterType::text_list,
+     .default_text = kLabels,
+     .sentence = "Patterns of the labels' tensor names; where the default "
+                 "finds none, input 1 of PyTorch's loss modules is taken."},
+    {.name = "predictions_regex",
+     .type = ParameterType::text_list,
+     .default_text = kPredictions,
+     .sentence = "Patterns of the predictions' tensor names; where the default "
+                 "finds none, input 0 of PyTorch's loss modules is taken."},
+    kStartStep,
+    kEndStep,
+};
+
+ClassSelectors selectors_of(const Parameters& parameters) {
+  ClassSelectors selectors;
+  selectors.labels.regexes = parameters.text_list("labels_regex");
+  selectors.predictions.regexes = parameters.text_list("predictions_regex");
+  selectors.with_loss_inputs =
+      selectors.labels.regexes == std::vector<std::string>{kLabels} &&
+      selectors.predictions.regexes == std::vector<std::string>{kPredictions};
+  return selectors;
+}
+
+struct ClassCount {
+  std::uint64_t labels = 0;
+  std::uint64_t predicted = 0;  // labels that had a prediction
+  std::uint64_t wrong = 0;
+
+  double wrong_share() const {
+    return static_cast<double>(wrong) / static_cast<double>(predicted);
+  }
+};
+
+class ClassImbalance : public Rule {
+ public:
+  explicit ClassImbalance(const Parameters& parameters)
+      : max_imbalance_(parameters.real("threshold_imbalance")),
+        max_misprediction_(parameters.real("threshold_misprediction")),
+        samples_(static_cast<std::uint64_t>(parameters.integer("samples"))),
+        reader_(parameters.boolean("argmax")),
+        selectors_(selectors_of(parameters)) {}
+
+  std::string_view name() const override { return kClassImbalance.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors = selectors_.list();
+    needs.depth = RuleNeeds::Depth::values;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    SMD_TRY(const auto pairs, reader_.read(step));
+    for (const ClassPair& pair : pairs) {
+      count(pair);
+      ++pairs_counted_;
+    }
+    if (counts_.size() > kMaxClasses) {
+      return Error{Error::Code::invalid_argument,
+                   fmt::format("the labels '{}' have more than {} different "
+                               "values: they are no classes",
+                               pairs.front().labels->name, kMaxClasses)};
+    }
+    if (pairs.empty() || seen_ < samples_) return finding;
+    return judge(evidence_of(*pairs.front().labels, step.step));
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (pairs_counted_ == 0 && reader_.problem().empty()) {
+      return std::optional<Finding>();
+    }
+    std::string reason;
+    if (pairs_counted_ == 0) {
+      reason = reader_.problem();
+    } else if (seen_ < samples_) {
+      reason = fmt::format("{} labels were seen, and the first {} are not "
+                           "judged (parameter 'samples')",
+                           seen_, samples_);
+    } else if (predicted_ == 0) {
+      reason = fmt::format("the classes of {} labels are balanced, but "
+                           "mispredictions could not be judged: {}",
+                           seen_, reader_.problem());
+    } else {
+      return std::optional<Finding>();
+    }
+    return Error{Error::Code::not_found, "nothing to judge: " + reason};
+  }
+
+  std::uint64_t observations_judged() const override {
+    return seen_ < samples_ ? 0 : pairs_counted_;
+  }
+
+ private:
+  void count(const ClassPair& pair) {
+    for (std::size_t i = 0; i < pair.label.size(); ++i) {
+      if (pair.label[i] == kNoClass) continue;
+      ClassCount& of_class = counts_[pair.label[i]];
+      ++of_class.labels;
+      ++seen_;
+      if (pair.predictions == nullptr) continue;
+      ++of_class.predicted;
+      ++predicted_;
+      of_class.wrong += pair.predicted[i] != pair.label[i];
+    }
+  }
+
+  std::optional<Finding> judge(const Evidence& place) const {
+    Finding finding;
+    std::vector<std::string> sentences;
+    judge_imbalance(place, finding, sentences);
+    judge_mispredictions(place, finding, sentences);
+    if (finding.evidence.empty()) return std::nullopt;
+    finding.message = fmt::format(
+        "{}: {}; counted are {} labels up to {}",
+        tensor_text(place.tensor, place.worker), fmt::join(sentences, "; "),
+        seen_, step_text(place.step));
+    return finding;
+  }
+
+  void judge_imbalance(const Evidence& place, Finding& finding,
+                       std::vector<std::string>& sentences) const {
+    const auto by_labels = [](const auto& one, const auto& other) {
+      return one.second.labels < other.second.labels;
+    };
+    const auto [smallest, largest] =
+        std::ranges::minmax_element(counts_, by_labels);
+    const double ratio = static_cast<double>(largest->second.labels) /
+                         static_cast<double>(smallest->second.labels);
+    if (!(ratio > max_imbalance_)) return;
+    Evidence evidence = place;
+    evidence.quantity = "labels of the largest class per label of the smallest";
+    evidence.value = ratio;
+    evidence.relation = ">";
+    evidence.threshold = max_imbalance_;
+    finding.evidence.push_back(std::move(evidence));
+    sentences.push_back(fmt::format(
+        "class {} has {} labels and class {} has {}, {} times as many (up to "
+        "{} is let pass)",
+        largest->first, largest->second.labels, smallest->first,
+        smallest->second.labels, short_number(ratio), max_imbalance_));
+    finding.advice =
+        "the model is pulled towards the large classes: sample the small ones "
+        "more often, weight the loss by class, or collect more of them";
+  }
+
+  void judge_mispredictions(const Evidence& place, Finding& finding,
+                            std::vector<std::string>& sentences) const {
+    std::vector<std::pair<double, std::int64_t>> worst;
+    for (const auto& [label, count] : counts_) {
+      if (count.predicted > 0 && count.wrong_share() > max_misprediction_) {
+        worst.emplace_back(count.wrong_share(), label);
+      }
+    }
+    if (worst.empty()) return;
+    std::ranges::stable_sort(worst, std::ranges::greater(),
+                             [](const auto& one) { return one.first; });
+    for (const auto& [share, label] : worst) {
+      Evidence evidence = place;
+      evidence.quantity = fmt::format("mispredicted share of class {}", label);
+      evidence.value = share;
+      evidence.relation = ">";
+      evidence.threshold = max_misprediction_;
+      finding.evidence.push_back(std::move(evidence));
+    }
+    const ClassCount& count = counts_.at(worst.front().second);
+    std::string sentence = fmt::format(
+        "{} of {} samples of class {} are mispredicted, {:.3g} % (up to {:.3g} "
+        "% is let pass)",
+        count.wrong, count.predicted, worst.front().second,
+        100 * worst.front().first, 100 * max_misprediction_);
+    if (worst.size() > 1) {
+      sentence += fmt::format(", and so are {} of {} classes", worst.size(),
+                              counts_.size());
+    }
+    sentences.push_back(std::move(sentence));
+    if (finding.advice.empty()) {
+      finding.advice =
+          "early in a training this passes: raise 'samples'; later it means "
+          "that the class is too rare, wrongly labelled or hard to tell from "
+          "another: look at its samples, and judge with Confusion";
+    }
+  }
+
+  double max_imbalance_;
+  double max_misprediction_;
+  std::uint64_t samples_;
+  ClassReader reader_;
+  ClassSelectors selectors_;
+  std::map<std::int64_t, ClassCount> counts_;  // by class
+  std::uint64_t seen_ = 0;       // labels that have a class
+  std::uint64_t predicted_ = 0;  // those of them that had a prediction
+  std::uint64_t pairs_counted_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<ClassImbalance>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kClassImbalance = {
+    .name = "ClassImbalance",
+    .sentence =
+        "One class has many more labels than another, or is mispredicted most "
+        "of the time.",
+    .condition =
+        "Fires, once samples labels were counted, when the largest class has "
+        "more than threshold_imbalance times as many as the smallest, or more "
+        "than threshold_misprediction of a class is mispredicted.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,293 @@
+#include "rules/builtin/confusion.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/class_labels.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::string_view kLabels = "labels";
+constexpr std::string_view kPredictions = "predictions";
+
+const ParameterSpec kParameters[] = {
+    {.name = "category_no",
+     .type = ParameterType::integer,
+     .default_text = "",
+     .sentence = "How many classes there are; without it, as many as labels "
+                 "and predictions show.",
+     .minimum = 2.0},
+    {.name = "labels",
+     .type = ParameterType::text,
+     .default_text = kLabels,
+     .sentence = "The name of the tensor that holds the labels."},
+    {.name = "predictions",
+     .type = ParameterType::text,
+     .default_text = kPredictions,
+     .sentence = "The name of the tensor that holds the predictions."},
+    {.name = "labels_collection",
+     .type = ParameterType::text,
+     .default_text = kLabels,
+     .sentence = "The collection whose tensors, too, hold labels."},
+    {.name = "predictions_collection",
+     .type = ParameterType::text,
+     .default_text = kPredictions,
+     .sentence = "The collection whose tensors, too, hold predictions."},
+    {.name = "min_diag",
+     .type = ParameterType::real,
+     .default_text = "0.9",
+     .sentence = "Which part of the predictions of a class must be right.",
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "max_off_diag",
+     .type = ParameterType::real,
+     .default_text = "0.1",
+     .sentence = "Which part of the predictions of a class may belong to one "
+                 "other class.",
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "cumulative",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether the matrix is filled over all steps instead of by "
+                 "each step anew."},
+    kStartStep,
+    kEndStep,
+};
+
+// A pattern that finds this name and no other.
+std::string exactly(std::string_view name) {
+  std::string pattern = "^";
+  for (const char c : name) {
+    const bool is_punctuation =
+        c > ' ' && c < 0x7f && !(c >= '0' && c <= '9') &&
+        !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') && c != '_';
+    if (is_punctuation) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "\\Z";
+}
+
+ClassSelectors selectors_of(const Parameters& parameters) {
+  ClassSelectors selectors;
+  selectors.labels.regexes = {exactly(parameters.text("labels"))};
+  selectors.labels.collections = {parameters.text("labels_collection")};
+  selectors.predictions.regexes = {exactly(parameters.text("predictions"))};
+  selectors.predictions.collections = {
+      parameters.text("predictions_collection")};
+  selectors.with_loss_inputs =
+      parameters.text("labels") == kLabels &&
+      parameters.text("labels_collection") == kLabels &&
+      parameters.text("predictions") == kPredictions &&
+      parameters.text("predictions_collection") == kPredictions;
+  return selectors;
+}
+
+// How often each class was predicted for which labels.
+class Matrix {
+ public:
+  using Column = std::map<std::int64_t, std::uint64_t>;  // by label
+
+  void add(std::int64_t label, std::int64_t predicted) {
+    ++columns_[predicted][label];
+  }
+  void clear() { columns_.clear(); }
+  std::size_t predicted_classes() const { return columns_.size(); }
+  const std::map<std::int64_t, Column>& columns() const { return columns_; }
+
+ private:
+  std::map<std::int64_t, Column> columns_;  // by predicted class
+};
+
+// One part of one column that is too small or too large.
+struct Violation {
+  std::int64_t predicted = 0;
+  std::int64_t label = 0;
+  std::uint64_t count = 0;
+  std::uint64_t of = 0;  // predictions of the class
+  double share = 0;
+  double beyond = 0;  // the threshold
+
+  bool is_on_diagonal() const { return predicted == label; }
+};
+
+class Confusion : public Rule {
+ public:
+  explicit Confusion(const Parameters& parameters)
+      : min_diag_(parameters.real("min_diag")),
+        max_off_diag_(parameters.real("max_off_diag")),
+        is_cumulative_(parameters.boolean("cumulative")),
+        selectors_(selectors_of(parameters)) {
+    if (parameters.has("category_no")) {
+      categories_ = parameters.integer("category_no");
+    }
+  }
+
+  std::string_view name() const override { return kConfusion.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors = selectors_.list();
+    needs.depth = RuleNeeds::Depth::values;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    SMD_TRY(const auto pairs, reader_.read(step));
+    if (!is_cumulative_) matrix_.clear();
+    const Observation* predictions = nullptr;
+    for (const ClassPair& pair : pairs) {
+      if (pair.predictions == nullptr) continue;
+      if (!add(pair)) continue;
+      if (predictions == nullptr) predictions = pair.predictions;
+      judged_ += 2;
+    }
+    if (matrix_.predicted_classes() > kMaxClasses) {
+      return Error{Error::Code::invalid_argument,
+                   fmt::format("the predictions '{}' have more than {} "
+                               "different values: they are no classes",
+                               pairs.front().predictions->name, kMaxClasses)};
+    }
+    if (predictions == nullptr) return finding;
+    const auto violations = find_violations();
+    if (violations.empty()) return finding;
+    finding = describe(violations, evidence_of(*predictions, step.step));
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || (reader_.problem().empty() && left_out_ == 0)) {
+      return std::optional<Finding>();
+    }
+    if (left_out_ > 0) {
+      return Error{
+          Error::Code::not_found,
+          fmt::format("nothing to judge: none of {} samples has a label and a "
+                      "prediction that are classes, 0 {}",
+                      left_out_,
+                      categories_ ? fmt::format("to {}", *categories_ - 1)
+                                  : "or above")};
+    }
+    return Error{Error::Code::not_found,
+                 "nothing to judge: " + reader_.problem()};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  bool is_category(std::int64_t value) const {
+    return value >= 0 && (!categories_ || value < *categories_);
+  }
+
+  // Returns whether any sample was added.
+  bool add(const ClassPair& pair) {
+    bool is_added = false;
+    for (std::size_t i = 0; i < pair.label.size(); ++i) {
+      if (!is_category(pair.label[i]) || !is_category(pair.predicted[i])) {
+        ++left_out_;
+        continue;
+      }
+      matrix_.add(pair.label[i], pair.predicted[i]);
+      is_added = true;
+    }
+    return is_added;
+  }
+
+  std::vector<Violation> find_violations() const {
+    std::vector<Violation> found;
+    for (const auto& [predicted, column] : matrix_.columns()) {
+      std::uint64_t sum = 0;
+      for (const auto& [label, count] : column) sum += count;
+      const auto right = column.find(predicted);
+      check(predicted, predicted, right == column.end() ? 0 : right->second,
+            sum, found);
+      for (const auto& [label, count] : column) {
+        if (label != predicted) check(predicted, label, count, sum, found);
+      }
+    }
+    std::ranges::stable_sort(found, std::ranges::greater(),
+                             &Violation::beyond);
+    return found;
+  }
+
+  void check(std::int64_t predicted, std::int64_t label, std::uint64_t count,
+             std::uint64_t sum, std::vector<Violation>& found) const {
+    const double share = static_cast<double>(count) / static_cast<double>(sum);
+    const double beyond =
+        label == predicted ? min_diag_ - share : share - max_off_diag_;
+    if (beyond > 0) found.push_back({predicted, label, count, sum, share, beyond});
+  }
+
+  Finding describe(const std::vector<Violation>& violations,
+                   const Evidence& place) const {
+    Finding finding;
+    for (const Violation& violation : violations) {
+      Evidence evidence = place;
+      evidence.quantity =
+          fmt::format("share of the predictions of class {} that are class {}",
+                      violation.predicted, violation.label);
+      evidence.value = violation.share;
+      evidence.relation = violation.is_on_diagonal() ? "<" : ">";
+      evidence.threshold =
+          violation.is_on_diagonal() ? min_diag_ : max_off_diag_;
+      finding.evidence.push_back(std::move(evidence));
+    }
+    const Violation& worst = violations.front();
+    const std::string bound =
+        worst.is_on_diagonal() ? fmt::format("at least {} should be", min_diag_)
+                               : fmt::format("up to {} is let pass",
+                                             max_off_diag_);
+    finding.message = fmt::format(
+        "{}: {} of {} predictions of class {} are {} {}, {:.3g} ({}), at {}{}",
+        tensor_text(place.tensor, place.worker), worst.count, worst.of,
+        worst.predicted,
+        worst.is_on_diagonal() ? "right, class" : "wrong, class", worst.label,
+        worst.share, bound, step_text(place.step),
+        is_cumulative_ ? ", counted over all steps" : "");
+    if (violations.size() > 1) {
+      finding.message +=
+          fmt::format("; {} entries of the confusion matrix of {} predicted "
+                      "classes are beyond their limit",
+                      violations.size(), matrix_.predicted_classes());
+    }
+    finding.advice =
+        "the model cannot tell these classes apart: look at the samples it "
+        "confuses, check their labels, add samples or features that separate "
+        "them; early in a training this is usual: set start_step";
+    return finding;
+  }
+
+  double min_diag_;
+  double max_off_diag_;
+  bool is_cumulative_;
+  std::optional<std::int64_t> categories_;
+  ClassSelectors selectors_;
+  ClassReader reader_;
+  Matrix matrix_;
+  std::uint64_t left_out_ = 0;  // samples
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<Confusion>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kConfusion = {
+    .name = "Confusion",
+    .sentence = "The model takes one class for another too often.",
+    .condition =
+        "Fires when, of the predictions of a class, less than min_diag are "
+        "right or more than max_off_diag are one other class.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

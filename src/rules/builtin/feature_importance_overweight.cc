@@ -1,0 +1,188 @@
+#include "rules/builtin/feature_importance_overweight.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/element_values.h"
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "threshold",
+     .type = ParameterType::real,
+     .default_text = "0.8",
+     .sentence = "Which part of all importance the largest may have together.",
+     .minimum = 0.0,
+     .maximum = 1.0},
+    {.name = "nfeatures",
+     .type = ParameterType::integer,
+     .default_text = "3",
+     .sentence = "How many of the largest importances are added up.",
+     .minimum = 1.0},
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = ".*feature_importance/weight",
+     .sentence = "Patterns of the importances' tensor names."},
+    kStartStep,
+    kEndStep,
+};
+
+struct Importance {
+  double value = 0;
+  Evidence place;
+};
+
+class FeatureImportanceOverweight : public Rule {
+ public:
+  explicit FeatureImportanceOverweight(const Parameters& parameters)
+      : threshold_(parameters.real("threshold")),
+        nfeatures_(static_cast<std::size_t>(parameters.integer("nfeatures"))) {
+    selector_.regexes = parameters.text_list("tensor_regex");
+    selector_.capture_as = "feature_importance";
+  }
+
+  std::string_view name() const override {
+    return kFeatureImportanceOverweight.name;
+  }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    needs.depth = RuleNeeds::Depth::values;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    std::map<std::string, std::vector<Importance>> by_worker;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_CHECK_OK(
+          add(*tensor, step.step, by_worker[std::string(tensor->worker)]));
+    }
+    for (auto& [worker, importances] : by_worker) {
+      most_features_ = std::max(most_features_, importances.size());
+      if (importances.size() <= nfeatures_) continue;
+      auto found = judge(importances);
+      if (found && !finding) finding = std::move(found);
+    }
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (judged_ > 0 || most_features_ == 0) return std::optional<Finding>();
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: no step has more than {} features with "
+                    "a positive sum of importances, so the share of the "
+                    "largest {} says nothing; lower nfeatures",
+                    most_features_, nfeatures_)};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  static Status add(const Observation& tensor, const StepId& step,
+                    std::vector<Importance>& importances) {
+    if (tensor.statistics && tensor.statistics->count == 1) {
+      SMD_TRY(const auto value, quantity(tensor, {Reduction::mean}));
+      if (value && std::isfinite(*value)) {
+        importances.push_back({*value, evidence_of(tensor, step)});
+      }
+      return {};
+    }
+    SMD_TRY(const auto elements, element_values(tensor));
+    if (!elements) return {};
+    for (std::size_t i = 0; i < elements->values.size(); ++i) {
+      if (!std::isfinite(elements->values[i])) continue;
+      Importance importance = {elements->values[i], evidence_of(tensor, step)};
+      if (elements->values.size() > 1) {
+        importance.place.tensor += fmt::format("[{}]", i);
+      }
+      importances.push_back(std::move(importance));
+    }
+    return {};
+  }
+
+  std::optional<Finding> judge(std::vector<Importance>& importances) {
+    std::ranges::stable_sort(importances, std::ranges::greater(),
+                             &Importance::value);
+    double sum = 0, largest = 0;
+    for (std::size_t i = 0; i < importances.size(); ++i) {
+      sum += importances[i].value;
+      if (i < nfeatures_) largest += importances[i].value;
+    }
+    if (!(sum > 0)) return std::nullopt;
+    judged_ += importances.size();
+    const double share = largest / sum;
+    if (!(share > threshold_)) return std::nullopt;
+    return describe(importances, sum, share);
+  }
+
+  Finding describe(std::span<const Importance> importances, double sum,
+                   double share) const {
+    Finding finding;
+    const Evidence& largest = importances.front().place;
+    finding.evidence.push_back(largest);
+    finding.evidence.back().quantity = fmt::format(
+        "share of the {} largest feature importances", nfeatures_);
+    finding.evidence.back().value = share;
+    finding.evidence.back().relation = ">";
+    finding.evidence.back().threshold = threshold_;
+    std::vector<std::string> names;
+    for (const Importance& importance : importances.first(nfeatures_)) {
+      const double own_share = importance.value / sum;
+      Evidence evidence = importance.place;
+      evidence.quantity = "share of its feature importance";
+      evidence.value = own_share;
+      finding.evidence.push_back(std::move(evidence));
+      names.push_back(fmt::format("{} ({})", importance.place.tensor,
+                                  short_number(own_share)));
+    }
+    finding.message = fmt::format(
+        "{}: the {} largest of {} features have {:.3g} of all importance at "
+        "{}, more than {}: {}; the next has {:.2g}",
+        tensor_text(largest.tensor, largest.worker), nfeatures_,
+        importances.size(), share, step_text(largest.step), threshold_,
+        fmt::join(names, ", "), importances[nfeatures_].value / sum);
+    finding.advice =
+        "the model hangs on these features: check that none of them gives the "
+        "label away, and train with column sampling (colsample_bytree) or "
+        "stronger regularization so that others are used";
+    return finding;
+  }
+
+  double threshold_;
+  std::size_t nfeatures_;
+  TensorSelector selector_;
+  std::size_t most_features_ = 0;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(
+      std::make_unique<FeatureImportanceOverweight>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kFeatureImportanceOverweight = {
+    .name = "FeatureImportanceOverweight",
+    .sentence =
+        "A few features carry nearly all of the model's importance: it hangs "
+        "on them.",
+    .condition =
+        "Fires when the nfeatures largest importances of a step have more than "
+        "threshold of their sum; with nfeatures features or fewer, nothing is "
+        "judged.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

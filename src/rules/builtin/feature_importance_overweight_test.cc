@@ -1,0 +1,99 @@
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+ObservedStep importances(Step step, const std::vector<double>& values) {
+  ObservedStep observed({step, Mode::global, step});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    observed.with_scalar("feature_importance/weight/f" + std::to_string(i),
+                         values[i]);
+  }
+  return observed;
+}
+
+TEST(FeatureImportanceOverweight, FiresAboveTheThresholdAndNotAtIt) {
+  OneRule rule("FeatureImportanceOverweight", {{"threshold", "0.75"}});
+  EXPECT_FALSE(rule.fires_at(importances(0, {1, 1, 1, 1})));
+  // 1 + 4 + 2 of 8.
+  EXPECT_TRUE(rule.fires_at(importances(1, {1, 1, 2, 4})));
+  EXPECT_EQ(rule.verdict().message,
+            "feature_importance/weight/f3: the 3 largest of 4 features have "
+            "0.875 of all importance at step 1, more than 0.75: "
+            "feature_importance/weight/f3 (0.5), feature_importance/weight/f2 "
+            "(0.25), feature_importance/weight/f0 (0.12); the next has 0.12");
+  ASSERT_EQ(rule.verdict().evidence.size(), 4u);
+  EXPECT_EQ(rule.verdict().evidence[0].value, 0.875);
+  EXPECT_EQ(rule.verdict().evidence[0].threshold, 0.75);
+  EXPECT_EQ(rule.verdict().evidence[1].value, 0.5);
+}
+
+TEST(FeatureImportanceOverweight, AddsUpAsManyFeaturesAsItIsTold) {
+  for (const bool two : {false, true}) {
+    OneRule rule("FeatureImportanceOverweight",
+                 {{"nfeatures", two ? "2" : "1"}, {"threshold", "0.6"}});
+    EXPECT_EQ(rule.fires_at(importances(0, {5, 2, 2, 1})), two);
+  }
+}
+
+TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {
+  OneRule rule("FeatureImportanceOverweight");
+  EXPECT_FALSE(rule.fires_at(importances(0, {5, 2, 2})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_THAT(rule.verdict().message,
+              AllOf(HasSubstr("more than 3 features"), HasSubstr("nfeatures")));
+}
+
+TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {
+  ObservedStep step(0);
+  for (const char* kind : {"gain", "weight"}) {
+    for (const char* feature : {"a", "b"}) {
+      step.with_scalar(std::string("feature_importance/") + kind + "/" +
+                           feature,
+                       kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
+    }
+  }
+  OneRule by_weight("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_FALSE(by_weight.fires_at(step));
+  OneRule by_gain("FeatureImportanceOverweight",
+                  {{"nfeatures", "1"},
+                   {"tensor_regex", "feature_importance/gain"}});
+  EXPECT_TRUE(by_gain.fires_at(step));
+}
+
+TEST(FeatureImportanceOverweight, ReadsAllFeaturesFromOneTensor) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
+      "feature_importance/weight", {1, 9, 0}, {3})));
+  EXPECT_EQ(rule.verdict().evidence[0].tensor, "feature_importance/weight[1]");
+}
+
+TEST(FeatureImportanceOverweight, JudgesEachWorkerByItself) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  ObservedStep step(0);
+  for (const char* worker : {"worker_0", "worker_1"}) {
+    step.with_scalar("feature_importance/weight/a", 9).from_worker(worker);
+  }
+  EXPECT_FALSE(rule.fires_at(step));  // one feature each
+}
+
+TEST(FeatureImportanceOverweight, LeavesOutNanAndSumsThatAreNotPositive) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(rule.fires_at(importances(0, {nan, 5})));
+  EXPECT_FALSE(rule.fires_at(importances(1, {0, 0})));
+  EXPECT_FALSE(rule.fires_at(
+      ObservedStep(2).with_values("feature_importance/weight", {}, {0})));
+  EXPECT_EQ(rule.verdict().observations_judged, 0u);
+}
+
+}  // namespace
+}  // namespace smdebug

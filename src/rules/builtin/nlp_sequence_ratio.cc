@@ -1,0 +1,214 @@
+#include "rules/builtin/nlp_sequence_ratio.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/words.h"
+#include "rules/element_values.h"
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr const char* kGluonInput = ".*embedding0_input_0";
+constexpr const char* kEmbeddingInput = ".*[Ee]mbedding.*_input_0";
+
+const ParameterSpec kParameters[] = {
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = kGluonInput,
+     .sentence = "Patterns of the sequences' tensor names; with the default, "
+                 "the inputs of every module named like 'embedding', too, are "
+                 "judged."},
+    {.name = "token_values",
+     .type = ParameterType::text_list,
+     .default_text = "0",
+     .sentence = "The tokens whose share is judged."},
+    {.name = "token_thresholds_percent",
+     .type = ParameterType::text_list,
+     .default_text = "50",
+     .sentence = "How large, in percent, the share of each of token_values may "
+                 "be; as many as those."},
+    kStartStep,
+    kEndStep,
+};
+
+struct TokenLimit {
+  double token = 0;
+  double percent = 0;
+};
+
+Result<std::vector<double>> parse_numbers(const Parameters& parameters,
+                                          std::string_view name) {
+  std::vector<double> numbers;
+  for (const std::string& word : parameters.text_list(name)) {
+    const auto number = find_number<double>(word);
+    if (!number) {
+      return Error{Error::Code::invalid_config,
+                   fmt::format("rule NLPSequenceRatio: parameter '{}' should "
+                               "be numbers with commas between them but holds "
+                               "'{}'",
+                               name, word)};
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Result<std::vector<TokenLimit>> parse_limits(const Parameters& parameters) {
+  SMD_TRY(const auto tokens, parse_numbers(parameters, "token_values"));
+  SMD_TRY(const auto percents,
+          parse_numbers(parameters, "token_thresholds_percent"));
+  if (tokens.size() != percents.size() || tokens.empty()) {
+    return Error{Error::Code::invalid_config,
+                 fmt::format("rule NLPSequenceRatio: token_values names {} "
+                             "tokens and token_thresholds_percent {}; give one "
+                             "threshold for each token",
+                             tokens.size(), percents.size())};
+  }
+  std::vector<TokenLimit> limits;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!(percents[i] >= 0 && percents[i] <= 100)) {
+      return Error{Error::Code::invalid_config,
+                   fmt::format("rule NLPSequenceRatio: parameter "
+                               "'token_thresholds_percent' should be from 0 to "
+                               "100 but holds '{}'",
+                               percents[i])};
+    }
+    limits.push_back({tokens[i], percents[i]});
+  }
+  return limits;
+}
+
+class NLPSequenceRatio : public Rule {
+ public:
+  NLPSequenceRatio(std::vector<std::string> regexes,
+                   std::vector<TokenLimit> limits)
+      : limits_(std::move(limits)) {
+    if (regexes == std::vector<std::string>{kGluonInput}) {
+      regexes.push_back(kEmbeddingInput);
+    }
+    selector_.regexes = std::move(regexes);
+    selector_.capture_as = "input_sequence";
+  }
+
+  std::string_view name() const override { return kNLPSequenceRatio.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    if (!only_zero()) needs.depth = RuleNeeds::Depth::values;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(const auto counts, count(*tensor));
+      if (!counts || counts->size == 0) continue;
+      ++judged_;
+      judge(*counts, evidence_of(*tensor, step.step), finding);
+    }
+    if (!finding) return finding;
+    std::ranges::stable_sort(
+        finding->evidence, std::ranges::greater(),
+        [](const Evidence& one) { return one.value - *one.threshold; });
+    describe(*finding);
+    return finding;
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  struct Counts {
+    std::uint64_t size = 0;
+    std::vector<std::uint64_t> of_token;  // by position in `limits_`
+  };
+
+  bool only_zero() const {
+    return std::ranges::all_of(
+        limits_, [](const TokenLimit& limit) { return limit.token == 0; });
+  }
+
+  Result<std::optional<Counts>> count(const Observation& tensor) const {
+    Counts counts;
+    counts.of_token.resize(limits_.size());
+    if (only_zero()) {
+      SMD_TRY(const auto statistics, full_statistics(tensor));
+      if (!statistics) return std::optional<Counts>();
+      counts.size = statistics->count;
+      std::ranges::fill(counts.of_token, statistics->zeros);
+      return std::optional(std::move(counts));
+    }
+    SMD_TRY(const auto view, elements_of(tensor));
+    if (!view || is_string(view->dtype)) return std::optional<Counts>();
+    for_each_block(*view, [&](std::span<const double> block) {
+      counts.size += block.size();
+      for (std::size_t i = 0; i < limits_.size(); ++i) {
+        counts.of_token[i] += static_cast<std::uint64_t>(
+            std::ranges::count(block, limits_[i].token));
+      }
+    });
+    return std::optional(std::move(counts));
+  }
+
+  void judge(const Counts& counts, const Evidence& place,
+             std::optional<Finding>& finding) const {
+    for (std::size_t i = 0; i < limits_.size(); ++i) {
+      const double percent = 100 * static_cast<double>(counts.of_token[i]) /
+                             static_cast<double>(counts.size);
+      if (!(percent > limits_[i].percent)) continue;
+      Evidence evidence = place;
+      evidence.quantity = fmt::format("percent of token {}", limits_[i].token);
+      evidence.value = percent;
+      evidence.relation = ">";
+      evidence.threshold = limits_[i].percent;
+      if (!finding) finding.emplace();
+      finding->evidence.push_back(std::move(evidence));
+    }
+  }
+
+  static void describe(Finding& finding) {
+    const Evidence& worst = finding.evidence.front();
+    finding.message = fmt::format(
+        "{}: {:.3g} {} at {}, more than {}", tensor_text(worst.tensor, worst.worker),
+        worst.value, worst.quantity, step_text(worst.step), *worst.threshold);
+    if (finding.evidence.size() > 1) {
+      finding.message += fmt::format("; {} shares of this step are above their "
+                                     "threshold",
+                                     finding.evidence.size());
+    }
+    finding.advice =
+        "the model computes on padding or unknown words most of the time: sort "
+        "or bucket the sequences by length, cut the longest, pack them, or "
+        "look at the vocabulary";
+  }
+
+  std::vector<TokenLimit> limits_;
+  TensorSelector selector_;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  SMD_TRY(auto limits, parse_limits(parameters));
+  return std::unique_ptr<Rule>(std::make_unique<NLPSequenceRatio>(
+      parameters.text_list("tensor_regex"), std::move(limits)));
+}
+
+}  // namespace
+
+const RuleFactory kNLPSequenceRatio = {
+    .name = "NLPSequenceRatio",
+    .sentence =
+        "Too large a part of the token sequences is one token, as padding is.",
+    .condition =
+        "Fires when, for a token of token_values, its share of a tensor in "
+        "percent is above its token_thresholds_percent.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

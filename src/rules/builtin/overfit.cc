@@ -1,0 +1,225 @@
+#include "rules/builtin/overfit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/loss_role.h"
+#include "rules/quantity.h"
+#include "rules/running_mean.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Patterns of tensor names that are losses; without it, the "
+                 "collection 'losses'."},
+    {.name = "start_step",
+     .type = ParameterType::integer,
+     .default_text = "0",
+     .sentence = "The rule does not fire before this step.",
+     .minimum = 0.0},
+    {.name = "patience",
+     .type = ParameterType::integer,
+     .default_text = "1",
+     .sentence = "How many evaluations in a row must exceed the ratio.",
+     .minimum = 1.0},
+    {.name = "ratio_threshold",
+     .type = ParameterType::real,
+     .default_text = "0.1",
+     .sentence = "How far, as a part of the mean training loss, the mean "
+                 "validation loss may lie above it.",
+     .minimum = 0.0},
+    kEndStep,
+};
+
+// The validation losses under one name.
+struct Validation {
+  std::string pair;  // of the training losses that they are compared with
+  RunningMean phase;
+  Evidence last;                 // place of the last loss of the phase
+  std::int64_t exceeded = 0;     // evaluations in a row
+  StepId exceeded_since;         // the first of them
+  std::optional<double> before;  // the ratio of the evaluation before
+};
+
+std::string percent_text(double ratio) {
+  return fmt::format("{:.3g} %", 100 * ratio);
+}
+
+class Overfit : public Rule {
+ public:
+  explicit Overfit(const Parameters& parameters)
+      : start_step_(parameters.integer("start_step")),
+        patience_(parameters.integer("patience")),
+        ratio_threshold_(parameters.real("ratio_threshold")) {
+    selector_.regexes = parameters.text_list("tensor_regex");
+    if (selector_.regexes.empty()) selector_.collections = {"losses"};
+  }
+
+  std::string_view name() const override { return kOverfit.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    if (step.step.mode == Mode::train) finding = close_phases();
+    SMD_CHECK_OK(add(step));
+    // Without modes, a step's losses are of one time.
+    if (step.step.mode == Mode::global) finding = close_phases();
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    auto finding = close_phases();
+    if (finding || judged_ > 0 || (!saw_training_ && validations_.empty())) {
+      return finding;
+    }
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: {}; save the losses in both modes",
+                    validations_.empty()
+                        ? "there were training losses, but no loss of an EVAL "
+                          "step and none named like 'validation-logloss'"
+                        : "there were validation losses, but no training loss "
+                          "of the same name saved before them")};
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  Status add(const RuleStep& step) {
+    for (const Observation* tensor : step.by_selector(0)) {
+      auto role = role_of_loss(tensor->name, step.step.mode);
+      if (!role) continue;
+      SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
+      if (!loss || !std::isfinite(*loss)) continue;
+      if (role->part == LossRole::Part::training) {
+        training_[role->pair].add(*loss);
+        saw_training_ = true;
+        continue;
+      }
+      Validation& validation = validations_[std::string(tensor->name)];
+      validation.last = evidence_of(*tensor, step.step);
+      validation.phase.add(*loss);
+      validation.pair = std::move(role->pair);
+    }
+    for (auto& [name, validation] : validations_) {
+      const bool is_of_step = validation.last.step == step.step;
+      if (is_of_step && training_.contains(validation.pair)) ++judged_;
+    }
+    return {};
+  }
+
+  std::optional<Finding> close_phases() {
+    std::optional<Finding> finding;
+    bool has_closed = false;
+    for (auto& [name, validation] : validations_) {
+      if (validation.phase.count == 0) continue;
+      has_closed = true;
+      judge(validation, finding);
+      validation.phase = {};
+    }
+    if (has_closed) training_.clear();
+    if (finding) {
+      std::ranges::stable_sort(finding->evidence, std::ranges::greater(),
+                               &Evidence::value);
+    }
+    return finding;
+  }
+
+  void judge(Validation& validation, std::optional<Finding>& finding) {
+    const auto training = training_.find(validation.pair);
+    if (training == training_.end() || training->second.mean <= 0) return;
+    const double ratio =
+        (validation.phase.mean - training->second.mean) / training->second.mean;
+    if (ratio > ratio_threshold_) {
+      if (++validation.exceeded == 1) {
+        validation.exceeded_since = validation.last.step;
+      }
+    } else {
+      validation.exceeded = 0;
+    }
+    const auto before = std::exchange(validation.before, ratio);
+    if (validation.exceeded < patience_ ||
+        validation.last.step.global < start_step_) {
+      return;
+    }
+    Evidence evidence = validation.last;
+    evidence.quantity = "validation loss above training loss, as a ratio";
+    evidence.value = ratio;
+    evidence.relation = ">";
+    evidence.threshold = ratio_threshold_;
+    if (!finding) finding.emplace();
+    const bool is_worst = std::ranges::none_of(
+        finding->evidence,
+        [&](const Evidence& other) { return other.value >= ratio; });
+    finding->evidence.push_back(std::move(evidence));
+    if (is_worst) describe(validation, training->second.mean, before, *finding);
+  }
+
+  void describe(const Validation& validation, double training_mean,
+                std::optional<double> before, Finding& finding) const {
+    finding.message = fmt::format(
+        "{}: the mean validation loss {:.4g} up to {} is {} above the mean "
+        "training loss {:.4g} (up to {} is let pass)",
+        validation.last.tensor, validation.phase.mean,
+        step_text(validation.last.step), percent_text(*validation.before),
+        training_mean, percent_text(ratio_threshold_));
+    if (validation.exceeded > 1) {
+      finding.message += fmt::format(", as in {} evaluations since {}",
+                                     validation.exceeded,
+                                     step_text(validation.exceeded_since));
+    }
+    if (before) {
+      finding.message +=
+          fmt::format("; the evaluation before had {}", percent_text(*before));
+    }
+    finding.advice =
+        "the model learns its training set by heart: stop here and take the "
+        "weights of the best evaluation, or train with more or augmented data, "
+        "dropout, weight decay or a smaller model; a gap from the first "
+        "evaluation on means that the two sets differ";
+  }
+
+  Step start_step_;
+  std::int64_t patience_;
+  double ratio_threshold_;
+  TensorSelector selector_;
+  std::map<std::string, RunningMean> training_;  // since the last evaluation
+  std::map<std::string, Validation> validations_;
+  bool saw_training_ = false;
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<Overfit>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kOverfit = {
+    .name = "Overfit",
+    .sentence =
+        "The validation loss is much higher than the training loss: the model "
+        "learns its training set by heart.",
+    .condition =
+        "Fires when (mean validation loss - mean training loss) / mean "
+        "training loss > ratio_threshold for patience evaluations in a row.",
+    .parameters = kParameters,
+    .make = make,
+    .has_own_start_step = true,
+};
+
+}  // namespace smdebug

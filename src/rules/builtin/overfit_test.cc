@@ -1,0 +1,246 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "rules/one_rule.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Feeds losses in turn, as a training with modes saves them.
+class Losses {
+ public:
+  explicit Losses(OneRule& rule) : rule_(rule) {}
+
+  bool train(std::vector<double> losses) { return feed(Mode::train, losses); }
+  bool eval(std::vector<double> losses) { return feed(Mode::eval, losses); }
+
+ private:
+  bool feed(Mode mode, const std::vector<double>& losses) {
+    bool fired = false;
+    for (const double loss : losses) {
+      const StepId step = {next_++, mode, counted_[mode_index(mode)]++};
+      fired = rule_.fires_at(ObservedStep(step).with_scalar("Loss", loss));
+    }
+    return fired;
+  }
+
+  OneRule& rule_;
+  Step next_ = 0;
+  std::array<Step, 4> counted_ = {};
+};
+
+// mean(1, 3) = 2 in training; (2.2 - 2) / 2 is the default ratio, not above it.
+TEST(Overfit, FiresWhereTheMeanValidationLossIsAboveTheRatioAndNotAtIt) {
+  OneRule at("Overfit", {{"ratio_threshold", "0.25"}});
+  Losses at_ratio(at);
+  at_ratio.train({1, 3});
+  at_ratio.eval({2, 3});
+  EXPECT_FALSE(at_ratio.train({2}));
+  EXPECT_EQ(at.finish().status, RuleStatus::no_issues_found);
+
+  OneRule above("Overfit", {{"ratio_threshold", "0.25"}});
+  Losses above_ratio(above);
+  above_ratio.train({1, 3});
+  EXPECT_FALSE(above_ratio.eval({2, 3.1}));  // still open
+  EXPECT_TRUE(above_ratio.train({2}));
+  ASSERT_EQ(above.verdict().evidence.size(), 1u);
+  EXPECT_NEAR(above.verdict().evidence[0].value, 0.275, 1e-12);
+  EXPECT_EQ(above.verdict().evidence[0].threshold, 0.25);
+  EXPECT_EQ(above.verdict().evidence[0].step, (StepId{3, Mode::eval, 1}));
+}
+
+TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
+  OneRule rule("Overfit");
+  Losses losses(rule);
+  losses.train({2});
+  losses.eval({2.1});
+  losses.train({1});
+  losses.eval({1.5});
+  EXPECT_TRUE(losses.train({1}));
+  EXPECT_EQ(rule.verdict().message,
+            "Loss: the mean validation loss 1.5 up to step 3 (EVAL step 1) is "
+            "50 % above the mean training loss 1 (up to 10 % is let pass); the "
+            "evaluation before had 5 %");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("learns its training set"));
+}
+
+TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
+  OneRule rule("Overfit");
+  Losses losses(rule);
+  losses.train({1});
+  EXPECT_FALSE(losses.eval({2, 2}));
+  EXPECT_EQ(rule.finish().status, RuleStatus::issues_found);
+}
+
+TEST(Overfit, ComparesWithTheTrainingLossesSinceTheEvaluationBefore) {
+  OneRule rule("Overfit");
+  Losses losses(rule);
+  losses.train({9, 9});
+  losses.eval({9});
+  losses.train({1});  // alone: with the nines the mean would be above 2
+  losses.eval({2});
+  EXPECT_TRUE(losses.train({1}));
+  EXPECT_NEAR(rule.verdict().evidence[0].value, 1, 1e-12);
+}
+
+TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
+  OneRule rule("Overfit", {{"patience", "2"}});
+  Losses losses(rule);
+  losses.train({1});
+  losses.eval({2});
+  EXPECT_FALSE(losses.train({1}));
+  losses.eval({1});  // not exceeded: the count starts again
+  EXPECT_FALSE(losses.train({1}));
+  losses.eval({2});
+  EXPECT_FALSE(losses.train({1}));
+  losses.eval({3});
+  EXPECT_TRUE(losses.train({1}));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("as in 2 evaluations since step 5 (EVAL step 2)"));
+}
+
+TEST(Overfit, DoesNotFireBeforeItsStartStepButCountsWhatCameBefore) {
+  OneRule rule("Overfit", {{"start_step", "3"}, {"patience", "2"}});
+  Losses losses(rule);
+  losses.train({1});
+  losses.eval({2});  // step 1
+  losses.train({1});
+  losses.eval({2});  // step 3: the second in a row
+  EXPECT_TRUE(losses.train({1}));
+
+  OneRule late("Overfit", {{"start_step", "4"}});
+  Losses before(late);
+  before.train({1});
+  before.eval({2});
+  before.train({1});
+  before.eval({2});
+  EXPECT_FALSE(before.train({1}));
+}
+
+TEST(Overfit, LooksAtNothingFromItsEndStepOn) {
+  OneRule rule("Overfit", {{"end_step", "1"}});
+  Losses losses(rule);
+  losses.train({1});
+  losses.eval({2});
+  EXPECT_FALSE(losses.train({1}));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+}
+
+TEST(Overfit, LeavesOutLossesThatAreNotFinite) {
+  OneRule rule("Overfit");
+  Losses losses(rule);
+  losses.train({1, kNan, 1});
+  losses.eval({1.05, kNan, std::numeric_limits<double>::infinity()});
+  EXPECT_FALSE(losses.train({1}));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(Overfit, DoesNotJudgeATrainingLossOfZeroOrBelow) {
+  for (const double loss : {0.0, -1.0}) {
+    OneRule rule("Overfit");
+    Losses losses(rule);
+    losses.train({loss});
+    losses.eval({5});
+    EXPECT_FALSE(losses.train({loss})) << loss;
+  }
+}
+
+TEST(Overfit, PairsTheLossesOfXgboostByTheirNames) {
+  OneRule rule("Overfit");
+  EXPECT_FALSE(rule.fires_at(ObservedStep({0, Mode::global, 0})
+                                 .with_scalar("train-logloss", 1)
+                                 .with_scalar("validation-logloss", 1.05)
+                                 .with_scalar("validation-merror_loss", 7)));
+  EXPECT_TRUE(rule.fires_at(ObservedStep({1, Mode::global, 1})
+                                .with_scalar("train-logloss", 0.5)
+                                .with_scalar("eval-logloss", 0.6)
+                                .with_scalar("test-logloss", 0.7)));
+  ASSERT_EQ(rule.verdict().evidence.size(), 2u);
+  EXPECT_EQ(rule.verdict().evidence[0].tensor, "test-logloss");
+  EXPECT_NEAR(rule.verdict().evidence[0].value, 0.4, 1e-12);
+  EXPECT_EQ(rule.verdict().evidence[1].tensor, "eval-logloss");
+  EXPECT_THAT(rule.verdict().message, HasSubstr("test-logloss: the mean"));
+}
+
+TEST(Overfit, JudgesOnlyTheTensorsThatItsPatternFinds) {
+  OneRule rule("Overfit", {{"tensor_regex", "^mine$"}});
+  rule.fires_at(ObservedStep({0, Mode::train, 0})
+                    .with_scalar("Loss", 1)
+                    .with_scalar("mine", 1));
+  rule.fires_at(ObservedStep({1, Mode::eval, 0})
+                    .with_scalar("Loss", 5)
+                    .with_scalar("mine", 1));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(Overfit, WorksFromTheMeanOfALossPerSampleAndFromASavedReduction) {
+  OneRule rule("Overfit");
+  rule.fires_at(
+      ObservedStep({0, Mode::train, 0}).with_values("Loss", {1, 3}, {2}));
+  rule.fires_at(ObservedStep({1, Mode::eval, 0})
+                    .with_reductions("Loss", {{{Reduction::mean}, 3.0}}));
+  rule.finish();
+  ASSERT_EQ(rule.verdict().status, RuleStatus::issues_found);
+  EXPECT_NEAR(rule.verdict().evidence[0].value, 0.5, 1e-12);
+}
+
+TEST(Overfit, NeverSaysNoIssueWithoutOneOfTheTwoLosses) {
+  OneRule training("Overfit");
+  training.fires_at(ObservedStep({0, Mode::train, 0}).with_scalar("Loss", 1));
+  EXPECT_EQ(training.finish().status, RuleStatus::error);
+  EXPECT_THAT(training.verdict().message,
+              AllOf(HasSubstr("nothing to judge"), HasSubstr("EVAL")));
+
+  OneRule validation("Overfit");
+  validation.fires_at(ObservedStep({0, Mode::eval, 0}).with_scalar("Loss", 1));
+  EXPECT_EQ(validation.finish().status, RuleStatus::error);
+  EXPECT_THAT(validation.verdict().message, HasSubstr("no training loss"));
+
+  OneRule empty("Overfit");
+  empty.fires_at(ObservedStep({0, Mode::eval, 0}).with_values("Loss", {}, {0}));
+  EXPECT_EQ(empty.finish().status, RuleStatus::error);
+}
+
+// Random trainings, judged a second time by a plain loop. The seed is printed.
+TEST(Overfit, FiresAtTheSameEvaluationAsAPlainLoop) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> loss(0.5, 1.0);
+  std::uniform_int_distribution<int> length(1, 4);
+  for (int run = 0; run < 50; ++run) {
+    OneRule rule("Overfit", {{"patience", "2"}, {"ratio_threshold", "0.2"}});
+    Losses losses(rule);
+    int in_a_row = 0;
+    bool expected = false;
+    for (int phase = 0; phase < 6 && !expected; ++phase) {
+      double sums[2] = {0, 0};
+      std::vector<double> parts[2];
+      for (int part = 0; part < 2; ++part) {
+        parts[part].resize(static_cast<std::size_t>(length(random)));
+        for (double& one : parts[part]) sums[part] += one = loss(random);
+      }
+      ASSERT_FALSE(losses.train({parts[0]}));
+      losses.eval(parts[1]);
+      const double train = sums[0] / double(parts[0].size());
+      const double eval = sums[1] / double(parts[1].size());
+      in_a_row = (eval - train) / train > 0.2 ? in_a_row + 1 : 0;
+      expected = in_a_row >= 2;
+      if (expected) {
+        EXPECT_TRUE(losses.train({1}));
+      }
+    }
+    EXPECT_EQ(rule.finish().status, expected ? RuleStatus::issues_found
+                                             : RuleStatus::no_issues_found);
+  }
+}
+
+}  // namespace
+}  // namespace smdebug

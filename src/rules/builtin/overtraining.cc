@@ -1,0 +1,221 @@
+#include "rules/builtin/overtraining.h"
+
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/loss_role.h"
+#include "rules/quantity.h"
+#include "rules/running_mean.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "patience_train",
+     .type = ParameterType::integer,
+     .default_text = "5",
+     .sentence = "How many saved TRAIN steps may pass without a new best "
+                 "training loss.",
+     .minimum = 1.0},
+    {.name = "patience_validation",
+     .type = ParameterType::integer,
+     .default_text = "10",
+     .sentence = "How many saved EVAL steps may pass without a new best "
+                 "validation loss.",
+     .minimum = 1.0},
+    {.name = "delta",
+     .type = ParameterType::real,
+     .default_text = "0.01",
+     .sentence = "By how much, as a number and not as a ratio, a loss must be "
+                 "below the best one to be a new best.",
+     .minimum = 0.0},
+    kStartStep,
+    kEndStep,
+};
+
+// The losses under one name, at one step each.
+struct LossCourse {
+  std::string pair;
+  double best = std::numeric_limits<double>::infinity();
+  StepId best_step;
+  double last = 0;
+  std::int64_t stale_steps = 0;  // saved since `best_step`
+  Evidence place;                // of the last loss
+
+  void add(double loss, double delta, const Evidence& where) {
+    place = where;
+    last = loss;
+    if (loss < best - delta) {
+      best = loss;
+      best_step = where.step;
+      stale_steps = 0;
+    } else {
+      ++stale_steps;
+    }
+  }
+
+  Evidence evidence(std::string_view quantity, std::int64_t patience) const {
+    Evidence evidence = place;
+    evidence.quantity = quantity;
+    evidence.value = static_cast<double>(stale_steps);
+    evidence.relation = ">=";
+    evidence.threshold = static_cast<double>(patience);
+    return evidence;
+  }
+};
+
+std::string course_text(const LossCourse& course, std::string_view what) {
+  const std::string best =
+      course.best_step.global < 0
+          ? "there was never a finite one"
+          : fmt::format("{:.4g} at {} was the best", course.best,
+                        step_text(course.best_step));
+  return fmt::format("the {} loss has not improved for {} saved steps ({}, "
+                     "{:.4g} is the last)",
+                     what, course.stale_steps, best, course.last);
+}
+
+class Overtraining : public Rule {
+ public:
+  explicit Overtraining(const Parameters& parameters)
+      : patience_train_(parameters.integer("patience_train")),
+        patience_validation_(parameters.integer("patience_validation")),
+        delta_(parameters.real("delta")) {}
+
+  std::string_view name() const override { return kOvertraining.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    SMD_CHECK_OK(add(step));
+    for (const auto& [name, validation] : validation_) {
+      const auto training = training_.find(validation.pair);
+      const bool is_of_step =
+          validation.place.step == step.step ||
+          (training != training_.end() &&
+           training->second.place.step == step.step);
+      if (!is_of_step || training == training_.end()) continue;
+      judge(training->second, validation, finding);
+    }
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    const bool saw_nothing = training_.empty() && validation_.empty();
+    if (observations_judged() > 0 || saw_nothing) {
+      return std::optional<Finding>();
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: there were {0} losses, but no "
+                             "{1} losses of the same name; save the losses of "
+                             "{1} steps too",
+                             training_.empty() ? "validation" : "training",
+                             training_.empty() ? "training" : "validation")};
+  }
+
+  std::uint64_t observations_judged() const override {
+    for (const auto& [name, validation] : validation_) {
+      if (training_.contains(validation.pair)) return seen_;
+    }
+    return 0;
+  }
+
+ private:
+  struct StepLoss {
+    std::string pair;
+    RunningMean mean;
+    Evidence place;
+  };
+
+  Status add(const RuleStep& step) {
+    std::map<std::string, StepLoss> training, validation;
+    for (const Observation* tensor : step.by_selector(0)) {
+      auto role = role_of_loss(tensor->name, step.step.mode);
+      if (!role) continue;
+      SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
+      if (!loss) continue;
+      ++seen_;
+      StepLoss& of_step = role->part == LossRole::Part::training
+                              ? training[role->pair]
+                              : validation[std::string(tensor->name)];
+      if (of_step.mean.count == 0) {
+        of_step.place = evidence_of(*tensor, step.step);
+      }
+      of_step.pair = std::move(role->pair);
+      of_step.mean.add(*loss);
+    }
+    add(training, training_);
+    add(validation, validation_);
+    return {};
+  }
+
+  void add(const std::map<std::string, StepLoss>& losses,
+           std::map<std::string, LossCourse>& courses) const {
+    for (const auto& [name, loss] : losses) {
+      LossCourse& course = courses[name];
+      course.pair = loss.pair;
+      course.add(loss.mean.mean, delta_, loss.place);
+    }
+  }
+
+  void judge(const LossCourse& training, const LossCourse& validation,
+             std::optional<Finding>& finding) const {
+    if (training.stale_steps < patience_train_ ||
+        validation.stale_steps < patience_validation_) {
+      return;
+    }
+    if (!finding) {
+      finding.emplace();
+      finding->message =
+          fmt::format("{}: {}, and {}", validation.place.tensor,
+                      course_text(validation, "validation"),
+                      course_text(training, "training"));
+      finding->advice =
+          "further steps cost time and bring nothing: stop, and take the "
+          "weights of the best validation loss; if both losses are still high, "
+          "lower the learning rate or use a larger model";
+    }
+    finding->evidence.push_back(
+        validation.evidence("saved steps without a better validation loss",
+                            patience_validation_));
+    finding->evidence.push_back(training.evidence(
+        "saved steps without a better training loss", patience_train_));
+  }
+
+  std::int64_t patience_train_;
+  std::int64_t patience_validation_;
+  double delta_;
+  std::map<std::string, LossCourse> training_;    // by pair
+  std::map<std::string, LossCourse> validation_;  // by tensor name
+  std::uint64_t seen_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<Overtraining>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kOvertraining = {
+    .name = "Overtraining",
+    .sentence =
+        "Neither the training loss nor the validation loss improves any more: "
+        "further steps bring nothing.",
+    .condition =
+        "Fires when patience_train saved TRAIN steps and patience_validation "
+        "saved EVAL steps have passed without a loss below the best one minus "
+        "delta.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,233 @@
+#include "rules/builtin/similar_across_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "rules/step_bounds.h"
+#include "rules/tensor_difference.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "other_trials",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "The runs to compare with; required. 'other_trial' and "
+                 "'other_trial_0', 'other_trial_1', ... add to it."},
+    {.name = "collection_names",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Collections to compare; without these and tensor_regex, "
+                 "every tensor that the run holds."},
+    {.name = "tensor_regex",
+     .type = ParameterType::text_list,
+     .default_text = "",
+     .sentence = "Patterns of tensor names to compare."},
+    {.name = "rtol",
+     .type = ParameterType::real,
+     .default_text = "1e-5",
+     .sentence = "How far apart two elements may be, as a part of the other "
+                 "run's.",
+     .minimum = 0.0},
+    {.name = "atol",
+     .type = ParameterType::real,
+     .default_text = "1e-8",
+     .sentence = "How far apart two elements may be beside that.",
+     .minimum = 0.0},
+    {.name = "equal_nan",
+     .type = ParameterType::boolean,
+     .default_text = "true",
+     .sentence = "Whether NaN in both runs is alike."},
+    kStartStep,
+    kEndStep,
+};
+
+class SimilarAcrossRuns : public Rule {
+ public:
+  explicit SimilarAcrossRuns(const Parameters& parameters)
+      : others_(parameters.text_list("other_trials")) {
+    selector_.collections = parameters.text_list("collection_names");
+    selector_.regexes = parameters.text_list("tensor_regex");
+    selector_.every_tensor =
+        selector_.collections.empty() && selector_.regexes.empty();
+    tolerance_.relative = parameters.real("rtol");
+    tolerance_.absolute = parameters.real("atol");
+    tolerance_.equal_nan = parameters.boolean("equal_nan");
+  }
+
+  std::string_view name() const override { return kSimilarAcrossRuns.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selector_);
+    needs.depth = RuleNeeds::Depth::values;
+    needs.other_runs = others_;
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    if (step.run == 0) {
+      SMD_CHECK_OK(keep(step));
+      return finding;
+    }
+    if (step.step.global != step_.global) return finding;
+    SMD_TRY(const auto differing, compare(step));
+    if (!differing.empty()) {
+      finding = describe(differing, others_[step.run - 1]);
+    }
+    return finding;
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (compared_ > 0 || kept_ == 0) return std::optional<Finding>();
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: no tensor of {} that this run "
+                             "saved is also in {} at the same step",
+                             kept_, fmt::join(others_, ", "))};
+  }
+
+  std::uint64_t observations_judged() const override { return compared_; }
+
+ private:
+  struct Differing {
+    TensorDifference difference;
+    std::vector<std::int64_t> shape, reference_shape;
+    Evidence place;
+
+    double share() const {
+      if (difference.by == TensorDifference::By::shape) return 2;
+      return static_cast<double>(difference.different) /
+             static_cast<double>(std::max<std::uint64_t>(1,
+                                                         difference.compared));
+    }
+  };
+
+  static std::string key(const Observation& tensor) {
+    return std::string(tensor.worker) + '/' + std::string(tensor.name);
+  }
+
+  Status keep(const RuleStep& step) {
+    copies_.clear();
+    step_ = step.step;
+    for (const Observation* tensor : step.by_selector(0)) {
+      SMD_TRY(auto copy, TensorCopy::of(*tensor));
+      copies_.insert_or_assign(key(*tensor), std::move(copy));
+      ++kept_;
+    }
+    return {};
+  }
+
+  Result<std::vector<Differing>> compare(const RuleStep& step) {
+    std::vector<Differing> differing;
+    for (const Observation* tensor : step.by_selector(0)) {
+      const auto own = copies_.find(key(*tensor));
+      if (own == copies_.end()) continue;
+      SMD_TRY(const auto reference, TensorCopy::of(*tensor));
+      const auto difference =
+          difference_of(own->second, reference, tolerance_);
+      if (!difference) continue;
+      ++compared_;
+      if (!difference->found()) continue;
+      differing.push_back({*difference, own->second.shape, reference.shape,
+                           evidence_of(*tensor, step_)});
+    }
+    std::ranges::stable_sort(differing, std::ranges::greater(),
+                             &Differing::share);
+    return differing;
+  }
+
+  static std::string difference_text(const Differing& one) {
+    const TensorDifference& difference = one.difference;
+    switch (difference.by) {
+      case TensorDifference::By::shape:
+        return fmt::format("has shape ({}) and ({}) there",
+                           fmt::join(one.shape, ", "),
+                           fmt::join(one.reference_shape, ", "));
+      case TensorDifference::By::strings:
+        return fmt::format("differs in {} of {} strings", difference.different,
+                           difference.compared);
+      case TensorDifference::By::statistics:
+        return fmt::format("has {} {:.6g} and {:.6g} there", difference.number,
+                           difference.value, difference.reference);
+      case TensorDifference::By::elements:
+        break;
+    }
+    return fmt::format("differs in {} of {} elements, most where {:.6g} is "
+                       "{:.6g} there",
+                       difference.different, difference.compared,
+                       difference.value, difference.reference);
+  }
+
+  Finding describe(const std::vector<Differing>& differing,
+                   const std::string& other) const {
+    Finding finding;
+    const Differing& worst = differing.front();
+    finding.message = fmt::format(
+        "{} {}, in run '{}', at {} (rtol {}, atol {})",
+        tensor_text(worst.place.tensor, worst.place.worker),
+        difference_text(worst), other, step_text(step_), tolerance_.relative,
+        tolerance_.absolute);
+    if (differing.size() > 1) {
+      finding.message += fmt::format("; {} tensors of this step differ",
+                                     differing.size());
+    }
+    finding.advice =
+        "the two runs are not the same training: compare seeds, data order, "
+        "initialization, library versions and hardware; where only the last "
+        "digits differ, raise rtol";
+    for (const Differing& one : differing) {
+      Evidence evidence = one.place;
+      const bool by_shape = one.difference.by == TensorDifference::By::shape;
+      const bool by_number =
+          one.difference.by == TensorDifference::By::statistics;
+      evidence.quantity = by_shape    ? "shape differs"
+                          : by_number ? "statistics that differ"
+                                      : "elements that differ";
+      evidence.value =
+          by_shape ? 1 : static_cast<double>(one.difference.different);
+      evidence.relation = ">";
+      evidence.threshold = 0;
+      finding.evidence.push_back(std::move(evidence));
+    }
+    return finding;
+  }
+
+  std::vector<std::string> others_;
+  TensorSelector selector_;
+  Tolerance tolerance_;
+  StepId step_;                               // of `copies_`
+  std::map<std::string, TensorCopy> copies_;  // by `key`
+  std::uint64_t kept_ = 0;
+  std::uint64_t compared_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  if (parameters.text_list("other_trials").empty()) {
+    return Error{Error::Code::invalid_config,
+                 "rule SimilarAcrossRuns: parameter 'other_trials' is not "
+                 "given; name the runs to compare with, with commas between "
+                 "them"};
+  }
+  return std::unique_ptr<Rule>(std::make_unique<SimilarAcrossRuns>(parameters));
+}
+
+}  // namespace
+
+const RuleFactory kSimilarAcrossRuns = {
+    .name = "SimilarAcrossRuns",
+    .sentence = "A tensor differs from that of another run at the same step.",
+    .condition =
+        "Fires when a tensor that both runs hold has another shape, or "
+        "elements with |a - b| > atol + rtol * |b|, where b is the other "
+        "run's.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

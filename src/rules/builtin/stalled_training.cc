@@ -1,0 +1,134 @@
+#include "rules/builtin/stalled_training.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "threshold",
+     .type = ParameterType::real,
+     .default_text = "1800",
+     .sentence = "How many seconds may pass without a new step.",
+     .minimum = 0.0},
+    {.name = "stop_training_on_fire",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether the training that 'smdebug run' started is ended "
+                 "when the rule fires."},
+    {.name = "training_job_name_prefix",
+     .type = ParameterType::text,
+     .default_text = "",
+     .sentence = "Accepted for scripts written for the cloud, where it names "
+                 "the job to stop; here the training that was started is "
+                 "stopped."},
+    kStartStep,
+    kEndStep,
+};
+
+class StalledTraining : public Rule {
+ public:
+  StalledTraining(double threshold, bool stop_training)
+      : threshold_(threshold), stop_training_(stop_training) {}
+
+  std::string_view name() const override { return kStalledTrainingRule.name; }
+
+  // Every step is a sign of life; losses make sure that there are some.
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    last_step_ = step.step;
+    has_new_step_ = true;
+    ++steps_;
+    return std::optional<Finding>();
+  }
+
+  Result<std::optional<Finding>> on_tick(double wall_seconds) override {
+    const bool is_set_back = since_ && wall_seconds < *since_;
+    if (!since_ || has_new_step_ || is_set_back) {
+      if (since_ && !is_set_back) {
+        longest_pause_ = std::max(longest_pause_, wall_seconds - *since_);
+      }
+      since_ = wall_seconds;
+      has_new_step_ = false;
+    }
+    const double pause = wall_seconds - *since_;
+    // A threshold of 0 still asks for a pause.
+    if (pause <= 0 || pause < threshold_) return std::optional<Finding>();
+    return std::optional(describe(pause));
+  }
+
+  Result<std::optional<Finding>> finish() override {
+    if (since_ || steps_ == 0) return std::optional<Finding>();
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: {} steps were there from the "
+                             "start, and a run does not tell when they came; "
+                             "use 'smdebug run' or 'smdebug watch'",
+                             steps_)};
+  }
+
+  std::uint64_t observations_judged() const override { return steps_; }
+
+ private:
+  Finding describe(double pause) const {
+    Finding finding;
+    finding.message = fmt::format(
+        "no step has come for {:.4g} s {}, as long as {:.4g} s or longer", pause,
+        last_step_ ? "since " + step_text(*last_step_)
+                   : std::string("since judging began, and none before"),
+        threshold_);
+    if (longest_pause_ > 0) {
+      finding.message +=
+          fmt::format("; the longest pause before was {:.4g} s", longest_pause_);
+    }
+    finding.advice =
+        "the training hangs: look at the data loader, at a worker that waits "
+        "for another, and at a full disk or a network that is gone; if it is "
+        "only slow, save more often or raise the threshold";
+    Evidence evidence;
+    if (last_step_) evidence.step = *last_step_;
+    evidence.quantity = "seconds without a new step";
+    evidence.value = pause;
+    evidence.relation = ">=";
+    evidence.threshold = threshold_;
+    finding.evidence.push_back(std::move(evidence));
+    finding.stop_training = stop_training_;
+    return finding;
+  }
+
+  double threshold_;
+  bool stop_training_;
+  std::optional<double> since_;  // wall seconds; none before the first tick
+  bool has_new_step_ = false;    // since the last tick
+  std::optional<StepId> last_step_;
+  double longest_pause_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(std::make_unique<StalledTraining>(
+      parameters.real("threshold"),
+      parameters.boolean("stop_training_on_fire")));
+}
+
+}  // namespace
+
+const RuleFactory kStalledTrainingRule = {
+    .name = "StalledTrainingRule",
+    .sentence = "No step has come for long: the training hangs.",
+    .condition =
+        "Fires when threshold seconds have passed without a new step.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,129 @@
+#include "rules/builtin/tree_depth.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rules/quantity.h"
+#include "rules/step_bounds.h"
+#include "rules/wording.h"
+
+namespace smdebug {
+namespace {
+
+// The collection is `trees`; the documents also write `tree`.
+constexpr const char* kNodes = "^trees?/Node$";
+
+const ParameterSpec kParameters[] = {
+    {.name = "depth",
+     .type = ParameterType::real,
+     .default_text = "4",
+     .sentence = "How deep a tree may be.",
+     .minimum = 0.0},
+    kStartStep,
+    kEndStep,
+};
+
+// None for a number that no node has.
+std::optional<double> depth_of(double largest_node) {
+  constexpr double kLargestExact = 9007199254740991;  // 2^53 - 1
+  if (!(largest_node >= 0 && largest_node <= kLargestExact)) {
+    return std::nullopt;
+  }
+  const auto nodes = static_cast<std::uint64_t>(largest_node) + 1;
+  return static_cast<double>(std::bit_width(nodes) - 1);
+}
+
+class TreeDepth : public Rule {
+ public:
+  explicit TreeDepth(double depth) : depth_(depth) {}
+
+  std::string_view name() const override { return kTreeDepth.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back({.collections = {},
+                               .regexes = {kNodes},
+                               .every_tensor = false,
+                               .capture_as = "trees"});
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    std::vector<Tree> trees;
+    for (const Observation* nodes : step.by_selector(0)) {
+      SMD_TRY(const auto largest, quantity(*nodes, {Reduction::max}));
+      const auto depth = largest ? depth_of(*largest) : std::nullopt;
+      if (!depth) continue;
+      trees.push_back({*depth, *largest, evidence_of(*nodes, step.step)});
+    }
+    if (trees.empty()) return finding;
+    judged_ += trees.size();
+    std::ranges::stable_sort(trees, std::ranges::greater(), &Tree::depth);
+    if (trees.front().depth > depth_) finding = describe(trees);
+    deepest_before_ = std::max(deepest_before_, trees.front().depth);
+    return finding;
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  // The deepest of one tensor.
+  struct Tree {
+    double depth = 0;
+    double largest_node = 0;
+    Evidence place;
+  };
+
+  Finding describe(std::span<const Tree> trees) const {
+    const Tree& deepest = trees.front();
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: a tree is {} levels deep at {} (its largest node is {}), more "
+        "than {}",
+        tensor_text(deepest.place.tensor, deepest.place.worker), deepest.depth,
+        step_text(deepest.place.step), deepest.largest_node, depth_);
+    if (deepest_before_ >= 0) {
+      finding.message +=
+          fmt::format("; before, the deepest had {}", deepest_before_);
+    }
+    finding.advice =
+        "deep trees learn single samples by heart: lower max_depth, raise "
+        "min_child_weight or gamma, or set the parameter 'depth' to what was "
+        "asked for";
+    for (const Tree& tree : trees) {
+      if (!(tree.depth > depth_)) break;
+      Evidence evidence = tree.place;
+      evidence.quantity = "depth of the deepest tree";
+      evidence.value = tree.depth;
+      evidence.relation = ">";
+      evidence.threshold = depth_;
+      finding.evidence.push_back(std::move(evidence));
+    }
+    return finding;
+  }
+
+  double depth_;
+  double deepest_before_ = -1;  // -1: none was seen
+  std::uint64_t judged_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  return std::unique_ptr<Rule>(
+      std::make_unique<TreeDepth>(parameters.real("depth")));
+}
+
+}  // namespace
+
+const RuleFactory kTreeDepth = {
+    .name = "TreeDepth",
+    .sentence = "A tree of a boosted model is deeper than is good for it.",
+    .condition = "Fires when floor(log2(largest node number + 1)) > depth.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,32 @@
+"""docs/rules.md says of each rule what its table in the code says."""
+
+import pathlib
+import re
+
+from smdebug import _core
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OF_EVERY_RULE = {"start_step", "end_step"}
+
+
+def sections():
+    text = (ROOT / "docs/rules.md").read_text()
+    parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def test_the_rules_stand_in_the_order_of_the_alphabet():
+    assert list(sections()) == sorted(sections(), key=str.lower)
+
+
+def test_every_section_names_each_parameter_of_its_rule_with_its_default():
+    rules = {rule["name"]: rule for rule in _core.builtin_rules()}
+    assert sections()
+    for name, section in sections().items():
+        rows = [line for line in section.splitlines() if line.startswith("| `")]
+        for parameter in rules[name]["parameters"]:
+            row = next((row for row in rows if f"`{parameter['name']}`" in row.split("|")[1]), None)
+            if parameter["name"] in OF_EVERY_RULE and row is None:
+                continue
+            assert row, f"{name}: {parameter['name']} is not in the table"
+            assert parameter["default"] in row, f"{name}: {row}"
