@@ -287,6 +287,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
+        self._optimizers.tell()
         for watched in self._watched:
             if is_saved_step:
                 watched.open_inputs()
