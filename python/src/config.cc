@@ -192,7 +192,9 @@ void bind_hook_config(nb::module_& m) {
                      return self.include_workers == IncludeWorkers::all;
                    })
       .def_ro("collections", &HookConfig::collections)
-      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir);
+      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir)
+      .def_ro("step_on", &HookConfig::step_on)
+      .def_ro("gradients", &HookConfig::gradients);
 
   m.def(
       "saved_collections",

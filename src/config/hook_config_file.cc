@@ -24,8 +24,9 @@ const Names kEntryKeys = {"CollectionName", "CollectionParameters"};
 const Names kReductionKeys = {"reductions", "save_raw_tensor", "save_shape",
                               "summary"};
 const Names kHookKeys = {
-    "save_all", "include_regex",      "include_collections", "include_workers",
-    "dry_run",  "export_tensorboard", "tensorboard_dir"};
+    "save_all",        "include_regex", "include_collections",
+    "include_workers", "dry_run",       "export_tensorboard",
+    "tensorboard_dir", "step_on",       "gradients"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {
@@ -137,7 +138,23 @@ class HookConfigParser {
     config_.dry_run = dry_run.value_or(false);
     SMD_TRY(const auto collections, parameters.texts("include_collections"));
     for (const std::string& name : collections.value_or(Names())) include(name);
+    SMD_TRY(config_.step_on,
+            parse_choice(parameters, "step_on", {"forward", "optimizer"}));
+    SMD_TRY(config_.gradients,
+            parse_choice(parameters, "gradients", {"backward", "final"}));
     return parse_workers(parameters);
+  }
+
+  static Result<std::optional<std::string>> parse_choice(
+      const ConfigObject& parameters, std::string_view key,
+      const Names& choices) {
+    SMD_TRY(auto choice, parameters.text(key));
+    if (choice && std::ranges::find(choices, *choice) == choices.end()) {
+      return parameters.mistake(
+          key, fmt::format("must be '{}', found '{}'",
+                           fmt::join(choices, "' or '"), *choice));
+    }
+    return choice;
   }
 
   Status parse_workers(const ConfigObject& parameters) {

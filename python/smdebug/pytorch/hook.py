@@ -210,7 +210,8 @@ class Hook(BaseHook):
                 with self._unharmed("after the first call of a model"):
                     self._watched_roots[root].run_input_hook((), keywords)
 
-        handle = root.register_forward_hook(after_forward, with_kwargs=True)
+        # On the module that is called: inside of torch.compile's wrapper it would be compiled.
+        handle = module.register_forward_hook(after_forward, with_kwargs=True)
 
     def _watch(self, module, path, **options):
         self._modules[module] = path
