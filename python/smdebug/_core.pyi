@@ -96,6 +96,9 @@ class Framework:
     @property
     def default_saved(self) -> list[str]: ...
 
+    def find(self, collection: str) -> Collection:
+        """The framework's own collection of that name, or None."""
+
     def knows(self, collection: str) -> bool:
         """Whether a collection needs neither pattern nor tensor names."""
 
@@ -142,6 +145,12 @@ class HookConfig:
 
     @property
     def keep_every(self) -> int: ...
+
+    @property
+    def step_on(self) -> str | None: ...
+
+    @property
+    def gradients(self) -> str | None: ...
 
 def saved_collections(config: HookConfig, framework: Framework) -> list[str]:
     """The collections that a hook of this configuration saves."""
@@ -285,6 +294,8 @@ class TensorSite:
     def put(self, tensor: object) -> None:
         """Captures the tensor if it is due. Any thread."""
 
+    def is_due(self) -> bool: ...
+
     def can_match(self) -> bool: ...
 
 class TensorSites:
@@ -299,11 +310,16 @@ class ModuleSite:
     @property
     def was_called(self) -> bool: ...
 
-    def capture_inputs(self, arguments: object) -> None: ...
+    def capture_inputs(self, arguments: object, keywords: object) -> None: ...
 
     def capture_outputs(self, output: object | None) -> None: ...
 
-    def capture_call(self, arguments: object, output: object | None) -> None: ...
+    def capture_call(self, arguments: object, keywords: object, output: object | None) -> None: ...
+
+    def watch_gradients(self, output: object | None) -> None:
+        """
+        Saves the gradient of each tensor in `output` when backward comes to it, if an output is due.
+        """
 
     def can_match_input(self) -> bool: ...
 
@@ -340,6 +356,8 @@ class Session:
 
     def gradient(self, root: str, path: str) -> TensorSite: ...
 
+    def tensors(self, names: Sequence[str]) -> TensorSites: ...
+
     def parameters(self, root: str, paths: Sequence[str]) -> TensorSites: ...
 
     def gradients(self, root: str, paths: Sequence[str]) -> TensorSites: ...
@@ -358,6 +376,9 @@ class Session:
 
     @property
     def is_paused(self) -> bool: ...
+
+    def saves(self, collection: str) -> bool:
+        """Whether the plan in use saves the collection at all."""
 
     def is_due(self, tensor_name: str, collection: str) -> bool: ...
 

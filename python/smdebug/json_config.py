@@ -60,6 +60,7 @@ def _make_hook(hook_cls, config):
     tensorboard = {}
     if config.tensorboard_dir is not None:
         tensorboard = {"export_tensorboard": True, "tensorboard_dir": config.tensorboard_dir}
+    of_adapter = {"step_on": config.step_on, "gradients": config.gradients}
     hook = hook_cls(
         config.out_dir,
         dry_run=config.dry_run,
@@ -74,6 +75,7 @@ def _make_hook(hook_cls, config):
         max_run_bytes=config.max_run_bytes,
         keep_every=config.keep_every,
         **tensorboard,
+        **{name: value for name, value in of_adapter.items() if value is not None},
     )
     for collection in config.collections:
         hook.add_collection(hook_cls.collection_class.from_core(collection))

@@ -198,7 +198,9 @@ void bind_hook_config(nb::module_& m) {
                      return self.checksum == Checksum::crc32c;
                    })
       .def_ro("max_run_bytes", &HookConfig::max_run_bytes)
-      .def_ro("keep_every", &HookConfig::keep_every);
+      .def_ro("keep_every", &HookConfig::keep_every)
+      .def_ro("step_on", &HookConfig::step_on)
+      .def_ro("gradients", &HookConfig::gradients);
 
   m.def(
       "saved_collections",

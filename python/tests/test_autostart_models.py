@@ -57,6 +57,18 @@ def test_a_model_that_takes_keywords_and_gives_a_dictionary(tmp_path, out_dir):
     assert trial.tensor("gradient/Model_fc.weight").steps() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_compiled_model_that_takes_keywords(tmp_path, out_dir, fullgraph):
+    options = f"backend='aot_eager', fullgraph={fullgraph}"
+    compiled = KEYWORDS.replace("= Model()", f"= torch.compile(Model(), {options})")
+    done = run(tmp_path, out_dir, compiled, ["inputs", "gradients", "losses"])
+    assert done.stdout == run_script(tmp_path, compiled).stdout
+    trial = read(out_dir)
+    for step in range(3):
+        assert trial.tensor("Model_input_1").value(step).tolist() == [0, 2]
+    assert trial.tensor("gradient/Model_fc.weight").steps() == [0, 1, 2]
+
+
 GAN = """
 import torch
 from torch import nn
@@ -139,6 +151,29 @@ def test_models_that_are_called_together_are_one_step(tmp_path, out_dir):
     assert trial.tensor("Decoder_output_2").steps() == [1, 2, 3]
     assert not trial.has_tensor("Decoder_output_3")
     assert not [name for name in trial.tensor_names() if name.startswith("Linear")]
+
+
+WARMED_UP = """
+import torch
+from torch import nn
+class Warm(nn.Linear): pass
+class Main(nn.Linear): pass
+warm, main = Warm(4, 4), Main(4, 4)
+optimizer = torch.optim.SGD(main.parameters(), lr=0.1)
+warm(torch.ones(2, 4)).sum().backward()
+for _ in range(4):
+    optimizer.zero_grad()
+    main(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_model_that_was_called_first_and_never_again_does_not_end_the_steps(tmp_path, out_dir):
+    run(tmp_path, out_dir, WARMED_UP, ["weights", "gradients", "losses"])
+    trial = read(out_dir)
+    assert trial.tensor("Warm_weight").steps() == [0]
+    assert trial.tensor("Main_weight").steps() == [1, 2, 3, 4]
+    assert trial.tensor("gradient/Main_weight").steps() == [1, 2, 3, 4]
 
 
 SCALED = """

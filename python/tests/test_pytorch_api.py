@@ -132,6 +132,34 @@ def test_a_hook_from_a_json_file_does_what_the_file_says(out_dir, tmp_path, monk
         assert relu.reduction_values(step, mode=modes.TRAIN) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_json_file_says_what_a_step_and_a_gradient_is(out_dir, tmp_path):
+    path = tmp_path / "hook.json"
+    parameters = {"save_interval": "1", "step_on": "optimizer", "gradients": "final"}
+    collections = [{"CollectionName": "gradients"}]
+    path.write_text(
+        json.dumps(
+            {
+                "LocalPath": out_dir,
+                "HookParameters": parameters,
+                "CollectionConfigurations": collections,
+            }
+        )
+    )
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with smd.Hook.create_from_json_file(str(path)) as hook:
+        hook.register_module(model)
+        for batch in range(4):
+            model(torch.randn(2, 4)).sum().backward()
+            if batch % 2:
+                whole = model.fc1.weight.grad.clone()
+                optimizer.step()
+                optimizer.zero_grad()
+    gradient = read(out_dir).tensor("gradient/Net_fc1.weight")
+    assert gradient.steps() == [0, 1]
+    np.testing.assert_array_equal(gradient.value(1), whole)
+
+
 def test_get_hook_makes_one_where_it_is_asked_to(out_dir, tmp_path):
     path = tmp_path / "hook.json"
     path.write_text(json.dumps({"LocalPath": out_dir}))

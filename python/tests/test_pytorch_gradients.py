@@ -216,6 +216,54 @@ def test_a_parameter_that_is_unfrozen_joins_the_final_gradients(out_dir):
     assert trial.tensor("gradient/Net_fc1.bias").steps() == [0, 1, 2]
 
 
+def test_an_optimizer_with_a_closure_brings_each_gradient_once(out_dir):
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    last = []
+
+    def closure():
+        model.zero_grad()
+        loss = model(torch.randn(2, 4)).square().sum()
+        loss.backward()
+        last.append(model.fc1.weight.grad.clone().numpy())
+        return loss
+
+    with every_step(out_dir, step_on="optimizer") as hook:
+        hook.register_module(model)
+        closure()
+        for _ in range(3):
+            optimizer.step(closure)
+    assert hook.status().tensors == 3 * 4
+    gradient = read(out_dir).tensor("gradient/Net_fc1.weight")
+    assert gradient.steps() == [0, 1, 2]
+    for step in range(3):
+        np.testing.assert_array_equal(gradient.value(step), last[step + 1])
+
+
+def test_a_compiled_optimizer_is_left_alone_and_said_once(out_dir, logged):
+    def run(model):
+        torch._dynamo.reset()
+        optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.1))
+        act = torch.compile(optimizer.step, backend="eager")
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).square().sum().backward()
+            act()
+        return [parameter.detach().numpy().tobytes() for parameter in model.parameters()]
+
+    torch.manual_seed(0)
+    plain, watched = Net(), Net()
+    watched.load_state_dict(plain.state_dict())
+    expected = run(plain)
+    wanted = ["gradients", "weights", "optimizer_state", "learning_rate"]
+    with every_step(out_dir, include_collections=wanted, step_on="optimizer") as hook:
+        hook.register_module(watched)
+        assert run(watched) == expected
+    assert hook.status().error is None
+    assert len([line for line in logged if "inside compiled code" in line]) == 1
+    assert read(out_dir).tensor("Net_fc1.weight").steps() == [0, 1, 2, 3, 4]
+
+
 def test_final_gradients_follow_the_save_interval(out_dir):
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

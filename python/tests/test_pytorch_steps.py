@@ -177,7 +177,11 @@ def test_an_evaluation_between_two_updates_has_steps_of_its_own(out_dir):
             model.eval()
             for _ in range(2):
                 model(torch.randn(2, 4))
-    assert read(out_dir).steps() == list(range(6))  # update, eval, eval, twice
+        model.train()
+        model(torch.randn(2, 4))
+        model.eval()
+        model(torch.randn(2, 4))
+    assert read(out_dir).steps() == list(range(8))  # update, eval, eval, twice; batch, eval
 
 
 def test_modes_part_steps_that_no_optimizer_has_ended(out_dir):

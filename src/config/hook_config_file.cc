@@ -27,7 +27,7 @@ const Names kHookKeys = {
     "save_all",        "include_regex", "include_collections",
     "include_workers", "dry_run",       "export_tensorboard",
     "tensorboard_dir", "max_run_bytes", "keep_every",
-    "checksum"};
+    "checksum", "step_on", "gradients"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {
@@ -140,6 +140,10 @@ class HookConfigParser {
     SMD_TRY(const auto collections, parameters.texts("include_collections"));
     for (const std::string& name : collections.value_or(Names())) include(name);
     SMD_CHECK_OK(parse_files(parameters));
+    SMD_TRY(config_.step_on,
+            parse_choice(parameters, "step_on", {"forward", "optimizer"}));
+    SMD_TRY(config_.gradients,
+            parse_choice(parameters, "gradients", {"backward", "final"}));
     return parse_workers(parameters);
   }
 
@@ -163,6 +167,18 @@ class HookConfigParser {
       return parameters.expected("checksum", "'constant' or 'crc32c'");
     }
     return {};
+  }
+
+  static Result<std::optional<std::string>> parse_choice(
+      const ConfigObject& parameters, std::string_view key,
+      const Names& choices) {
+    SMD_TRY(auto choice, parameters.text(key));
+    if (choice && std::ranges::find(choices, *choice) == choices.end()) {
+      return parameters.mistake(
+          key, fmt::format("must be '{}', found '{}'",
+                           fmt::join(choices, "' or '"), *choice));
+    }
+    return choice;
   }
 
   Status parse_workers(const ConfigObject& parameters) {

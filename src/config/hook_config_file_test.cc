@@ -85,6 +85,19 @@ TEST(HookConfigFile, OfNothingIsTheDefaults) {
   }
 }
 
+TEST(HookConfigFile, TellsAdaptersWhatAStepAndAGradientIs) {
+  const auto file =
+      parse_parameters(R"({"step_on": "optimizer", "gradients": "final"})");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->config.step_on, "optimizer");
+  EXPECT_EQ(file->config.gradients, "final");
+  EXPECT_THAT(file->warnings, IsEmpty());
+  const auto silent = parse_parameters("{}");
+  ASSERT_THAT(silent, IsOk());
+  EXPECT_EQ(silent->config.step_on, std::nullopt);
+  EXPECT_EQ(silent->config.gradients, std::nullopt);
+}
+
 TEST(HookConfigFile, IsReadAsTheSpecificationsExample) {
   const HookConfig config = config_of(parse(R"(
       {"LocalPath": "/data/run7",
@@ -326,6 +339,9 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("max_run_bytes": "0")", "expected a number from 1 on"},
       {R"("keep_every": -1)", "expected a number from 0 on"},
       {R"("checksum": "md5")", "expected 'constant' or 'crc32c'"},
+      {R"("step_on": "epoch")",
+       "step_on: must be 'forward' or 'optimizer', found 'epoch'"},
+      {R"("gradients": true)", "expected text, found true"},
   };
   for (const auto& [parameter, message] : cases) {
     const auto file = parse_parameters(fmt::format("{{{}}}", parameter));

@@ -50,6 +50,12 @@ struct HookConfig {
   // read at the first step; later edits have no effect.
   std::optional<std::uint64_t> max_run_bytes;
   Step keep_every = 0;
+  // What an adapter of a framework with modules and optimizers is told: which
+  // event begins a step ("forward", "optimizer"), and which gradients are saved
+  // ("backward": as each leaves them, "final": as the optimizer uses them).
+  // None: the first of them. The core does not look at them.
+  std::optional<std::string> step_on;
+  std::optional<std::string> gradients;
   // Collections that were created or edited; others keep the framework's
   // definition.
   std::vector<Collection> collections;

@@ -228,7 +228,8 @@ class Hook(BaseHook):
                 with self._unharmed("after the first call of a model"):
                     self._watched_roots[root].run_input_hook((), keywords)
 
-        handle = root.register_forward_hook(after_forward, with_kwargs=True)
+        # On the module that is called: inside of torch.compile's wrapper it would be compiled.
+        handle = module.register_forward_hook(after_forward, with_kwargs=True)
 
     def _watch(self, module, path, **options):
         self._modules[module] = path
@@ -347,6 +348,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
+        self._optimizers.tell()
         for watched in self._watched:
             if is_saved_step:
                 watched.open_inputs()

@@ -8,13 +8,17 @@ import weakref
 
 import numpy as np
 import torch
+from torch.compiler import is_compiling
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
 
+from smdebug.log import get_logger
 from smdebug.pytorch.private_names import left_scale
 from smdebug.pytorch.roots import unique_name
+
+logger = get_logger()
 
 
 class Optimizers:
@@ -44,6 +48,8 @@ class Optimizers:
         self._ours = weakref.WeakSet()  # those that were seen to move our parameters
         self._sites = {}
         self._handles = []
+        self._was_compiled = False
+        self._has_told = False
 
     def follow_plan(self, counts_steps):
         """Has the hooks in where the plan, or `counts_steps`, asks for them."""
@@ -63,8 +69,17 @@ class Optimizers:
             handle.remove()
         self._handles = []
 
+    def tell(self):
+        """Says once, outside of compiled code, what is missing where the optimizer is compiled."""
+        if self._was_compiled and not self._has_told:
+            self._has_told = True
+            logger.warning(
+                "an optimizer acts inside compiled code: its final gradients, state and learning "
+                "rates are not saved; leave its step out of torch.compile to have them"
+            )
+
     def _before(self, optimizer, args, kwargs):
-        if not self._gate.is_open:
+        if is_compiling() or not self._gate.is_open:
             return
         with self._unharmed("before an optimizer's step"):
             named = self._parameters_of(optimizer)
@@ -76,6 +91,10 @@ class Optimizers:
                 self._put_gradients(optimizer, named)
 
     def _after(self, optimizer, args, kwargs):
+        if is_compiling():  # which may take nothing but attributes that are set
+            self._was_compiled = True
+            self._steps.optimizer_acted()
+            return
         with self._unharmed("after an optimizer's step"):
             if not self._is_ours(optimizer):
                 return
