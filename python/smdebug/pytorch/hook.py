@@ -33,6 +33,7 @@ class Hook(BaseHook):
 
     collection_class = Collection
     _gate = Gate()
+    _losses_may_be_compiled = True
 
     def __init__(
         self,
@@ -130,7 +131,8 @@ class Hook(BaseHook):
         name = type(loss_module).__name__
         self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._settle()
-        forget_compiled(name)
+        if self._losses_may_be_compiled:
+            forget_compiled(name)
 
     def record_tensor_value(self, tensor_name, tensor_value):
         """Records a tensor that no module gives, such as a functional loss, as

@@ -31,6 +31,8 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
+    _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
+
     def _on_root_call(self, root, parameters, arguments):
         is_training = root.training and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
