@@ -6,8 +6,8 @@ transformer compiled, and over two processes.
 
 Batches are small, one thread per process, SGD. Ways to watch: hooks that do nothing; a hook with
 nothing due; losses, gradients and weights, or everything, every 10 steps. Figures are minima over
-blocks of 10 steps, as ratios to the same job bare in the same program: of the wall clock, and of the
-time that the training thread had a core, by which the targets go, for neighbours disturb it less.
+blocks of 10 steps, as ratios to the same job bare in the same program: of the wall clock, and of
+the time that the training thread had a core, by which the targets go: neighbours disturb it less.
 """
 
 import argparse
@@ -59,7 +59,6 @@ class Worker:
     def close(self) -> None:
         self.program.stdin.close()
         self.program.wait(60)
-
 
     def figures(self) -> dict[str, float]:
         """Milliseconds of a step."""
