@@ -170,6 +170,27 @@ for _ in range(2):
     assert trial.workers() == ["worker_0"]
 
 
+def test_a_compiled_model_is_recorded_and_not_compiled_twice(tmp_path, out_dir):
+    done = run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+from torch._dynamo.utils import counters
+model = torch.compile(model, fullgraph=True, backend="aot_eager")
+for _ in range(5):
+    step()
+print(counters["stats"]["unique_graphs"] <= 2 and not counters["graph_break"])
+""",
+    )
+    assert done.stdout == "True\n"
+    assert "compiled again" not in done.stderr
+    trial = read(out_dir)
+    assert trial.steps() == [0, 1, 2, 3, 4]
+    assert "CrossEntropyLoss_output_0" in trial.tensor_names()
+    assert "gradient/Sequential_0.weight" in trial.tensor_names()
+
+
 def test_ranks_become_workers(tmp_path, out_dir):
     script = tmp_path / "script.py"
     # At interpreter exit a thread of torch's that waits for the GIL is unwound and aborts the

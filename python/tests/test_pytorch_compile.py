@@ -258,7 +258,9 @@ def test_compiled_submodules_of_an_eager_model_are_recorded(tmp_path):
     assert_no_break()
 
 
-def test_a_model_that_ran_compiled_before_is_made_to_see_the_hooks_and_that_is_said(out_dir, logged):
+def test_a_model_that_ran_compiled_before_is_made_to_see_the_hooks_and_that_is_said(
+    out_dir, logged
+):
     model = torch.compile(Net(), fullgraph=True, backend="aot_eager")
     train(model, 2)
     with hook_for(out_dir, include_regex=["relu_output"]) as hook:

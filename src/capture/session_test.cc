@@ -760,8 +760,9 @@ TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
 
 TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
   SaveConfig intervals;
-  intervals.set_mode(Mode::train, {.save_interval = 2});
-  intervals.set_mode(Mode::eval, {.save_interval = 1, .start_step = 1});
+  intervals.set_mode(Mode::train, SaveConfigMode{.save_interval = 2});
+  intervals.set_mode(Mode::eval,
+                     SaveConfigMode{.save_interval = 1, .start_step = 1});
   config_.save_config = intervals;
   auto session = open();
   for (int step = 0; step < 6; ++step) {

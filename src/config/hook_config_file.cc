@@ -160,12 +160,9 @@ class HookConfigParser {
     if (config_.keep_every < 0) {
       return parameters.expected("keep_every", "a number from 0 on");
     }
-    SMD_TRY(const auto checksum, parameters.text("checksum"));
-    if (checksum == "crc32c") {
-      config_.checksum = Checksum::crc32c;
-    } else if (checksum && *checksum != "constant") {
-      return parameters.expected("checksum", "'constant' or 'crc32c'");
-    }
+    SMD_TRY(const auto checksum,
+            parse_choice(parameters, "checksum", {"constant", "crc32c"}));
+    if (checksum == "crc32c") config_.checksum = Checksum::crc32c;
     return {};
   }
 

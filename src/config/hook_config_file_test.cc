@@ -338,7 +338,7 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("tensorboard_dir": {})", "expected text, found {}"},
       {R"("max_run_bytes": "0")", "expected a number from 1 on"},
       {R"("keep_every": -1)", "expected a number from 0 on"},
-      {R"("checksum": "md5")", "expected 'constant' or 'crc32c'"},
+      {R"("checksum": "md5")", "must be 'constant' or 'crc32c', found 'md5'"},
       {R"("step_on": "epoch")",
        "step_on: must be 'forward' or 'optimizer', found 'epoch'"},
       {R"("gradients": true)", "expected text, found true"},

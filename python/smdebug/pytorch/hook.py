@@ -53,6 +53,7 @@ class Hook(BaseHook):
 
     collection_class = Collection
     _gate = Gate()
+    _losses_may_be_compiled = True
 
     def __init__(
         self,
@@ -192,7 +193,8 @@ class Hook(BaseHook):
         self._loss_names.append(name)
         edits.count += 1
         self._settle()
-        forget_compiled(name)
+        if self._losses_may_be_compiled:
+            forget_compiled(name)
 
     def record_tensor_value(self, tensor_name, tensor_value):
         """Records a tensor that no module gives, such as a functional loss, as

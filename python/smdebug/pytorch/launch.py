@@ -34,6 +34,8 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
+    _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
+
     def _make_steps(self):
         return CallsTogether()
 

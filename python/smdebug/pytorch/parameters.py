@@ -54,7 +54,11 @@ class RootParameters:
         self._sites = self._session.parameters(self._root_name, self._paths)
         self._gradient_sites = self._session.gradients(self._root_name, self._paths)
         self._gradients = [
-            (self._tensors[slot], slot in self._managed, self._session.gradient(self._root_name, path))
+            (
+                self._tensors[slot],
+                slot in self._managed,
+                self._session.gradient(self._root_name, path),
+            )
             for slot, (path, can_match) in enumerate(
                 zip(self._paths, self._gradient_sites.can_match(), strict=True)
             )
