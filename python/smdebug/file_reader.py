@@ -7,7 +7,7 @@ import re
 from smdebug import _core
 from smdebug._core import RecordCheck
 from smdebug.exceptions import SMDebugError, SMDebugValueError
-from smdebug.trials.tensor import _array
+from smdebug.trials.tensor import array_from
 
 logger = logging.getLogger("smdebug")
 
@@ -51,7 +51,7 @@ class FileReader:
             if isinstance(record, SMDebugError):
                 raise SMDebugValueError(str(record)) from record
             name, step, mode, mode_step, _, value = record
-            yield name, step, _array(*value), mode, mode_step
+            yield name, step, array_from(*value), mode, mode_step
 
     def read_events(self, check="minimal", regex_list=None):
         """The tensors as dicts: `timestamp` (seconds since the epoch), `step`, `name`, `value`.
@@ -65,7 +65,7 @@ class FileReader:
                 continue
             name, step, _, _, timestamp, value = record
             if regex_list is None or any(re.search(pattern, name) for pattern in regex_list):
-                value = _array(*value)
+                value = array_from(*value)
                 events.append({"timestamp": timestamp, "step": step, "name": name, "value": value})
         return events
 

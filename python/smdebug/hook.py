@@ -27,6 +27,7 @@ from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
 from smdebug.reduction_config import ReductionConfig
+from smdebug.rules.live_rules import LiveRules
 from smdebug.save_config import SaveConfig
 
 logger = get_logger()
@@ -47,6 +48,13 @@ class BaseHook:
     the rest fits. Steps that are a multiple of `keep_every` (default 0: no step is special) go
     last; the newest step always stays.
 
+    `rules` judge each saved step while it runs: a list of names of built-in rules, of what
+    `smdebug.rules.builtin` gives, of classes derived from `smdebug.rules.Rule`, or of pairs of a name or a
+    class and its parameters, `("ExplodingTensor", {"only_nan": True})`. What they look at is saved as
+    often as `save_config` says. `on_fire` says what follows when one fires: "record" (it is logged
+    once, and in `verdicts()`), what else the adapter can do, or a function that takes the verdict, a
+    dict, and returns one of these or None. Raises SMDebugValueError for what the adapter cannot do.
+
     SIGTERM publishes every step that has ended before the process dies of it, unless the program
     has a handler of its own.
 
@@ -57,10 +65,12 @@ class BaseHook:
     # A hook that came out of a pickle has no session and does nothing.
     _session = None
     _failure = None
+    _rules = None
     out_dir = ""
     tensorboard_dir = None
     mode = ModeKeys.GLOBAL
     collection_class = Collection
+    vetoes = ()  # the answers to a rule that fires, beside "record", which the adapter can give
 
     def __init__(
         self,
@@ -77,6 +87,8 @@ class BaseHook:
         checksum="constant",
         max_run_bytes=None,
         keep_every=0,
+        rules=None,
+        on_fire="record",
     ):
         if checksum not in ("constant", "crc32c"):
             raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
@@ -112,7 +124,10 @@ class BaseHook:
         self._seen_edits = edits.count
         self._handed_over = None
         self._has_begun = False
+        self._rules = LiveRules(rules, on_fire, self.vetoes, self.out_dir) if rules else None
         self._session = self._make_session()
+        if self._rules:
+            self._rules.join(self, self._session)
         current_hook.opened(self)
         current_hook.set_current(self)
 
@@ -284,6 +299,9 @@ class BaseHook:
             self._detach()
         with contextlib.suppress(SMDebugError):
             self._session.close()
+        if self._rules:
+            with self._unharmed("the end of the rules"):
+                self._rules.finish()
 
     def __enter__(self):
         return self
@@ -304,6 +322,16 @@ class BaseHook:
         if self._failure and not status.error:
             return HookStatus(**{**vars(status), **self._failure, "state": "failed"})
         return status
+
+    def verdicts(self):
+        """What the `rules` of this hook say so far: a list of dicts, in the order given, like those
+        of `smdebug check --json`. "InProgress" until the hook is closed, or the rule has fired."""
+        return self._rules.verdicts() if self._rules else []
+
+    @property
+    def skipped_steps(self):
+        """The global steps whose update a rule of this hook has skipped: a list of int."""
+        return list(self._rules.skipped_steps) if self._rules else []
 
     def cost(self):
         """What watching has cost so far, a HookCost."""

@@ -5,16 +5,26 @@
 //
 // The Python object behind it has `judge(step)`, which returns None or the
 // sentence that says what is wrong, and raises what the rule raises
-// (smdebug/rules/judge.py).
+// (smdebug/rules/judge.py). One with `takes_tensors` judges running steps:
+// `judge((global step, mode, step of the mode), tensors)`, where `tensors` are
+// pairs of a name and the parts of an array, or None where the elements were
+// not kept (also in judge.py).
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 
 #include "smdebug/rules/rule.h"
 
 namespace smdebug {
+
+/// Makes rules of Python pairs: the name of a built-in rule and its parameters
+/// (texts), or a judge and nothing. Needs the GIL. Fails as
+/// `make_builtin_rule` does.
+Result<std::vector<std::unique_ptr<Rule>>> make_rules(
+    const nanobind::list& rules);
 
 /// Owns `judge`. The rule takes the GIL itself, whoever calls it.
 std::unique_ptr<Rule> make_python_rule(std::string name,

@@ -24,6 +24,7 @@
 #include "bindings.h"
 #include "python_rule.h"
 #include "result_caster.h"
+#include "tensor_value.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -51,10 +52,9 @@ class PythonRule : public Rule {
   }
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
-    if (step.phase != StepPhase::complete) return std::optional<Finding>();
     const nb::gil_scoped_acquire gil;
     try {
-      const nb::object said = judge_.attr("judge")(step.step.global);
+      const nb::object said = ask(step);
       judged_ = nb::cast<std::uint64_t>(judge_.attr("steps_judged"));
       if (said.is_none()) return std::optional<Finding>();
       return std::optional(
@@ -67,6 +67,28 @@ class PythonRule : public Rule {
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
+  nb::object ask(const RuleStep& step) const {
+    const nb::object judge = judge_.attr("judge");
+    const StepId& id = step.step;
+    if (!nb::hasattr(judge_, "takes_tensors")) return judge(id.global);
+    nb::list tensors;
+    for (const Observation* observation : step.by_selector(0)) {
+      tensors.append(nb::make_tuple(observation->name, parts_of(*observation)));
+    }
+    return judge(nb::make_tuple(id.global, id.mode, id.mode_step), tensors);
+  }
+
+  static nb::object parts_of(const Observation& observation) {
+    const auto view = observation.values->load();
+    if (!view) return nb::none();
+    auto copy = std::make_shared<std::vector<std::byte>>(
+        view->data, view->data + view->bytes());
+    const std::span<const std::byte> elements(*copy);
+    return value_parts(TensorValue(
+        view->dtype, {view->shape.begin(), view->shape.end()},
+        Bytes(std::move(copy), elements, Bytes::Kind::own)));
+  }
+
   std::string name_;
   nb::object judge_;
   std::uint64_t judged_ = 0;
@@ -91,7 +113,7 @@ class BuiltinJudge {
   // Judges the complete steps from `first` on that it has not judged yet.
   Status advance(Trial& trial, Step first) {
     const auto wanted = [this](std::string_view name) {
-      return runner_.wants(0, name);
+      return runner_.interest(0, name) != ObservationSink::Interest::none;
     };
     SMD_TRY(next_, trial.feed(runner_, 0, std::max(first, next_), wanted));
     return {};
@@ -131,6 +153,23 @@ nb::list builtin_rule_table() {
 }
 
 }  // namespace
+
+Result<std::vector<std::unique_ptr<Rule>>> make_rules(const nb::list& rules) {
+  using Given = std::map<std::string, std::string>;
+  std::vector<std::unique_ptr<Rule>> made;
+  for (nb::handle pair : rules) {
+    const nb::object rule = pair[0];
+    if (!nb::isinstance<nb::str>(rule)) {
+      made.push_back(
+          make_python_rule(nb::cast<std::string>(rule.attr("name")), rule));
+      continue;
+    }
+    SMD_TRY(auto builtin, make_builtin_rule(nb::cast<std::string>(rule),
+                                            nb::cast<Given>(pair[1])));
+    made.push_back(std::move(builtin));
+  }
+  return made;
+}
 
 std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
   return std::make_unique<PythonRule>(std::move(name), std::move(judge));

@@ -25,6 +25,7 @@ from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root, unique_name
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.steps import STEPS
+from smdebug.pytorch.veto import UpdateVeto
 
 
 class Hook(BaseHook):
@@ -49,9 +50,13 @@ class Hook(BaseHook):
     `buffers` (`buffer/<root>_<path>`), `optimizer_state`, `learning_rate` (both in
     smdebug/pytorch/optimizers.py), `activation_gradients` (activation_gradients.py there), and
     `inputs`, `outputs`, `labels` (loop_tensors.py there).
+
+    `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also be
+    "skip_step", "raise" or "stop": see UpdateVeto in smdebug/pytorch/veto.py.
     """
 
     collection_class = Collection
+    vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
     _losses_may_be_compiled = True
 
@@ -72,6 +77,8 @@ class Hook(BaseHook):
         keep_every=0,
         step_on="forward",
         gradients="backward",
+        rules=None,
+        on_fire="record",
     ):
         _check_choice("step_on", step_on, STEPS)
         _check_choice("gradients", gradients, ("backward", "final"))
@@ -103,6 +110,8 @@ class Hook(BaseHook):
             checksum,
             max_run_bytes,
             keep_every,
+            rules,
+            on_fire,
         )
         self._activation_gradients = ActivationGradients(self._session, self._gate)
         self._optimizers = Optimizers(
@@ -112,6 +121,7 @@ class Hook(BaseHook):
             self._steps,
             gradients == "final",
             self._unharmed,
+            self._make_veto(),
         )
 
     # --- registration ---
@@ -246,6 +256,17 @@ class Hook(BaseHook):
         return watched
 
     # --- steps ---
+
+    def _make_veto(self):
+        if not self._rules:
+            return None
+        return UpdateVeto(
+            self._session,
+            self._rules,
+            self.include_workers == "all",
+            lambda: self._rank_and_size()[1],
+            self._unharmed,
+        )
 
     def _make_steps(self):
         return STEPS[self.step_on]()

@@ -33,15 +33,18 @@ class Optimizers:
     A final gradient is what the optimizer uses: accumulated, reduced, clipped, and unscaled also
     where the optimizer itself undoes the scale of a GradScaler. An optimizer that was given a
     closure computes its gradients inside; the last ones are taken, after the update.
+
+    A `veto` (veto.py) is asked before each update of a saved step, when all that is there was saved.
     """
 
-    def __init__(self, session, gate, roots, steps, final_gradients, unharmed):
+    def __init__(self, session, gate, roots, steps, final_gradients, unharmed, veto=None):
         self._session = session
         self._gate = gate
         self._roots = roots
         self._steps = steps
         self._final_gradients = final_gradients
         self._unharmed = unharmed
+        self._veto = veto
         self._saves_state = False
         self._saves_rates = False
         self._names = weakref.WeakKeyDictionary()  # optimizer -> its name
@@ -55,7 +58,8 @@ class Optimizers:
         """Has the hooks in where the plan, or `counts_steps`, asks for them."""
         self._saves_state = self._session.saves("optimizer_state")
         self._saves_rates = self._session.saves("learning_rate")
-        is_wanted = counts_steps or self._final_gradients or self._saves_state or self._saves_rates
+        saves_anything = self._final_gradients or self._saves_state or self._saves_rates
+        is_wanted = counts_steps or saves_anything or self._veto is not None
         if is_wanted and not self._handles:
             self._handles = [
                 register_optimizer_step_pre_hook(self._before),
@@ -81,20 +85,23 @@ class Optimizers:
     def _before(self, optimizer, args, kwargs):
         if is_compiling() or not self._gate.is_open:
             return
+        named, has_closure = [], _has_closure(optimizer, args, kwargs)
         with self._unharmed("before an optimizer's step"):
             named = self._parameters_of(optimizer)
-            if not named:
-                return
-            if self._saves_rates:
+            if named and self._saves_rates:
                 self._put_rates(optimizer)
-            if self._final_gradients and not _has_closure(optimizer, args, kwargs):
+            if named and self._final_gradients and not has_closure:
                 self._put_gradients(optimizer, named)
+        if named and self._veto is not None:
+            self._veto.before(optimizer, has_closure)
 
     def _after(self, optimizer, args, kwargs):
         if is_compiling():  # which may take nothing but attributes that are set
             self._was_compiled = True
             self._steps.optimizer_acted()
             return
+        if self._veto is not None:
+            self._veto.after(optimizer)
         with self._unharmed("after an optimizer's step"):
             if not self._is_ours(optimizer):
                 return

@@ -14,6 +14,7 @@ from smdebug.exceptions import (
     TensorUnavailable,
     TensorUnavailableForStep,
 )
+from smdebug.rules.live_trial import LiveTrial
 from smdebug.rules.rule import Rule
 from smdebug.trials import create_trial
 
@@ -32,7 +33,7 @@ class Judge:
     def judge(self, step):
         """None, or the sentence that says what the rule found at `step`."""
         if self._rule is None:
-            self._rule = self._rule_class(create_trial(self._run), **self._parameters)
+            self._rule = self._rule_class(self._open_trial(), **self._parameters)
         try:
             self._rule.invoke(step)
         except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable):
@@ -42,6 +43,27 @@ class Judge:
             return f"{self.name}: the condition of the rule is met at step {step}"
         self.steps_judged += 1
         return None
+
+    def _open_trial(self):
+        return create_trial(self._run)
+
+
+class LiveJudge(Judge):
+    """One Python rule over the running steps of this process's own run."""
+
+    takes_tensors = True
+
+    def __init__(self, rule_class, parameters, run):
+        super().__init__(rule_class, parameters, run)
+        self._trial = LiveTrial(run)
+
+    def judge(self, step, tensors):
+        """The same, for (global step, mode, step of the mode) and the tensors of that step."""
+        self._trial.show(step, tensors)
+        return super().judge(step[0])
+
+    def _open_trial(self):
+        return self._trial
 
 
 def load_judge(spec, parameters, run):

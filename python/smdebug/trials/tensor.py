@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from smdebug._core import ModeKeys, StepState
+from smdebug._core import ModeKeys, StepState, reduction
 from smdebug.exceptions import (
     InvalidWorker,
     ShapeUnavailableForStep,
@@ -98,9 +98,9 @@ class Tensor:
         if mode.__class__ is not ModeKeys:  # the binding takes their numbers too
             checked_mode(mode)
         try:
-            return _array(*self._core.value(step_num, mode, worker))
+            return array_from(*self._core.value(step_num, mode, worker))
         except SMDebugError as error:
-            return _array(*self._value_after(error, step_num, mode, worker))
+            return array_from(*self._value_after(error, step_num, mode, worker))
         except TypeError:  # of the binding, which is quicker than looking first
             self._check(step_num, mode, worker)
             raise
@@ -114,7 +114,7 @@ class Tensor:
             # One step at a time says what is wrong, and waits for what may still come.
             return {step: self.value(step, mode, worker) for step in self.steps(mode)}
         return {
-            step: _array(dtype, shape, elements)
+            step: array_from(dtype, shape, elements)
             for dtype, shape, steps, all_elements in groups
             for step, elements in zip(steps, all_elements, strict=True)
         }
@@ -186,7 +186,7 @@ class Tensor:
         try:
             saved = self._core.saved_reductions(step_num, mode, worker).get((name, bool(abs)))
             if saved is not None:
-                return _array(*saved)
+                return array_from(*saved)
             op = f"abs_{name}" if abs else name
             number = self._core.reduction(step_num, mode, worker, op)
         except SMDebugError as error:
@@ -206,7 +206,7 @@ class Tensor:
         """
         self._check(step_num, mode, worker)
         saved = self._core.saved_reductions(step_num, mode, worker)
-        return {key: _array(*parts) for key, parts in saved.items()}
+        return {key: array_from(*parts) for key, parts in saved.items()}
 
     def statistics(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
         """The columns that a run keeps of a tensor at a step (docs/format.md), as a dict.
@@ -325,7 +325,18 @@ def _dtype(name):
     return np.dtype(getattr(ml_dtypes, name))
 
 
-def _array(dtype_name, shape, elements):
+def reduction_of(array, reduction_name, abs=False):
+    """A reduction of an array, computed as `Tensor.reduction_value` says."""
+    name = str(reduction_name).removesuffix(_NORM_SUFFIX)
+    if name not in _REDUCTIONS:
+        raise SMDebugValueError(
+            f"no reduction '{reduction_name}'; there are {', '.join(_REDUCTIONS)}"
+        )
+    number = reduction(array, f"abs_{name}" if abs else name)
+    return _as_numpy_would(number, name, array.dtype)
+
+
+def array_from(dtype_name, shape, elements):
     if dtype_name in ("str", "bytes"):
         return _string_array(dtype_name, elements).reshape(shape)
     return np.ndarray(shape, _dtype(dtype_name), elements)

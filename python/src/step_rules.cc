@@ -1,0 +1,109 @@
+// Rules that judge the running steps of a session, before the optimizer acts:
+// smdebug/rules/live_rules.py.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/capture/session.h"
+#include "smdebug/report/verdict_page.h"
+#include "smdebug/rules/capture_request.h"
+#include "smdebug/rules/runner.h"
+
+#include "bindings.h"
+#include "python_rule.h"
+#include "reduce/reductions.h"
+#include "result_caster.h"
+#include "tensor_input.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+class StepRules {
+ public:
+  explicit StepRules(std::vector<std::unique_ptr<Rule>> rules)
+      : request_(capture_request(rules, "").json()), runner_(std::move(rules)) {
+    runner_.set_on_finding(
+        [this](const Verdict& found) { found_.push_back(verdict_json(found)); });
+  }
+  StepRules(const StepRules&) = delete;
+  StepRules& operator=(const StepRules&) = delete;
+
+  const std::string& request() const { return request_; }
+
+  void judge(Session& session) { session.set_sink(&runner_); }
+
+  std::vector<std::string> take_findings() {
+    return std::exchange(found_, {});
+  }
+
+  void finish(Session& session) {
+    session.set_sink(nullptr);
+    runner_.on_run_end(0);
+  }
+
+  std::vector<std::string> verdicts() const {
+    std::vector<std::string> lines;
+    for (const Verdict& verdict : runner_.verdicts()) {
+      lines.push_back(verdict_json(verdict));
+    }
+    return lines;
+  }
+
+  std::string text() const { return verdicts_text(runner_.verdicts()); }
+
+ private:
+  std::string request_;
+  RuleRunner runner_;
+  std::vector<std::string> found_;
+};
+
+Result<std::unique_ptr<StepRules>> make_step_rules(const nb::list& rules) {
+  SMD_TRY(auto made, make_rules(rules));
+  return std::make_unique<StepRules>(std::move(made));
+}
+
+}  // namespace
+
+Result<double> reduction_of(nb::handle tensor, const std::string& op) {
+  const auto parsed = find_reduction_op(op);
+  if (!parsed) {
+    return Error{Error::Code::invalid_argument, "no reduction '" + op + "'"};
+  }
+  LentTensor lent;
+  SMD_CHECK_OK(lent.borrow(tensor));
+  const auto value = reduce_tensor(lent.view(), statistics_of_view(lent.view()),
+                                   *parsed, Deviation::population);
+  if (value) return *value;
+  return Error{Error::Code::not_found, "the tensor holds no number"};
+}
+
+void bind_step_rules(nb::module_& m) {
+  m.def("reduction", &reduction_of, "tensor"_a, "op"_a,
+        "A reduction of the elements, in float64.");
+  nb::class_<StepRules>(m, "StepRules",
+                        "Rules over the steps of a session while they run.")
+      .def_static("create", &make_step_rules, "rules"_a)
+      .def_prop_ro("request", &StepRules::request,
+                   "JSON: the collections that must be saved for the rules.")
+      .def("judge", &StepRules::judge, "session"_a, nb::keep_alive<2, 1>(),
+           "From now on the rules are shown the steps of this session.")
+      .def("take_findings", &StepRules::take_findings,
+           "What was found since the last call: one JSON object each time that "
+           "a rule fired.")
+      .def("finish", &StepRules::finish, "session"_a,
+           "Says that no step will follow.")
+      .def("verdicts", &StepRules::verdicts, "One JSON object per rule.")
+      .def("text", &StepRules::text, "One line per rule.");
+}
+
+}  // namespace smdebug

@@ -1,0 +1,256 @@
+"""Rules inside the step: `Hook(rules=[...], on_fire=...)`, with real optimizers."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import smdebug.pytorch as smd
+from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
+from smdebug.rules import Rule, builtin
+from smdebug.rules.live_rules import LiveRules
+
+EVERY_STEP = smd.SaveConfig(save_interval=1)
+
+
+def make_net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 1))
+
+
+class Training:
+    """Some steps of a small net, of which those in `bad_steps` get NaN as input."""
+
+    def __init__(self, optimizer=None, bad_steps=(), hook=None):
+        self.net = make_net()
+        optimizer = optimizer or (lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.1))
+        self.optimizer = optimizer(self.net.parameters())
+        self.bad_steps = bad_steps
+        self.loss = nn.MSELoss()
+        if hook:
+            hook.register_module(self.net)
+            hook.register_loss(self.loss)
+
+    def state(self):
+        return copy.deepcopy((self.net.state_dict(), self.optimizer.state_dict()["state"]))
+
+    def run(self, steps, on_step=lambda step: None):
+        random = torch.Generator().manual_seed(1)
+        torch.manual_seed(2)
+        for step in range(steps):
+            x = torch.randn(16, 4, generator=random)
+            if step in self.bad_steps:
+                x[3, 1] = float("nan")
+            self.optimizer.zero_grad()
+            self.loss(self.net(x), torch.ones(16, 1)).backward()
+            before = self.state()
+            self.optimizer.step()
+            on_step((step, before, self.state()))
+        return self
+
+
+def same(left, right):
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, tuple):
+        return all(map(same, left, right))
+    return torch.equal(left, right) if isinstance(left, torch.Tensor) else left == right
+
+
+def hook_with(out_dir, rules, on_fire="record", **options):
+    return smd.Hook(out_dir, save_config=EVERY_STEP, rules=rules, on_fire=on_fire, **options)
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.1),
+        lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.1),
+        lambda p: torch.optim.Adam(p, 0.1, amsgrad=True, foreach=True),
+    ],
+)
+def test_a_skipped_step_leaves_parameters_and_state_untouched(out_dir, optimizer):
+    hook = hook_with(out_dir, ["ExplodingTensor"], "skip_step")
+    moved = []
+    training = Training(optimizer, bad_steps=(3, 4, 8), hook=hook)
+    training.run(12, lambda seen: moved.append(not same(seen[1], seen[2])))
+    hook.close()
+    assert [step for step in range(12) if not moved[step]] == [3, 4, 8]
+    assert hook.skipped_steps == [3, 4, 8]
+    assert all(torch.isfinite(each).all() for each in training.net.parameters())
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "IssuesFound" and verdict["step"]["global"] == 3
+    assert hook.status().error is None
+
+
+def test_a_training_goes_on_as_if_the_skipped_step_had_not_been(out_dir):
+    hook = hook_with(out_dir, ["ExplodingTensor"], "skip_step")
+    skipped = Training(bad_steps=(3,), hook=hook).run(8)
+    hook.close()
+
+    class WithoutTheStep(Training):
+        def run(self, steps):
+            act = self.optimizer.step
+            calls = iter(range(steps))
+            self.optimizer.step = lambda: None if next(calls) == 3 else act()
+            return super().run(steps)
+
+    assert same(skipped.state(), WithoutTheStep(bad_steps=(3,)).run(8).state())
+
+
+def test_rules_that_do_not_fire_change_no_bit_of_the_training(out_dir):
+    rules = ["ExplodingTensor", ("VanishingGradient", {"threshold": 1e-30}), "DeadRelu"]
+    hook = hook_with(out_dir, rules, "skip_step")
+    watched = Training(hook=hook).run(10)
+    hook.close()
+    assert same(watched.state(), Training().run(10).state())
+    assert [each["status"] for each in hook.verdicts()] == ["NoIssuesFound"] * 3
+    assert [each["steps_judged"] for each in hook.verdicts()] == [10] * 3
+
+
+def test_a_rule_may_raise_out_of_the_optimizers_step(out_dir):
+    hook = hook_with(out_dir, ["ExplodingTensor"], "raise")
+    training = Training(bad_steps=(2,), hook=hook)
+    states = []
+    with pytest.raises(RuleEvaluationConditionMet, match="ExplodingTensor"):
+        training.run(5, lambda seen: states.append(seen[2]))
+    assert len(states) == 2
+    assert same(training.state(), states[-1])
+    hook.close()
+
+
+def test_a_rule_may_end_the_program_before_the_update(out_dir):
+    hook = hook_with(out_dir, [builtin("exploding_tensor", only_nan=True)], "stop")
+    with pytest.raises(SystemExit) as raised:
+        Training(bad_steps=(2,), hook=hook).run(5)
+    assert raised.value.code == 3
+    hook.close()
+
+
+def test_a_function_decides_by_the_verdict(out_dir):
+    verdicts = []
+
+    def decide(verdict):
+        verdicts.append(verdict)
+        return "skip_step" if len(verdicts) == 2 else None
+
+    hook = hook_with(out_dir, ["ExplodingTensor"], decide)
+    Training(bad_steps=(1,), hook=hook).run(4)
+    hook.close()
+    # The first update with NaN is let through, so that every later step has it too.
+    assert [each["step"]["global"] for each in verdicts] == [1, 2, 3]
+    assert verdicts[0]["rule"] == "ExplodingTensor" and verdicts[0]["evidence"]
+    assert hook.skipped_steps == [2]
+
+
+def test_what_is_recorded_only_is_said_once(out_dir, logged):
+    hook = hook_with(out_dir, ["ExplodingTensor"])
+    Training(bad_steps=(1, 2), hook=hook).run(4)
+    hook.close()
+    said = [line for line in logged if "ExplodingTensor: " in line]
+    assert len(said) == 1
+    assert hook.skipped_steps == []
+
+
+def test_an_optimizer_with_a_closure_is_let_through_and_that_is_said(out_dir, logged):
+    hook = hook_with(out_dir, ["ExplodingTensor"], "skip_step")
+    training = Training(lambda p: torch.optim.LBFGS(p, 0.1, max_iter=2), hook=hook)
+
+    def closure():
+        training.optimizer.zero_grad()
+        loss = training.loss(training.net(torch.full((2, 4), float("nan"))), torch.ones(2, 1))
+        loss.backward()
+        return loss
+
+    for _ in range(3):
+        training.optimizer.step(closure)
+    hook.close()
+    said = [line for line in logged if "no update can be skipped" in line]
+    assert len(said) == 1 and "closure" in said[0]
+    assert hook.skipped_steps == []
+
+
+class LossRises(Rule):
+    """Fires where the loss is higher than at the step before."""
+
+    def __init__(self, base_trial, factor="1"):
+        super().__init__(base_trial)
+        self.factor = float(factor)
+        self.seen = []
+
+    def invoke_at_step(self, step):
+        loss = self.base_trial.tensor("MSELoss_output_0")
+        self.seen.append(loss.value(step))
+        assert loss.steps()[-1] == step
+        assert loss.reduction_value(step, "mean") == np.mean(self.seen[-1])
+        (before,) = loss.prev_steps(step, 2)[:-1] or (None,)
+        if before is None:
+            return False
+        self.base_trial.past().wait_for_steps([before])
+        return loss.value(step) > self.factor * loss.value(before)
+
+
+def test_a_rule_in_python_sees_the_running_step_and_those_before_it(out_dir):
+    losses = []
+    hook = hook_with(out_dir, [(LossRises, {"factor": "1.0"})], "skip_step")
+    training = Training(lambda p: torch.optim.SGD(p, 0.0), hook=hook)
+    training.net.register_forward_hook(lambda *_: hook.flush())
+    training.loss.register_forward_hook(lambda m, i, output: losses.append(output.item()))
+    training.run(8)
+    hook.close()
+    rises = [step for step in range(1, 8) if losses[step] > losses[step - 1]]
+    assert hook.skipped_steps == rises != []
+
+
+def test_a_rule_in_python_that_fails_ends_alone(out_dir):
+    class Fails(Rule):
+        def invoke_at_step(self, step):
+            raise ValueError("my own mistake")
+
+    hook = hook_with(out_dir, [Fails, "ExplodingTensor"], "skip_step")
+    Training(bad_steps=(2,), hook=hook).run(4)
+    hook.close()
+    failed, exploding = hook.verdicts()
+    assert failed["status"] == "Error" and "my own mistake" in failed["message"]
+    assert exploding["status"] == "IssuesFound"
+    assert hook.skipped_steps == [2]
+
+
+def test_what_rules_look_at_is_saved_as_statistics_and_the_users_wish_stays(out_dir):
+    hook = hook_with(out_dir, ["VanishingGradient"], include_collections=["biases"])
+    Training(hook=hook).run(2)
+    hook.close()
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor("Sequential_0.bias").value(0).shape == (8,)
+    gradient = trial.tensor("gradient/Sequential_0.weight")
+    assert gradient.summary(0).count == 32
+    with pytest.raises(Exception, match="gradient/Sequential_0.weight"):
+        gradient.value(0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "on_fire", "error", "said"),
+    [
+        (["NoSuchRule"], "record", Exception, "NoSuchRule"),
+        ([("ExplodingTensor", {"only": True})], "record", SMDebugValueError, "only"),
+        ([3], "record", SMDebugTypeError, "3"),
+        ([(LossRises, {"speed": 1})], "record", SMDebugValueError, "speed"),
+        (["ExplodingTensor"], "explode", SMDebugValueError, "explode"),
+        (["ExplodingTensor"], 7, SMDebugTypeError, "7"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused_where_they_are_given(
+    out_dir, rules, on_fire, error, said
+):
+    with pytest.raises(error, match=re.escape(said)):
+        hook_with(out_dir, rules, on_fire)
+
+
+def test_an_adapter_that_cannot_veto_refuses_it_at_construction(out_dir):
+    for veto in ("skip_step", "raise", "stop"):
+        with pytest.raises(SMDebugValueError, match=veto):
+            LiveRules(["ExplodingTensor"], veto, (), out_dir)
+    assert LiveRules(["ExplodingTensor"], "record", (), out_dir).answer() == ("record", None)
