@@ -28,6 +28,7 @@ class TrainerHook(Hook):
 
     _root = None
     _is_call_awaited = False
+    _is_step_open = False
     _is_update_open = False
     _losses = ()
 
@@ -78,7 +79,8 @@ class TrainerHook(Hook):
     def end_step(self):
         """Hands the open step to the writer."""
         self.end_update()
-        if self._has_begun and self._session:
+        if self._is_step_open:
+            self._is_step_open = False
             with self._unharmed("at the end of a step"):
                 self._gate.put_kept()
                 self._session.end_step()
@@ -87,9 +89,9 @@ class TrainerHook(Hook):
         """Whether anything is due in the open step."""
         return bool(self._session) and self._session.is_capturing()
 
-    def has_failed(self):
-        """Whether recording is over because of an error of ours."""
-        return self._failure is not None
+    def takes_scalars(self):
+        """Whether a step is open, saved or not."""
+        return self._is_step_open and not self._failure
 
     def trains_with(self, optimizer):
         """Whether `optimizer` acts on the model's parameters."""
@@ -110,6 +112,7 @@ class TrainerHook(Hook):
         self.set_mode(mode)
         try:
             self._begin_root_step(self._root_module(), self._root)
+            self._is_step_open = True
         except Exception as error:
             self._gate.is_open = False
             self._latch("at the beginning of a step", error)

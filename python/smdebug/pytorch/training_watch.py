@@ -122,8 +122,8 @@ class TrainingWatch:
             self._judge()
 
     def save_scalars(self, values):
-        """Saves the numbers among `values`, a dict, as `scalar/<name>` of the present step."""
-        if self.hook.has_failed():
+        """Saves the numbers among `values`, a dict, as `scalar/<name>` of the open step, if any."""
+        if not self.hook.takes_scalars():
             return
         for name, value in values.items():
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

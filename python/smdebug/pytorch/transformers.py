@@ -75,15 +75,14 @@ class SMDebugCallback(transformers.TrainerCallback):
     def on_step_end(self, args, state, control, **kwargs):
         if self.hook.is_saving():
             self.hook.save_scalar("global_step", state.global_step)
-        if control.should_log:  # the step takes what is logged, too
-            self.hook.end_update()
-        else:
-            self._end_step(control)
+        self.hook.end_update()
+        if not control.should_log:  # else the step takes what is logged, too
+            self._end_step(state, control)
 
     @contained
     def on_log(self, args, state, control, logs=None, **kwargs):
         self.watch.save_scalars(logs or {})
-        self._end_step(control)
+        self._end_step(state, control)
 
     @contained
     def on_prediction_step(self, args, state, control, **kwargs):
@@ -93,7 +92,9 @@ class SMDebugCallback(transformers.TrainerCallback):
     def on_train_end(self, args, state, control, **kwargs):
         self.watch.end_fit()
 
-    def _end_step(self, control):
+    def _end_step(self, state, control):
+        if self.watch.is_fitting and state.global_step >= state.max_steps:
+            return  # the last one also takes what is logged at the end
         self.watch.end_step()
         if self.watch.should_stop:
             control.should_training_stop = True
