@@ -113,9 +113,7 @@ def test_the_training_has_the_same_bits(lightning, out_dir, options):
     make_trainer(lightning, watcher, max_epochs=2, **options).fit(watched, loader(), loader())
     assert watcher.hook.status().tensors > 50
     assert watched.losses == plain.losses
-    for one, other in zip(
-        plain.state_dict().values(), watched.state_dict().values(), strict=True
-    ):
+    for one, other in zip(plain.state_dict().values(), watched.state_dict().values(), strict=True):
         assert torch.equal(one, other)
 
 

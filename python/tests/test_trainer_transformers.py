@@ -177,9 +177,7 @@ def test_a_loss_of_the_users_own_is_recorded(tmp_path, out_dir):
 
 
 def test_an_evaluation_in_the_middle_is_steps_of_its_own(tmp_path, out_dir):
-    callback = SMDebugCallback(
-        out_dir, include_regex=["classifier_output"], save_config=EVERY_STEP
-    )
+    callback = SMDebugCallback(out_dir, include_regex=["classifier_output"], save_config=EVERY_STEP)
     trainer = make_trainer(
         tmp_path,
         callback,
@@ -198,9 +196,7 @@ def test_an_evaluation_in_the_middle_is_steps_of_its_own(tmp_path, out_dir):
 
 
 def test_evaluate_and_predict_outside_of_a_training_are_recorded_where_asked(tmp_path, out_dir):
-    callback = SMDebugCallback(
-        out_dir, include_regex=["classifier_output"], save_config=EVERY_STEP
-    )
+    callback = SMDebugCallback(out_dir, include_regex=["classifier_output"], save_config=EVERY_STEP)
     trainer = make_trainer(tmp_path, callback, per_device_eval_batch_size=8)
     trainer.train()
     trainer.evaluate()

@@ -73,6 +73,7 @@ class SMDebugRecorder:
         self._was_synced = True
         self.watch.begin_fit(self._model, scaler=self._accelerator.scaler)
         self.hook.call_mode = ModeKeys.EVAL
+        self.hook.is_each_call_a_step = True
         self.hook.on_training_call = self._on_training_call
         self._post_hook = register_optimizer_step_post_hook(self._on_update)
 

@@ -12,7 +12,9 @@ from smdebug._core import ModeKeys
 from smdebug.pytorch.requirement import require
 from smdebug.pytorch.training_watch import TrainingWatch, contained
 
-events = require("ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10")
+events = require(
+    "ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10"
+)
 
 
 class SMDebugHandler:

@@ -19,7 +19,7 @@ _NAMES = {"lightning.pytorch": "lightning", "pytorch_lightning": "pytorch-lightn
 
 def _callback_classes():
     """Of the names that the program has imported; else of the first that is installed."""
-    modules = [name for name in _NAMES if name in sys.modules]
+    modules = [name for name in _NAMES if sys.modules.get(name)]
     installed = [name for name in _NAMES if importlib.util.find_spec(name.partition(".")[0])]
     modules = modules or installed[:1] or list(_NAMES)[:1]
     needed = ["Callback.on_before_optimizer_step", "Callback.on_exception"]

@@ -13,7 +13,9 @@ def require(module, attributes, package, oldest):
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"this needs {package}, which cannot be imported ({error}): {wanted}") from error
+        raise ImportError(
+            f"this needs {package}, which cannot be imported ({error}): {wanted}"
+        ) from error
     for path in attributes:
         place = found
         for name in path.split("."):

@@ -21,6 +21,7 @@ class TrainerHook(Hook):
 
     # Of the steps that calls of the model begin, in eval mode; None: they begin none.
     call_mode = None
+    is_each_call_a_step = False  # else those until `await_call` belong to the first of them
     # Called before a call of the model in training mode, where that may begin an update.
     on_training_call = None
     scaler = None  # the torch.amp.GradScaler of the training, where there is one
@@ -72,8 +73,7 @@ class TrainerHook(Hook):
         self._begin(mode)
 
     def await_call(self):
-        """The next call of the model in eval mode begins a step of `call_mode`; the calls after
-        it belong to that step."""
+        """The next call of the model in eval mode begins a step of `call_mode`."""
         self._is_call_awaited = True
 
     def end_step(self):
@@ -124,7 +124,7 @@ class TrainerHook(Hook):
             return
         if self.call_mode is None or self._is_update_open or not self._is_call_awaited:
             return
-        self._is_call_awaited = False
+        self._is_call_awaited = self.is_each_call_a_step
         self._begin(self.call_mode)
         if self._gate.is_open:
             self._take_inputs_of(root, arguments)

@@ -183,7 +183,9 @@ class TrainingWatch:
         ]
         if cost.run_seconds > 0:
             share = 100 * cost.step_thread_seconds / cost.run_seconds
-            lines.append(f"watching took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time")
+            lines.append(
+                f"watching took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
+            )
         for problem in filter(None, (status.error, status.reason)):
             lines.append(problem)
         if self._rules:
@@ -201,4 +203,3 @@ def _world_size():
 
 def _rank():
     return torch.distributed.get_rank() if _is_distributed() else 0
-
