@@ -100,10 +100,13 @@ void Session::Impl::note_checkpoint() {
 void Session::Impl::start() {
   is_started_ = true;
   first_step_at_ = clock.monotonic();
-  if (config.include_workers == IncludeWorkers::one && worker != "worker_0") {
-    state_ = SessionStatus::State::silent;
-    silent_reason_ = worker + " saves nothing: include_workers is 'one'";
-    return;
+  if (config.include_workers == IncludeWorkers::one) {
+    num_workers = 1;  // as readers are told: they wait for every worker
+    if (worker != "worker_0") {
+      state_ = SessionStatus::State::silent;
+      silent_reason_ = worker + " saves nothing: include_workers is 'one'";
+      return;
+    }
   }
   if (Status status = start_recording(); !status)
     latch(std::move(status).error().within("run " + storage->uri()));

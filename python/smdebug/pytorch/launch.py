@@ -137,8 +137,9 @@ class Launch:
         self._hook.leave_out(
             type(unwrapped(module)).__name__,
             f"it is called beside '{self._root}', and one model is recorded: the first to be "
-            "called; to record several, make a smdebug.pytorch.Hook, or use the callback of your "
-            "trainer (docs/trainers.md)",
+            "called. Parts of one model are recorded when it is called as model(x), not as "
+            "model.forward(x); for several models make a smdebug.pytorch.Hook, or use the "
+            "callback of your trainer (docs/trainers.md)",
         )
 
     def _found_loss(self, loss):
