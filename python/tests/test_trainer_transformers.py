@@ -193,6 +193,7 @@ def test_an_evaluation_in_the_middle_is_steps_of_its_own(tmp_path, out_dir):
     losses = [line["eval_loss"] for line in trainer.state.log_history if "eval_loss" in line]
     assert values(trial, "scalar/eval_loss", modes.EVAL) == pytest.approx(losses)
     assert trial.tensor("scalar/eval_loss").steps(mode=modes.EVAL) == [2, 5]
+    assert not trial.has_tensor("scalar/train_loss")  # of the training, and no step of it is open
 
 
 def test_evaluate_and_predict_outside_of_a_training_are_recorded_where_asked(tmp_path, out_dir):

@@ -81,7 +81,9 @@ class SMDebugCallback(transformers.TrainerCallback):
 
     @contained
     def on_log(self, args, state, control, logs=None, **kwargs):
-        self.watch.save_scalars(logs or {})
+        is_summary = "train_runtime" in (logs or {})
+        if not is_summary or self.hook.mode is ModeKeys.TRAIN:
+            self.watch.save_scalars(logs or {})
         self._end_step(state, control)
 
     @contained
