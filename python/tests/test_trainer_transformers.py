@@ -227,6 +227,18 @@ def test_a_rule_that_fires_stops_the_trainer_at_once(tmp_path, out_dir, logged):
     assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1, 2]
 
 
+def test_a_second_training_is_not_stopped_by_the_steps_of_the_first(tmp_path, out_dir):
+    class ThirdStep(Rule):
+        def invoke_at_step(self, step):
+            return step == 2
+
+    callback = SMDebugCallback(out_dir, rules=[ThirdStep], save_config=EVERY_STEP)
+    for updates in (3, 4):
+        trainer = make_trainer(tmp_path, callback)
+        trainer.train()
+        assert trainer.state.global_step == updates
+
+
 def test_a_built_in_rule_stops_it_and_asks_for_its_tensors_itself(tmp_path, out_dir):
     callback = SMDebugCallback(
         out_dir, rules=[("VanishingGradient", {"threshold": 1e9})], save_config=EVERY_STEP
@@ -331,6 +343,21 @@ def test_an_error_of_ours_ends_the_recording_and_not_the_training(tmp_path, out_
     assert "on_step_begin: ZeroDivisionError('planted')" in status.error
     callback.close()
     assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1]
+
+
+def test_an_error_of_ours_before_an_update_does_not_reach_the_optimizer(
+    tmp_path, out_dir, monkeypatch
+):
+    def fails(optimizer):
+        raise ZeroDivisionError("planted")
+
+    callback = SMDebugCallback(out_dir, save_config=EVERY_STEP)
+    monkeypatch.setattr(callback.hook, "put_gradients", fails)
+    trainer = make_trainer(tmp_path, callback)
+    trainer.train()
+    assert trainer.state.global_step == 4
+    assert "ZeroDivisionError('planted')" in callback.hook.status().error
+    assert not torch_optimizers._global_optimizer_pre_hooks
 
 
 def test_a_folder_that_cannot_be_written_does_not_reach_the_trainer(tmp_path):

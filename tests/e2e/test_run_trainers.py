@@ -103,17 +103,15 @@ for _ in range(12):
 """
 
 
-def test_of_a_gan_one_model_is_recorded_and_the_other_is_said_not_to_be(tmp_path):
-    done, run = smdebug_run(tmp_path, GAN)
-    names = create_trial(str(run)).tensor_names()
-    assert "gradient/Generator_0.weight" in names
-    assert not any("Discriminator" in name for name in names)
-    assert done.stderr.count("'Discriminator' is not recorded") == 1
-    assert "called beside 'Generator'" in done.stderr
+def test_a_gan(tmp_path):
+    _, run = smdebug_run(tmp_path, GAN)
+    trial = create_trial(str(run))
+    assert "gradient/Generator_0.weight" in trial.tensor_names()
+    assert "BCEWithLogitsLoss_output_0" in trial.tensor_names()
 
 
-def test_a_model_of_which_only_forward_is_called_is_said(tmp_path):
-    done, run = smdebug_run(
+def test_of_a_model_whose_forward_alone_is_called_the_layers_are_found(tmp_path):
+    _, run = smdebug_run(
         tmp_path,
         MODEL
         + """
@@ -123,10 +121,7 @@ for _ in range(3):
     optimizer.step()
 """,
     )
-    # Torch calls the layers, so the first of them is taken for the model.
     assert "gradient/Linear_weight" in create_trial(str(run)).tensor_names()
-    assert done.stderr.count("'Linear' is not recorded") == 1
-    assert "not as model.forward(x)" in done.stderr
 
 
 def test_a_training_without_any_call_of_a_module_is_said(tmp_path):
@@ -143,11 +138,12 @@ for _ in range(3):
     )
     assert done.stderr.count("no model with parameters to train was called") == 1
     assert "nothing was recorded" in done.stderr
+    assert "Error: " not in done.stderr
     assert not run.exists()
 
 
 def test_metrics_and_other_modules_without_parameters_are_no_models(tmp_path):
-    done, run = smdebug_run(
+    _, run = smdebug_run(
         tmp_path,
         MODEL
         + """
@@ -161,7 +157,7 @@ for _ in range(2):
 """,
     )
     assert "gradient/Sequential_0.weight" in create_trial(str(run)).tensor_names()
-    assert "is not recorded" not in done.stderr
+    assert not any("Softmax" in name for name in create_trial(str(run)).tensor_names())
 
 
 def test_a_compiled_model(tmp_path):
@@ -192,7 +188,10 @@ def test_the_layer_that_torch_computes_otherwise_when_watched_is_said(tmp_path):
         MODEL
         + """
 model = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
-model(x[None]).sum().backward()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    model(x[None]).sum().backward()
+    optimizer.step()
 """,
     )
     assert done.stderr.count("no fast path for TransformerEncoderLayer") == 1

@@ -71,7 +71,7 @@ class SMDebugRecorder:
     @contained
     def _begin(self):
         self._was_synced = True
-        self.watch.begin_fit(self._model, scaler=self._accelerator.scaler)
+        self.watch.begin_fit(self._model)
         self.hook.call_mode = ModeKeys.EVAL
         self.hook.is_each_call_a_step = True
         self.hook.on_training_call = self._on_training_call

@@ -138,6 +138,10 @@ class Hook(BaseHook):
     def is_registered(self, module):
         return module in self._modules
 
+    def registered_modules(self):
+        """Every module that is watched, losses included: a list of torch.nn.Module."""
+        return list(self._modules)
+
     def begin_during_call(self, module, arguments):
         """For a root that was registered while it is being called: begins this call's step."""
         for root_hook in self._root_hooks:

@@ -45,11 +45,11 @@ class SMDebugHandler:
         """Ends the run: publishes the last step. Also happens when the program ends."""
         self.watch.close()
 
-    def attach(self, trainer, model, evaluators=(), scaler=None):
+    def attach(self, trainer, model, evaluators=()):
         """Follows the engine `trainer`, which trains `model`, and `evaluators`, which are run
-        while it trains. `scaler`: the GradScaler of the training, if any."""
+        while it trains."""
         Events = events.Events
-        trainer.add_event_handler(Events.STARTED, self._on_start, model, scaler)
+        trainer.add_event_handler(Events.STARTED, self._on_start, model)
         trainer.add_event_handler(Events.ITERATION_STARTED, self._on_iteration)
         trainer.add_event_handler(Events.ITERATION_COMPLETED, self._on_iteration_end)
         for event in (Events.COMPLETED, Events.TERMINATE, Events.INTERRUPT):
@@ -59,8 +59,8 @@ class SMDebugHandler:
             evaluator.add_event_handler(Events.COMPLETED, self._on_evaluation_end)
 
     @contained
-    def _on_start(self, engine, model, scaler):
-        self.watch.begin_fit(model, scaler=scaler)
+    def _on_start(self, engine, model):
+        self.watch.begin_fit(model)
 
     @contained
     def _on_iteration(self, engine):

@@ -5,40 +5,33 @@ module with parameters to train that is called from outside, and the loss module
 `Hook` takes over and the hooks on all modules are gone. Nothing is made before a root is called.
 """
 
-import dataclasses
+import functools
 import os
 import signal
 import threading
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.log import get_logger
-from smdebug.pytorch.backward import BackwardWatch
 from smdebug.pytorch.hook import Hook
+from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
 FUNCTIONAL_LOSS = "loss"
 
-logger = get_logger()
-
 
 def watch(settings):
     """Waits for a model. `settings` is what SMDEBUG_RUN says."""
     Launch(settings).find()
+    LaunchNotes()
 
 
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
-
-    def __init__(self, *args, **kwargs):
-        self._left_out = {}
-        super().__init__(*args, **kwargs)
 
     def _on_root_call(self, root, parameters, arguments):
         is_training = root.training and torch.is_grad_enabled()
@@ -47,16 +40,6 @@ class LaunchedHook(Hook):
             self.set_mode(mode)
             self.on_mode_change()
         super()._on_root_call(root, parameters, arguments)
-
-    def leave_out(self, name, why):
-        """Says in the log and in `status().skipped` what is not recorded."""
-        if name not in self._left_out:
-            self._left_out[name] = why
-            logger.warning("'%s' is not recorded: %s", name, why)
-
-    def status(self):
-        status = super().status()
-        return dataclasses.replace(status, skipped={**status.skipped, **self._left_out})
 
     def on_mode_change(self):
         """Another loss module may come into use."""
@@ -82,9 +65,7 @@ class Launch:
         self._hook = None
         self._depth = threading.local()
         self._handles = []
-        self._backward = None
-        self._root = None
-        self._optimizers = register_optimizer_step_pre_hook(self._on_update)
+        self._backward = None  # (torch's own, ours)
 
     def find(self):
         """Puts hooks on all modules: to find the root, later to find losses."""
@@ -109,11 +90,8 @@ class Launch:
         try:
             if is_loss(module):
                 self._found_loss(module)
-            elif self._hook is None:
-                if _is_trainable(module):
-                    self._found_root(module, arguments)
-            elif not self._hook.is_registered(unwrapped(module)) and _is_trainable(module):
-                self._found_second_root(module)
+            elif self._hook is None and _is_trainable(module):
+                self._found_root(module, arguments)
         except Exception as error:
             self._give_up(error)
 
@@ -126,58 +104,46 @@ class Launch:
         hook.on_mode_change = self.find
         hook.on_detach = self._undo
         hook.register_module(root)
-        self._root = type(unwrapped(root)).__name__
-        self._optimizers.remove()
-        self._backward = BackwardWatch(self._on_backward, self._give_up)
+        self._watch_backward()
         close_on_termination(hook)
-        say_other_kernels(root)
         hook.begin_during_call(root, arguments)
-
-    def _found_second_root(self, module):
-        self._hook.leave_out(
-            type(unwrapped(module)).__name__,
-            f"it is called beside '{self._root}', and one model is recorded: the first to be "
-            "called. Parts of one model are recorded when it is called as model(x), not as "
-            "model.forward(x); for several models make a smdebug.pytorch.Hook, or use the "
-            "callback of your trainer (docs/trainers.md)",
-        )
 
     def _found_loss(self, loss):
         if self._hook is not None and not self._hook.is_registered(loss):
             self._hook.register_loss(loss)
 
-    def _on_update(self, optimizer, args, kwargs):
-        """An optimizer acts before a model was found."""
-        self._optimizers.remove()
-        complain(
-            "an optimizer acts, but no model with parameters to train was called: a model is "
-            "recorded when it is called as model(x), not as model.forward(x)"
-        )
+    def _watch_backward(self):
+        """`Tensor.backward` looks torch.autograd.backward up when it is called."""
+        backward = torch.autograd.backward
+
+        @functools.wraps(backward)
+        def watched(tensors, *args, **kwargs):
+            try:
+                self._on_backward(tensors)
+            except Exception as error:
+                self._give_up(error)
+            return backward(tensors, *args, **kwargs)
+
+        torch.autograd.backward = watched
+        self._backward = backward, watched
 
     def _undo(self):
         self._stop_finding()
-        if self._backward:
-            self._backward.undo()
+        if self._backward and torch.autograd.backward is self._backward[1]:
+            torch.autograd.backward = self._backward[0]
 
-    def _on_backward(self, loss):
+    def _on_backward(self, tensors):
         self._stop_finding()
-        if loss is not None:
-            self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, loss)
+        if isinstance(tensors, (tuple, list)):
+            tensors = tensors[0] if len(tensors) == 1 else None
+        if isinstance(tensors, torch.Tensor) and tensors.numel() == 1:
+            self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, tensors)
 
     def _give_up(self, error):
         self._stop_finding()
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
-
-
-def say_other_kernels(root):
-    """Of the one layer that torch computes in another way where hooks are present."""
-    if any(isinstance(each, torch.nn.TransformerEncoderLayer) for each in root.modules()):
-        logger.info(
-            "torch takes no fast path for TransformerEncoderLayer in evaluation while it is "
-            "watched: results of evaluation may differ in the last bits, the training's do not"
-        )
 
 
 def make_hook(settings):

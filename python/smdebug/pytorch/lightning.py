@@ -63,11 +63,7 @@ class SMDebugCallback(*_callback_classes()):
 
     @contained
     def on_train_start(self, trainer, pl_module):
-        self.watch.begin_fit(
-            pl_module,
-            scaler=getattr(trainer.precision_plugin, "scaler", None),
-            watches_optimizers=False,
-        )
+        self.watch.begin_fit(pl_module, watches_optimizers=False)
         self.hook.sums_losses = pl_module.automatic_optimization
         self._update = None
 
@@ -121,8 +117,7 @@ class SMDebugCallback(*_callback_classes()):
 
     @contained
     def on_validation_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0):
-        if not trainer.sanity_checking:
-            self.hook.begin_batch(ModeKeys.EVAL)
+        self.hook.begin_batch(ModeKeys.EVAL)
 
     on_test_batch_start = on_validation_batch_start
 
@@ -132,8 +127,7 @@ class SMDebugCallback(*_callback_classes()):
 
     @contained
     def on_validation_end(self, trainer, pl_module):
-        if not trainer.sanity_checking:
-            self.watch.save_scalars(trainer.callback_metrics)
+        self.watch.save_scalars(trainer.callback_metrics)
         self._detach()
 
     on_test_end = on_validation_end

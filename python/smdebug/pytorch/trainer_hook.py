@@ -16,7 +16,7 @@ class TrainerHook(Hook):
 
     What differs from `Hook`: outputs of the second batch of a step are numbered on
     (`fc_output_1`); gradients are saved once, as the optimizer gets them; `loss_output_0` is the
-    sum of the losses that the step went backward from, each divided by the scale of a GradScaler.
+    sum of the losses that the step went backward from.
     """
 
     # Of the steps that calls of the model begin, in eval mode; None: they begin none.
@@ -24,7 +24,6 @@ class TrainerHook(Hook):
     is_each_call_a_step = False  # else those until `await_call` belong to the first of them
     # Called before a call of the model in training mode, where that may begin an update.
     on_training_call = None
-    scaler = None  # the torch.amp.GradScaler of the training, where there is one
     sums_losses = True  # of one update; False: each is a loss of its own
 
     _root = None
@@ -134,9 +133,13 @@ class TrainerHook(Hook):
 
     # --- what only a trainer's step has ---
 
+    def wants_loss(self):
+        """Whether `add_loss` would do something."""
+        return self._is_update_open and self.is_saving()
+
     def add_loss(self, loss):
-        """A backward pass starts from `loss`."""
-        if loss is not None and self._is_update_open and self.is_saving():
+        """A backward pass starts from `loss`, or from something else: None."""
+        if loss is not None and self.wants_loss():
             self._losses.append(loss.detach().clone())
 
     def put_gradients(self, optimizer=None):
@@ -158,8 +161,6 @@ class TrainerHook(Hook):
         losses, self._losses = self._losses, []
         if not losses:
             return
-        if self.scaler is not None and self.scaler.is_enabled():
-            losses = [loss / self.scaler.get_scale() for loss in losses]
         for loss in [sum(losses)] if self.sums_losses else losses:
             self.record_tensor_value(LOSS, loss)
 

@@ -13,7 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
-from smdebug.pytorch.backward import BackwardWatch
+from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.trainer_hook import TrainerHook
 from smdebug.pytorch.training_rules import TrainingRules
 
@@ -72,25 +72,26 @@ class TrainingWatch:
 
     # --- a training ---
 
-    def begin_fit(self, model, scaler=None, watches_optimizers=True):
+    def begin_fit(self, model, watches_optimizers=True):
         """A training of `model` begins.
 
-        `scaler` is its GradScaler, if any. `watches_optimizers`: gradients are saved when an
-        optimizer acts; else the callback says when.
+        `watches_optimizers`: gradients are saved when an optimizer acts; else the callback says
+        when.
         """
         self.end_fit()
-        self._is_fitting = True
         self.should_stop = False
         hook = self.hook
-        hook.scaler = scaler
         if self._rules and hook.status().last_step >= 0:
             self._rules = self._make_rules(hook.status().last_step + 1)
         if _rank() > 0:
             self._rules = None  # one judge suffices
         hook.attach_to(model)
         self._backward = BackwardWatch(
-            hook.add_loss, lambda error: self.fail("looking at a loss", error)
+            hook.add_loss, hook.wants_loss, lambda error: self.fail("looking at a loss", error)
         )
+        self._backward.install()
+        self._optimizers = None
+        self._is_fitting = True
         if watches_optimizers:
             self._optimizers = register_optimizer_step_pre_hook(self._before_update)
         if self._rules and self._wants_stop and _world_size() > 1:
@@ -106,7 +107,9 @@ class TrainingWatch:
         if not self._is_fitting:
             return
         self._is_fitting = False
-        self._undo()
+        self._backward.remove()
+        if self._optimizers:
+            self._optimizers.remove()
         self.hook.release()
         self._judge()
         if self._rules:
@@ -141,10 +144,10 @@ class TrainingWatch:
         self.hook.close()
 
     def fail(self, where, error):
-        """Something of ours went wrong: recording ends, the training goes on."""
+        """Something of ours went wrong: recording ends, the training goes on. What stands in torch
+        does nothing more, and comes out at the end: torch may be walking over it."""
         try:
             self._rules = None
-            self._undo()
             self.hook.fail(where, error)
         except Exception as second:
             logger.error("cleaning up after that failed too: %r", second)
@@ -156,13 +159,6 @@ class TrainingWatch:
             self.hook.put_gradients(optimizer)
         except Exception as error:
             self.fail("before an optimizer's step", error)
-
-    def _undo(self):
-        if self._backward:
-            self._backward.undo()
-        if self._optimizers:
-            self._optimizers.remove()
-        self._backward = self._optimizers = None
 
     def _make_rules(self, first_step=0):
         return TrainingRules(self._rule_requests, self.hook.out_dir, first_step)

@@ -62,8 +62,8 @@ class SMDebugCallback(transformers.TrainerCallback):
     # --- the Trainer's events ---
 
     @contained
-    def on_train_begin(self, args, state, control, model=None, optimizer=None, **kwargs):
-        self.watch.begin_fit(model, scaler=getattr(optimizer, "scaler", None))
+    def on_train_begin(self, args, state, control, model=None, **kwargs):
+        self.watch.begin_fit(model)
         self.hook.call_mode = ModeKeys.EVAL
         self.hook.await_call()
 
