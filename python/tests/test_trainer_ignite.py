@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import Net, read
-from ignite.engine import Events, create_supervised_evaluator, create_supervised_trainer
+from ignite.engine import Engine, Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.metrics import Loss
 
 from smdebug import SaveConfig, modes
@@ -98,3 +98,30 @@ def test_a_rule_that_fires_terminates_the_trainer(out_dir):
     assert len(losses) == 1
     assert torch.autograd.backward is backward
     assert not any(each._forward_hooks for each in model.modules())
+
+
+def test_losses_and_gradients_have_no_scale_of_a_grad_scaler(out_dir):
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    losses, gradients = [], []
+
+    def update(engine, batch):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(batch[0]), batch[1])
+        losses.append(loss.item())
+        scaler.scale(loss).backward()
+        gradients.append(model.fc2.weight.grad.numpy() / 1024)
+        scaler.step(optimizer)
+        scaler.update()
+
+    trainer = Engine(update)
+    handler = SMDebugHandler(
+        out_dir, include_collections=["losses", "gradients"], save_config=EVERY_STEP
+    )
+    handler.attach(trainer, model)
+    trainer.run(BATCHES)
+    trial = read(out_dir)
+    assert values(trial, "loss_output_0") == pytest.approx(losses, abs=0)
+    np.testing.assert_array_equal(values(trial, "gradient/Net_fc2.weight"), gradients)

@@ -255,15 +255,20 @@ def test_an_error_of_ours_ends_the_recording_and_not_the_training(lightning, out
     watcher = callback(out_dir, rules=["ExplodingTensor"], save_config=EVERY_STEP)
     model = net(lightning)
 
-    def fails(optimizer=None):
-        raise ZeroDivisionError("planted")
+    begin_update = watcher.hook.begin_update
 
-    monkeypatch.setattr(watcher.hook, "put_gradients", fails)
+    def fails_at_the_third_update():
+        if len(model.losses) == 2:
+            raise ZeroDivisionError("planted")
+        begin_update()
+
+    monkeypatch.setattr(watcher.hook, "begin_update", fails_at_the_third_update)
     trainer = make_trainer(lightning, watcher)
     trainer.fit(model, loader())
     assert trainer.global_step == 6
     assert hooks_in(model) == 0
-    assert "on_train_batch_end: ZeroDivisionError('planted')" in watcher.hook.status().error
+    assert "on_train_batch_start: ZeroDivisionError('planted')" in watcher.hook.status().error
+    assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1]
 
 
 def test_a_callback_that_was_pickled_records_like_a_new_one(lightning, tmp_path):

@@ -250,6 +250,21 @@ def test_a_built_in_rule_stops_it_and_asks_for_its_tensors_itself(tmp_path, out_
     assert gradient.reduction_value(0, "mean", mode=modes.TRAIN, abs=True) > 0
 
 
+def test_a_nan_that_the_trainers_log_hides_stops_it(tmp_path, out_dir):
+    class Overflowing(Trainer):
+        def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+            loss = super().compute_loss(model, inputs, **kwargs)
+            return loss * (float("nan") if self.state.global_step == 2 else 1)
+
+    callback = SMDebugCallback(out_dir, rules=["ExplodingTensor"], save_config=EVERY_STEP)
+    trainer = make_trainer(tmp_path, callback, max_steps=50, trainer_class=Overflowing)
+    trainer.train()
+    assert trainer.state.global_step == 3
+    assert np.isfinite(logged_losses(trainer)).all()
+    losses = values(read(out_dir), "loss_output_0")
+    assert np.isfinite(losses).tolist() == [True, True, False]
+
+
 def test_with_stop_false_it_is_only_told(tmp_path, out_dir, logged):
     callback = SMDebugCallback(
         out_dir,

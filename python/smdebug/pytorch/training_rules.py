@@ -23,7 +23,7 @@ class TrainingRules:
     """
 
     def __init__(self, rules, out_dir, first_step=0):
-        run = os.path.realpath(os.path.expanduser(out_dir))
+        run = out_dir if "://" in out_dir else os.path.realpath(os.path.expanduser(out_dir))
         self._judge = RunJudge.create(run, [_parsed(rule, run) for rule in rules], first_step)
 
     def request_tensors(self, hook):
