@@ -314,6 +314,18 @@ def test_several_trainings_with_one_callback_follow_each_other(tmp_path, out_dir
     assert values(trial, "loss_output_0")[8:] == pytest.approx(logged_losses(other))
 
 
+def test_a_training_after_the_run_was_closed_is_said_not_to_be_recorded(tmp_path, out_dir, logged):
+    callback = SMDebugCallback(out_dir, rules=["ExplodingTensor"], save_config=EVERY_STEP)
+    trainer = make_trainer(tmp_path, callback)
+    trainer.train()
+    callback.close()
+    trainer.train()
+    assert trainer.state.global_step == 4
+    assert hooks_in(trainer.model) == 0
+    assert any("not recorded" in line and "it was closed" in line for line in logged)
+    assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1, 2, 3]
+
+
 def test_a_resumed_training_says_which_of_the_trainers_steps_it_records(tmp_path, out_dir):
     trainer = make_trainer(tmp_path, save_strategy="steps", save_steps=2)
     trainer.train()

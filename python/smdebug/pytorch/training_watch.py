@@ -81,17 +81,25 @@ class TrainingWatch:
         self.end_fit()
         self.should_stop = False
         hook = self.hook
-        if self._rules and hook.status().last_step >= 0:
-            self._rules = self._make_rules(hook.status().last_step + 1)
+        status = hook.status()
+        if status.state in ("failed", "closed"):
+            logger.warning(
+                "this training is not recorded: the run in '%s' is over (%s); make a new callback",
+                hook.out_dir,
+                status.error or "it was closed",
+            )
+            return
+        if self._rules and status.last_step >= 0:
+            self._rules = self._make_rules(status.last_step + 1)
         if _rank() > 0:
             self._rules = None  # one judge suffices
-        hook.attach_to(model)
         self._backward = BackwardWatch(
             hook.add_loss, hook.wants_loss, lambda error: self.fail("looking at a loss", error)
         )
-        self._backward.install()
         self._optimizers = None
         self._is_fitting = True
+        hook.attach_to(model)
+        self._backward.install()
         if watches_optimizers:
             self._optimizers = register_optimizer_step_pre_hook(self._before_update)
         if self._rules and self._wants_stop and _world_size() > 1:
