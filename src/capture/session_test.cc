@@ -688,18 +688,6 @@ TEST_F(SessionTest, LeavesWorkersOtherThanTheFirstSilentUnlessAllAreAsked) {
   EXPECT_FALSE(is_there(kRunFileKey)) << "the first worker's to write";
 }
 
-TEST_F(SessionTest, SaysThatOneWorkerWritesWhereOnlyTheFirstDoes) {
-  auto session = open();
-  session->set_worker(0, 2);
-  EXPECT_TRUE(session->begin_step());
-  put(*session, "a", {1});
-  ASSERT_TRUE(session->close().ok());
-  const auto file =
-      parse_collections_file(text(collections_file_key("worker_0")));
-  ASSERT_TRUE(file.ok());
-  EXPECT_EQ(file->num_workers, 1);
-}
-
 TEST_F(SessionTest, WritesNoFileInADryRunAndCountsWhatItWouldHave) {
   config_.dry_run = true;
   auto session = open();
