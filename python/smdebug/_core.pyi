@@ -560,5 +560,30 @@ class SavedCollections:
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""
 
+class RunJudge:
+    """Rules over a run that this process writes."""
+
+    @staticmethod
+    def create(run: str, rules: list, first_step: int = 0) -> RunJudge: ...
+
+    def look(self) -> None:
+        """Judges the steps that can be read and were not judged yet."""
+
+    def finish(self) -> None:
+        """Says that no step will follow."""
+
+    @property
+    def request(self) -> str:
+        """JSON: the collections that must be saved for the rules."""
+
+    @property
+    def is_judging(self) -> bool: ...
+
+    def verdicts(self) -> list[str]:
+        """One JSON object per rule."""
+
+    def text(self) -> str:
+        """One line per rule."""
+
 def run_command_line(arguments: Sequence[str], load_rule: Callable) -> int:
     """Runs the command `smdebug` and returns its exit code."""

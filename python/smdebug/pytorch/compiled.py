@@ -47,10 +47,10 @@ class Places:
     def __init__(self):
         self._number = f"{next(_numbers)}/"
         self.are_traced = False  # a graph was compiled that looked at one of them
-        _owners[self._number] = self
 
     def add(self, name, taker, is_wanted=True):
         """The text that a graph knows the place by; `taker` is called with a list of tensors."""
+        _owners[self._number] = self  # also after `close`
         if not is_wanted:
             return self._number
         place = self._number + name

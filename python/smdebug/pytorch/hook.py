@@ -153,7 +153,7 @@ class Hook(BaseHook):
             root,
             name,
             set(self._modules.values()),
-            hooks_gradients=self.gradients == "backward",
+            hooks_gradients=self._hooks_gradients(),
             is_compiled=hasattr(module, "_orig_mod"),
         )
         start = RootStart(
@@ -228,6 +228,10 @@ class Hook(BaseHook):
     def is_registered(self, module):
         return module in self._modules
 
+    def registered_modules(self):
+        """Every module that is watched, losses included: a list of torch.nn.Module."""
+        return list(self._modules)
+
     def begin_during_call(self, module, arguments):
         """For a root that was registered while it is being called: begins this call's step. What
         it was given by keyword is only seen when it returns."""
@@ -256,6 +260,10 @@ class Hook(BaseHook):
         return watched
 
     # --- steps ---
+
+    def _hooks_gradients(self):
+        """Whether gradients are saved as each backward leaves them."""
+        return self.gradients == "backward"
 
     def _make_veto(self):
         if not self._rules:

@@ -18,6 +18,7 @@ from smdebug._core import ModeKeys
 from smdebug.autostart import complain
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
+from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.steps import CallsTogether
 from smdebug.reduction_config import ReductionConfig
@@ -29,6 +30,7 @@ FUNCTIONAL_LOSS = "loss"
 def watch(settings):
     """Waits for a model. `settings` is what SMDEBUG_RUN says."""
     Launch(settings).find()
+    LaunchNotes()
 
 
 class LaunchedHook(Hook):

@@ -1,0 +1,103 @@
+"""What users of such tools complain of, each as a training that it must not happen to.
+
+Only what no test of a feature shows by itself.
+"""
+
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+from conftest import Net, run_script, train
+from test_autostart import GATE, settings
+
+import smdebug.pytorch as smd
+from smdebug.pytorch.training_rules import TrainingRules
+
+EVERY_STEP = smd.SaveConfig(save_interval=1)
+
+
+def test_a_hooked_model_can_be_traced(out_dir):
+    model = Net().eval()
+    x = torch.randn(5, 4)
+    expected = model(x)
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    hook.register_module(model)
+    traced = torch.jit.trace(model, x)
+    hook.close()
+    assert torch.equal(traced(x), expected)
+
+
+@pytest.mark.parametrize("make", ["torch.jit.script(model)", "torch.jit.trace(model, x)"])
+def test_a_scripted_training_under_smdebug_run_goes_on(tmp_path, out_dir, make):
+    script = f"""
+    import warnings
+    warnings.filterwarnings("ignore")
+    import torch
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    x, y = torch.randn(12, 4), torch.randint(0, 3, (12,))
+    model = {make}
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+    """
+    plain = run_script(tmp_path, script)
+    watched = run_script(tmp_path, GATE + textwrap.dedent(script), environment=settings(out_dir))
+    assert watched.stdout == plain.stdout
+    assert len(plain.stdout.split()) == 4
+    if "script" in make:
+        assert "ScriptModule takes no hooks" in watched.stderr
+
+
+def test_nothing_is_switched_on_without_being_asked(tmp_path):
+    done = run_script(
+        tmp_path,
+        """
+        import sys
+        import torch
+        from torch.nn.modules import module
+        from torch.optim import optimizer
+        model = torch.nn.Linear(2, 2)
+        model(torch.ones(1, 2)).sum().backward()
+        torch.optim.SGD(model.parameters()).step()
+        print([name for name in sys.modules if name == "smdebug._core"])
+        print(module._global_forward_pre_hooks or [], optimizer._global_optimizer_pre_hooks or [])
+        print(torch.autograd.backward.__module__)
+        """,
+    )
+    assert done.stdout.split() == ["[]", "[]", "[]", "torch.autograd"]
+
+
+def test_a_pattern_that_matches_nothing_is_said_after_the_first_step(out_dir, capfd):
+    hook = smd.Hook(out_dir, include_regex=["fc1_ouput"], save_config=EVERY_STEP)
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    said = capfd.readouterr().err
+    hook.close()
+    (line,) = [line for line in said.splitlines() if "warning" in line and "fc1_ouput" in line]
+    assert "fc1_output_0" in said[said.index(line) :]
+
+
+def test_the_first_step_with_a_nan_is_found(out_dir):
+    hook = smd.Hook(out_dir, include_collections=["gradients", "losses"], save_config=EVERY_STEP)
+    model = Net()
+    hook.register_module(model)
+
+    def overflow(step):
+        if step == 2:
+            model.fc1.weight.grad[0, 0] = float("nan")
+
+    losses = train(model, 6, on_step=overflow)
+    hook.close()
+    assert np.isnan(losses[3:]).all() and np.isfinite(losses[:3]).all()
+    rules = TrainingRules(["ExplodingTensor"], out_dir)
+    (verdict,) = rules.look()
+    assert (
+        verdict["step"]["global"] == 3
+    )  # the gradient is made there from the weight that step 2 spoiled
