@@ -9,8 +9,8 @@
 // that no view can show (on a device, lazily conjugated or negated, in the
 // other byte order, strides that are no multiple of the element) are copied to
 // host memory first. A tensor that is spread over processes (torch's DTensor)
-// is lent as the part that lies in this one. numpy's strings, fixed in width or objects, are lent one
-// by one.
+// is lent as the part that lies in this one. numpy's strings, fixed in width or
+// objects, are lent one by one.
 
 #include <array>
 #include <cstdint>
