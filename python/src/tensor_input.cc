@@ -60,8 +60,8 @@ const dlpack::ExchangeTable* look_up_table(PyTypeObject* type) {
 // A type of tensors that handles operators itself may hold no elements: torch
 // lends such a one (a DTensor) with a pointer to nothing, plus an offset.
 bool may_be_wrapper(PyTypeObject* type) {
-  PyObject* dispatch = PyObject_GetAttrString(
-      reinterpret_cast<PyObject*>(type), "__torch_dispatch__");
+  PyObject* dispatch = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type),
+                                              "__torch_dispatch__");
   PyObject* name =
       dispatch ? PyObject_GetAttrString(dispatch, "__name__") : nullptr;
   const bool is_default =
@@ -395,8 +395,7 @@ Status LentTensor::borrow_local_part(nb::handle object) {
   } else {
     SMD_CHECK_OK(borrow_host_copy(part, "cpu"));
   }
-  if (shape && offsets)
-    placement_ = {*std::move(shape), *std::move(offsets)};
+  if (shape && offsets) placement_ = {*std::move(shape), *std::move(offsets)};
   return {};
 }
 

@@ -22,9 +22,8 @@ TensorStatistics of_box(const std::vector<double>& matrix, std::int64_t columns,
   std::vector<double> box;
   for (std::int64_t r = 0; r < shape[0]; ++r) {
     for (std::int64_t c = 0; c < shape[1]; ++c) {
-      box.push_back(
-          matrix[static_cast<std::size_t>((offsets[0] + r) * columns +
-                                          offsets[1] + c)]);
+      box.push_back(matrix[static_cast<std::size_t>((offsets[0] + r) * columns +
+                                                    offsets[1] + c)]);
     }
   }
   TensorStatistics s;
@@ -48,7 +47,8 @@ Shard part(const Extents& whole, const Extents& offsets, const Extents& shape,
   return {{whole, offsets}, shape, statistics};
 }
 
-void expect_same(const TensorStatistics& found, const TensorStatistics& wanted) {
+void expect_same(const TensorStatistics& found,
+                 const TensorStatistics& wanted) {
   EXPECT_EQ(found.count, wanted.count);
   EXPECT_EQ(found.zeros, wanted.zeros);
   EXPECT_EQ(found.min, wanted.min);

@@ -284,8 +284,11 @@ class IndexParser {
       const auto known_dtype = find_dtype(dtype_text);
       auto extents = read_shape(shape);
       if (known_dtype && extents && counts_add_up(statistics)) {
-        file_.statistics.push_back({std::string(name_text), *known_dtype,
-                                    std::move(*extents), statistics, {}});
+        file_.statistics.push_back({std::string(name_text),
+                                    *known_dtype,
+                                    std::move(*extents),
+                                    statistics,
+                                    {}});
         rows_.push_back(row);
         return;
       }
