@@ -171,6 +171,17 @@ TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {
             HasSubstr("the nearest of 2 names are 'grad_norms'")));
 }
 
+TEST_F(RuleRunnerTest, DoesNotMissWhatARuleLooksAtOnlyIfItIsSaved) {
+  RuleNeeds needs = gradients_and("^a$");
+  needs.selectors.push_back(
+      {.collections = {"weights"}, .regexes = {}, .if_saved = true});
+  RuleRunner judging = runner({.needs = needs});
+  judging.on_step(ObservedStep(0).with_nothing("b").view());
+  judging.on_run_end(0);
+  EXPECT_THAT(judging.verdicts()[0].message,
+              HasSubstr("looked for collection 'gradients' or pattern '^a$';"));
+}
+
 TEST_F(RuleRunnerTest, SaysThatARunHoldsNothingAtAll) {
   RuleRunner judging = runner({.needs = every_tensor()});
   judging.on_run_end(0);
