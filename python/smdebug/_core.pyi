@@ -521,5 +521,18 @@ class SavedCollections:
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""
 
+class BuiltinJudge:
+    @staticmethod
+    def create(name: str, parameters: Mapping[str, str]) -> BuiltinJudge: ...
+
+    def advance(self, trial: Trial, first: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+    @property
+    def rule(self) -> str: ...
+
+    def verdict_json(self) -> str: ...
+
 def run_command_line(arguments: Sequence[str], load_rule: Callable) -> int:
     """Runs the command `smdebug` and returns its exit code."""
