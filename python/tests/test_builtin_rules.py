@@ -1,6 +1,9 @@
 """Built-in rules over small trainings with a planted fault, each beside a healthy twin."""
 
 import json
+import pathlib
+import re
+import shutil
 
 import numpy as np
 import pytest
@@ -19,6 +22,7 @@ from smdebug.exceptions import (
 from smdebug.rules import builtin, invoke_rule
 
 FEATURES = 6
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Perceptron(torch.nn.Module):
@@ -369,3 +373,43 @@ def test_mistakes_are_said_when_the_rule_is_made(out_dir):
     with pytest.raises(SMDebugValueError, match="no trial"):
         builtin("dead_relu").judge()
     assert builtin("dead_relu", threshold_layer=None).parameters == {"threshold_layer": "None"}
+
+
+def golden_trial(case, tmp_path):
+    """A run that the original wrote."""
+    folder = ROOT / "tests/golden" / case
+    if not folder.exists():
+        pytest.skip(f"the run of the original '{case}' is not among tests/golden")
+    shutil.copytree(folder / "run", tmp_path / case)
+    return read(str(tmp_path / case))
+
+
+def test_workers_of_the_original_that_differ_are_found(tmp_path):
+    trial = golden_trial("workers_two", tmp_path)
+    verdict = builtin("ReplicasDiffer", trial).judge()
+    step = verdict["step"]["global"]
+    worst = verdict["evidence"][0]
+    weight = trial.tensor(worst["tensor"])
+    first, second = (weight.value(step, worker=f"worker_{rank}") for rank in (0, 1))
+    assert worst["worker"] == "worker_1"
+    assert worst["value"] == pytest.approx(np.abs(second.astype(float) - first).max(), rel=1e-12)
+
+
+def test_the_reductions_of_the_original_suffice_for_the_variance(tmp_path):
+    trial = golden_trial("pytorch_reductions", tmp_path)
+    rule = builtin("TensorVariance", trial, tensor_regex="weight|bias", max_threshold=0)
+    found = {each["tensor"]: each["value"] for each in rule.judge()["evidence"]}
+    step = trial.steps()[0]
+    saved = {name: trial.tensor(name).reduction_value(step, "variance") for name in found}
+    assert len(found) >= 6 and found == saved
+
+
+def test_the_document_lists_every_rule_and_parameter():
+    text = (ROOT / "docs/rules.md").read_text()
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert list(sections) == sorted(sections)
+    for rule in _core.builtin_rules():
+        section = sections[rule["name"]]
+        for parameter in rule["parameters"]:
+            if parameter["name"] not in ("start_step", "end_step"):
+                assert f"`{parameter['name']}`" in section, (rule["name"], parameter["name"])

@@ -176,6 +176,17 @@ TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {
             HasSubstr("the nearest of 2 names are 'grad_norms'")));
 }
 
+TEST_F(RuleRunnerTest, DoesNotMissWhatARuleLooksAtOnlyIfItIsSaved) {
+  RuleNeeds needs = gradients_and("^a$");
+  needs.selectors.push_back(
+      {.collections = {"weights"}, .regexes = {}, .if_saved = true});
+  RuleRunner judging = runner({.needs = needs});
+  judging.on_step(ObservedStep(0).with_nothing("b").view());
+  judging.on_run_end(0);
+  EXPECT_THAT(judging.verdicts()[0].message,
+              HasSubstr("looked for collection 'gradients' or pattern '^a$';"));
+}
+
 TEST_F(RuleRunnerTest, SaysThatARunHoldsNothingAtAll) {
   RuleRunner judging = runner({.needs = every_tensor()});
   judging.on_run_end(0);
@@ -261,8 +272,8 @@ TEST_F(RuleRunnerTest, ShowsOtherRunsOnlyToTheRulesThatAskedForThem) {
   EXPECT_THAT(asked.steps, ElementsAre(10, 12, 13));
   EXPECT_THAT(asked.runs, ElementsAre(0u, 1u, 2u));  // the rule's own numbers
   EXPECT_THAT(not_asked.steps, ElementsAre(10));
-  EXPECT_TRUE(judging.wants(3, "w"));
-  EXPECT_FALSE(judging.wants(4, "w"));
+  EXPECT_NE(judging.interest(3, "w"), ObservationSink::Interest::none);
+  EXPECT_EQ(judging.interest(4, "w"), ObservationSink::Interest::none);
 }
 
 TEST_F(RuleRunnerTest, CountsAStepThatIsSeenTwiceOnce) {

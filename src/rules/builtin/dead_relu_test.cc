@@ -145,6 +145,20 @@ TEST(DeadRelu, JudgesByStatisticsWhereTheyTell) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("all units of layer relu"));
 }
 
+// No element is zero, and yet most units are never above it.
+TEST(DeadRelu, DoesNotTakeElementsBelowZeroForActive) {
+  TensorStatistics statistics;
+  statistics.count = 8;
+  statistics.min = -1;
+  statistics.max = 1;
+  OneRule rule("DeadRelu");
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0)
+          .with_values("relu_output_0", {-1, -1, -1, 1, -1, -1, -1, 1}, {2, 4})
+          .and_statistics(statistics)));
+  EXPECT_EQ(rule.verdict().evidence.front().value, 75);
+}
+
 TEST(DeadRelu, SaysThatStatisticsDoNotTell) {
   TensorStatistics some;
   some.count = 100;

@@ -36,7 +36,8 @@ TEST(WeightUpdateRatio, FiresAboveTheLargeThreshold) {
 }
 
 TEST(WeightUpdateRatio, FiresBelowTheSmallThreshold) {
-  OneRule rule("WeightUpdateRatio", {{"small_threshold", "0.01"}, {"epsilon", "0"}});
+  OneRule rule("WeightUpdateRatio",
+               {{"small_threshold", "0.01"}, {"epsilon", "0"}});
   EXPECT_FALSE(rule.fires_at(weight(0, {100, 0})));
   EXPECT_FALSE(rule.fires_at(weight(1, {101, 0})));
   EXPECT_TRUE(rule.fires_at(weight(2, {102, 0})));  // 1 / 101
