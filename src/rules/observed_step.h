@@ -65,6 +65,10 @@ class ObservedStep {
     tensors_.back().worker = std::move(worker);
     return *this;
   }
+  ObservedStep& of_shape(std::vector<std::int64_t> shape) {
+    tensors_.back().shape = std::move(shape);
+    return *this;
+  }
   ObservedStep& of_dtype(DType dtype) {
     tensors_.back().dtype = dtype;
     return *this;

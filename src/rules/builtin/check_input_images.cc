@@ -203,13 +203,13 @@ class CheckInputImages : public Rule {
       SMD_TRY(const auto view, observed_elements(tensor));
       if (view) return sums_by_channel(*view, layout);
     }
-    if (tensor.statistics) {
-      const TensorStatistics& statistics = *tensor.statistics;
-      const auto finite = static_cast<double>(statistics.finite());
-      sums.push_back({statistics.finite(), statistics.mean * finite});
+    SMD_TRY(const auto statistics, full_statistics(tensor));
+    if (statistics) {
+      const auto finite = static_cast<double>(statistics->finite());
+      sums.push_back({statistics->finite(), statistics->mean * finite});
       return sums;
     }
-    SMD_TRY(const auto mean, quantity(tensor, {Reduction::mean}));
+    const auto mean = saved_reduction(tensor, {Reduction::mean});
     if (!mean || !std::isfinite(*mean)) return sums;
     sums.push_back({size, *mean * static_cast<double>(size)});
     return sums;

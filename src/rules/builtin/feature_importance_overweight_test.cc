@@ -76,6 +76,17 @@ TEST(FeatureImportanceOverweight, ReadsAllFeaturesFromOneTensor) {
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "feature_importance/weight[1]");
 }
 
+TEST(FeatureImportanceOverweight, WorksFromSavedReductionsAlone) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0)
+          .with_reductions("feature_importance/weight/a",
+                           {{{Reduction::mean}, 9.0}})
+          .with_reductions("feature_importance/weight/b",
+                           {{{Reduction::mean}, 1.0}})));
+  EXPECT_DOUBLE_EQ(rule.verdict().evidence[0].value, 0.9);
+}
+
 TEST(FeatureImportanceOverweight, JudgesEachWorkerByItself) {
   OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   ObservedStep step(0);
