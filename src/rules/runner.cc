@@ -153,8 +153,8 @@ void RuleRunner::on_step(const StepView& step) {
     }
     judge.select(step);
     const std::uint64_t before = judge.rule->observations_judged();
-    auto outcome =
-        judge.rule->on_step({run->second, step.step, step.phase, judge.selected});
+    auto outcome = judge.rule->on_step(
+        {run->second, step.step, step.phase, judge.selected});
     if (judge.rule->observations_judged() > before || !outcome || *outcome) {
       verdict.steps_judged += step.phase == StepPhase::complete;
       verdict.run = step.run;

@@ -221,17 +221,17 @@ class CheckInputImages : public Rule {
       const Sum& channel = images.channels[i];
       const double mean = channel.mean();
       if (!(std::abs(mean) > threshold_mean_)) continue;
-      const std::string subject =
-          images.channels.size() > 1 ? fmt::format("channel {}", i)
-                                     : std::string("all elements");
+      const std::string subject = images.channels.size() > 1
+                                      ? fmt::format("channel {}", i)
+                                      : std::string("all elements");
       Evidence evidence = place;
       evidence.quantity = "mean of " + subject;
       evidence.value = mean;
       evidence.relation = mean > 0 ? ">" : "<";
       evidence.threshold = mean > 0 ? threshold_mean_ : -threshold_mean_;
       if (!finding) finding.emplace();
-      const bool is_worst = std::ranges::none_of(
-          finding->evidence, [&](const Evidence& other) {
+      const bool is_worst =
+          std::ranges::none_of(finding->evidence, [&](const Evidence& other) {
             return std::abs(other.value) >= std::abs(mean);
           });
       if (is_worst) describe(images, evidence, *finding);
@@ -252,8 +252,8 @@ class CheckInputImages : public Rule {
         step_text(images.since), step_text(evidence.step),
         short_number(evidence.value), threshold_mean_);
     if (means.size() > 1) {
-      finding.message += fmt::format("; the channels have {}",
-                                     fmt::join(means, ", "));
+      finding.message +=
+          fmt::format("; the channels have {}", fmt::join(means, ", "));
     }
     finding.advice =
         "images that are not centred slow the training down: subtract the mean "
@@ -278,8 +278,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kCheckInputImages = {
     .name = "CheckInputImages",
-    .sentence =
-        "The images that the model is given are not centred about 0.",
+    .sentence = "The images that the model is given are not centred about 0.",
     .condition =
         "Fires, once threshold_samples images were seen, when the mean of a "
         "channel over all of them is further from 0 than threshold_mean.",

@@ -82,8 +82,7 @@ TEST(CheckInputImages, LeavesOutNanAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
-  EXPECT_FALSE(
-      rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
+  EXPECT_FALSE(rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 

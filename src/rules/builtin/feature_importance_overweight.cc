@@ -138,8 +138,8 @@ class FeatureImportanceOverweight : public Rule {
     Finding finding;
     const Evidence& largest = importances.front().place;
     finding.evidence.push_back(largest);
-    finding.evidence.back().quantity = fmt::format(
-        "share of the {} largest feature importances", nfeatures_);
+    finding.evidence.back().quantity =
+        fmt::format("share of the {} largest feature importances", nfeatures_);
     finding.evidence.back().value = share;
     finding.evidence.back().relation = ">";
     finding.evidence.back().threshold = threshold_;

@@ -56,16 +56,16 @@ TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {
   ObservedStep step(0);
   for (const char* kind : {"gain", "weight"}) {
     for (const char* feature : {"a", "b"}) {
-      step.with_scalar(std::string("feature_importance/") + kind + "/" +
-                           feature,
-                       kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
+      step.with_scalar(
+          std::string("feature_importance/") + kind + "/" + feature,
+          kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
     }
   }
   OneRule by_weight("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   EXPECT_FALSE(by_weight.fires_at(step));
-  OneRule by_gain("FeatureImportanceOverweight",
-                  {{"nfeatures", "1"},
-                   {"tensor_regex", "feature_importance/gain"}});
+  OneRule by_gain(
+      "FeatureImportanceOverweight",
+      {{"nfeatures", "1"}, {"tensor_regex", "feature_importance/gain"}});
   EXPECT_TRUE(by_gain.fires_at(step));
 }
 
@@ -78,12 +78,11 @@ TEST(FeatureImportanceOverweight, ReadsAllFeaturesFromOneTensor) {
 
 TEST(FeatureImportanceOverweight, WorksFromSavedReductionsAlone) {
   OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
-  EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0)
-          .with_reductions("feature_importance/weight/a",
-                           {{{Reduction::mean}, 9.0}})
-          .with_reductions("feature_importance/weight/b",
-                           {{{Reduction::mean}, 1.0}})));
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_reductions("feature_importance/weight/a",
+                                                 {{{Reduction::mean}, 9.0}})
+                                .with_reductions("feature_importance/weight/b",
+                                                 {{{Reduction::mean}, 1.0}})));
   EXPECT_DOUBLE_EQ(rule.verdict().evidence[0].value, 0.9);
 }
 

@@ -183,9 +183,9 @@ class Overfit : public Rule {
         step_text(validation.last.step), percent_text(*validation.before),
         training_mean, percent_text(ratio_threshold_));
     if (validation.exceeded > 1) {
-      finding.message += fmt::format(", as in {} evaluations since {}",
-                                     validation.exceeded,
-                                     step_text(validation.exceeded_since));
+      finding.message +=
+          fmt::format(", as in {} evaluations since {}", validation.exceeded,
+                      step_text(validation.exceeded_since));
     }
     if (before) {
       finding.message +=

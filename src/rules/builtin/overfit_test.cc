@@ -1,7 +1,7 @@
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <random>
 
 #include "rules/one_rule.h"
 
