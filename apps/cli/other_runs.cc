@@ -12,8 +12,7 @@ Result<OtherRuns> OtherRuns::open(RuleRunner& runner, const Console& console) {
       return std::move(trial).error().within("a run to compare with");
     }
     runs.trials_.push_back(*std::move(trial));
-    runs.feeds_.emplace_back(*runs.trials_.back(), runner,
-                             runs.trials_.size());
+    runs.feeds_.emplace_back(*runs.trials_.back(), runner, runs.trials_.size());
   }
   return runs;
 }

@@ -96,7 +96,8 @@ TEST_F(ReadingCommands, CheckComparesWithAnotherRun) {
   EXPECT_THAT(differing.out,
               AllOf(HasSubstr("gradient/Net_fc.weight differs in 6 of 6 "
                               "elements, most where 0.5 is 1e-09 there, in run "
-                              "'" + vanishing_ + "', at step 6"),
+                              "'" +
+                              vanishing_ + "', at step 6"),
                     // The other run is not judged by rules of this one.
                     HasSubstr("NoIssuesFound")));
 }

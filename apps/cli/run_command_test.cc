@@ -84,10 +84,9 @@ TEST_F(RunCommandTest, StopsATrainingWhenARuleFires) {
 }
 
 TEST_F(RunCommandTest, StopsATrainingThatHangsWhereTheRuleIsToldTo) {
-  const Spoken spoken =
-      run_script("sleep 600\n", {"--rule", "StalledTrainingRule", "--set",
-                                 "threshold=0.2", "--set",
-                                 "stop_training_on_fire=True"});
+  const Spoken spoken = run_script(
+      "sleep 600\n", {"--rule", "StalledTrainingRule", "--set", "threshold=0.2",
+                      "--set", "stop_training_on_fire=True"});
   EXPECT_EQ(spoken.code, 3);
   EXPECT_THAT(spoken.err, HasSubstr("none before"));
 }

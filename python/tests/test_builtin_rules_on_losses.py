@@ -31,7 +31,7 @@ class Classifier(torch.nn.Module):
 
 
 def check(run, rule, **parameters):
-    """The verdict of `rule` over the run, as the command prints it, steps by their global number."""
+    """The verdict of `rule` over the run, as the command prints it; steps by global number."""
     words = [word for name, value in parameters.items() for word in ("--set", f"{name}={value}")]
     done = subprocess.run(
         [sys.executable, "-m", "smdebug", "check", str(run), "--json", "--rule", rule, *words],
@@ -57,6 +57,11 @@ def blobs(samples, noise, seed, classes=2, features=20):
     return torch.tensor(points, dtype=torch.float32), torch.tensor(labels)
 
 
+def batches(data, size):
+    """(points, labels) of `size` samples each."""
+    return zip(*(part.split(size) for part in data), strict=True)
+
+
 def fit(out_dir, train_set, eval_set, epochs, learning_rate=0.01):
     """Trains with an evaluation after each epoch; returns [(mode, loss)] in order of the steps."""
     torch.manual_seed(0)
@@ -69,7 +74,7 @@ def fit(out_dir, train_set, eval_set, epochs, learning_rate=0.01):
         hook.register_loss(loss_function)
         for _ in range(epochs):
             hook.set_mode(smd.modes.TRAIN)
-            for points, labels in zip(*(part.split(8) for part in train_set)):
+            for points, labels in batches(train_set, 8):
                 optimizer.zero_grad()
                 loss = loss_function(model(points), labels)
                 loss.backward()
@@ -77,7 +82,7 @@ def fit(out_dir, train_set, eval_set, epochs, learning_rate=0.01):
                 seen.append(("TRAIN", loss.item()))
             hook.set_mode(smd.modes.EVAL)
             with torch.no_grad():
-                for points, labels in zip(*(part.split(16) for part in eval_set)):
+                for points, labels in batches(eval_set, 16):
                     seen.append(("EVAL", loss_function(model(points), labels).item()))
     return seen
 
@@ -94,9 +99,7 @@ def evaluations(seen):
 
 
 def test_overfit_fires_where_labels_are_noise_and_not_where_they_are_right(tmp_path):
-    noisy = fit(
-        str(tmp_path / "noisy"), blobs(48, 1.0, seed=1), blobs(48, 1.0, seed=2), epochs=12
-    )
+    noisy = fit(str(tmp_path / "noisy"), blobs(48, 1.0, seed=1), blobs(48, 1.0, seed=2), epochs=12)
     verdict = check(tmp_path / "noisy", "Overfit", ratio_threshold=0.5, patience=2)
     assert verdict["status"] == "IssuesFound"
     ratios = [(step, (ev - tr) / tr) for step, tr, ev in evaluations(noisy)]
@@ -132,7 +135,7 @@ def test_overtraining_fires_where_a_training_goes_on_after_its_best(tmp_path):
     expected = next(
         step
         for step, (train, validation) in enumerate(
-            zip(stale_steps(long, "TRAIN", 0.01), stale_steps(long, "EVAL", 0.01))
+            zip(stale_steps(long, "TRAIN", 0.01), stale_steps(long, "EVAL", 0.01), strict=True)
         )
         if train >= 5 and validation >= 10
     )
@@ -150,7 +153,7 @@ def test_rules_that_need_a_validation_loss_say_that_there_is_none(tmp_path):
         hook.register_module(model)
         hook.register_loss(loss_function)
         hook.set_mode(smd.modes.TRAIN)
-        for points, labels in zip(*(part.split(8) for part in blobs(48, 0.0, seed=1))):
+        for points, labels in batches(blobs(48, 0.0, seed=1), 8):
             loss_function(model(points), labels).backward()
     for rule in ("Overfit", "Overtraining"):
         verdict = check(out_dir, rule)
@@ -172,7 +175,7 @@ def classify(out_dir, share_of_ones, *, named):
     ) as hook:
         hook.register_module(model)
         hook.register_loss(loss_function)
-        for x, y in zip(points.split(50), labels.split(50)):
+        for x, y in batches((points, labels), 50):
             optimizer.zero_grad()
             scores = model(x)
             if named:
@@ -219,8 +222,9 @@ def test_a_run_started_for_a_rule_saves_the_labels_that_it_needs(tmp_path):
     )
     assert done.returncode == 3, done.stderr
     assert "class 0 has 504 labels and class 1 has 8" in done.stderr
+    # The loss is found when it is first called, in step 0: its inputs are saved from then on.
     np.testing.assert_array_equal(
-        read(str(tmp_path / "run")).tensor("CrossEntropyLoss_input_1").value(0),
+        read(str(tmp_path / "run")).tensor("CrossEntropyLoss_input_1").value(10),
         (np.arange(64) == 5).astype(np.int64),
     )
 
@@ -284,9 +288,8 @@ def test_overfit_pairs_the_losses_of_a_run_of_the_original(golden):
     trial = read(str(golden))
     ratios = {}
     for step in trial.steps():
-        train, validation = (
-            float(trial.tensor(f"{part}-logloss").value(step)[0]) for part in ("train", "validation")
-        )
+        train = float(trial.tensor("train-logloss").value(step)[0])
+        validation = float(trial.tensor("validation-logloss").value(step)[0])
         ratios[step] = (validation - train) / train
     assert [step for step, ratio in ratios.items() if ratio > 0.05] == [4]
     verdict = check(golden, "Overfit", ratio_threshold=0.05, tensor_regex="logloss")

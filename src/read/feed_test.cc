@@ -78,6 +78,20 @@ TEST_F(FeedTest, GivesSavedReductionsOfRunsWithoutStatistics) {
                                        "v of worker_0 3 first 1.000000"));
 }
 
+TEST_F(FeedTest, StopsBeforeTheEndThatItIsGiven) {
+  for (const Step step : {0, 1, 4}) put(step);
+  const auto trial = open();
+  EXPECT_EQ(*trial->feed(sink_, 0, 0, {}, 1), 1);
+  EXPECT_EQ(*trial->feed(sink_, 0, 1, {}, 4), 2);
+  EXPECT_EQ(*trial->feed(sink_, 0, 2, {}, 4), 2);
+  EXPECT_EQ(*trial->feed(sink_, 0, 2, {}, 5), 5);
+  EXPECT_THAT(sink_.lines,
+              ElementsAre("run 0 has 1 collections", "step 0",
+                          "w of worker_0 2 first 0.000000", "step 1",
+                          "w of worker_0 2 first 1.000000", "step 4",
+                          "w of worker_0 2 first 4.000000"));
+}
+
 TEST_F(FeedTest, GoesOnWhereItStopped) {
   const auto trial = open();
   EXPECT_EQ(*trial->feed(sink_, 0, 0), 0);

@@ -79,9 +79,10 @@ bool are_whole_numbers(std::span<const double> values) {
 }
 
 std::string unreadable_text(const Observation& tensor, std::string_view what) {
-  return fmt::format("{} '{}' of shape ({}) were not kept, or are not one "
-                     "number or one row of scores per sample",
-                     what, tensor.name, fmt::join(tensor.shape, ", "));
+  return fmt::format(
+      "{} '{}' of shape ({}) were not kept, or are not one "
+      "number or one row of scores per sample",
+      what, tensor.name, fmt::join(tensor.shape, ", "));
 }
 
 }  // namespace
@@ -117,9 +118,10 @@ Result<ClassReader::Classes> ClassReader::read_labels(
     return Classes();
   }
   if (rows->width == 1 && !are_whole_numbers(elements->values)) {
-    problem_ = fmt::format("labels '{}' are not whole numbers: a regression "
-                           "has no classes",
-                           labels.name);
+    problem_ = fmt::format(
+        "labels '{}' are not whole numbers: a regression "
+        "has no classes",
+        labels.name);
     return Classes();
   }
   auto classes = classes_of(elements->values, *rows);
@@ -166,9 +168,10 @@ Result<std::vector<ClassPair>> ClassReader::read(const RuleStep& step) {
     };
     const auto found = std::ranges::find_if(candidates, fits);
     if (found == candidates.end()) {
-      problem_ = fmt::format("no predictions were found with as many rows as "
-                             "labels '{}', {}",
-                             pair.labels->name, pair.label.size());
+      problem_ = fmt::format(
+          "no predictions were found with as many rows as "
+          "labels '{}', {}",
+          pair.labels->name, pair.label.size());
       continue;
     }
     found->is_paired = true;

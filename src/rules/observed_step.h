@@ -69,6 +69,11 @@ class ObservedStep {
     tensors_.back().statistics = statistics;
     return *this;
   }
+
+  ObservedStep& of_shape(std::vector<std::int64_t> shape) {
+    tensors_.back().shape = std::move(shape);
+    return *this;
+  }
   ObservedStep& of_dtype(DType dtype) {
     tensors_.back().dtype = dtype;
     return *this;

@@ -47,8 +47,7 @@ class BoundedRule : public Rule {
 std::unique_ptr<Rule> within_step_bounds(std::unique_ptr<Rule> rule,
                                          const Parameters& parameters,
                                          bool has_own_start_step) {
-  const bool has_start =
-      parameters.has(kStartStep.name) && !has_own_start_step;
+  const bool has_start = parameters.has(kStartStep.name) && !has_own_start_step;
   const bool has_end = parameters.has(kEndStep.name);
   if (!has_start && !has_end) return rule;
   return std::make_unique<BoundedRule>(

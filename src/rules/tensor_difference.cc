@@ -127,14 +127,14 @@ TensorDifference compare_statistics(const TensorStatistics& a,
   return difference;
 }
 
-std::optional<TensorDifference> compare_reductions(
-    const TensorCopy& tensor, const TensorCopy& reference,
-    const Tolerance& tolerance) {
+std::optional<TensorDifference> compare_reductions(const TensorCopy& tensor,
+                                                   const TensorCopy& reference,
+                                                   const Tolerance& tolerance) {
   Comparison comparison(tolerance);
   comparison.result.by = TensorDifference::By::statistics;
   for (const SavedReduction& one : tensor.reductions) {
-    const auto other = std::ranges::find(reference.reductions, one.op,
-                                         &SavedReduction::op);
+    const auto other =
+        std::ranges::find(reference.reductions, one.op, &SavedReduction::op);
     if (other == reference.reductions.end()) continue;
     if (comparison.add(one.value, other->value)) {
       comparison.result.number = reduction_op_name(one.op);
@@ -181,9 +181,8 @@ Result<TensorCopy> TensorCopy::of(const Observation& observation) {
 std::optional<TensorDifference> difference_of(const TensorCopy& tensor,
                                               const TensorCopy& reference,
                                               const Tolerance& tolerance) {
-  const bool is_judged_by_elements =
-      (tensor.elements && reference.elements) ||
-      (tensor.strings && reference.strings);
+  const bool is_judged_by_elements = (tensor.elements && reference.elements) ||
+                                     (tensor.strings && reference.strings);
   const bool has_shapes =
       is_judged_by_elements || (tensor.statistics && reference.statistics);
   if (has_shapes && tensor.shape != reference.shape) {

@@ -42,14 +42,14 @@ TEST(TensorDifference, ComparesBothPartsOfComplexNumbers) {
 
 TEST(TensorDifference, ComparesAcrossDtypes) {
   const auto halves = copy_of(DType::float64, std::vector<double>{0.5, 2});
-  EXPECT_FALSE(difference_of(
-                   halves, copy_of(DType::float32, std::vector<float>{0.5, 2}),
-                   {})
-                   ->found());
-  EXPECT_TRUE(difference_of(
-                  halves,
-                  copy_of(DType::int64, std::vector<std::int64_t>{0, 2}), {})
-                  ->found());
+  EXPECT_FALSE(
+      difference_of(halves, copy_of(DType::float32, std::vector<float>{0.5, 2}),
+                    {})
+          ->found());
+  EXPECT_TRUE(
+      difference_of(halves,
+                    copy_of(DType::int64, std::vector<std::int64_t>{0, 2}), {})
+          ->found());
 }
 
 TEST(TensorDifference, ComparesStrings) {

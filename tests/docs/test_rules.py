@@ -12,7 +12,7 @@ OF_EVERY_RULE = {"start_step", "end_step"}
 def sections():
     text = (ROOT / "docs/rules.md").read_text()
     parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2]))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def test_the_rules_stand_in_the_order_of_the_alphabet():

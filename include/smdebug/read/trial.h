@@ -145,10 +145,10 @@ class Trial {
   Result<std::string> run_file_text();
 
   /// Feeds every complete step from `first` to before `end` to `sink`, in
-  /// order, and returns the next global step to feed from. Only tensors for which
-  /// `wanted` is true are fed; with none, all. Does not wait. Observations of
-  /// a run of the original have no statistics; they hold its reductions
-  /// instead. `on_tick` and `on_run_end` are left to the caller.
+  /// order, and returns the next global step to feed from. Only tensors for
+  /// which `wanted` is true are fed; with none, all. Does not wait.
+  /// Observations of a run of the original have no statistics; they hold its
+  /// reductions instead. `on_tick` and `on_run_end` are left to the caller.
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted = {},
                     Step end = std::numeric_limits<Step>::max());

@@ -78,7 +78,7 @@ class RuleRunner : public ObservationSink {
 
   std::vector<std::unique_ptr<Judge>> judges_;
   std::vector<std::string> other_runs_;  // by number - 1
-  std::vector<Verdict> verdicts_;  // by position in `judges_`
+  std::vector<Verdict> verdicts_;        // by position in `judges_`
   std::function<void(const Verdict&)> on_verdict_;
   std::function<void(const Verdict&)> on_finding_;
   std::map<std::size_t, std::vector<TensorGroup>> groups_;  // by run

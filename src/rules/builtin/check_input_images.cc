@@ -202,13 +202,13 @@ class CheckInputImages : public Rule {
       SMD_TRY(const auto view, elements_of(tensor));
       if (view) return sums_by_channel(*view, layout);
     }
-    if (tensor.statistics) {
-      const TensorStatistics& statistics = *tensor.statistics;
-      const auto finite = static_cast<double>(statistics.finite());
-      sums.push_back({statistics.finite(), statistics.mean * finite});
+    SMD_TRY(const auto statistics, full_statistics(tensor));
+    if (statistics) {
+      const auto finite = static_cast<double>(statistics->finite());
+      sums.push_back({statistics->finite(), statistics->mean * finite});
       return sums;
     }
-    SMD_TRY(const auto mean, quantity(tensor, {Reduction::mean}));
+    const auto mean = saved_reduction(tensor, {Reduction::mean});
     if (!mean || !std::isfinite(*mean)) return sums;
     sums.push_back({size, *mean * static_cast<double>(size)});
     return sums;
@@ -220,17 +220,17 @@ class CheckInputImages : public Rule {
       const Sum& channel = images.channels[i];
       const double mean = channel.mean();
       if (!(std::abs(mean) > threshold_mean_)) continue;
-      const std::string subject =
-          images.channels.size() > 1 ? fmt::format("channel {}", i)
-                                     : std::string("all elements");
+      const std::string subject = images.channels.size() > 1
+                                      ? fmt::format("channel {}", i)
+                                      : std::string("all elements");
       Evidence evidence = place;
       evidence.quantity = "mean of " + subject;
       evidence.value = mean;
       evidence.relation = mean > 0 ? ">" : "<";
       evidence.threshold = mean > 0 ? threshold_mean_ : -threshold_mean_;
       if (!finding) finding.emplace();
-      const bool is_worst = std::ranges::none_of(
-          finding->evidence, [&](const Evidence& other) {
+      const bool is_worst =
+          std::ranges::none_of(finding->evidence, [&](const Evidence& other) {
             return std::abs(other.value) >= std::abs(mean);
           });
       if (is_worst) describe(images, evidence, *finding);
@@ -251,8 +251,8 @@ class CheckInputImages : public Rule {
         step_text(images.since), step_text(evidence.step),
         short_number(evidence.value), threshold_mean_);
     if (means.size() > 1) {
-      finding.message += fmt::format("; the channels have {}",
-                                     fmt::join(means, ", "));
+      finding.message +=
+          fmt::format("; the channels have {}", fmt::join(means, ", "));
     }
     finding.advice =
         "images that are not centred slow the training down: subtract the mean "
@@ -277,8 +277,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kCheckInputImages = {
     .name = "CheckInputImages",
-    .sentence =
-        "The images that the model is given are not centred about 0.",
+    .sentence = "The images that the model is given are not centred about 0.",
     .condition =
         "Fires, once threshold_samples images were seen, when the mean of a "
         "channel over all of them is further from 0 than threshold_mean.",

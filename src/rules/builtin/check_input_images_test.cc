@@ -49,9 +49,11 @@ TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
   EXPECT_FALSE(rule.fires_at(images(0, {0, 0, 0, 0, 0, 0, 0, 0})));
   // Alone, these would have a mean of 1.
   EXPECT_FALSE(rule.fires_at(images(1, {1, 1, 1, 1, 1, 1, 1, 1})));
-  EXPECT_FALSE(rule.fires_at(images(2, {2, 2, 0, 0, 2, 2, 0, 0})) &&
-               rule.verdict().evidence[0].value != 1);
-  EXPECT_TRUE(rule.fires_at(images(3, {5, 5, 0, 0, 5, 5, 0, 0})));
+  // Channel 0: (0 + 1 + 5) / 3; channel 1: (0 + 1 + 0) / 3.
+  EXPECT_TRUE(rule.fires_at(images(2, {5, 5, 0, 0, 5, 5, 0, 0})));
+  ASSERT_EQ(rule.verdict().evidence.size(), 1u);
+  EXPECT_EQ(rule.verdict().evidence[0].value, 2);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("of 6 images from step 0"));
 }
 
 TEST(CheckInputImages, JudgesNothingBeforeItHasSeenItsSamples) {
@@ -80,8 +82,7 @@ TEST(CheckInputImages, LeavesOutNanAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
-  EXPECT_FALSE(
-      rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
+  EXPECT_FALSE(rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
@@ -104,17 +105,33 @@ TEST(CheckInputImages, TakesTheInputOfTheOutermostModuleByDefault) {
       ObservedStep(0).with_values("Net_input_0", {1}, {1, 1, 1, 1})));
 }
 
-TEST(CheckInputImages, FallsBackToStatisticsAndToASavedMean) {
+TEST(CheckInputImages, JudgesTheMeanOfAllChannelsWhereElementsWereNotKept) {
   TensorStatistics statistics;
   statistics.count = 12;
+  statistics.nan = 4;
   statistics.mean = 0.5;
+  const std::vector<std::int64_t> shape = {2, 3, 1, 2};
+  OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0).with_statistics(kImages, statistics).of_shape(shape)));
+  EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of all elements");
+  EXPECT_EQ(rule.verdict().evidence[0].value, 0.5);
+
+  OneRule reduced("CheckInputImages", {{"threshold_samples", "2"}});
+  EXPECT_TRUE(reduced.fires_at(
+      ObservedStep(0)
+          .with_reductions(kImages, {{{Reduction::mean}, -0.25}})
+          .of_shape(shape)));
+  EXPECT_EQ(reduced.verdict().evidence[0].value, -0.25);
+}
+
+TEST(CheckInputImages, SaysThatATensorHoldsNoImages) {
   OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
-  ObservedStep grey(0);
-  grey.with_statistics(kImages, statistics);
-  EXPECT_FALSE(rule.fires_at(grey));  // one dimension: no image
+  EXPECT_FALSE(
+      rule.fires_at(ObservedStep(0).with_values(kImages, {1, 2}, {1, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("of shape (12) holds no images"));
+              HasSubstr("of shape (1, 2) holds no images"));
 }
 
 TEST(CheckInputImages, TakesThreeDimensionsForImagesOfOneChannel) {

@@ -116,13 +116,15 @@ class ClassImbalance : public Rule {
     if (pairs_counted_ == 0) {
       reason = reader_.problem();
     } else if (seen_ < samples_) {
-      reason = fmt::format("{} labels were seen, and the first {} are not "
-                           "judged (parameter 'samples')",
-                           seen_, samples_);
+      reason = fmt::format(
+          "{} labels were seen, and the first {} are not "
+          "judged (parameter 'samples')",
+          seen_, samples_);
     } else if (predicted_ == 0) {
-      reason = fmt::format("the classes of {} labels are balanced, but "
-                           "mispredictions could not be judged: {}",
-                           seen_, reader_.problem());
+      reason = fmt::format(
+          "the classes of {} labels are balanced, but "
+          "mispredictions could not be judged: {}",
+          seen_, reader_.problem());
     } else {
       return std::optional<Finding>();
     }
@@ -153,10 +155,10 @@ class ClassImbalance : public Rule {
     judge_imbalance(place, finding, sentences);
     judge_mispredictions(place, finding, sentences);
     if (finding.evidence.empty()) return std::nullopt;
-    finding.message = fmt::format(
-        "{}: {}; counted are {} labels up to {}",
-        tensor_text(place.tensor, place.worker), fmt::join(sentences, "; "),
-        seen_, step_text(place.step));
+    finding.message =
+        fmt::format("{}: {}; counted are {} labels up to {}",
+                    tensor_text(place.tensor, place.worker),
+                    fmt::join(sentences, "; "), seen_, step_text(place.step));
     return finding;
   }
 
@@ -230,7 +232,7 @@ class ClassImbalance : public Rule {
   ClassReader reader_;
   ClassSelectors selectors_;
   std::map<std::int64_t, ClassCount> counts_;  // by class
-  std::uint64_t seen_ = 0;       // labels that have a class
+  std::uint64_t seen_ = 0;                     // labels that have a class
   std::uint64_t predicted_ = 0;  // those of them that had a prediction
   std::uint64_t pairs_counted_ = 0;
 };

@@ -84,8 +84,8 @@ TEST(ClassImbalance, ReadsRowsOfScoresByTheirLargest) {
   EXPECT_TRUE(rule.fires_at(
       ObservedStep(0)
           .with_values("labels", {0, 0, 1, 1, 0, 0, 0, 1, 0}, {3, 3})
-          .with_values("predictions",
-                       {-9, kNan, 1, 5, 4, 3, 0.1f, 0.2f, 0.3f}, {3, 3})));
+          .with_values("predictions", {-9, kNan, 1, 5, 4, 3, 0.1f, 0.2f, 0.3f},
+                       {3, 3})));
   ASSERT_EQ(rule.verdict().evidence.size(), 1u);
   EXPECT_EQ(rule.verdict().evidence[0].quantity,
             "mispredicted share of class 1");
@@ -93,8 +93,8 @@ TEST(ClassImbalance, ReadsRowsOfScoresByTheirLargest) {
 
 TEST(ClassImbalance, CutsProbabilitiesBehindOneHalf) {
   OneRule rule("ClassImbalance", {{"samples", "4"}});
-  EXPECT_FALSE(rule.fires_at(
-      labelled(0, {0, 0, 1, 1}, {0.5f, 0.49f, 0.51f, 0.99f})));
+  EXPECT_FALSE(
+      rule.fires_at(labelled(0, {0, 0, 1, 1}, {0.5f, 0.49f, 0.51f, 0.99f})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
@@ -136,18 +136,17 @@ TEST(ClassImbalance, LooksOnlyAtTheNamesThatItWasGiven) {
 
 TEST(ClassImbalance, TakesTheInputsOfALossWhereNothingElseIsThere) {
   OneRule rule("ClassImbalance", {{"samples", "2"}});
-  EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0)
-                        .with_values("CrossEntropyLoss_input_0", {2, 1, 1, 2},
-                                     {2, 2})
-                        .with_values("CrossEntropyLoss_input_1", {1, 0}, {2})));
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0)
+          .with_values("CrossEntropyLoss_input_0", {2, 1, 1, 2}, {2, 2})
+          .with_values("CrossEntropyLoss_input_1", {1, 0}, {2})));
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "CrossEntropyLoss_input_1");
 }
 
 TEST(ClassImbalance, LeavesOutIgnoredLabelsAndNan) {
   OneRule rule("ClassImbalance", {{"samples", "2"}});
-  EXPECT_FALSE(rule.fires_at(
-      labelled(0, {0, 1, -100, -100, kNan}, {0, 1, 0, 1, 1})));
+  EXPECT_FALSE(
+      rule.fires_at(labelled(0, {0, 1, -100, -100, kNan}, {0, 1, 0, 1, 1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 

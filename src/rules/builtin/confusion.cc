@@ -211,8 +211,7 @@ class Confusion : public Rule {
         if (label != predicted) check(predicted, label, count, sum, found);
       }
     }
-    std::ranges::stable_sort(found, std::ranges::greater(),
-                             &Violation::beyond);
+    std::ranges::stable_sort(found, std::ranges::greater(), &Violation::beyond);
     return found;
   }
 
@@ -221,7 +220,8 @@ class Confusion : public Rule {
     const double share = static_cast<double>(count) / static_cast<double>(sum);
     const double beyond =
         label == predicted ? min_diag_ - share : share - max_off_diag_;
-    if (beyond > 0) found.push_back({predicted, label, count, sum, share, beyond});
+    if (beyond > 0)
+      found.push_back({predicted, label, count, sum, share, beyond});
   }
 
   Finding describe(const std::vector<Violation>& violations,
@@ -240,9 +240,9 @@ class Confusion : public Rule {
     }
     const Violation& worst = violations.front();
     const std::string bound =
-        worst.is_on_diagonal() ? fmt::format("at least {} should be", min_diag_)
-                               : fmt::format("up to {} is let pass",
-                                             max_off_diag_);
+        worst.is_on_diagonal()
+            ? fmt::format("at least {} should be", min_diag_)
+            : fmt::format("up to {} is let pass", max_off_diag_);
     finding.message = fmt::format(
         "{}: {} of {} predictions of class {} are {} {}, {:.3g} ({}), at {}{}",
         tensor_text(place.tensor, place.worker), worst.count, worst.of,
@@ -251,10 +251,10 @@ class Confusion : public Rule {
         worst.share, bound, step_text(place.step),
         is_cumulative_ ? ", counted over all steps" : "");
     if (violations.size() > 1) {
-      finding.message +=
-          fmt::format("; {} entries of the confusion matrix of {} predicted "
-                      "classes are beyond their limit",
-                      violations.size(), matrix_.predicted_classes());
+      finding.message += fmt::format(
+          "; {} entries of the confusion matrix of {} predicted "
+          "classes are beyond their limit",
+          violations.size(), matrix_.predicted_classes());
     }
     finding.advice =
         "the model cannot tell these classes apart: look at the samples it "

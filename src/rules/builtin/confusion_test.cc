@@ -15,8 +15,7 @@ using testing::HasSubstr;
 ObservedStep classified(Step step, const std::vector<float>& labels,
                         const std::vector<float>& predictions) {
   ObservedStep observed(step);
-  observed
-      .with_values("labels", labels, {std::int64_t(labels.size())})
+  observed.with_values("labels", labels, {std::int64_t(labels.size())})
       .with_values("predictions", predictions,
                    {std::int64_t(predictions.size())});
   return observed;
@@ -25,17 +24,17 @@ ObservedStep classified(Step step, const std::vector<float>& labels,
 // Of ten predictions of class 1, one is wrong: 0.9 and 0.1, at both limits.
 TEST(Confusion, IsHealthyAtItsLimits) {
   OneRule rule("Confusion");
-  EXPECT_FALSE(rule.fires_at(
-      classified(0, {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0}, //
-                 {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0})));
+  EXPECT_FALSE(
+      rule.fires_at(classified(0, {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0},  //
+                               {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(Confusion, FiresBeyondItsLimits) {
   // Of the four predictions of class 1, three are right and one is a 0.
   OneRule rule("Confusion");
-  EXPECT_TRUE(rule.fires_at(
-      classified(4, {1, 1, 1, 0, 0, 0}, {1, 1, 1, 1, 0, 0})));
+  EXPECT_TRUE(
+      rule.fires_at(classified(4, {1, 1, 1, 0, 0, 0}, {1, 1, 1, 1, 0, 0})));
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[0].quantity,
             "share of the predictions of class 1 that are class 1");

@@ -98,7 +98,14 @@ class FeatureImportanceOverweight : public Rule {
       return {};
     }
     SMD_TRY(const auto elements, element_values(tensor));
-    if (!elements) return {};
+    if (!elements) {
+      // XGBoost's importances are one number each, and so is their mean.
+      const auto mean = saved_reduction(tensor, {Reduction::mean});
+      if (mean && std::isfinite(*mean)) {
+        importances.push_back({*mean, evidence_of(tensor, step)});
+      }
+      return {};
+    }
     for (std::size_t i = 0; i < elements->values.size(); ++i) {
       if (!std::isfinite(elements->values[i])) continue;
       Importance importance = {elements->values[i], evidence_of(tensor, step)};
@@ -130,8 +137,8 @@ class FeatureImportanceOverweight : public Rule {
     Finding finding;
     const Evidence& largest = importances.front().place;
     finding.evidence.push_back(largest);
-    finding.evidence.back().quantity = fmt::format(
-        "share of the {} largest feature importances", nfeatures_);
+    finding.evidence.back().quantity =
+        fmt::format("share of the {} largest feature importances", nfeatures_);
     finding.evidence.back().value = share;
     finding.evidence.back().relation = ">";
     finding.evidence.back().threshold = threshold_;

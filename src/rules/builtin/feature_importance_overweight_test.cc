@@ -56,16 +56,16 @@ TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {
   ObservedStep step(0);
   for (const char* kind : {"gain", "weight"}) {
     for (const char* feature : {"a", "b"}) {
-      step.with_scalar(std::string("feature_importance/") + kind + "/" +
-                           feature,
-                       kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
+      step.with_scalar(
+          std::string("feature_importance/") + kind + "/" + feature,
+          kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
     }
   }
   OneRule by_weight("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   EXPECT_FALSE(by_weight.fires_at(step));
-  OneRule by_gain("FeatureImportanceOverweight",
-                  {{"nfeatures", "1"},
-                   {"tensor_regex", "feature_importance/gain"}});
+  OneRule by_gain(
+      "FeatureImportanceOverweight",
+      {{"nfeatures", "1"}, {"tensor_regex", "feature_importance/gain"}});
   EXPECT_TRUE(by_gain.fires_at(step));
 }
 
@@ -74,6 +74,16 @@ TEST(FeatureImportanceOverweight, ReadsAllFeaturesFromOneTensor) {
   EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
       "feature_importance/weight", {1, 9, 0}, {3})));
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "feature_importance/weight[1]");
+}
+
+TEST(FeatureImportanceOverweight, WorksFromSavedReductionsAlone) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_reductions("feature_importance/weight/a",
+                                                 {{{Reduction::mean}, 9.0}})
+                                .with_reductions("feature_importance/weight/b",
+                                                 {{{Reduction::mean}, 1.0}})));
+  EXPECT_DOUBLE_EQ(rule.verdict().evidence[0].value, 0.9);
 }
 
 TEST(FeatureImportanceOverweight, JudgesEachWorkerByItself) {

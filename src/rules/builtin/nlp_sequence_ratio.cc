@@ -173,13 +173,15 @@ class NLPSequenceRatio : public Rule {
 
   static void describe(Finding& finding) {
     const Evidence& worst = finding.evidence.front();
-    finding.message = fmt::format(
-        "{}: {:.3g} {} at {}, more than {}", tensor_text(worst.tensor, worst.worker),
-        worst.value, worst.quantity, step_text(worst.step), *worst.threshold);
+    finding.message =
+        fmt::format("{}: {:.3g} {} at {}, more than {}",
+                    tensor_text(worst.tensor, worst.worker), worst.value,
+                    worst.quantity, step_text(worst.step), *worst.threshold);
     if (finding.evidence.size() > 1) {
-      finding.message += fmt::format("; {} shares of this step are above their "
-                                     "threshold",
-                                     finding.evidence.size());
+      finding.message += fmt::format(
+          "; {} shares of this step are above their "
+          "threshold",
+          finding.evidence.size());
     }
     finding.advice =
         "the model computes on padding or unknown words most of the time: sort "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -93,7 +94,7 @@ class Overfit : public Rule {
                         ? "there were training losses, but no loss of an EVAL "
                           "step and none named like 'validation-logloss'"
                         : "there were validation losses, but no training loss "
-                          "of the same name saved before them")};
+                          "of the same name before them with a mean above 0")};
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
@@ -116,8 +117,11 @@ class Overfit : public Rule {
       validation.pair = std::move(role->pair);
     }
     for (auto& [name, validation] : validations_) {
-      const bool is_of_step = validation.last.step == step.step;
-      if (is_of_step && training_.contains(validation.pair)) ++judged_;
+      const auto training = training_.find(validation.pair);
+      if (validation.last.step == step.step && training != training_.end() &&
+          training->second.mean > 0) {
+        ++judged_;
+      }
     }
     return {};
   }
@@ -178,9 +182,9 @@ class Overfit : public Rule {
         step_text(validation.last.step), percent_text(*validation.before),
         training_mean, percent_text(ratio_threshold_));
     if (validation.exceeded > 1) {
-      finding.message += fmt::format(", as in {} evaluations since {}",
-                                     validation.exceeded,
-                                     step_text(validation.exceeded_since));
+      finding.message +=
+          fmt::format(", as in {} evaluations since {}", validation.exceeded,
+                      step_text(validation.exceeded_since));
     }
     if (before) {
       finding.message +=

@@ -1,7 +1,7 @@
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <random>
 
 #include "rules/one_rule.h"
 
@@ -149,6 +149,7 @@ TEST(Overfit, DoesNotJudgeATrainingLossOfZeroOrBelow) {
     losses.train({loss});
     losses.eval({5});
     EXPECT_FALSE(losses.train({loss})) << loss;
+    EXPECT_EQ(rule.finish().status, RuleStatus::error);
   }
 }
 

@@ -74,9 +74,10 @@ std::string course_text(const LossCourse& course, std::string_view what) {
           ? "there was never a finite one"
           : fmt::format("{:.4g} at {} was the best", course.best,
                         step_text(course.best_step));
-  return fmt::format("the {} loss has not improved for {} saved steps ({}, "
-                     "{:.4g} is the last)",
-                     what, course.stale_steps, best, course.last);
+  return fmt::format(
+      "the {} loss has not improved for {} saved steps ({}, "
+      "{:.4g} is the last)",
+      what, course.stale_steps, best, course.last);
 }
 
 class Overtraining : public Rule {
@@ -99,10 +100,9 @@ class Overtraining : public Rule {
     SMD_CHECK_OK(add(step));
     for (const auto& [name, validation] : validation_) {
       const auto training = training_.find(validation.pair);
-      const bool is_of_step =
-          validation.place.step == step.step ||
-          (training != training_.end() &&
-           training->second.place.step == step.step);
+      const bool is_of_step = validation.place.step == step.step ||
+                              (training != training_.end() &&
+                               training->second.place.step == step.step);
       if (!is_of_step || training == training_.end()) continue;
       judge(training->second, validation, finding);
     }
@@ -175,18 +175,16 @@ class Overtraining : public Rule {
     }
     if (!finding) {
       finding.emplace();
-      finding->message =
-          fmt::format("{}: {}, and {}", validation.place.tensor,
-                      course_text(validation, "validation"),
-                      course_text(training, "training"));
+      finding->message = fmt::format("{}: {}, and {}", validation.place.tensor,
+                                     course_text(validation, "validation"),
+                                     course_text(training, "training"));
       finding->advice =
           "further steps cost time and bring nothing: stop, and take the "
           "weights of the best validation loss; if both losses are still high, "
           "lower the learning rate or use a larger model";
     }
-    finding->evidence.push_back(
-        validation.evidence("saved steps without a better validation loss",
-                            patience_validation_));
+    finding->evidence.push_back(validation.evidence(
+        "saved steps without a better validation loss", patience_validation_));
     finding->evidence.push_back(training.evidence(
         "saved steps without a better training loss", patience_train_));
   }

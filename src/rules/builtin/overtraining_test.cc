@@ -133,9 +133,9 @@ TEST_F(OvertrainingTest, NeverSaysNoIssueWithoutAValidationLoss) {
   use({});
   for (int i = 0; i < 30; ++i) EXPECT_FALSE(train(1));
   EXPECT_EQ(rule_->finish().status, RuleStatus::error);
-  EXPECT_THAT(rule_->verdict().message,
-              AllOf(HasSubstr("nothing to judge"),
-                    HasSubstr("no validation losses")));
+  EXPECT_THAT(
+      rule_->verdict().message,
+      AllOf(HasSubstr("nothing to judge"), HasSubstr("no validation losses")));
 }
 
 }  // namespace

@@ -103,8 +103,8 @@ class SimilarAcrossRuns : public Rule {
     double share() const {
       if (difference.by == TensorDifference::By::shape) return 2;
       return static_cast<double>(difference.different) /
-             static_cast<double>(std::max<std::uint64_t>(1,
-                                                         difference.compared));
+             static_cast<double>(
+                 std::max<std::uint64_t>(1, difference.compared));
     }
   };
 
@@ -129,8 +129,7 @@ class SimilarAcrossRuns : public Rule {
       const auto own = copies_.find(key(*tensor));
       if (own == copies_.end()) continue;
       SMD_TRY(const auto reference, TensorCopy::of(*tensor));
-      const auto difference =
-          difference_of(own->second, reference, tolerance_);
+      const auto difference = difference_of(own->second, reference, tolerance_);
       if (!difference) continue;
       ++compared_;
       if (!difference->found()) continue;
@@ -158,24 +157,25 @@ class SimilarAcrossRuns : public Rule {
       case TensorDifference::By::elements:
         break;
     }
-    return fmt::format("differs in {} of {} elements, most where {:.6g} is "
-                       "{:.6g} there",
-                       difference.different, difference.compared,
-                       difference.value, difference.reference);
+    return fmt::format(
+        "differs in {} of {} elements, most where {:.6g} is "
+        "{:.6g} there",
+        difference.different, difference.compared, difference.value,
+        difference.reference);
   }
 
   Finding describe(const std::vector<Differing>& differing,
                    const std::string& other) const {
     Finding finding;
     const Differing& worst = differing.front();
-    finding.message = fmt::format(
-        "{} {}, in run '{}', at {} (rtol {}, atol {})",
-        tensor_text(worst.place.tensor, worst.place.worker),
-        difference_text(worst), other, step_text(step_), tolerance_.relative,
-        tolerance_.absolute);
+    finding.message =
+        fmt::format("{} {}, in run '{}', at {} (rtol {}, atol {})",
+                    tensor_text(worst.place.tensor, worst.place.worker),
+                    difference_text(worst), other, step_text(step_),
+                    tolerance_.relative, tolerance_.absolute);
     if (differing.size() > 1) {
-      finding.message += fmt::format("; {} tensors of this step differ",
-                                     differing.size());
+      finding.message +=
+          fmt::format("; {} tensors of this step differ", differing.size());
     }
     finding.advice =
         "the two runs are not the same training: compare seeds, data order, "

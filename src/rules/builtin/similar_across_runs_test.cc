@@ -26,8 +26,7 @@ std::map<std::string, std::string> with_other(
 ObservedStep tensor(std::size_t run, const std::vector<float>& values,
                     Step step = 3) {
   ObservedStep observed({step, Mode::global, step});
-  observed.with_values("w", values, {std::int64_t(values.size())})
-      .in_run(run);
+  observed.with_values("w", values, {std::int64_t(values.size())}).in_run(run);
   return observed;
 }
 
@@ -108,8 +107,8 @@ TEST(SimilarAcrossRuns, ComparesStatisticsWhereElementsWereNotKept) {
   const auto compare = [&](const TensorStatistics& other) {
     OneRule rule("SimilarAcrossRuns", with_other());
     rule.fires_at(ObservedStep(0).with_statistics("w", statistics));
-    const bool fired = rule.fires_at(
-        ObservedStep(0).with_statistics("w", other).in_run(1));
+    const bool fired =
+        rule.fires_at(ObservedStep(0).with_statistics("w", other).in_run(1));
     return fired ? rule.verdict().message : std::string();
   };
   EXPECT_EQ(compare(statistics), "");
@@ -127,9 +126,9 @@ TEST(SimilarAcrossRuns, ComparesEqualReductionsWhereThereIsNothingElse) {
   OneRule rule("SimilarAcrossRuns", with_other());
   const auto with = [](std::size_t run, double mean, double max) {
     ObservedStep step(0);
-    step.with_reductions("w", {{{Reduction::mean}, mean},
-                               {{run == 0 ? Reduction::max : Reduction::min},
-                                max}})
+    step.with_reductions("w",
+                         {{{Reduction::mean}, mean},
+                          {{run == 0 ? Reduction::max : Reduction::min}, max}})
         .in_run(run);
     return step;
   };
@@ -167,14 +166,15 @@ TEST(SimilarAcrossRuns, NeedsAnotherRun) {
 }
 
 TEST(SimilarAcrossRuns, TakesOtherRunsAsTheCloudSpellsThem) {
-  const auto rule = make_builtin_rule(
-      "SimilarAcrossRuns",
-      {{"other_trials", "a"}, {"other_trial", "b"}, {"other_trial_0", "c"},
-       {"other_trial_1", "d"}});
+  const auto rule =
+      make_builtin_rule("SimilarAcrossRuns", {{"other_trials", "a"},
+                                              {"other_trial", "b"},
+                                              {"other_trial_0", "c"},
+                                              {"other_trial_1", "d"}});
   ASSERT_TRUE(rule.ok());
   EXPECT_THAT((*rule)->needs().other_runs, ElementsAre("b", "c", "d", "a"));
-  EXPECT_FALSE(make_builtin_rule("SimilarAcrossRuns",
-                                 {{"other_trial_x", "a"}}).ok());
+  EXPECT_FALSE(
+      make_builtin_rule("SimilarAcrossRuns", {{"other_trial_x", "a"}}).ok());
   EXPECT_FALSE(make_builtin_rule("TreeDepth", {{"other_trial_0", "a"}}).ok());
 }
 

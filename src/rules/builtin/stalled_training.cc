@@ -82,13 +82,14 @@ class StalledTraining : public Rule {
   Finding describe(double pause) const {
     Finding finding;
     finding.message = fmt::format(
-        "no step has come for {:.4g} s {}, as long as {:.4g} s or longer", pause,
+        "no step has come for {:.4g} s {}, as long as {:.4g} s or longer",
+        pause,
         last_step_ ? "since " + step_text(*last_step_)
                    : std::string("since judging began, and none before"),
         threshold_);
     if (longest_pause_ > 0) {
-      finding.message +=
-          fmt::format("; the longest pause before was {:.4g} s", longest_pause_);
+      finding.message += fmt::format("; the longest pause before was {:.4g} s",
+                                     longest_pause_);
     }
     finding.advice =
         "the training hangs: look at the data loader, at a worker that waits "
@@ -125,8 +126,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kStalledTrainingRule = {
     .name = "StalledTrainingRule",
     .sentence = "No step has come for long: the training hangs.",
-    .condition =
-        "Fires when threshold seconds have passed without a new step.",
+    .condition = "Fires when threshold seconds have passed without a new step.",
     .parameters = kParameters,
     .make = make,
 };
