@@ -1,14 +1,13 @@
 #include "net/aws_signature.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/utc_time.h"
 #include "base/words.h"
 #include "net/hmac.h"
 #include "net/uri.h"
@@ -17,21 +16,6 @@ namespace smdebug {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
-// "20150830T123600Z".
-std::string time_stamp(double wall_seconds) {
-  using std::chrono::floor;
-  const std::chrono::sys_seconds time{std::chrono::seconds(
-      static_cast<std::int64_t>(std::floor(wall_seconds)))};
-  const auto day = floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{time - day};
-  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z",
-                     static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count());
-}
 
 // Without blanks around it, and with one where there were several.
 std::string canonical_value(std::string_view value) {
@@ -100,7 +84,7 @@ std::string signing_key(const AwsCredentials& credentials,
 Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
                     const AwsScope& scope, double wall_seconds) {
   SMD_TRY(const UrlParts url, split_url(request.url));
-  const std::string time = time_stamp(wall_seconds);
+  const std::string time = utc_text(wall_seconds, "%Y%m%dT%H%M%SZ");
   const std::string date = time.substr(0, 8);
   request.headers.push_back({"x-amz-date", time});
   if (!credentials.session_token.empty()) {

@@ -35,6 +35,10 @@ class RuleRunner : public ObservationSink {
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;
 
+  /// Whoever watches was told to stop: what is in progress ends as `stopped`,
+  /// and nothing is judged any more.
+  void stop();
+
   /// Whether a rule that is in progress looks at the tensor of that name. For
   /// a feed that would otherwise read what nobody judges; a name that was
   /// asked for counts as seen.
