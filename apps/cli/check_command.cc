@@ -8,13 +8,15 @@
 #include "commands.h"
 #include "judging.h"
 #include "opened_run.h"
+#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
 
 JudgedRun judge(const std::string& location,
                 std::vector<std::unique_ptr<Rule>> rules,
-                const Console& console, Progress& progress) {
+                WatchedRules& watched, const Console& console,
+                Progress& progress) {
   JudgedRun judged;
   judged.location = location;
   auto trial = open_run(location, console);
@@ -24,11 +26,14 @@ JudgedRun judge(const std::string& location,
   }
   RuleRunner runner(std::move(rules));
   RunFeed feed(**trial, runner);
+  watched.open(**trial, runner);
   feed.set_on_step([&](const StepId& step) {
+    watched.on_step(step);
     progress.say(location + ": step " + std::to_string(step.global));
   });
   if (auto fed = feed.advance(); !fed) judged.error = std::move(fed).error();
   feed.finish();
+  judged.actions = watched.finish("Completed");
   judged.steps = feed.steps_fed();
   judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
   return judged;
@@ -37,13 +42,21 @@ JudgedRun judge(const std::string& location,
 }  // namespace
 
 int run(const CheckCommand& command, const Console& console) {
+  // A run of last year is changed only where something may have to be done.
+  WatchedRules watched(console, command.actions.empty()
+                                    ? WatchedRules::Files::untouched
+                                    : WatchedRules::Files::written);
+  if (const Status made = watched.add_actions(command.actions); !made) {
+    return console.fail(made.error());
+  }
   std::vector<JudgedRun> runs;
   int code = kExitNothingFound;
   Progress progress(console);
   for (const std::string& location : command.runs) {
     auto rules = make_rules(command.rules, location, console);
     if (!rules) return console.fail(rules.error());
-    runs.push_back(judge(location, *std::move(rules), console, progress));
+    runs.push_back(judge(location, *std::move(rules), watched, console,
+                         progress));
     const int one = runs.back().error ? kExitError
                                       : exit_code_of(runs.back().verdicts,
                                                      !command.rules.empty());

@@ -15,6 +15,7 @@
 #include "opened_run.h"
 #include "run_location.h"
 #include "trainer.h"
+#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
@@ -28,12 +29,19 @@ class LiveJudge {
             const Console& console)
       : location_(std::move(location)),
         console_(console),
-        runner_(std::move(rules)) {
+        runner_(std::move(rules)),
+        watched_(console, WatchedRules::Files::written) {
     runner_.set_on_verdict([this](const Verdict& verdict) {
       if (verdict.status != RuleStatus::issues_found) return;
       if (first_fired_.empty()) first_fired_ = verdict.rule;
       console_.err << "smdebug: " << verdict_text(verdict) << std::flush;
     });
+  }
+
+  // Fails as `WatchedRules::add_actions`.
+  Status add_actions(std::span<const ActionRequest> requests,
+                     std::function<Result<StopOutcome>()> stop_training) {
+    return watched_.add_actions(requests, std::move(stop_training));
   }
 
   void look() {
@@ -42,15 +50,19 @@ class LiveJudge {
     // The next look tries again; the last one's failure is told in the end.
     problem_ = fed ? "" : fed.error().message;
     runner_.on_tick(console_.clock.wall_seconds());
+    watched_.look();
   }
 
-  void finish() {
+  // Returns what was done about the verdicts.
+  std::vector<ActionResult> finish(const std::string& training_status) {
     look();
     if (feed_) {
+      if (!trial_->is_there()) watched_.forget_run();
       feed_->finish();
     } else {
       runner_.on_run_end(0);
     }
+    return watched_.finish(training_status);
   }
 
   std::span<const Verdict> verdicts() const { return runner_.verdicts(); }
@@ -73,6 +85,8 @@ class LiveJudge {
     }
     trial_ = *std::move(trial);
     feed_.emplace(*trial_, runner_);
+    watched_.open(*trial_, runner_);
+    feed_->set_on_step([this](const StepId& step) { watched_.on_step(step); });
     return true;
   }
 
@@ -81,14 +95,14 @@ class LiveJudge {
   RuleRunner runner_;
   std::unique_ptr<Trial> trial_;
   std::optional<RunFeed> feed_;
+  WatchedRules watched_;
   std::string first_fired_;
   std::string problem_;
 };
 
 // Follows the training to its end, and judges it on the way.
 Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
-                       const RunCommand& command, const Console& console,
-                       RunSummary& summary) {
+                       const Console& console, RunSummary& summary) {
   InterruptWatch interrupts;
   while (true) {
     if (const auto ending = trainer.poll()) return *ending;
@@ -104,15 +118,6 @@ Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
       continue;
     }
     judge.look();
-    if (command.stop && !judge.first_fired().empty()) {
-      // A trainer that ended meanwhile was not stopped by us.
-      if (const auto ending = trainer.poll()) return *ending;
-      summary.stopped_by = judge.first_fired();
-      if (const auto stopped = trainer.stop(); !stopped) {
-        console.err << "smdebug: " << stopped.error().message << std::endl;
-      }
-      return trainer.poll().value_or(Trainer::Ending{1, std::nullopt});
-    }
     console.clock.sleep_for(kPollInterval);
   }
 }
@@ -151,6 +156,26 @@ int exit_code_of(const RunSummary& summary, bool asked) {
   return exit_code_of(summary.verdicts, asked);
 }
 
+// A trainer that has ended meanwhile is not stopped.
+Result<StopOutcome> stop(Trainer& trainer) {
+  if (trainer.poll()) return StopOutcome::was_gone;
+  return trainer.stop();
+}
+
+std::vector<ActionRequest> actions_of(const RunCommand& command) {
+  std::vector<ActionRequest> actions = command.actions;
+  // First: what is told afterwards costs no more of the training.
+  const ActionRequest stop = {ActionKind::stop, ""};
+  if (command.stop) actions.insert(actions.begin(), stop);
+  return actions;
+}
+
+// As the cloud would say it.
+std::string training_status(const RunSummary& summary) {
+  if (!summary.stopped_by.empty() || summary.was_interrupted) return "Stopped";
+  return summary.exit_code == 0 && !summary.signal ? "Completed" : "Failed";
+}
+
 }  // namespace
 
 int run(const RunCommand& command, const Console& console) {
@@ -163,8 +188,21 @@ int run(const RunCommand& command, const Console& console) {
   }
   const CaptureRequest request = capture_request(*rules, *location);
   LiveJudge judge(*location, *std::move(rules), console);
-
   RunSummary summary;
+  std::unique_ptr<Trainer> training;
+  const auto stop_training = [&]() -> Result<StopOutcome> {
+    auto outcome = stop(*training);
+    if (outcome && *outcome != StopOutcome::was_gone) {
+      summary.stopped_by = judge.first_fired();
+    }
+    return outcome;
+  };
+  if (const Status made = judge.add_actions(actions_of(command), stop_training);
+      !made) {
+    remove_if_empty(*location);
+    return console.fail(made.error());
+  }
+
   summary.command = command.trainer;
   summary.location = *location;
   const auto started = console.clock.monotonic();
@@ -176,8 +214,9 @@ int run(const RunCommand& command, const Console& console) {
     remove_if_empty(*location);
     return console.fail(trainer.error());
   }
-  const auto ending = follow(**trainer, judge, command, console, summary);
-  (*trainer)->sweep();
+  training = *std::move(trainer);
+  const auto ending = follow(*training, judge, console, summary);
+  training->sweep();
   const std::chrono::duration<double> took =
       console.clock.monotonic() - started;
 
@@ -185,7 +224,7 @@ int run(const RunCommand& command, const Console& console) {
   summary.exit_code = ending.exit_code;
   summary.signal = ending.signal;
   summary.was_interrupted |= ending.signal == SIGINT;
-  judge.finish();
+  summary.actions = judge.finish(training_status(summary));
   summary.problem = judge.problem();
   summary.verdicts.assign(judge.verdicts().begin(), judge.verdicts().end());
   add_page(*location, console, summary);

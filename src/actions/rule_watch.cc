@@ -1,6 +1,7 @@
 #include "smdebug/actions/rule_watch.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "actions/rule_files.h"
 #include "base/background_tasks.h"
+#include "base/environment.h"
 
 namespace smdebug {
 
@@ -68,6 +70,7 @@ class RuleWatch::Impl {
     std::string key;
     Verdict verdict;
     bool is_ours = true;  // false: another process watches this rule
+    std::vector<std::size_t> results;  // positions in `results_`
   };
 
   void claim(Entry& entry) {
@@ -80,7 +83,8 @@ class RuleWatch::Impl {
                    options_.storage->uri() + "' is watched by " +
                    (*owner)->text() +
                    " already: it is judged here too, but its status is not "
-                   "written and no action is performed; remove '" +
+                   "written, and what was done there is not done again; "
+                   "remove '" +
                    watcher_key(entry.key) + "' if that process is gone");
     }
   }
@@ -104,13 +108,13 @@ class RuleWatch::Impl {
       entry.verdict.status = before;
       return;
     }
-    if (verdict.status == RuleStatus::issues_found && entry.is_ours) {
+    if (verdict.status == RuleStatus::issues_found) {
       for (const auto& action : options_.actions) begin(entry, action);
     }
     announce(entry);
   }
 
-  void begin(const Entry& entry, const std::shared_ptr<Action>& action) {
+  void begin(Entry& entry, const std::shared_ptr<Action>& action) {
     const Alert alert = {options_.storage->uri(), clock_.wall_seconds(),
                          entry.verdict};
     const RecordPlace place = {is_run_there_ ? options_.storage.get() : nullptr,
@@ -119,6 +123,7 @@ class RuleWatch::Impl {
     {
       const std::lock_guard lock(mutex_);
       position = results_.size();
+      entry.results.push_back(position);
       results_.push_back(
           {alert.verdict.rule,
            std::string(action_kind_name(action->request().kind)),
@@ -145,10 +150,11 @@ class RuleWatch::Impl {
 
   void write(const Entry& entry) {
     if (!entry.is_ours || !is_run_there_) return;
-    std::vector<ActionResult> own = results();
-    std::erase_if(own, [&](const ActionResult& result) {
-      return result.rule != entry.verdict.rule;
-    });
+    std::vector<ActionResult> own;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const std::size_t i : entry.results) own.push_back(results_[i]);
+    }
     tell(files_.write_status(entry.key, entry.verdict, progress_, own));
   }
 
@@ -170,6 +176,13 @@ class RuleWatch::Impl {
   std::vector<ActionResult> results_;  // one per action that was begun
   BackgroundTasks background_;         // last: waited for before the rest goes
 };
+
+bool is_told_to_stop() {
+  const auto path =
+      environment_variable("SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE");
+  std::error_code ignored;
+  return path && !path->empty() && std::filesystem::exists(*path, ignored);
+}
 
 RuleWatch::RuleWatch(RuleWatchOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -23,6 +23,8 @@ std::string outcome_text(StopOutcome outcome) {
       return "the training was asked to end, and did";
     case StopOutcome::killed:
       return "the training was killed: it did not end when it was asked to";
+    case StopOutcome::asked:
+      return "this process, which trains, was asked to end";
   }
   return "";
 }

@@ -5,9 +5,10 @@
 // change of a status, and performs the actions of a rule that fires. Files and
 // their content: docs/actions.md.
 //
-// Of several watches of one rule of one run the first one acts; the others say
-// so, and only judge. Nothing here touches the training, and a failure to write
-// or to act is told once and never ends the judging.
+// Of several watches of one rule of one run the first one writes its status;
+// the others say so. None does what another one did. A failure to write or to
+// act is told once and never ends the judging, and but for `stop` nothing here
+// touches the training.
 //
 // A watch is used by one thread. Actions other than `stop` go on beside it, so
 // one that hangs holds up neither the rules nor the other actions.
@@ -48,6 +49,10 @@ struct WatchProgress {
   // "InProgress", "Completed", "Failed" or "Stopped"
   std::string training_status = "InProgress";
 };
+
+/// True where the cloud's evaluator wants rules to stop: the file that the
+/// variable SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE names is there.
+bool is_told_to_stop();
 
 class RuleWatch {
  public:
