@@ -79,5 +79,6 @@ NB_MODULE(_core, m) {
   smdebug::bind_files(m);
   smdebug::bind_saved(m);
   smdebug::bind_rules(m);
+  smdebug::bind_actions(m);
   smdebug::bind_cli(m);
 }

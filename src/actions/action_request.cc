@@ -19,11 +19,6 @@ constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
 constexpr const char* kAccepted =
     "stop, email=ADDRESS, sms=NUMBER, webhook=URL or command=PROGRAM";
 
-bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
 // What can be told from the text alone; whether anybody reads there, the mail
 // server knows.
 bool is_address(std::string_view text) {

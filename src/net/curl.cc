@@ -9,6 +9,7 @@
 
 #include "smdebug/base/printable.h"
 
+#include "base/words.h"
 #include "net/http.h"
 #include "net/mail.h"
 
@@ -39,12 +40,6 @@ void add_line(List& list, const std::string& line) {
     (void)list.release();
     list.reset(longer);
   }
-}
-
-// A line feed in a header or an address would begin another one.
-bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 void set_time_limit(CURL* handle, std::chrono::milliseconds timeout) {
