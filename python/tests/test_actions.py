@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import boto3
 import pytest
@@ -286,6 +287,8 @@ def cloud(monkeypatch):
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
     host, port = server.get_host_and_port()
+    # What an earlier test left in this process.
+    urllib.request.urlopen(f"http://{host}:{port}/moto-api/reset", data=b"").close()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -340,11 +343,24 @@ def test_a_request_to_the_cloud_is_signed_as_boto_signs_it(run, monkeypatch):
     assert headers["authorization"].endswith(f"Signature={signature}")
 
 
+@pytest.fixture
+def stoppable(monkeypatch):
+    """moto has no StopTrainingJob: its documented answer, played on moto's own jobs."""
+    from moto.sagemaker.responses import SageMakerResponse
+
+    def stop_training_job(self):
+        name = json.loads(self.body)["TrainingJobName"]
+        self.sagemaker_backend.training_jobs[name].training_job_status = "Stopping"
+        return ""
+
+    monkeypatch.setattr(SageMakerResponse, "stop_training_job", stop_training_job, raising=False)
+
+
 def create_jobs(cloud, *names):
     """Jobs in progress; moto's own end at once."""
-    from moto.sagemaker.models import sagemaker_models
+    from moto.sagemaker.models import sagemaker_backends
 
-    backend = sagemaker_models["123456789012"]["eu-west-1"]
+    backend = sagemaker_backends["123456789012"]["eu-west-1"]
     for name in names:
         cloud("sagemaker").create_training_job(
             TrainingJobName=name,
@@ -364,15 +380,15 @@ def job_status(cloud, name):
     return answer["TrainingJobStatus"]
 
 
-def test_the_one_job_of_a_prefix_is_stopped(cloud, logged):
+def test_the_one_job_of_a_prefix_is_stopped(cloud, stoppable, logged):
     create_jobs(cloud, "My-Job-1", "Other-My-Job")
     Actions(StopTraining("My-Job"), "MyRule").invoke()
-    assert job_status(cloud, "My-Job-1") == "Stopped"
+    assert job_status(cloud, "My-Job-1") == "Stopping"
     assert job_status(cloud, "Other-My-Job") == "InProgress"
     assert "'My-Job-1' was asked to stop" in logged[-1]
 
 
-def test_of_two_jobs_of_a_prefix_none_is_stopped(cloud, logged):
+def test_of_two_jobs_of_a_prefix_none_is_stopped(cloud, stoppable, logged):
     create_jobs(cloud, "My-Job-1", "My-Job-2")
     Actions(StopTraining("My-Job"), "MyRule").invoke()
     assert {job_status(cloud, f"My-Job-{i}") for i in (1, 2)} == {"InProgress"}
@@ -423,7 +439,7 @@ def start_watch(run, *options):
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: os.path.exists(f"{run}/rules/LossNotDecreasing/watcher.json"))
+    wait_until(lambda: os.path.exists(f"{run}/rules/LossNotDecreasing.json"))
     return watch
 
 
@@ -436,7 +452,7 @@ def test_the_second_of_two_watches_says_so_and_does_not_act_twice(out_dir):
         action = ("--action", f"webhook={receiver.url}")
         first = start_watch(out_dir, *PATIENT, *action)
         try:
-            wait_until(lambda: status_of(out_dir)["actions"][:1] != [])
+            wait_until(lambda: len(receiver.requests) == 1)
             second = command_line("watch", out_dir, *PATIENT, *action, "--timeout", "1", "--json")
             assert f"is watched by process {first.pid} on" in second.stderr
             assert "already" in second.stderr
@@ -451,6 +467,7 @@ def test_the_second_of_two_watches_says_so_and_does_not_act_twice(out_dir):
 def test_a_watch_that_is_interrupted_leaves_its_rules_stopped(out_dir):
     with record(out_dir):
         watch = start_watch(out_dir, *PATIENT)
+        wait_until(lambda: status_of(out_dir)["status"] == "IssuesFound")
         assert status_of(out_dir, "LossNotDecreasing")["status"] == "InProgress"
         watch.send_signal(signal.SIGINT)
         watch.communicate(timeout=60)

@@ -82,9 +82,9 @@ class RuleWatchTest : public testing::Test {
   }
   std::vector<std::string> keys(const std::string& prefix) const {
     std::vector<std::string> keys;
-    for (const ObjectEntry& entry : *storage_->list(prefix)) {
-      keys.push_back(entry.key);
-    }
+    const auto entries = storage_->list(prefix);
+    EXPECT_THAT(entries, IsOk());
+    for (const ObjectEntry& entry : *entries) keys.push_back(entry.key);
     return keys;
   }
 
@@ -114,7 +114,7 @@ TEST_F(RuleWatchTest, KeepsAStatusFilePerRule) {
   EXPECT_THAT(json.find("steps")->int_at("skipped"), IsOkAndHolds(2));
   EXPECT_THAT(json.find("steps")->int_at("last"), IsOkAndHolds(8));
   EXPECT_THAT(json.int_at("lag_steps"), IsOkAndHolds(3));
-  EXPECT_THAT(*json.find("verdict")->array_at("evidence"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(*json.find("verdict")->find("evidence")->as_array(), SizeIs(1));
   EXPECT_EQ(status_name("AllZero"), "InProgress");
   EXPECT_THAT(said_, IsEmpty());
 }
