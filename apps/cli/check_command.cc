@@ -14,9 +14,8 @@ namespace smdebug {
 namespace {
 
 JudgedRun judge(const std::string& location,
-                std::vector<std::unique_ptr<Rule>> rules,
-                WatchedRules& watched, const Console& console,
-                Progress& progress) {
+                std::vector<std::unique_ptr<Rule>> rules, WatchedRules& watched,
+                const Console& console, Progress& progress) {
   JudgedRun judged;
   judged.location = location;
   auto trial = open_run(location, console);
@@ -55,8 +54,8 @@ int run(const CheckCommand& command, const Console& console) {
   for (const std::string& location : command.runs) {
     auto rules = make_rules(command.rules, location, console);
     if (!rules) return console.fail(rules.error());
-    runs.push_back(judge(location, *std::move(rules), watched, console,
-                         progress));
+    runs.push_back(
+        judge(location, *std::move(rules), watched, console, progress));
     const int one = runs.back().error ? kExitError
                                       : exit_code_of(runs.back().verdicts,
                                                      !command.rules.empty());

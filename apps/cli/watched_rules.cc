@@ -32,10 +32,9 @@ Status WatchedRules::add_actions(
   if (requests.empty()) return {};
   ActionSettings settings = action_settings_from_environment(default_logger());
   settings.clock = &console_.clock;
-  settings.stop_training =
-      stop_training ? std::move(stop_training) : [this] {
-        return stop_writer(trial_, console_.clock);
-      };
+  settings.stop_training = stop_training ? std::move(stop_training) : [this] {
+    return stop_writer(trial_, console_.clock);
+  };
   for (const ActionRequest& request : requests) {
     SMD_TRY(auto action, make_action(request, settings));
     actions_.push_back(std::move(action));

@@ -309,9 +309,9 @@ def test_messages_go_through_the_originals_topic(run, cloud, action, endpoint, a
     assert topic["TopicArn"].endswith(":SMDebugRules") and "eu-west-1" in topic["TopicArn"]
     (subscription,) = sns.list_subscriptions()["Subscriptions"]
     assert (subscription["Protocol"], subscription["Endpoint"]) == (action, endpoint)
-    attributes = sns.get_subscription_attributes(
-        SubscriptionArn=subscription["SubscriptionArn"]
-    )["Attributes"]
+    attributes = sns.get_subscription_attributes(SubscriptionArn=subscription["SubscriptionArn"])[
+        "Attributes"
+    ]
     assert json.loads(attributes["FilterPolicy"]) == {attribute: [endpoint]}
 
     from moto.sns.models import sns_backends
@@ -368,7 +368,9 @@ def create_jobs(cloud, *names):
             RoleArn="arn:aws:iam::123456789012:role/r",
             OutputDataConfig={"S3OutputPath": "s3://b/o"},
             ResourceConfig={
-                "InstanceType": "ml.m4.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1
+                "InstanceType": "ml.m4.xlarge",
+                "InstanceCount": 1,
+                "VolumeSizeInGB": 1,
             },
             StoppingCondition={"MaxRuntimeInSeconds": 60},
         )

@@ -62,8 +62,10 @@ def test_a_rule_takes_what_its_user_says_before_what_the_configuration_says():
 
 
 def test_the_actions_travel_in_a_parameter_whoever_wrote_them():
-    for package in (smdebug_rulesconfig, SimpleNamespace(ActionList=ActionList, Email=Email,
-                                                         SMS=SMS, StopTraining=StopTraining)):
+    for package in (
+        smdebug_rulesconfig,
+        SimpleNamespace(ActionList=ActionList, Email=Email, SMS=SMS, StopTraining=StopTraining),
+    ):
         actions = package.ActionList(
             package.StopTraining(), package.Email("ann@example.com"), package.SMS("+4912")
         )

@@ -42,8 +42,6 @@ inline Verdict fired_verdict(const std::string& rule = "VanishingGradient") {
   return verdict;
 }
 
-inline Alert fired_alert() {
-  return {"/runs/a", 1440938160, fired_verdict()};
-}
+inline Alert fired_alert() { return {"/runs/a", 1440938160, fired_verdict()}; }
 
 }  // namespace smdebug

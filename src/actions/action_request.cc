@@ -143,8 +143,8 @@ Result<ActionRequest> parse_action(std::string_view text) {
   const std::string_view name = text.substr(0, equals);
   const auto kind = find_kind(name);
   if (!kind) {
-    return no_action(text, std::string("there is no such action; there are ") +
-                               kAccepted);
+    return no_action(
+        text, std::string("there is no such action; there are ") + kAccepted);
   }
   ActionRequest request{*kind, ""};
   if (equals != text.npos) request.target = text.substr(equals + 1);

@@ -29,9 +29,9 @@ TEST(ActionRequest, IsParsedFromTheCommandLine) {
                                          "Ann.B+x@Mail.example.com"}));
   EXPECT_THAT(parse_action("sms=+4912345678"),
               IsOkAndHolds(ActionRequest{ActionKind::sms, "+4912345678"}));
-  EXPECT_THAT(parse_action("command=notify --level=1"),
-              IsOkAndHolds(
-                  ActionRequest{ActionKind::command, "notify --level=1"}));
+  EXPECT_THAT(
+      parse_action("command=notify --level=1"),
+      IsOkAndHolds(ActionRequest{ActionKind::command, "notify --level=1"}));
 }
 
 TEST(ActionRequest, SaysWhatItAcceptsInstead) {
@@ -43,8 +43,7 @@ TEST(ActionRequest, SaysWhatItAcceptsInstead) {
                 FailsWith(Error::Code::invalid_argument, HasSubstr("action")))
         << text;
   }
-  EXPECT_THAT(parse_action("call=5").error().message,
-              HasSubstr("webhook=URL"));
+  EXPECT_THAT(parse_action("call=5").error().message, HasSubstr("webhook=URL"));
 }
 
 TEST(ActionRequest, IsShownWithoutTheSecretsOfAUrl) {
@@ -90,7 +89,8 @@ TEST(ActionString, LeavesOutWhatIsNoActionAndTellsIt) {
           {"name": "sms", "endpoint": 5}, {"endpoint": "5"},
           {"name": "email", "endpoint": "a@b.de\r\nBcc: all"},
           {"name": "sms", "endpoint": "5"}])");
-  EXPECT_THAT(actions.actions, ElementsAre(ActionRequest{ActionKind::sms, "5"}));
+  EXPECT_THAT(actions.actions,
+              ElementsAre(ActionRequest{ActionKind::sms, "5"}));
   EXPECT_EQ(actions.refused.size(), 6u);
   EXPECT_THAT(actions.refused.at(1),
               HasSubstr(R"({"name": "call", "endpoint": "5"})"));

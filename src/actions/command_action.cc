@@ -3,6 +3,7 @@
 // writes more, or less, than we think holds up nobody. It has a process group
 // of its own; what is left of it after its time is ended.
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>

@@ -1,6 +1,9 @@
 // A mail over SMTP: the verdict in words, and the alert as an attachment for
 // programs.
 
+#include <algorithm>
+#include <span>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/printable.h"
@@ -52,14 +55,13 @@ std::string header_text(std::string_view text) {
 
 std::string body_text(const Alert& alert) {
   const Verdict& verdict = alert.verdict;
-  std::string text =
-      fmt::format("{}\n\n{}\n\nrun   {}\nstep  {} ({} {})\n",
-                  printable(verdict.rule) + " fired.",
-                  printable_lines(verdict.message), printable(alert.run),
-                  verdict.step.global, mode_name(verdict.step.mode),
-                  verdict.step.mode_step);
-  for (std::size_t i = 0;
-       i < std::min(verdict.evidence.size(), kEvidenceTold); ++i) {
+  std::string text = fmt::format(
+      "{}\n\n{}\n\nrun   {}\nstep  {} ({} {})\n",
+      printable(verdict.rule) + " fired.", printable_lines(verdict.message),
+      printable(alert.run), verdict.step.global, mode_name(verdict.step.mode),
+      verdict.step.mode_step);
+  for (std::size_t i = 0; i < std::min(verdict.evidence.size(), kEvidenceTold);
+       ++i) {
     const Evidence& one = verdict.evidence[i];
     text += fmt::format("  {}: {} {:.4g}", printable(one.tensor),
                         printable(one.quantity), one.value);
@@ -100,9 +102,9 @@ class EmailAction : public Action {
     mail.to = {request().target};
     mail.timeout = settings_.network_timeout;
     mail.message = message(mail.from, alert);
-    SMD_CHECK_OK(mail_.send({settings_.smtp_url, settings_.smtp_user,
-                             settings_.smtp_password},
-                            mail));
+    SMD_CHECK_OK(mail_.send(
+        {settings_.smtp_url, settings_.smtp_user, settings_.smtp_password},
+        mail));
     return "sent to " + shown_target(request());
   }
 

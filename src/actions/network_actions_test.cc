@@ -164,8 +164,7 @@ TEST_F(NetworkActionTest, TopicIsMadeSubscribedAndToldAsByTheOriginal) {
   const auto sent =
       make_topic_action({ActionKind::sms, "+4912"}, settings_, http)
           ->perform(fired_alert());
-  EXPECT_THAT(sent, IsOkAndHolds(
-                        "message m-1 for +4912 given to topic arn:t"));
+  EXPECT_THAT(sent, IsOkAndHolds("message m-1 for +4912 given to topic arn:t"));
   std::vector<std::string> bodies;
   for (const HttpRequest& request : http.requests()) {
     EXPECT_EQ(request.url, "http://cloud/");

@@ -7,11 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "smdebug/store/open_storage.h"
+
 #include "actions/action_fixture.h"
 #include "actions/process_mark.h"
 #include "base/background_tasks.h"
 #include "base/result_matchers.h"
-#include "smdebug/store/open_storage.h"
 
 namespace smdebug {
 namespace {
@@ -39,9 +40,8 @@ class PerformOnceTest : public testing::Test {
   PerformOnceTest() {
     auto opened = open_storage(
         "memory://perform-once-" +
-        std::string(testing::UnitTest::GetInstance()
-                        ->current_test_info()
-                        ->name()));
+        std::string(
+            testing::UnitTest::GetInstance()->current_test_info()->name()));
     storage_ = *opened;
     place_ = {storage_.get(), "VanishingGradient", 1, &clock_};
   }
@@ -98,10 +98,10 @@ TEST_F(PerformOnceTest, DoesNotRepeatWhatAProcessBeganThatDied) {
   const auto entries = storage_->list("rules/");
   ASSERT_THAT(entries, IsOk());
   ASSERT_EQ(entries->size(), 1u);
-  const std::string record = Json(Json::Object{{"status", "begun"},
-                                               {"time", "then"},
-                                               {"by", mark.json()}})
-                                 .dump();
+  const std::string record =
+      Json(Json::Object{
+               {"status", "begun"}, {"time", "then"}, {"by", mark.json()}})
+          .dump();
   ASSERT_THAT(put_object(*storage_, entries->front().key, record), IsOk());
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);

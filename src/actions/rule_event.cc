@@ -1,6 +1,5 @@
 #include "actions/rule_event.h"
 
-
 #include "smdebug/actions/action.h"
 
 #include "base/environment.h"
@@ -23,7 +22,8 @@ std::string job_name(const std::string& run) {
 // At most `limit` bytes, and no torn character of UTF-8.
 std::string cut(std::string text, std::size_t limit) {
   if (text.size() <= limit) return text;
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) {
+  while (limit > 0 &&
+         (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) {
     --limit;
   }
   text.resize(limit);
@@ -46,22 +46,21 @@ std::string status_details(const Verdict& verdict) {
 Json rule_event(const std::string& run, const Verdict& verdict,
                 std::string_view training_status, double wall_seconds) {
   const std::string time = utc_text(wall_seconds);
-  Json status = Json::Object{
-      {"RuleConfigurationName", verdict.rule},
-      {"RuleEvaluationStatus", rule_status_name(verdict.status)},
-      {"StatusDetails", status_details(verdict)},
-      {"LastModifiedTime", time}};
+  Json status =
+      Json::Object{{"RuleConfigurationName", verdict.rule},
+                   {"RuleEvaluationStatus", rule_status_name(verdict.status)},
+                   {"StatusDetails", status_details(verdict)},
+                   {"LastModifiedTime", time}};
   return Json::Object{
       {"version", "0"},
       {"detail-type", "SageMaker Training Job State Change"},
       {"source", "smdebug"},
       {"time", time},
       {"resources", Json::Array{run}},
-      {"detail",
-       Json::Object{{"TrainingJobName", job_name(run)},
-                    {"TrainingJobStatus", training_status},
-                    {"DebugRuleEvaluationStatuses",
-                     Json::Array{std::move(status)}}}}};
+      {"detail", Json::Object{{"TrainingJobName", job_name(run)},
+                              {"TrainingJobStatus", training_status},
+                              {"DebugRuleEvaluationStatuses",
+                               Json::Array{std::move(status)}}}}};
 }
 
 std::string alert_json(const Alert& alert) {

@@ -98,10 +98,9 @@ class RuleWatch::Impl {
 
   void take(Entry& entry, const Verdict& verdict) {
     // What has ended does not change, and `Stopping` ends only.
-    const bool has_changed =
-        verdict.status != entry.verdict.status &&
-        !(entry.verdict.status == RuleStatus::stopping &&
-          verdict.status == RuleStatus::in_progress);
+    const bool has_changed = verdict.status != entry.verdict.status &&
+                             !(entry.verdict.status == RuleStatus::stopping &&
+                               verdict.status == RuleStatus::in_progress);
     const RuleStatus before = entry.verdict.status;
     entry.verdict = verdict;
     if (!has_changed) {
@@ -124,10 +123,10 @@ class RuleWatch::Impl {
       const std::lock_guard lock(mutex_);
       position = results_.size();
       entry.results.push_back(position);
-      results_.push_back(
-          {alert.verdict.rule,
-           std::string(action_kind_name(action->request().kind)),
-           shown_target(action->request()), ActionStatus::begun, ""});
+      results_.push_back({alert.verdict.rule,
+                          std::string(action_kind_name(action->request().kind)),
+                          shown_target(action->request()), ActionStatus::begun,
+                          ""});
     }
     const auto perform = [this, alert, place, action, position] {
       ActionResult result = perform_once(*action, alert, place);
@@ -178,8 +177,7 @@ class RuleWatch::Impl {
 };
 
 bool is_told_to_stop() {
-  const auto path =
-      environment_variable("SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE");
+  const auto path = environment_variable("SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE");
   std::error_code ignored;
   return path && !path->empty() && std::filesystem::exists(*path, ignored);
 }

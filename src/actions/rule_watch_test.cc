@@ -5,12 +5,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "smdebug/store/open_storage.h"
 
 #include "actions/action_fixture.h"
 #include "base/json.h"
 #include "base/result_matchers.h"
 #include "net/scripted_http.h"
-#include "smdebug/store/open_storage.h"
 
 namespace smdebug {
 namespace {
@@ -49,10 +51,10 @@ std::shared_ptr<Action> telling(std::atomic<int>& count,
 class RuleWatchTest : public testing::Test {
  protected:
   RuleWatchTest() {
-    storage_ = *open_storage("memory://rule-watch-" +
-                             std::string(testing::UnitTest::GetInstance()
-                                             ->current_test_info()
-                                             ->name()));
+    storage_ = *open_storage(
+        "memory://rule-watch-" +
+        std::string(
+            testing::UnitTest::GetInstance()->current_test_info()->name()));
     verdicts_.resize(2);
     verdicts_[0].rule = "VanishingGradient";
     verdicts_[1].rule = "AllZero";
@@ -176,12 +178,12 @@ TEST_F(RuleWatchTest, JudgesOnWhileAnActionHangs) {
 
 TEST_F(RuleWatchTest, StopsBeforeItGoesOn) {
   bool was_stopped = false;
-  const auto stop = std::make_shared<TestAction>(
-      ActionRequest{ActionKind::stop, ""},
-      [&](const Alert&) -> Result<std::string> {
-        was_stopped = true;
-        return std::string("stopped");
-      });
+  const auto stop =
+      std::make_shared<TestAction>(ActionRequest{ActionKind::stop, ""},
+                                   [&](const Alert&) -> Result<std::string> {
+                                     was_stopped = true;
+                                     return std::string("stopped");
+                                   });
   RuleWatch watch(options({stop}));
   verdicts_[0] = fired_verdict();
   watch.update(verdicts_, {});

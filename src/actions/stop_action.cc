@@ -93,10 +93,9 @@ class StopAction : public Action {
 
   Result<std::string> call(const std::string& name,
                            const Json& question) const {
-    auto answer =
-        service_.post({{"content-type", "application/x-amz-json-1.1"},
-                       {"x-amz-target", "SageMaker." + name}},
-                      question.dump());
+    auto answer = service_.post({{"content-type", "application/x-amz-json-1.1"},
+                                 {"x-amz-target", "SageMaker." + name}},
+                                question.dump());
     if (!answer) return std::move(answer).error().within(name);
     return answer;
   }

@@ -99,9 +99,9 @@ Result<StopOutcome> stop_training_process(const TrainingProcess& process,
                                           const StopOptions& options) {
   const std::string name = "process " + std::to_string(process.process_id);
   if (process.host != host_name()) {
-    return Error{Error::Code::not_found,
-                 "the training is " + name + " on '" +
-                     printable(process.host) + "', not on this machine"};
+    return Error{Error::Code::not_found, "the training is " + name + " on '" +
+                                             printable(process.host) +
+                                             "', not on this machine"};
   }
   const auto has_ended = [&process] {
     return process_start_ticks(process.process_id) != process.start_ticks;

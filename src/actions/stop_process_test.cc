@@ -148,11 +148,10 @@ TEST(StopProcess, LeavesAGroupAloneThatTheTrainingDoesNotLead) {
   ::close(ready[1]);
   StopOptions options;
   options.clock = &clock;
-  EXPECT_THAT(
-      stop_training_process(
-          {host_name(), child, process_start_ticks(child).value_or(0)},
-          options),
-      IsOkAndHolds(StopOutcome::killed));
+  EXPECT_THAT(stop_training_process(
+                  {host_name(), child, process_start_ticks(child).value_or(0)},
+                  options),
+              IsOkAndHolds(StopOutcome::killed));
   ::waitpid(child, nullptr, 0);
 }
 

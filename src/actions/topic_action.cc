@@ -4,11 +4,10 @@
 // once, to the cloud, before anything reaches it.
 
 #include "actions/actions.h"
+#include "base/json.h"
 #include "net/aws_service.h"
 #include "net/uri.h"
 #include "net/xml.h"
-
-#include "base/json.h"
 
 namespace smdebug {
 namespace {
@@ -62,17 +61,16 @@ class TopicAction : public Action {
 
   Result<std::string> publish(const std::string& topic,
                               const Alert& alert) const {
-    const std::string subject =
-        "SMDebugRule:" + alert.verdict.rule + " fired";
-    return ask("MessageId",
-               {{"Action", "Publish"},
-                {"TopicArn", topic},
-                {"Subject", subject.substr(0, kMaxSubject)},
-                {"Message", subject + ". " + alert.verdict.message},
-                {"MessageAttributes.entry.1.Name", attribute()},
-                {"MessageAttributes.entry.1.Value.DataType", "String"},
-                {"MessageAttributes.entry.1.Value.StringValue",
-                 request().target}});
+    const std::string subject = "SMDebugRule:" + alert.verdict.rule + " fired";
+    return ask(
+        "MessageId",
+        {{"Action", "Publish"},
+         {"TopicArn", topic},
+         {"Subject", subject.substr(0, kMaxSubject)},
+         {"Message", subject + ". " + alert.verdict.message},
+         {"MessageAttributes.entry.1.Name", attribute()},
+         {"MessageAttributes.entry.1.Value.DataType", "String"},
+         {"MessageAttributes.entry.1.Value.StringValue", request().target}});
   }
 
   // The text of one element of the answer.
@@ -84,8 +82,8 @@ class TopicAction : public Action {
         form_encoded(fields));
     if (!answer) return std::move(answer).error().within(call);
     if (auto text = find_xml_text(*answer, element)) return *std::move(text);
-    return Error{Error::Code::io, call + ": the answer holds no " +
-                                      std::string(element)};
+    return Error{Error::Code::io,
+                 call + ": the answer holds no " + std::string(element)};
   }
 
   const AwsService service_;

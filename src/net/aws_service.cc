@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/printable.h"
+
 #include "base/environment.h"
 #include "base/json.h"
-#include "smdebug/base/printable.h"
 
 namespace smdebug {
 namespace {
@@ -121,11 +122,12 @@ Result<std::string> AwsService::post(std::vector<HttpHeader> headers,
                             clock_.wall_seconds()));
   SMD_TRY(HttpResponse response, client_.send(request));
   if (!response.is_success()) {
-    return Error{Error::Code::io,
-                 fmt::format("{} answered {}: {}", shown_url(endpoint_),
-                             response.status,
-                             printable(std::string_view(response.body)
-                                           .substr(0, kAnswerShown)))};
+    return Error{
+        Error::Code::io,
+        fmt::format(
+            "{} answered {}: {}", shown_url(endpoint_), response.status,
+            printable(
+                std::string_view(response.body).substr(0, kAnswerShown)))};
   }
   return std::move(response.body);
 }

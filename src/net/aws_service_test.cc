@@ -78,17 +78,17 @@ TEST_F(AwsServiceTest, SaysWhatTheServiceRefused) {
   const ScriptedHttp http({HttpResponse{403, "<Code>Access\x1b[1mDenied"}});
   const auto answer = AwsService("sns", "sns", http, clock_).post({}, "");
   ASSERT_THAT(answer, FailsWith(Error::Code::io));
-  EXPECT_THAT(answer.error().message,
-              AllOf(HasSubstr("403"), HasSubstr("Denied"),
-                    Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(
+      answer.error().message,
+      AllOf(HasSubstr("403"), HasSubstr("Denied"), Not(HasSubstr("\x1b"))));
 }
 
 TEST_F(AwsServiceTest, SaysThatThereAreNoCredentials) {
   const ScriptedHttp http;
   EXPECT_FALSE(are_aws_credentials_named());
-  EXPECT_THAT(AwsService("sns", "sns", http, clock_).post({}, ""),
-              FailsWith(Error::Code::invalid_config,
-                        HasSubstr("AWS_ACCESS_KEY_ID")));
+  EXPECT_THAT(
+      AwsService("sns", "sns", http, clock_).post({}, ""),
+      FailsWith(Error::Code::invalid_config, HasSubstr("AWS_ACCESS_KEY_ID")));
   EXPECT_TRUE(http.requests().empty());
 }
 
@@ -106,8 +106,7 @@ TEST_F(AwsServiceTest, AsksTheContainerForCredentials) {
   EXPECT_EQ((*found)->access_key_id, "A");
   EXPECT_EQ((*found)->secret_access_key, "S");
   EXPECT_EQ((*found)->session_token, "T");
-  EXPECT_EQ(http.requests().at(0).url,
-            "http://169.254.170.2/v2/credentials/1");
+  EXPECT_EQ(http.requests().at(0).url, "http://169.254.170.2/v2/credentials/1");
   EXPECT_THAT(find_aws_credentials(http), FailsWith(Error::Code::io));
 }
 

@@ -58,8 +58,8 @@ CanonicalHeaders canonical_headers(const HttpRequest& request,
                                    const std::string& host) {
   std::map<std::string, std::string> by_name = {{"host", host}};
   for (const HttpHeader& header : request.headers) {
-    const auto [entry, is_new] = by_name.emplace(
-        lower_case(header.name), canonical_value(header.value));
+    const auto [entry, is_new] =
+        by_name.emplace(lower_case(header.name), canonical_value(header.value));
     if (!is_new) entry->second += "," + canonical_value(header.value);
   }
   CanonicalHeaders canonical;
@@ -103,8 +103,8 @@ Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
   const std::string signed_text =
       fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, credential_scope,
                   hex_text(sha256(canonical_request)));
-  const std::string signature = hex_text(
-      hmac_sha256(signing_key(credentials, date, scope), signed_text));
+  const std::string signature =
+      hex_text(hmac_sha256(signing_key(credentials, date, scope), signed_text));
   request.headers.push_back(
       {"authorization",
        fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}",

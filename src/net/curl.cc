@@ -1,11 +1,11 @@
 // HTTP and SMTP over libcurl: the one place that includes it.
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
+
+#include <curl/curl.h>
 
 #include "smdebug/base/printable.h"
 
@@ -170,9 +170,9 @@ class CurlMail : public MailClient {
         code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
         code == CURLE_OPERATION_TIMEDOUT || code == CURLE_GOT_NOTHING ||
         code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
-    return Error{is_away ? Error::Code::unavailable : Error::Code::io,
-                 "mail server " + shown_url(server.url) + ": " +
-                     reason(code, told)};
+    return Error{
+        is_away ? Error::Code::unavailable : Error::Code::io,
+        "mail server " + shown_url(server.url) + ": " + reason(code, told)};
   }
 
  private:

@@ -1,13 +1,13 @@
 // HTTP over libcurl, against servers of a few lines on this machine. What real
 // servers make of our requests and mails is tested in python/tests.
 
+#include <thread>
+
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <thread>
 
 #include "base/result_matchers.h"
 #include "net/http.h"
@@ -146,9 +146,8 @@ TEST(HttpClient, RefusesWhatIsNotHttpAndHeadersThatAreTwo) {
 
 TEST(HttpClient, EndsAnAnswerThatIsTooLong) {
   const Listener listener;
-  std::jthread server([&] {
-    listener.serve_without_end("HTTP/1.1 200 OK\r\n\r\n");
-  });
+  std::jthread server(
+      [&] { listener.serve_without_end("HTTP/1.1 200 OK\r\n\r\n"); });
   HttpRequest request;
   request.url = listener.url();
   EXPECT_THAT(http_client().send(request),

@@ -48,8 +48,7 @@ std::uint64_t Trial::Impl::attempts() const {
 }
 
 bool Trial::Impl::is_there() const {
-  for (const std::string_view prefix :
-       {kCollectionsPrefix, kIndexPrefix}) {
+  for (const std::string_view prefix : {kCollectionsPrefix, kIndexPrefix}) {
     const auto files = storage_->list(prefix);
     if (!files || !files->empty()) return true;
   }

@@ -55,9 +55,8 @@ std::string action_text(const ActionResult& result) {
   std::string_view status = action_status_name(result.status);
   if (result.status == ActionStatus::not_repeated) status = "not repeated";
   return fmt::format("{}{}{}: {}: {}", result.action,
-                     result.target.empty() ? "" : " ",
-                     printable(result.target), status,
-                     printable(result.message));
+                     result.target.empty() ? "" : " ", printable(result.target),
+                     status, printable(result.message));
 }
 
 std::string verdict_json(const Verdict& verdict) {
