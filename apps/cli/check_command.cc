@@ -9,12 +9,13 @@
 #include "judging.h"
 #include "opened_run.h"
 #include "other_runs.h"
+#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
 
 JudgedRun judge(const std::string& location,
-                std::vector<std::unique_ptr<Rule>> rules,
+                std::vector<std::unique_ptr<Rule>> rules, WatchedRules& watched,
                 const Console& console, Progress& progress) {
   JudgedRun judged;
   judged.location = location;
@@ -30,13 +31,16 @@ JudgedRun judge(const std::string& location,
     return judged;
   }
   RunFeed feed(**trial, runner);
+  watched.open(**trial, runner);
   feed.set_on_step([&](const StepId& step) {
+    watched.on_step(step);
     progress.say(location + ": step " + std::to_string(step.global));
     others->follow(step);
   });
   if (auto fed = feed.advance(); !fed) judged.error = std::move(fed).error();
   feed.finish();
   if (auto fed = others->finish(); !fed) judged.error = std::move(fed).error();
+  judged.actions = watched.finish("Completed");
   judged.steps = feed.steps_fed();
   judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
   return judged;
@@ -45,13 +49,21 @@ JudgedRun judge(const std::string& location,
 }  // namespace
 
 int run(const CheckCommand& command, const Console& console) {
+  // A run of last year is changed only where something may have to be done.
+  WatchedRules watched(console, command.actions.empty()
+                                    ? WatchedRules::Files::untouched
+                                    : WatchedRules::Files::written);
+  if (const Status made = watched.add_actions(command.actions); !made) {
+    return console.fail(made.error());
+  }
   std::vector<JudgedRun> runs;
   int code = kExitNothingFound;
   Progress progress(console);
   for (const std::string& location : command.runs) {
     auto rules = make_rules(command.rules, location, console);
     if (!rules) return console.fail(rules.error());
-    runs.push_back(judge(location, *std::move(rules), console, progress));
+    runs.push_back(
+        judge(location, *std::move(rules), watched, console, progress));
     const int one = runs.back().error ? kExitError
                                       : exit_code_of(runs.back().verdicts,
                                                      !command.rules.empty());

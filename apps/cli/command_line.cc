@@ -38,6 +38,23 @@ void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
       ->trigger_on_parse();
 }
 
+// `--action KIND[=TARGET]`, any number of times.
+void add_actions(CLI::App& app, std::vector<ActionRequest>& actions) {
+  app.add_option_function<std::string>(
+         "--action",
+         [&actions](const std::string& text) {
+           auto action = parse_action(text);
+           if (!action) {
+             throw CLI::ValidationError("--action", action.error().message);
+           }
+           actions.push_back(*std::move(action));
+         },
+         "What to do when a rule fires: stop, webhook=URL, email=ADDRESS, "
+         "sms=NUMBER, command=PROGRAM; may be repeated")
+      ->type_name("ACTION")
+      ->trigger_on_parse();
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print JSON to standard output");
 }
@@ -94,7 +111,9 @@ void Grammar::add_run() {
                      "Where to record; by default "
                      "./smdebug-runs/<script>-<time>");
   add_rules(command, run.rules);
-  command.add_flag("--stop", run.stop, "End the training when a rule fires");
+  add_actions(command, run.actions);
+  command.add_flag("--stop", run.stop,
+                   "End the training when a rule fires: --action stop");
   add_json(command, run.json);
 }
 
@@ -103,6 +122,7 @@ void Grammar::add_watch() {
       "watch", "Judge a run while it is recorded, until it ends");
   command.add_option("RUN", watch.run, "The run")->required();
   add_rules(command, watch.rules);
+  add_actions(command, watch.actions);
   command
       .add_option("--timeout", watch.timeout_seconds,
                   "Seconds without a new step after which to give up")
@@ -114,6 +134,7 @@ void Grammar::add_check() {
   CLI::App& command = *app.add_subcommand("check", "Judge recorded runs");
   command.add_option("RUN", check.runs, "The runs")->required();
   add_rules(command, check.rules);
+  add_actions(command, check.actions);
   add_json(command, check.json);
 }
 

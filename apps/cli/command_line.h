@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "smdebug/actions/action_request.h"
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/rules/builtin_rules.h"
@@ -20,6 +21,7 @@ struct RunCommand {
   std::vector<std::string> trainer;  // the program and its arguments
   std::string out;                   // empty: chosen by the script's name
   std::vector<RuleRequest> rules;    // empty: the default set
+  std::vector<ActionRequest> actions;
   bool stop = false;
   bool json = false;
 };
@@ -27,6 +29,7 @@ struct RunCommand {
 struct WatchCommand {
   std::string run;
   std::vector<RuleRequest> rules;
+  std::vector<ActionRequest> actions;
   // Without a new step for so long, the run is given up.
   std::optional<double> timeout_seconds;
   bool json = false;
@@ -35,6 +38,7 @@ struct WatchCommand {
 struct CheckCommand {
   std::vector<std::string> runs;
   std::vector<RuleRequest> rules;
+  std::vector<ActionRequest> actions;
   bool json = false;
 };
 

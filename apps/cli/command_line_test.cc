@@ -43,6 +43,31 @@ TEST(CommandLine, LeavesWhatFollowsTheDashesToTheTrainer) {
   EXPECT_THAT(run.rules, IsEmpty());
 }
 
+TEST(CommandLine, TakesSeveralActions) {
+  const std::vector<ActionRequest> expected = {
+      {ActionKind::stop, ""}, {ActionKind::webhook, "http://h/?a=b"}};
+  const auto actions_of = [](const std::vector<std::string>& args) {
+    const auto command = parse(args);
+    EXPECT_TRUE(command.ok());
+    if (const auto* run = std::get_if<RunCommand>(&*command)) {
+      return run->actions;
+    }
+    if (const auto* watch = std::get_if<WatchCommand>(&*command)) {
+      return watch->actions;
+    }
+    return std::get<CheckCommand>(*command).actions;
+  };
+  const std::vector<std::string> options = {"--action", "stop", "--action",
+                                            "webhook=http://h/?a=b"};
+  for (const std::string name : {"run", "watch", "check"}) {
+    std::vector<std::string> args = {name};
+    if (name != "run") args.push_back("r");
+    args.insert(args.end(), options.begin(), options.end());
+    if (name == "run") args.insert(args.end(), {"--", "x"});
+    EXPECT_EQ(actions_of(args), expected) << name;
+  }
+}
+
 TEST(CommandLine, TakesSeveralRuns) {
   const auto command = parse({"check", "a", "b", "--json", "c"});
   ASSERT_TRUE(command.ok()) << command.error().message;
@@ -59,6 +84,8 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
       {{"run", "--set", "a=b", "--", "x"}, "behind the --rule"},
       {{"check", "r", "--rule", "A", "--set", "ab"}, "key=value"},
       {{"check"}, "RUN"},
+      {{"check", "r", "--action", "call=5"}, "webhook=URL"},
+      {{"watch", "r", "--action", "email=ann"}, "ann@example.com"},
       {{"show", "r", "--", "x"}, "'--'"},
       {{"tensor", "r", "t", "--step", "many"}, "many"},
       {{"tensor", "r", "t", "--mode", "sleep"}, "TRAIN, EVAL"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "smdebug/report/run_feed.h"
 #include "smdebug/report/run_summary.h"
@@ -16,6 +17,7 @@
 #include "other_runs.h"
 #include "run_location.h"
 #include "trainer.h"
+#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
@@ -29,7 +31,8 @@ class LiveJudge {
             const Console& console)
       : location_(std::move(location)),
         console_(console),
-        runner_(std::move(rules)) {
+        runner_(std::move(rules)),
+        watched_(console, WatchedRules::Files::written) {
     runner_.set_on_verdict([this](const Verdict& verdict) {
       if (verdict.status != RuleStatus::issues_found) return;
       if (first_fired_.empty()) first_fired_ = verdict.rule;
@@ -44,6 +47,12 @@ class LiveJudge {
     return {};
   }
 
+  // Fails as `WatchedRules::add_actions`.
+  Status add_actions(std::span<const ActionRequest> requests,
+                     std::function<Result<StopOutcome>()> stop_training) {
+    return watched_.add_actions(requests, std::move(stop_training));
+  }
+
   void look() {
     if (open()) {
       const auto fed = feed_->advance();
@@ -52,24 +61,28 @@ class LiveJudge {
     }
     // A training may hang before its first step.
     runner_.on_tick(console_.clock.wall_seconds());
+    watched_.look();
   }
 
-  void finish() {
+  // Returns what was done about the verdicts.
+  std::vector<ActionResult> finish(const std::string& training_status) {
     look();
     if (feed_) {
+      if (!trial_->is_there()) watched_.forget_run();
       feed_->finish();
     } else {
       runner_.on_run_end(0);
     }
     if (const auto fed = others_.finish(); !fed) problem_ = fed.error().message;
+    return watched_.finish(training_status);
   }
 
   std::span<const Verdict> verdicts() const { return runner_.verdicts(); }
   // The rule that fired first; empty: none has.
   const std::string& first_fired() const { return first_fired_; }
   const std::string& problem() const { return problem_; }
-  // Whether a rule that fired was asked to end the training.
-  bool asks_to_stop() const { return asks_to_stop_; }
+  // Whether a rule that has fired since the last call ends the training.
+  bool takes_stop_request() { return std::exchange(asks_to_stop_, false); }
 
  private:
   bool open() {
@@ -86,7 +99,11 @@ class LiveJudge {
     }
     trial_ = *std::move(trial);
     feed_.emplace(*trial_, runner_);
-    feed_->set_on_step([this](const StepId& step) { others_.follow(step); });
+    watched_.open(*trial_, runner_);
+    feed_->set_on_step([this](const StepId& step) {
+      others_.follow(step);
+      watched_.on_step(step);
+    });
     return true;
   }
 
@@ -96,15 +113,21 @@ class LiveJudge {
   std::unique_ptr<Trial> trial_;
   std::optional<RunFeed> feed_;
   OtherRuns others_;
+  WatchedRules watched_;
   std::string first_fired_;
   std::string problem_;
   bool asks_to_stop_ = false;
 };
 
+// A trainer that has ended meanwhile is not stopped.
+Result<StopOutcome> stop(Trainer& trainer) {
+  if (trainer.poll()) return StopOutcome::was_gone;
+  return trainer.stop();
+}
+
 // Follows the training to its end, and judges it on the way.
 Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
-                       const RunCommand& command, const Console& console,
-                       RunSummary& summary) {
+                       const Console& console, RunSummary& summary) {
   InterruptWatch interrupts;
   while (true) {
     if (const auto ending = trainer.poll()) return *ending;
@@ -120,15 +143,13 @@ Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
       continue;
     }
     judge.look();
-    if (judge.asks_to_stop() ||
-        (command.stop && !judge.first_fired().empty())) {
-      // A trainer that ended meanwhile was not stopped by us.
-      if (const auto ending = trainer.poll()) return *ending;
-      summary.stopped_by = judge.first_fired();
-      if (const auto stopped = trainer.stop(); !stopped) {
+    if (judge.takes_stop_request()) {
+      if (const auto stopped = stop(trainer); !stopped) {
         console.err << "smdebug: " << stopped.error().message << std::endl;
+      } else if (*stopped != StopOutcome::was_gone) {
+        summary.stopped_by = judge.first_fired();
       }
-      return trainer.poll().value_or(Trainer::Ending{1, std::nullopt});
+      continue;
     }
     console.clock.sleep_for(kPollInterval);
   }
@@ -168,6 +189,20 @@ int exit_code_of(const RunSummary& summary, bool asked) {
   return exit_code_of(summary.verdicts, asked);
 }
 
+std::vector<ActionRequest> actions_of(const RunCommand& command) {
+  std::vector<ActionRequest> actions = command.actions;
+  // First: what is told afterwards costs no more of the training.
+  const ActionRequest stop = {ActionKind::stop, ""};
+  if (command.stop) actions.insert(actions.begin(), stop);
+  return actions;
+}
+
+// As the cloud would say it.
+std::string training_status(const RunSummary& summary) {
+  if (!summary.stopped_by.empty() || summary.was_interrupted) return "Stopped";
+  return summary.exit_code == 0 && !summary.signal ? "Completed" : "Failed";
+}
+
 }  // namespace
 
 int run(const RunCommand& command, const Console& console) {
@@ -186,6 +221,20 @@ int run(const RunCommand& command, const Console& console) {
   }
 
   RunSummary summary;
+  std::unique_ptr<Trainer> training;
+  const auto stop_training = [&]() -> Result<StopOutcome> {
+    auto outcome = stop(*training);
+    if (outcome && *outcome != StopOutcome::was_gone) {
+      summary.stopped_by = judge.first_fired();
+    }
+    return outcome;
+  };
+  if (const Status made = judge.add_actions(actions_of(command), stop_training);
+      !made) {
+    remove_if_empty(*location);
+    return console.fail(made.error());
+  }
+
   summary.command = command.trainer;
   summary.location = *location;
   const auto started = console.clock.monotonic();
@@ -197,8 +246,9 @@ int run(const RunCommand& command, const Console& console) {
     remove_if_empty(*location);
     return console.fail(trainer.error());
   }
-  const auto ending = follow(**trainer, judge, command, console, summary);
-  (*trainer)->sweep();
+  training = *std::move(trainer);
+  const auto ending = follow(*training, judge, console, summary);
+  training->sweep();
   const std::chrono::duration<double> took =
       console.clock.monotonic() - started;
 
@@ -206,7 +256,7 @@ int run(const RunCommand& command, const Console& console) {
   summary.exit_code = ending.exit_code;
   summary.signal = ending.signal;
   summary.was_interrupted |= ending.signal == SIGINT;
-  judge.finish();
+  summary.actions = judge.finish(training_status(summary));
   summary.problem = judge.problem();
   summary.verdicts.assign(judge.verdicts().begin(), judge.verdicts().end());
   add_page(*location, console, summary);

@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "judging.h"
 #include "other_runs.h"
+#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
@@ -21,9 +22,22 @@ enum class WatchEnd {
   all_judged,
   run_ended,
   writer_gone,
+  run_gone,
   interrupted,
   timed_out
 };
+
+// What the status files say of the training, as the cloud would.
+std::string training_status(WatchEnd end) {
+  switch (end) {
+    case WatchEnd::run_ended:
+      return "Completed";
+    case WatchEnd::writer_gone:
+      return "Failed";
+    default:
+      return "InProgress";
+  }
+}
 
 // Says whether nothing new has come for as long as the user wants to wait.
 class Patience {
@@ -53,7 +67,11 @@ class Watch {
       : command_(command),
         console_(console),
         progress_(console),
-        patience_(console, command.timeout_seconds) {}
+        patience_(console, command.timeout_seconds),
+        watched_(console, WatchedRules::Files::written) {}
+
+  // Fails as `make_action`.
+  Status add_actions() { return watched_.add_actions(command_.actions); }
 
   int judge(RuleRunner& runner) {
     runner.set_on_verdict([&](const Verdict& verdict) {
@@ -69,7 +87,9 @@ class Watch {
       return code == kExitRuleFired ? code : console_.fail(trial.error());
     }
     RunFeed feed(**trial, runner);
+    watched_.open(**trial, runner);
     feed.set_on_step([&](const StepId& step) {
+      watched_.on_step(step);
       progress_.say(command_.run + ": step " + std::to_string(step.global));
       others->follow(step);
     });
@@ -86,14 +106,29 @@ class Watch {
                       "crashed; judged is what it wrote until then"
                    << std::endl;
     }
+    if (*end == WatchEnd::run_gone) {
+      progress_.clear();
+      console_.err << "smdebug: run '" << command_.run
+                   << "' is gone: its files were removed while it was "
+                      "watched; judged is what was there until then"
+                   << std::endl;
+      watched_.forget_run();
+    }
+    const bool is_cut_off =
+        *end == WatchEnd::interrupted || *end == WatchEnd::run_gone;
+    if (is_cut_off) {
+      watched_.say_stopping();
+      runner.stop();
+    }
     feed.finish();
     const Status others_read = others->finish();
-    report(runner, feed);
+    report(runner, feed, watched_.finish(training_status(*end)));
     if (!others_read) return console_.fail(others_read.error());
     if (*end == WatchEnd::timed_out) return kExitError;
     const int code = exit_code_of(runner.verdicts(), !command_.rules.empty());
-    const bool all_is_well = code == kExitNothingFound;
-    return *end == WatchEnd::writer_gone && all_is_well ? kExitError : code;
+    const bool has_lost_the_run =
+        *end == WatchEnd::writer_gone || *end == WatchEnd::run_gone;
+    return has_lost_the_run && code == kExitNothingFound ? kExitError : code;
   }
 
  private:
@@ -124,10 +159,14 @@ class Watch {
       SMD_TRY(const std::size_t fed, feed.advance());
       if (fed > 0) patience_.renew();
       runner.on_tick(console_.clock.wall_seconds());
+      watched_.look();
       if (!runner.is_judging()) return WatchEnd::all_judged;
       if (writer == WriterState::ended) return WatchEnd::run_ended;
       if (writer == WriterState::gone) return WatchEnd::writer_gone;
-      if (interrupts_.take() != 0) return WatchEnd::interrupted;
+      if (fed == 0 && !trial.is_there()) return WatchEnd::run_gone;
+      if (interrupts_.take() != 0 || is_told_to_stop()) {
+        return WatchEnd::interrupted;
+      }
       if (patience_.is_over()) return WatchEnd::timed_out;
       progress_.say(command_.run + ": waiting for step after " +
                     std::to_string(trial.last_complete_step()));
@@ -135,11 +174,13 @@ class Watch {
     }
   }
 
-  void report(const RuleRunner& runner, const RunFeed& feed) {
+  void report(const RuleRunner& runner, const RunFeed& feed,
+              std::vector<ActionResult> actions) {
     progress_.clear();
     JudgedRun judged;
     judged.location = command_.run;
     judged.steps = feed.steps_fed();
+    judged.actions = std::move(actions);
     judged.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
     const std::span<const JudgedRun> one(&judged, 1);
     console_.out << (command_.json ? judged_runs_json(one)
@@ -151,6 +192,7 @@ class Watch {
   Progress progress_;
   Patience patience_;
   InterruptWatch interrupts_;
+  WatchedRules watched_;
 };
 
 }  // namespace
@@ -159,7 +201,11 @@ int run(const WatchCommand& command, const Console& console) {
   auto rules = make_rules(command.rules, command.run, console);
   if (!rules) return console.fail(rules.error());
   RuleRunner runner(*std::move(rules));
-  return Watch(command, console).judge(runner);
+  Watch watch(command, console);
+  if (const Status made = watch.add_actions(); !made) {
+    return console.fail(made.error());
+  }
+  return watch.judge(runner);
 }
 
 }  // namespace smdebug

@@ -600,5 +600,15 @@ class RunJudge:
     def text(self) -> str:
         """One line per rule."""
 
+def parse_action_string(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """
+    The actions of an action string as (kind, target), and a sentence for each entry that is none.
+    """
+
+def perform_action(action: tuple[str, str], rule: str, message: str, step: int, trial: Trial | None) -> tuple[str, str]:
+    """
+    Performs an action (kind, target) once, and returns its status and a sentence.
+    """
+
 def run_command_line(arguments: Sequence[str], load_rule: Callable) -> int:
     """Runs the command `smdebug` and returns its exit code."""

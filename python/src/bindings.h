@@ -16,6 +16,7 @@ void bind_saved(nanobind::module_& m);      // saved_collections.cc
 void bind_rules(nanobind::module_& m);      // rules.cc
 void bind_run_judge(nanobind::module_& m);  // run_judge.cc
 void bind_step_rules(nanobind::module_& m);  // step_rules.cc
+void bind_actions(nanobind::module_& m);    // actions.cc
 void bind_cli(nanobind::module_& m);        // cli.cc
 
 }  // namespace smdebug

@@ -81,5 +81,6 @@ NB_MODULE(_core, m) {
   smdebug::bind_rules(m);
   smdebug::bind_run_judge(m);
   smdebug::bind_step_rules(m);
+  smdebug::bind_actions(m);
   smdebug::bind_cli(m);
 }

@@ -220,7 +220,7 @@ def test_an_action_string_lists_actions_whose_values_keep_their_case():
     "entry",
     [
         "3",
-        '{"name": "stoptraining"}',
+        '{"name": "email"}',
         '{"name": "call", "endpoint": "555"}',
         '{"name": "sms", "endpoint": 555}',
         '{"endpoint": "555"}',
@@ -246,7 +246,10 @@ def test_an_action_string_that_is_not_json_raises(run):
         Rule(read(run), ["stoptraining"])
 
 
-def test_a_rule_that_fires_says_which_actions_are_not_performed(run, logged):
+def test_a_rule_that_fires_says_which_actions_failed(run, logged, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "SMDEBUG_SMTP_URL", "SMDEBUG_SMS_WEBHOOK"):
+        monkeypatch.delenv(name, raising=False)
+
     class Fires(Rule):
         def invoke_at_step(self, step):
             return step == 1
@@ -257,9 +260,9 @@ def test_a_rule_that_fires_says_which_actions_are_not_performed(run, logged):
     with pytest.raises(RuleEvaluationConditionMet):
         rule.invoke(1)
     stop, email, sms = logged
-    assert "the job 'My-Job…' is not stopped" in stop
-    assert "nothing is sent to 'Ann@example.com'" in email
-    assert "nothing is sent to '+1 555'" in sms
+    assert "names no process that trains on this machine" in stop
+    assert "email=Ann@example.com: set SMDEBUG_SMTP_URL" in email
+    assert "sms=+1 555: set SMDEBUG_SMS_WEBHOOK" in sms
 
 
 def test_the_command_line_judges_with_a_rule_from_a_file(run, tmp_path):

@@ -3,9 +3,16 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include <sys/types.h>
+#include <unistd.h>
+
+#include "smdebug/base/printable.h"
+
+#include "base/environment.h"
+#include "base/words.h"
 
 namespace smdebug {
 namespace {
@@ -14,14 +21,63 @@ constexpr std::chrono::milliseconds kPollInterval(20);
 // A process that is killed goes at once, unless it waits for a disk.
 constexpr std::chrono::seconds kKillPatience(10);
 
+// What signals are sent to, as kill(2) has it: a process, or minus a group.
+struct Target {
+  pid_t id = 0;
+
+  std::string text() const {
+    return id < 0 ? "process group " + std::to_string(-id)
+                  : "process " + std::to_string(id);
+  }
+};
+
 // Returns whether there was a process to send it to.
-Result<bool> send(pid_t group, int signal) {
-  if (::kill(-group, signal) == 0) return true;
+Result<bool> send(Target target, int signal) {
+  if (::kill(target.id, signal) == 0) return true;
   if (errno == ESRCH) return false;
   return Error{Error::Code::io, "cannot send signal " + std::to_string(signal) +
-                                    " to process group " +
-                                    std::to_string(group) + ": " +
+                                    " to " + target.text() + ": " +
                                     std::strerror(errno)};
+}
+
+// True where a process of the group has not ended. One that has ended and that
+// its parent has not waited for still counts for kill(2), so /proc is asked.
+bool is_group_alive(pid_t group) {
+  if (::kill(-group, 0) != 0 && errno == ESRCH) return false;
+  std::error_code failure;
+  std::filesystem::directory_iterator entry("/proc", failure);
+  if (failure) return true;
+  for (; entry != std::filesystem::directory_iterator();
+       entry.increment(failure)) {
+    const auto id = find_number<pid_t>(entry->path().filename().string());
+    if (id && ::getpgid(*id) == group && process_start_ticks(*id)) return true;
+    if (failure) return true;
+  }
+  return false;
+}
+
+Result<StopOutcome> stop(Target target, const std::function<bool()>& has_ended,
+                         const StopOptions& options) {
+  const Clock& clock = options.clock ? *options.clock : system_clock();
+  const auto ends_within = [&](std::chrono::nanoseconds patience) {
+    const auto deadline = clock.monotonic() + patience;
+    while (!has_ended()) {
+      if (clock.monotonic() >= deadline) return false;
+      clock.sleep_for(kPollInterval);
+    }
+    return true;
+  };
+
+  if (has_ended()) return StopOutcome::was_gone;
+  SMD_TRY(const bool was_there, send(target, SIGTERM));
+  if (!was_there) return StopOutcome::was_gone;
+  // A process that was stopped by its terminal does not see SIGTERM.
+  SMD_CHECK_OK(send(target, SIGCONT));
+  if (ends_within(options.grace)) return StopOutcome::ended;
+  SMD_CHECK_OK(send(target, SIGKILL));
+  if (ends_within(kKillPatience)) return StopOutcome::killed;
+  return Error{Error::Code::unavailable,
+               target.text() + " is still there after it was killed"};
 }
 
 }  // namespace
@@ -33,31 +89,36 @@ Result<StopOutcome> stop_process_group(std::int64_t group,
                  "there is no process group " + std::to_string(group)};
   }
   const auto id = static_cast<pid_t>(group);
-  const Clock& clock = options.clock ? *options.clock : system_clock();
   const auto has_ended = [&] {
-    if (options.has_ended) return options.has_ended();
-    return ::kill(-id, 0) != 0 && errno == ESRCH;
+    return options.has_ended ? options.has_ended() : !is_group_alive(id);
   };
-  const auto ends_within = [&](std::chrono::nanoseconds patience) {
-    const auto deadline = clock.monotonic() + patience;
-    while (!has_ended()) {
-      if (clock.monotonic() >= deadline) return false;
-      clock.sleep_for(kPollInterval);
-    }
-    return true;
-  };
+  return stop({-id}, has_ended, options);
+}
 
+Result<StopOutcome> stop_training_process(const TrainingProcess& process,
+                                          const StopOptions& options) {
+  const std::string name = "process " + std::to_string(process.process_id);
+  if (process.host != host_name()) {
+    return Error{Error::Code::not_found, "the training is " + name + " on '" +
+                                             printable(process.host) +
+                                             "', not on this machine"};
+  }
+  const auto has_ended = [&process] {
+    return process_start_ticks(process.process_id) != process.start_ticks;
+  };
   if (has_ended()) return StopOutcome::was_gone;
-  SMD_TRY(const bool was_there, send(id, SIGTERM));
-  if (!was_there) return StopOutcome::was_gone;
-  // A process that was stopped by its terminal does not see SIGTERM.
-  SMD_CHECK_OK(send(id, SIGCONT));
-  if (ends_within(options.grace)) return StopOutcome::ended;
-  SMD_CHECK_OK(send(id, SIGKILL));
-  if (ends_within(kKillPatience)) return StopOutcome::killed;
-  return Error{Error::Code::unavailable,
-               "process group " + std::to_string(group) +
-                   " is still there after it was killed"};
+  const auto id = static_cast<pid_t>(process.process_id);
+  if (id == ::getpid()) {
+    SMD_CHECK_OK(send({id}, SIGTERM));
+    return StopOutcome::asked;
+  }
+  const bool leads_group = ::getpgid(id) == id;
+  if (leads_group && id != ::getpgrp()) {
+    StopOptions of_group = options;
+    of_group.has_ended = nullptr;
+    return stop_process_group(id, of_group);
+  }
+  return stop({id}, has_ended, options);
 }
 
 }  // namespace smdebug

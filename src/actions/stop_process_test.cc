@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/result_matchers.h"
 
 namespace smdebug {
 namespace {
 
 using std::chrono::nanoseconds;
+using testing::HasSubstr;
 
 // Moves forward by itself whenever somebody waits, and gives the other
 // processes a chance to run.
@@ -110,6 +112,55 @@ TEST(StopProcess, FindsThatAGroupIsGone) {
 TEST(StopProcess, RefusesAGroupThatWouldBeEverybody) {
   EXPECT_THAT(stop_process_group(0), FailsWith(Error::Code::invalid_argument));
   EXPECT_THAT(stop_process_group(-1), FailsWith(Error::Code::invalid_argument));
+}
+
+// Nobody reaps the child meanwhile: its parent is somebody else in real life.
+TEST(StopProcess, EndsAnotherOnesTrainingWithItsGroup) {
+  HastyClock clock;
+  const pid_t child = start_child(false);
+  StopOptions options;
+  options.clock = &clock;
+  const TrainingProcess training = {host_name(), child,
+                                    process_start_ticks(child).value_or(0)};
+  EXPECT_THAT(stop_training_process(training, options),
+              IsOkAndHolds(StopOutcome::ended));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_THAT(stop_training_process(training, options),
+              IsOkAndHolds(StopOutcome::was_gone));
+}
+
+// This test's own group would go with it otherwise.
+TEST(StopProcess, LeavesAGroupAloneThatTheTrainingDoesNotLead) {
+  HastyClock clock;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGTERM, SIG_IGN);
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    while (true) ::pause();
+  }
+  char told = 0;
+  ASSERT_EQ(::read(ready[0], &told, 1), 1);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  StopOptions options;
+  options.clock = &clock;
+  EXPECT_THAT(stop_training_process(
+                  {host_name(), child, process_start_ticks(child).value_or(0)},
+                  options),
+              IsOkAndHolds(StopOutcome::killed));
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(StopProcess, DoesNotTouchAProcessThatOnlyHasTheSameId) {
+  const std::uint64_t ticks = process_start_ticks(::getpid()).value_or(0);
+  EXPECT_THAT(stop_training_process({host_name(), ::getpid(), ticks + 1}),
+              IsOkAndHolds(StopOutcome::was_gone));
+  EXPECT_THAT(stop_training_process({"elsewhere", ::getpid(), ticks}),
+              FailsWith(Error::Code::not_found, HasSubstr("'elsewhere'")));
 }
 
 }  // namespace

@@ -58,6 +58,22 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   return ticks;
 }
 
+std::optional<double> process_start_seconds(std::int64_t process_id) {
+  const auto ticks = process_start_ticks(process_id);
+  const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
+  if (!ticks || ticks_per_second <= 0) return {};
+  std::ifstream file("/proc/stat");
+  std::string word;
+  double boot_seconds = 0;
+  while (file >> word) {
+    if (word == "btime" && file >> boot_seconds) {
+      return boot_seconds + static_cast<double>(*ticks) /
+                                static_cast<double>(ticks_per_second);
+    }
+  }
+  return {};
+}
+
 bool is_process_gone(std::string_view host, std::int64_t process_id,
                      std::uint64_t start_ticks) {
   return host == host_name() && process_start_ticks(process_id) != start_ticks;

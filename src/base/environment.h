@@ -26,6 +26,9 @@ std::int64_t process_id();
 // does not.
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
 
+// The same in seconds since the Unix epoch, right to about a second.
+std::optional<double> process_start_seconds(std::int64_t process_id);
+
 // True where that process has surely ended: process ids return, start times
 // do not. Of a process on another host nothing can be known.
 bool is_process_gone(std::string_view host, std::int64_t process_id,

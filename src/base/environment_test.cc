@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <cstdlib>
+#include <ctime>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -47,6 +48,15 @@ TEST(ProcessStartTicks, IsNoneForAProcessThatHasEndedButIsNotWaitedFor) {
 }
 
 TEST(HostName, IsNotEmpty) { EXPECT_FALSE(host_name().empty()); }
+
+TEST(Environment, KnowsWhenThisProcessStarted) {
+  const auto started = process_start_seconds(process_id());
+  ASSERT_TRUE(started);
+  const double now = static_cast<double>(std::time(nullptr));
+  EXPECT_LE(*started, now + 2);
+  EXPECT_GT(*started, now - 3600);
+  EXPECT_EQ(process_start_seconds(0), std::nullopt);
+}
 
 }  // namespace
 }  // namespace smdebug

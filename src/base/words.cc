@@ -12,6 +12,11 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

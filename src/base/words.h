@@ -14,6 +14,10 @@ namespace smdebug {
 // Without the blanks around it.
 std::string_view trimmed(std::string_view text);
 
+// True where it holds no control character: no line feed either, behind which a
+// protocol of lines would take something of its own.
+bool is_one_line(std::string_view text);
+
 // A to Z made small; the rest as it is.
 std::string lower_case(std::string_view text);
 

@@ -35,5 +35,12 @@ TEST(Words, AreNumbersAsAWhole) {
     EXPECT_EQ(find_number<std::int64_t>(word), std::nullopt) << word;
 }
 
+TEST(Words, OfOneLineHoldNoControlCharacter) {
+  EXPECT_TRUE(is_one_line("a b \xc3\xa9"));
+  EXPECT_TRUE(is_one_line(""));
+  EXPECT_FALSE(is_one_line("a\r\nb"));
+  EXPECT_FALSE(is_one_line("a\x7f"));
+}
+
 }  // namespace
 }  // namespace smdebug

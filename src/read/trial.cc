@@ -95,6 +95,12 @@ bool Trial::has_ended() {
 
 WriterState Trial::writer_state() { return impl_->writer_state(); }
 
+std::optional<RunWriter> Trial::writer() { return impl_->writer(); }
+
+std::uint64_t Trial::attempts() { return impl_->attempts(); }
+
+bool Trial::is_there() { return impl_->is_there(); }
+
 std::vector<std::string> Trial::tensor_names() {
   impl_->refresh_for_query();
   return impl_->sorted_names();

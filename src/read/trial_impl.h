@@ -67,6 +67,9 @@ class Trial::Impl {
       std::span<const EntryId> entries);
 
   WriterState writer_state();
+  std::optional<RunWriter> writer() const;
+  std::uint64_t attempts() const;
+  bool is_there() const;
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted,

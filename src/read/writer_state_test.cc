@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "format/claim.h"
+#include "format/run_file.h"
 #include "read/trial_fixture.h"
 
 namespace smdebug {
@@ -86,6 +87,53 @@ TEST_F(WriterStateTest, LeavesNothingToWaitFor) {
   claim_for(getpid(), host_name(), 1);
   EXPECT_EQ(open()->tensor("w")->value({0}).error().code, Error::Code::io);
   EXPECT_EQ(clock_.sleeps, 0);
+}
+
+TEST_F(WriterStateTest, NamesTheProcessThatClaimedTheRun) {
+  EXPECT_FALSE(open()->writer());
+  claim_for(getpid());
+  const auto writer = open()->writer();
+  ASSERT_TRUE(writer);
+  EXPECT_EQ(writer->host, host_name());
+  EXPECT_EQ(writer->process_id, getpid());
+  EXPECT_EQ(writer->start_ticks, process_start_ticks(getpid()));
+}
+
+// Several workers claim nothing.
+TEST_F(WriterStateTest, NamesTheProcessOfTheLastAttemptIfItIsStillThat) {
+  RunFile file;
+  file.attempts.resize(2);
+  RunAttempt& last = file.attempts.back();
+  last.host = host_name();
+  last.process_id = getpid();
+  last.started_seconds = *process_start_seconds(getpid()) + 60;
+  const auto named = [&] {
+    run_.put(std::string(kRunFileKey), write_run_file(file));
+    return open()->writer().has_value();
+  };
+  EXPECT_TRUE(named());
+  EXPECT_EQ(open()->attempts(), 2u);
+  // The process has its number from one that trained an hour ago.
+  last.started_seconds -= 3600;
+  EXPECT_FALSE(named());
+  last.started_seconds += 3600;
+  last.ended_seconds = last.started_seconds + 1;
+  EXPECT_FALSE(named());
+  last.ended_seconds.reset();
+  last.host = "another host";
+  EXPECT_FALSE(named());
+}
+
+TEST_F(WriterStateTest, KnowsWhenTheRunWasRemoved) {
+  const auto trial = open();
+  EXPECT_TRUE(trial->is_there());
+  EXPECT_EQ(trial->attempts(), 0u);
+  const auto entries = storage_->list("");
+  ASSERT_TRUE(entries.ok());
+  for (const ObjectEntry& entry : *entries) {
+    ASSERT_TRUE(storage_->remove(entry.key).ok());
+  }
+  EXPECT_FALSE(trial->is_there());
 }
 
 }  // namespace

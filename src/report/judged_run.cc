@@ -1,5 +1,7 @@
 #include "smdebug/report/judged_run.h"
 
+#include "smdebug/report/verdict_page.h"
+
 #include "report/json_parts.h"
 #include "report/text_table.h"
 
@@ -20,7 +22,13 @@ std::string judged_runs_text(std::span<const JudgedRun> runs) {
            verdict.message});
     }
   }
-  return table.text();
+  std::string text = table.text();
+  for (const JudgedRun& run : runs) {
+    for (const ActionResult& result : run.actions) {
+      text += "action of " + result.rule + ": " + action_text(result) + "\n";
+    }
+  }
+  return text;
 }
 
 std::string judged_runs_json(std::span<const JudgedRun> runs) {
@@ -30,6 +38,7 @@ std::string judged_runs_json(std::span<const JudgedRun> runs) {
     one["run"] = run.location;
     one["steps"] = run.steps;
     one["verdicts"] = to_json(run.verdicts);
+    one["actions"] = to_json(run.actions);
     one["error"] = run.error ? Json(run.error->message) : Json();
     json.append(std::move(one));
   }

@@ -81,6 +81,9 @@ std::string run_summary_text(const RunSummary& summary) {
                                    rule_status_name(verdict.status))});
     add_lines("", verdict.message, table, "  ");
   }
+  for (const ActionResult& result : summary.actions) {
+    table.add({"action", action_text(result)});
+  }
   add_lines("problem", summary.problem, table);
   if (summary.page) {
     table.add({"run", summary.location});
@@ -100,6 +103,7 @@ std::string run_summary_json(const RunSummary& summary) {
   json["run"] = summary.location;
   json["problem"] = summary.problem.empty() ? Json() : summary.problem;
   json["verdicts"] = to_json(summary.verdicts);
+  json["actions"] = to_json(summary.actions);
   const auto page =
       summary.page ? Json::parse(run_page_json(*summary.page)) : Json();
   json["page"] = page ? *page : Json();

@@ -80,5 +80,24 @@ TEST(RunSummary, HoldsThePageInItsJson) {
             HasSubstr(R"("step_thread_seconds": 0.02)")));
 }
 
+TEST(RunSummary, TellsWhatWasDone) {
+  RunSummary summary = stopped();
+  summary.actions = {
+      {"VanishingGradient", "stop", "", ActionStatus::done, "it ended"},
+      {"VanishingGradient", "webhook", "http://h/…", ActionStatus::failed,
+       "answered 500\x1b"},
+      {"VanishingGradient", "email", "a@b.de", ActionStatus::not_repeated,
+       "done before"}};
+  EXPECT_THAT(
+      run_summary_text(summary),
+      AllOf(HasSubstr("  action    stop: done: it ended\n"),
+            HasSubstr("  action    webhook http://h/…: failed: answered "
+                      "500\\x1b\n"),
+            HasSubstr("  action    email a@b.de: not repeated: done before")));
+  EXPECT_THAT(run_summary_json(summary),
+              AllOf(HasSubstr(R"("target": "a@b.de")"),
+                    HasSubstr(R"("status": "not_repeated")")));
+}
+
 }  // namespace
 }  // namespace smdebug

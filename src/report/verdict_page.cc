@@ -51,6 +51,14 @@ std::string verdicts_text(std::span<const Verdict> verdicts) {
   return table.text("  ");
 }
 
+std::string action_text(const ActionResult& result) {
+  std::string_view status = action_status_name(result.status);
+  if (result.status == ActionStatus::not_repeated) status = "not repeated";
+  return fmt::format("{}{}{}: {}: {}", result.action,
+                     result.target.empty() ? "" : " ", printable(result.target),
+                     status, printable(result.message));
+}
+
 std::string verdict_json(const Verdict& verdict) {
   return to_json(verdict).dump();
 }

@@ -222,6 +222,16 @@ void RuleRunner::on_run_end(std::size_t run) {
   }
 }
 
+void RuleRunner::stop() {
+  for (Verdict& verdict : verdicts_) {
+    if (verdict.status != RuleStatus::in_progress) continue;
+    verdict.message = fmt::format(
+        "stopped before the run ended; nothing found in {} {}",
+        verdict.steps_judged, verdict.steps_judged == 1 ? "step" : "steps");
+    leave(verdict, RuleStatus::stopped);
+  }
+}
+
 void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
   verdict.observations_judged = judge.rule->observations_judged();
   if (verdict.status != RuleStatus::in_progress) {

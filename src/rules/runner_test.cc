@@ -352,5 +352,19 @@ TEST_F(RuleRunnerTest, TellsRulesTheTime) {
   EXPECT_THAT(notes_.ticks, ElementsAre(12.5));
 }
 
+TEST_F(RuleRunnerTest, JudgesNoMoreOnceItWasStopped) {
+  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = 1});
+  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.stop();
+  judging.on_step(ObservedStep(1).with_nothing("a").view());
+  judging.on_run_end(0);
+  const Verdict& verdict = judging.verdicts()[0];
+  EXPECT_EQ(verdict.status, RuleStatus::stopped);
+  EXPECT_EQ(verdict.message,
+            "stopped before the run ended; nothing found in 1 step");
+  EXPECT_FALSE(judging.is_judging());
+  EXPECT_EQ(notes_.finished, 0);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -1,5 +1,7 @@
 #include "smdebug/rules/verdict.h"
 
+#include "smdebug/rules/action_result.h"
+
 namespace smdebug {
 
 std::string_view rule_status_name(RuleStatus status) {
@@ -18,6 +20,20 @@ std::string_view rule_status_name(RuleStatus status) {
       return "Stopped";
   }
   return "Error";
+}
+
+std::string_view action_status_name(ActionStatus status) {
+  switch (status) {
+    case ActionStatus::begun:
+      return "begun";
+    case ActionStatus::done:
+      return "done";
+    case ActionStatus::failed:
+      return "failed";
+    case ActionStatus::not_repeated:
+      return "not_repeated";
+  }
+  return "failed";
 }
 
 }  // namespace smdebug

@@ -61,6 +61,13 @@ enum class StepState { unavailable = 0, available = 1, not_yet_available = 2 };
 // claimed, as one of several workers, nothing is known: it is `running`.
 enum class WriterState { running, ended, gone };
 
+// The process that writes a run, or wrote it last.
+struct RunWriter {
+  std::string host;
+  std::int64_t process_id = 0;
+  std::uint64_t start_ticks = 0;  // since boot; process ids return
+};
+
 // Something in the run that could not be read, and was left out.
 struct Damage {
   std::string key;   // the file, relative to the run
@@ -98,6 +105,15 @@ class Trial {
   bool has_ended();
   /// Looks now, even where queries do not.
   WriterState writer_state();
+  /// The process that claimed the run; of a run that nobody claimed, as one of
+  /// several workers, the one that wrote `run.json` last, if it still lives on
+  /// this host. None where neither is known.
+  std::optional<RunWriter> writer();
+  /// How often the training was started in this folder; 0 where the run does
+  /// not say, as one of the original.
+  std::uint64_t attempts();
+  /// False once the run's files are gone: its folder was removed.
+  bool is_there();
 
   std::vector<std::string> tensor_names();
   /// Sorted. Unknown steps and modes give an empty list. Fails with

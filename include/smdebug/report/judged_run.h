@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "smdebug/base/result.h"
+#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -18,6 +19,7 @@ struct JudgedRun {
   std::string location;
   std::uint64_t steps = 0;
   std::vector<Verdict> verdicts;
+  std::vector<ActionResult> actions;
   std::optional<Error> error;  // why the run could not be read
 };
 

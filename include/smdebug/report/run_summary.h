@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "smdebug/report/run_page.h"
+#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -23,6 +24,7 @@ struct RunSummary {
   std::optional<RunPage> page;   // none: nothing was recorded
   std::string problem;           // why nothing was, or what else went wrong
   std::vector<Verdict> verdicts;
+  std::vector<ActionResult> actions;
 };
 
 std::string run_summary_text(const RunSummary& summary);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -19,5 +20,9 @@ std::string verdicts_text(std::span<const Verdict> verdicts);
 
 /// Returns a verdict as a JSON object on one line.
 std::string verdict_json(const Verdict& verdict);
+
+/// Returns one line that says what was done: "webhook http://host/…: failed:
+/// …", without a line end.
+std::string action_text(const ActionResult& result);
 
 }  // namespace smdebug

@@ -42,6 +42,10 @@ class RuleRunner : public ObservationSink {
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;
 
+  /// Whoever watches was told to stop: what is in progress ends as `stopped`,
+  /// and nothing is judged any more.
+  void stop();
+
   /// Where the runs are that rules compare the judged one with. Who feeds this
   /// feeds them too, the first as run 1, each up to a step of run 0 before the
   /// next one of that.

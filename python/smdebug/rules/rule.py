@@ -28,7 +28,7 @@ class Rule:
         self.req_tensors = RequiredTensors(self.trials)
         self.logger = get_logger()
         self.rule_name = type(self).__name__
-        self._actions = Actions(action_str, self.rule_name)
+        self._actions = Actions(action_str, self.rule_name, base_trial)
         self.report = {
             "RuleTriggered": 0,
             "Violations": 0,
@@ -58,5 +58,5 @@ class Rule:
             self.req_tensors.fetch()
             condition_met = self.invoke_at_step(step)
         if condition_met:
-            self._actions.invoke()
+            self._actions.invoke(f"the condition of the rule is met at step {step}", step)
             raise RuleEvaluationConditionMet(self.rule_name, step)

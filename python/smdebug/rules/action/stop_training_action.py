@@ -1,25 +1,13 @@
-"""`StopTrainingAction`: a rule asks for the end of a training job."""
+"""`StopTrainingAction`: a rule ends the training."""
 
-import logging
-
-logger = logging.getLogger("smdebug")
+from smdebug.rules.action.performed import PerformedAction
 
 
-class StopTrainingAction:
-    """Names the job by the prefix of its name. Cloud jobs are not stopped: that is logged.
-
-    A training on this machine is stopped by `smdebug run --stop`.
+class StopTrainingAction(PerformedAction):
+    """Ends the process that writes the run, if it is on this machine; else the one job in the cloud
+    whose name begins with `training_job_prefix`, if there are credentials.
     """
 
-    def __init__(self, rule_name, training_job_prefix):
-        self._rule_name = rule_name
+    def __init__(self, rule_name, training_job_prefix="", trial=None):
+        super().__init__(rule_name, "stop", training_job_prefix, trial)
         self._training_job_prefix = training_job_prefix
-
-    def invoke(self):
-        """Logs that the job goes on. Never raises."""
-        logger.warning(
-            "rule '%s': action stoptraining: the job '%s…' is not stopped, this version acts on no "
-            "cloud jobs; `smdebug run --stop` stops a training on this machine",
-            self._rule_name,
-            self._training_job_prefix,
-        )

@@ -1,0 +1,184 @@
+#include "smdebug/actions/action_request.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "smdebug/base/printable.h"
+
+#include "base/json.h"
+#include "base/words.h"
+#include "net/http.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
+                               ActionKind::sms, ActionKind::webhook,
+                               ActionKind::command};
+constexpr const char* kAccepted =
+    "stop, email=ADDRESS, sms=NUMBER, webhook=URL or command=PROGRAM";
+
+// What can be told from the text alone; whether anybody reads there, the mail
+// server knows.
+bool is_address(std::string_view text) {
+  const auto at = text.find('@');
+  const bool has_blank = text.find_first_of(" <>,;") != text.npos;
+  return is_one_line(text) && !has_blank && at != text.npos && at > 0 &&
+         at + 1 < text.size() && text.find('@', at + 1) == text.npos;
+}
+
+bool is_phone_number(std::string_view text) {  // E.164
+  return text.size() >= 2 && text.size() <= 16 && text.front() == '+' &&
+         std::ranges::all_of(text.substr(1),
+                             [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_web_address(const std::string& text) {
+  return (text.starts_with("http://") || text.starts_with("https://")) &&
+         is_one_line(text) && split_url(text).ok();
+}
+
+Error no_action(std::string_view text, const std::string& why) {
+  return {Error::Code::invalid_argument,
+          "action '" + printable(text) + "': " + why};
+}
+
+std::optional<ActionKind> find_kind(std::string_view name) {
+  for (const ActionKind kind : kKinds) {
+    if (action_kind_name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+// None, or what is wrong with the target.
+std::optional<std::string> complaint_about(const ActionRequest& request) {
+  switch (request.kind) {
+    case ActionKind::stop:
+      return std::nullopt;
+    case ActionKind::email:
+      if (is_address(request.target)) return std::nullopt;
+      return "an address like ann@example.com was expected";
+    case ActionKind::sms:
+      if (is_phone_number(request.target)) return std::nullopt;
+      return "a phone number like +4912345678 was expected";
+    case ActionKind::webhook:
+      if (is_web_address(request.target)) return std::nullopt;
+      return "a URL that begins with http:// or https:// was expected";
+    case ActionKind::command:
+      if (!request.target.empty()) return std::nullopt;
+      return "a program was expected";
+  }
+  return std::nullopt;
+}
+
+// The members of an entry, by their names in lower case. Later ones count.
+const std::string* find_text(const Json& entry, std::string_view key) {
+  const std::string* found = nullptr;
+  for (const Json::Member& member : *entry.as_object()) {
+    if (lower_case(member.key) == key) found = member.value.as_string();
+  }
+  return found;
+}
+
+std::optional<ActionRequest> find_action(const Json& entry) {
+  if (!entry.as_object()) return std::nullopt;
+  const bool has_texts_alone =
+      std::ranges::all_of(*entry.as_object(), [](const Json::Member& member) {
+        return member.value.as_string() != nullptr;
+      });
+  const std::string* const name = find_text(entry, "name");
+  if (!has_texts_alone || !name) return std::nullopt;
+  const std::string word = lower_case(*name);
+  const auto kind = word == "stoptraining" ? ActionKind::stop : find_kind(word);
+  if (!kind) return std::nullopt;
+
+  const std::string* target = nullptr;
+  if (*kind == ActionKind::stop) {
+    target = find_text(entry, "training_job_prefix");
+    return ActionRequest{*kind, target ? *target : ""};
+  }
+  if (*kind == ActionKind::webhook) target = find_text(entry, "url");
+  if (*kind == ActionKind::command) target = find_text(entry, "command");
+  if (!target) target = find_text(entry, "endpoint");
+  if (!target || target->empty() || !is_one_line(*target)) return std::nullopt;
+  return ActionRequest{*kind, *target};
+}
+
+// The cloud's configurations hold the string inside another one: \" is ".
+std::string without_backslashes(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    plain += text[i];
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::string_view action_kind_name(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::stop:
+      return "stop";
+    case ActionKind::email:
+      return "email";
+    case ActionKind::sms:
+      return "sms";
+    case ActionKind::webhook:
+      return "webhook";
+    case ActionKind::command:
+      return "command";
+  }
+  return "stop";
+}
+
+std::string shown_target(const ActionRequest& request) {
+  return request.kind == ActionKind::webhook ? shown_url(request.target)
+                                             : printable(request.target);
+}
+
+Result<ActionRequest> parse_action(std::string_view text) {
+  const auto equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  const auto kind = find_kind(name);
+  if (!kind) {
+    return no_action(
+        text, std::string("there is no such action; there are ") + kAccepted);
+  }
+  ActionRequest request{*kind, ""};
+  if (equals != text.npos) request.target = text.substr(equals + 1);
+  if (const auto complaint = complaint_about(request)) {
+    return no_action(text, *complaint);
+  }
+  return request;
+}
+
+Result<ParsedActions> parse_action_string(std::string_view text) {
+  ParsedActions parsed;
+  if (trimmed(text).empty()) return parsed;
+  auto json = Json::parse(text);
+  if (!json) {
+    auto unescaped = Json::parse(without_backslashes(text));
+    if (!unescaped) {
+      return Error{Error::Code::invalid_argument,
+                   "the action string '" + printable(text) +
+                       "' is not JSON: " + json.error().message};
+    }
+    json = std::move(unescaped);
+  }
+  const Json::Array alone = {*json};
+  for (const Json& entry : json->as_array() ? *json->as_array() : alone) {
+    if (auto action = find_action(entry)) {
+      parsed.actions.push_back(*std::move(action));
+    } else {
+      parsed.refused.push_back(
+          "no action " + entry.dump(JsonStyle::spaced) +
+          "; there are stoptraining, email and sms with endpoint, webhook "
+          "with url, command with command");
+    }
+  }
+  return parsed;
+}
+
+}  // namespace smdebug

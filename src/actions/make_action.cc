@@ -1,0 +1,76 @@
+#include "smdebug/actions/action.h"
+
+#include "actions/actions.h"
+#include "base/environment.h"
+#include "net/aws_service.h"
+
+namespace smdebug {
+namespace {
+
+std::string variable(const char* name) {
+  return environment_variable(name).value_or("");
+}
+
+Error no_way(const ActionRequest& request, const char* variable) {
+  return {Error::Code::invalid_config,
+          "action " + std::string(action_kind_name(request.kind)) + "=" +
+              shown_target(request) + ": set " + variable +
+              ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to send it "
+              "through the cloud"};
+}
+
+}  // namespace
+
+const Clock& clock_of(const ActionSettings& settings) {
+  return settings.clock ? *settings.clock : system_clock();
+}
+
+ActionSettings action_settings_from_environment(Logger& logger) {
+  ActionSettings settings;
+  settings.smtp_url = variable("SMDEBUG_SMTP_URL");
+  settings.smtp_user = variable("SMDEBUG_SMTP_USER");
+  settings.smtp_password = variable("SMDEBUG_SMTP_PASSWORD");
+  settings.email_from = variable("SMDEBUG_EMAIL_FROM");
+  settings.webhook_secret = variable("SMDEBUG_WEBHOOK_SECRET");
+  settings.sms_webhook = variable("SMDEBUG_SMS_WEBHOOK");
+  const auto seconds = [&](const char* name, std::chrono::milliseconds usual) {
+    const int given = environment_number(name, 0, logger);
+    return given > 0 ? std::chrono::seconds(given) : usual;
+  };
+  settings.network_timeout =
+      seconds("SMDEBUG_ACTION_TIMEOUT", settings.network_timeout);
+  settings.command_timeout =
+      seconds("SMDEBUG_COMMAND_TIMEOUT", settings.command_timeout);
+  return settings;
+}
+
+Result<std::unique_ptr<Action>> make_action(ActionRequest request,
+                                            const ActionSettings& settings) {
+  switch (request.kind) {
+    case ActionKind::stop:
+      return make_stop_action(std::move(request), settings, http_client());
+    case ActionKind::webhook:
+      return make_webhook_action(std::move(request), settings, http_client());
+    case ActionKind::command:
+      return make_command_action(std::move(request), settings);
+    case ActionKind::email:
+      if (!settings.smtp_url.empty()) {
+        return make_email_action(std::move(request), settings, mail_client());
+      }
+      if (!are_aws_credentials_named()) {
+        return no_way(request, "SMDEBUG_SMTP_URL (smtp://host:25)");
+      }
+      return make_topic_action(std::move(request), settings, http_client());
+    case ActionKind::sms:
+      if (!settings.sms_webhook.empty()) {
+        return make_webhook_action(std::move(request), settings, http_client());
+      }
+      if (!are_aws_credentials_named()) {
+        return no_way(request, "SMDEBUG_SMS_WEBHOOK (the URL of a gateway)");
+      }
+      return make_topic_action(std::move(request), settings, http_client());
+  }
+  return Error{Error::Code::internal, "an action of no kind"};
+}
+
+}  // namespace smdebug

@@ -1,0 +1,116 @@
+#include "net/aws_signature.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/utc_time.h"
+#include "base/words.h"
+#include "net/hmac.h"
+#include "net/uri.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+
+// Without blanks around it, and with one where there were several.
+std::string canonical_value(std::string_view value) {
+  std::string canonical;
+  for (const char c : trimmed(value)) {
+    if (c == ' ' && canonical.ends_with(' ')) continue;
+    canonical += c;
+  }
+  return canonical;
+}
+
+// The fields sorted by name, then by value, each with its '='.
+std::string canonical_query(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  while (!query.empty()) {
+    const auto end = query.find('&');
+    const std::string_view field = query.substr(0, end);
+    const auto equals = field.find('=');
+    fields.emplace_back(
+        field.substr(0, equals),
+        equals == field.npos ? std::string_view() : field.substr(equals + 1));
+    query.remove_prefix(end == query.npos ? query.size() : end + 1);
+  }
+  std::ranges::sort(fields);
+  std::string canonical;
+  for (const auto& [name, value] : fields) {
+    if (!canonical.empty()) canonical += '&';
+    canonical += name + "=" + value;
+  }
+  return canonical;
+}
+
+// Every header in one line each, and their names.
+struct CanonicalHeaders {
+  std::string lines;
+  std::string names;  // "host;x-amz-date"
+};
+
+CanonicalHeaders canonical_headers(const HttpRequest& request,
+                                   const std::string& host) {
+  std::map<std::string, std::string> by_name = {{"host", host}};
+  for (const HttpHeader& header : request.headers) {
+    const auto [entry, is_new] =
+        by_name.emplace(lower_case(header.name), canonical_value(header.value));
+    if (!is_new) entry->second += "," + canonical_value(header.value);
+  }
+  CanonicalHeaders canonical;
+  for (const auto& [name, value] : by_name) {
+    canonical.lines += name + ":" + value + "\n";
+    canonical.names += (canonical.names.empty() ? "" : ";") + name;
+  }
+  return canonical;
+}
+
+std::string signing_key(const AwsCredentials& credentials,
+                        const std::string& date, const AwsScope& scope) {
+  const std::string of_date =
+      hmac_sha256("AWS4" + credentials.secret_access_key, date);
+  const std::string of_region = hmac_sha256(of_date, scope.region);
+  const std::string of_service = hmac_sha256(of_region, scope.service);
+  return hmac_sha256(of_service, "aws4_request");
+}
+
+}  // namespace
+
+Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
+                    const AwsScope& scope, double wall_seconds) {
+  SMD_TRY(const UrlParts url, split_url(request.url));
+  const std::string time = utc_text(wall_seconds, "%Y%m%dT%H%M%SZ");
+  const std::string date = time.substr(0, 8);
+  request.headers.push_back({"x-amz-date", time});
+  if (!credentials.session_token.empty()) {
+    request.headers.push_back(
+        {"x-amz-security-token", credentials.session_token});
+  }
+
+  const CanonicalHeaders headers = canonical_headers(request, url.authority);
+  const std::string canonical_request = fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}", request.method,
+      scope.service == "s3" ? url.path : uri_encoded(url.path, true),
+      canonical_query(url.query), headers.lines, headers.names,
+      hex_text(sha256(request.body)));
+  const std::string credential_scope =
+      fmt::format("{}/{}/{}/aws4_request", date, scope.region, scope.service);
+  const std::string signed_text =
+      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, credential_scope,
+                  hex_text(sha256(canonical_request)));
+  const std::string signature =
+      hex_text(hmac_sha256(signing_key(credentials, date, scope), signed_text));
+  request.headers.push_back(
+      {"authorization",
+       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}",
+                   kAlgorithm, credentials.access_key_id, credential_scope,
+                   headers.names, signature)});
+  return {};
+}
+
+}  // namespace smdebug

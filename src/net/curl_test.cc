@@ -1,0 +1,198 @@
+// HTTP over libcurl, against servers of a few lines on this machine. What real
+// servers make of our requests and mails is tested in python/tests.
+
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/result_matchers.h"
+#include "net/http.h"
+#include "net/mail.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Listens on a port of its own; what it accepts is up to the test.
+class Listener {
+ public:
+  Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket_, any, size), 0);
+    EXPECT_EQ(::listen(socket_, 4), 0);
+    EXPECT_EQ(::getsockname(socket_, any, &size), 0);
+    port_ = std::to_string(ntohs(address.sin_port));
+  }
+  ~Listener() { ::close(socket_); }
+
+  std::string url() const { return "http://127.0.0.1:" + port_; }
+  const std::string& port() const { return port_; }
+
+  // Takes one connection, reads until `end` has come, and answers.
+  std::string serve_once(std::string_view end, std::string_view answer) const {
+    const int connection = ::accept(socket_, nullptr, nullptr);
+    std::string request;
+    char block[1024];
+    while (request.find(end) == std::string::npos) {
+      const auto n = ::read(connection, block, sizeof block);
+      if (n <= 0) break;
+      request.append(block, static_cast<std::size_t>(n));
+    }
+    EXPECT_EQ(::write(connection, answer.data(), answer.size()),
+              static_cast<ssize_t>(answer.size()));
+    ::close(connection);
+    return request;
+  }
+
+  // Writes and writes until the other side hangs up.
+  void serve_without_end(std::string_view head) const {
+    const int connection = ::accept(socket_, nullptr, nullptr);
+    const std::string block(1 << 16, 'x');
+    std::string_view next = head;
+    while (::send(connection, next.data(), next.size(), MSG_NOSIGNAL) > 0) {
+      next = block;
+    }
+    ::close(connection);
+  }
+
+ private:
+  int socket_;
+  std::string port_;
+};
+
+TEST(HttpClient, SendsWhatItIsGivenAndReturnsTheAnswer) {
+  const Listener listener;
+  std::string seen;
+  std::jthread server([&] {
+    seen = listener.serve_once(
+        "{\"a\": 1}", "HTTP/1.1 503 Busy\r\nContent-Length: 5\r\n\r\nlater");
+  });
+  HttpRequest request;
+  request.method = "POST";
+  request.url = listener.url() + "/hook?x=1";
+  request.headers = {{"Content-Type", "application/json"}, {"X-Own", "value"}};
+  request.body = "{\"a\": 1}";
+  const auto response = http_client().send(request);
+  server.join();
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->status, 503);
+  EXPECT_FALSE(response->is_success());
+  EXPECT_EQ(response->body, "later");
+  EXPECT_THAT(seen, AllOf(HasSubstr("POST /hook?x=1 HTTP/1.1\r\n"),
+                          HasSubstr("X-Own: value\r\n"),
+                          HasSubstr("Content-Length: 8\r\n"),
+                          Not(HasSubstr("Expect:"))));
+}
+
+TEST(HttpClient, GivesUpAServerThatNeverAnswers) {
+  const Listener listener;
+  HttpRequest request;
+  request.url = listener.url() + "/secret";
+  request.timeout = std::chrono::milliseconds(50);
+  const auto response = http_client().send(request);
+  ASSERT_THAT(response, FailsWith(Error::Code::unavailable));
+  EXPECT_THAT(response.error().message,
+              AllOf(HasSubstr(listener.url()), Not(HasSubstr("secret")),
+                    HasSubstr("timed out")));
+}
+
+TEST(HttpClient, SaysWhereNobodyListens) {
+  std::string url;
+  {
+    const Listener listener;
+    url = listener.url();
+  }
+  HttpRequest request;
+  request.url = url;
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::unavailable, HasSubstr(url)));
+}
+
+TEST(HttpClient, FollowsNoRedirection) {
+  const Listener listener;
+  std::jthread server([&] {
+    (void)listener.serve_once("\r\n\r\n",
+                              "HTTP/1.1 302 Found\r\nLocation: file:///etc/"
+                              "passwd\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpRequest request;
+  request.url = listener.url();
+  const auto response = http_client().send(request);
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->status, 302);
+}
+
+TEST(HttpClient, RefusesWhatIsNotHttpAndHeadersThatAreTwo) {
+  HttpRequest request;
+  request.url = "file:///etc/passwd";
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::invalid_argument));
+  request.url = "http://127.0.0.1/";
+  request.headers = {{"X-Own", "a\r\nX-Other: b"}};
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::invalid_argument));
+}
+
+TEST(HttpClient, EndsAnAnswerThatIsTooLong) {
+  const Listener listener;
+  std::jthread server(
+      [&] { listener.serve_without_end("HTTP/1.1 200 OK\r\n\r\n"); });
+  HttpRequest request;
+  request.url = listener.url();
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::io, HasSubstr("longer than")));
+}
+
+TEST(MailClient, RefusesWhatIsNoMailServer) {
+  Mail mail;
+  mail.from = "a@example.com";
+  mail.to = {"b@example.com"};
+  EXPECT_THAT(mail_client().send({"http://127.0.0.1", "", ""}, mail),
+              FailsWith(Error::Code::invalid_argument));
+  mail.to = {"b@example.com>\r\nDATA"};
+  EXPECT_THAT(mail_client().send({"smtp://127.0.0.1", "", ""}, mail),
+              FailsWith(Error::Code::invalid_argument));
+}
+
+TEST(MailClient, SaysThatTheServerIsDown) {
+  std::string port;
+  {
+    const Listener listener;
+    port = listener.port();
+  }
+  Mail mail;
+  mail.from = "a@example.com";
+  mail.to = {"b@example.com"};
+  EXPECT_THAT(
+      mail_client().send({"smtp://127.0.0.1:" + port, "", ""}, mail),
+      FailsWith(Error::Code::unavailable, HasSubstr("127.0.0.1:" + port)));
+}
+
+TEST(Url, IsSplitIntoItsParts) {
+  const auto parts = split_url("https://user@host:8443/a%20b?x=1&y");
+  ASSERT_THAT(parts, IsOk());
+  EXPECT_EQ(parts->scheme, "https");
+  EXPECT_EQ(parts->authority, "host:8443");
+  EXPECT_EQ(parts->path, "/a%20b");
+  EXPECT_EQ(parts->query, "x=1&y");
+  EXPECT_THAT(split_url(""), FailsWith(Error::Code::invalid_argument));
+}
+
+TEST(Url, IsShownWithoutWhatMayBeSecret) {
+  EXPECT_EQ(shown_url("https://user:word@host/token"), "https://host/…");
+  EXPECT_EQ(shown_url("http://host:80"), "http://host:80");
+}
+
+}  // namespace
+}  // namespace smdebug
