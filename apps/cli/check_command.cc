@@ -33,9 +33,9 @@ JudgedRun judge(const std::string& location,
   RunFeed feed(**trial, runner);
   watched.open(**trial, runner);
   feed.set_on_step([&](const StepId& step) {
+    others->follow(step);
     watched.on_step(step);
     progress.say(location + ": step " + std::to_string(step.global));
-    others->follow(step);
   });
   if (auto fed = feed.advance(); !fed) judged.error = std::move(fed).error();
   feed.finish();

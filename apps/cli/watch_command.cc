@@ -89,9 +89,9 @@ class Watch {
     RunFeed feed(**trial, runner);
     watched_.open(**trial, runner);
     feed.set_on_step([&](const StepId& step) {
+      others->follow(step);
       watched_.on_step(step);
       progress_.say(command_.run + ": step " + std::to_string(step.global));
-      others->follow(step);
     });
     const auto end = follow(**trial, runner, feed);
     if (!end) return console_.fail(end.error());

@@ -153,7 +153,7 @@ class Hook(BaseHook):
             root,
             name,
             set(self._modules.values()),
-            hooks_gradients=self._hooks_gradients(),
+            hooks_gradients=self.gradients == "backward",
             is_compiled=hasattr(module, "_orig_mod"),
         )
         start = RootStart(
@@ -260,10 +260,6 @@ class Hook(BaseHook):
         return watched
 
     # --- steps ---
-
-    def _hooks_gradients(self):
-        """Whether gradients are saved as each backward leaves them."""
-        return self.gradients == "backward"
 
     def _make_veto(self):
         if not self._rules:

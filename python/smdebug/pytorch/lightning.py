@@ -63,7 +63,7 @@ class SMDebugCallback(*_callback_classes()):
 
     @contained
     def on_train_start(self, trainer, pl_module):
-        self.watch.begin_fit(pl_module, watches_optimizers=False)
+        self.watch.begin_fit(pl_module)
         self.hook.sums_losses = pl_module.automatic_optimization
         self._update = None
 
@@ -77,16 +77,10 @@ class SMDebugCallback(*_callback_classes()):
             self.hook.save_scalar("global_step", trainer.global_step)
 
     @contained
-    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
-        if not pl_module.automatic_optimization:
-            self.hook.put_gradients(optimizer)
-
-    @contained
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         if pl_module.automatic_optimization:
             if self._update == trainer.global_step:
                 return  # there are more batches to come
-            self.hook.put_gradients()  # clipped by now, and untouched by the optimizer
         self.watch.end_step()
         if self.watch.should_stop:
             trainer.should_stop = True

@@ -32,6 +32,9 @@ class TrainerHook(Hook):
     _is_update_open = False
     _losses = ()
 
+    def __init__(self, out_dir, **options):
+        super().__init__(out_dir, gradients="final", **options)
+
     def attach_to(self, model):
         """Puts the hooks into `model`, and takes them out of the one before."""
         self.release()
@@ -46,11 +49,17 @@ class TrainerHook(Hook):
             self._detach()
         self._root = self.call_mode = self.on_training_call = None
         self._is_call_awaited = False
-        self._plan_version = None
-        for kept in (self._roots, self._starts, self._root_handles, self._watched):
+        self._plan_version = None  # what follows the plan is out, too
+        for kept in (
+            self._roots,
+            self._starts,
+            self._root_handles,
+            self._modules,
+            self._loss_names,
+            self._watched,
+            self._watched_roots,
+        ):
             kept.clear()
-        self._modules.clear()
-        self._watched_roots.clear()
 
     # --- steps ---
 
@@ -117,14 +126,18 @@ class TrainerHook(Hook):
             self._latch("at the beginning of a step", error)
 
     def _on_root_call(self, root, arguments, keywords):
+        is_begun = False
         if root.module.training:
             if self.on_training_call is not None:
                 self.on_training_call()
         elif self.call_mode is not None and not self._is_update_open and self._is_call_awaited:
             self._is_call_awaited = self.is_each_call_a_step
             self._begin(self.call_mode)
-        if self._gate.is_open:
-            with self._unharmed("taking the inputs of a model"):
+            is_begun = True
+        if self._gate.is_open and not self._failure:
+            with self._unharmed("at a call of the model"):
+                if not is_begun:
+                    self._go_on_with(root)
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
 
     # --- what only a trainer's step has ---
@@ -138,25 +151,9 @@ class TrainerHook(Hook):
         if loss is not None and self.wants_loss():
             self._losses.append(loss.detach().clone())
 
-    def put_gradients(self, optimizer=None):
-        """Saves the gradients as they are now: of the parameters of `optimizer`, or of all."""
-        if self._failure or not self._is_update_open or not self.is_saving():
-            return
-        with self._unharmed("saving gradients"):
-            acted_on = None
-            if optimizer is not None:
-                groups = optimizer.param_groups
-                acted_on = {id(each) for group in groups for each in group["params"]}
-            for parameter, path in self._root.parameters.named():
-                if parameter.grad is not None and (acted_on is None or id(parameter) in acted_on):
-                    self._session.gradient(self._root.name, path).put(parameter.grad)
-
     def _put_losses(self):
         losses, self._losses = self._losses, []
         if not losses:
             return
         for loss in [sum(losses)] if self.sums_losses else losses:
             self.record_tensor_value(LOSS, loss)
-
-    def _hooks_gradients(self):
-        return False

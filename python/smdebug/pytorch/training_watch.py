@@ -9,7 +9,6 @@ import contextlib
 import functools
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
@@ -56,7 +55,7 @@ class TrainingWatch:
         self._rules = self._make_rules() if self._rule_requests else None
         if self._rules:
             self._rules.request_tensors(self.hook)
-        self._backward = self._optimizers = None
+        self._backward = None
         self._is_fitting = False
 
     def __getstate__(self):
@@ -72,12 +71,8 @@ class TrainingWatch:
 
     # --- a training ---
 
-    def begin_fit(self, model, watches_optimizers=True):
-        """A training of `model` begins.
-
-        `watches_optimizers`: gradients are saved when an optimizer acts; else the callback says
-        when.
-        """
+    def begin_fit(self, model):
+        """A training of `model` begins."""
         self.end_fit()
         self.should_stop = False
         hook = self.hook
@@ -96,12 +91,9 @@ class TrainingWatch:
         self._backward = BackwardWatch(
             hook.add_loss, hook.wants_loss, lambda error: self.fail("looking at a loss", error)
         )
-        self._optimizers = None
         self._is_fitting = True
         hook.attach_to(model)
         self._backward.install()
-        if watches_optimizers:
-            self._optimizers = register_optimizer_step_pre_hook(self._before_update)
         if self._rules and self._wants_stop and _world_size() > 1:
             logger.warning(
                 "a rule that fires will be reported, but will not stop this training: it runs in "
@@ -116,8 +108,6 @@ class TrainingWatch:
             return
         self._is_fitting = False
         self._backward.remove()
-        if self._optimizers:
-            self._optimizers.remove()
         self.hook.release()
         self._judge()
         if self._rules:
@@ -161,12 +151,6 @@ class TrainingWatch:
             logger.error("cleaning up after that failed too: %r", second)
 
     # --- inside ---
-
-    def _before_update(self, optimizer, args, kwargs):
-        try:
-            self.hook.put_gradients(optimizer)
-        except Exception as error:
-            self.fail("before an optimizer's step", error)
 
     def _make_rules(self, first_step=0):
         return TrainingRules(self._rule_requests, self.hook.out_dir, first_step)
