@@ -110,7 +110,8 @@ def test_what_cannot_be_read_is_said_once_and_skipped(out_dir, capfd):
         fake = torch.empty(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        unreadable = [torch.empty(3, device="meta"), torch.ones(3).to_sparse(), fake]
+        quantized = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8)
+    unreadable = [torch.empty(3, device="meta"), quantized, fake]
     model = Given(*unreadable, torch.ones(2))
     hook = smd.Hook(
         out_dir, include_regex=["_output_"], save_config=smd.SaveConfig(save_interval=1)
