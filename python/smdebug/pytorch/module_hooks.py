@@ -8,8 +8,15 @@ import functools
 
 import torch
 
-from smdebug.pytorch.compiled import Places, is_traced, is_wanted, leave_call, look_ahead
-from smdebug.pytorch.private_names import current_graph_task_id, put_back
+from smdebug.pytorch.compiled import (
+    Places,
+    is_live,
+    is_traced,
+    is_wanted,
+    leave_call,
+    look_ahead,
+)
+from smdebug.pytorch.private_names import put_back
 
 
 def leaves_inputs_alone(module):
@@ -59,7 +66,7 @@ class InputHook(_Stateless):
         if is_traced():
             if is_wanted(self.place) and self.gate.is_open:
                 leave_call(arguments, self.place)
-        elif self.gate.is_open and current_graph_task_id() == -1:  # not recomputed in backward
+        elif self.gate.is_open and is_live():
             self.site.capture_inputs(arguments)
 
 
@@ -68,7 +75,7 @@ class OutputHook(_Stateless):
         if is_traced():
             if is_wanted(self.place) and self.gate.is_open:
                 leave_call(output, self.place)
-        elif self.gate.is_open and current_graph_task_id() == -1:
+        elif self.gate.is_open and is_live():
             self.site.capture_outputs(output)
 
 
@@ -87,7 +94,7 @@ class CallHook(OutputHook):
             return
         elif not self.takes_inputs:
             super().__call__(module, arguments, output)
-        elif current_graph_task_id() == -1:
+        elif is_live():
             self.site.capture_call(arguments, output)
 
 
@@ -117,7 +124,7 @@ class RootStart(_Stateless):
             self.begin(arguments)
 
     def begin(self, arguments):
-        if self.site is not None and current_graph_task_id() == -1:
+        if self.site is not None and is_live():
             self.site(arguments)
 
 
