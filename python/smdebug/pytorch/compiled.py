@@ -92,14 +92,27 @@ def look_ahead(place):
 
 
 def is_wanted(place):
-    """While a graph is compiled: whether anything of that place is to be saved."""
+    """While a graph is compiled: whether anything of that place is to be saved. A program that is
+    exported runs elsewhere."""
     _note_trace(place)
-    return place[-1:] not in ("", "/")
+    return place[-1:] not in ("", "/") and not torch.compiler.is_exporting()
 
 
 def is_traced():
-    """Whether a graph is being compiled now that runs later in this process."""
-    return torch.compiler.is_compiling() and not torch.compiler.is_exporting()
+    """Whether torch.compile is looking at the code that asks. This is what the hooks of an eager
+    model ask at each call: torch's own question takes longer than all else that they do."""
+    return False
+
+
+@torch.compiler.substitute_in_graph(is_traced)
+def _is_traced_in_graph():
+    return True
+
+
+def is_live():
+    """Whether the code that asks works on tensors that have elements, for the first time: it is
+    neither traced nor run again inside backward."""
+    return current_graph_task_id() == -1 and not torch.compiler.is_compiling()
 
 
 def leave_call(tensors, place):

@@ -8,8 +8,15 @@ import functools
 
 import torch
 
-from smdebug.pytorch.compiled import Places, is_traced, is_wanted, leave_call, look_ahead
-from smdebug.pytorch.private_names import current_graph_task_id, put_back
+from smdebug.pytorch.compiled import (
+    Places,
+    is_live,
+    is_traced,
+    is_wanted,
+    leave_call,
+    look_ahead,
+)
+from smdebug.pytorch.private_names import put_back
 
 
 def leaves_inputs_alone(module):
@@ -61,7 +68,7 @@ class InputHook(Stateless):
         if is_traced():
             if is_wanted(self.place) and self.gate.is_open:
                 leave_call((arguments, keywords), self.place)
-        elif self.gate.is_open and current_graph_task_id() == -1:  # not recomputed in backward
+        elif self.gate.is_open and is_live():
             self.site.capture_inputs(arguments, keywords)
 
 
@@ -70,7 +77,7 @@ class OutputHook(Stateless):
         if is_traced():
             if is_wanted(self.place) and self.gate.is_open:
                 leave_call(output, self.place)
-        elif self.gate.is_open and current_graph_task_id() == -1:
+        elif self.gate.is_open and is_live():
             self.site.capture_outputs(output)
 
 
@@ -89,7 +96,7 @@ class CallHook(OutputHook):
             return
         elif not self.takes_inputs:
             super().__call__(module, arguments, output)
-        elif current_graph_task_id() == -1:
+        elif is_live():
             self.site.capture_call(arguments, keywords, output)
 
 
@@ -119,7 +126,7 @@ class RootStart(Stateless):
             self.begin(arguments, keywords)
 
     def begin(self, arguments, keywords):
-        if self.site is not None and current_graph_task_id() == -1:
+        if self.site is not None and is_live():
             self.site(arguments, keywords)
 
 
