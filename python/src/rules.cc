@@ -84,9 +84,9 @@ class PythonRule : public Rule {
     auto copy = std::make_shared<std::vector<std::byte>>(
         view->data, view->data + view->bytes());
     const std::span<const std::byte> elements(*copy);
-    return value_parts(TensorValue(
-        view->dtype, {view->shape.begin(), view->shape.end()},
-        Bytes(std::move(copy), elements, Bytes::Kind::own)));
+    return value_parts(
+        TensorValue(view->dtype, {view->shape.begin(), view->shape.end()},
+                    Bytes(std::move(copy), elements, Bytes::Kind::own)));
   }
 
   std::string name_;

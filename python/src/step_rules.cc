@@ -12,13 +12,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "smdebug/capture/session.h"
+#include "smdebug/reduce/reductions.h"
 #include "smdebug/report/verdict_page.h"
 #include "smdebug/rules/capture_request.h"
 #include "smdebug/rules/runner.h"
 
 #include "bindings.h"
 #include "python_rule.h"
-#include "reduce/reductions.h"
 #include "result_caster.h"
 #include "tensor_input.h"
 
@@ -32,8 +32,9 @@ class StepRules {
  public:
   explicit StepRules(std::vector<std::unique_ptr<Rule>> rules)
       : request_(capture_request(rules, "").json()), runner_(std::move(rules)) {
-    runner_.set_on_finding(
-        [this](const Verdict& found) { found_.push_back(verdict_json(found)); });
+    runner_.set_on_finding([this](const Verdict& found) {
+      found_.push_back(verdict_json(found));
+    });
   }
   StepRules(const StepRules&) = delete;
   StepRules& operator=(const StepRules&) = delete;
@@ -42,9 +43,7 @@ class StepRules {
 
   void judge(Session& session) { session.set_sink(&runner_); }
 
-  std::vector<std::string> take_findings() {
-    return std::exchange(found_, {});
-  }
+  std::vector<std::string> take_findings() { return std::exchange(found_, {}); }
 
   void finish(Session& session) {
     session.set_sink(nullptr);

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/reduce/reductions.h"
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "capture/site.h"
 #include "reduce/gather.h"
-#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {

@@ -13,8 +13,9 @@ class LiveStep::Elements : public ValueSource {
       return TensorView{
           captured_.dtype, captured_.elements.data(), captured_.shape, {}};
     }
-    return Error{Error::Code::not_found,
-                 "the elements of this tensor are not kept while the step runs"};
+    return Error{
+        Error::Code::not_found,
+        "the elements of this tensor are not kept while the step runs"};
   }
 
  private:

@@ -1022,10 +1022,10 @@ TEST_F(SessionTest, ShowsASinkTheElementsOfARunningStepWhereItLooksAtThem) {
   const std::vector<std::int64_t> square = {2, 2}, transposed = {1, 2};
   for (int step = 0; step < 3; ++step) {
     session->begin_step();
-    session->put(session->tensor("labels"),
-                 {DType::float32,
-                  reinterpret_cast<const std::byte*>(matrix.data()), square,
-                  transposed});
+    session->put(
+        session->tensor("labels"),
+        {DType::float32, reinterpret_cast<const std::byte*>(matrix.data()),
+         square, transposed});
     put(*session, "loss", {5});
     put(*session, "weight", {6});
   }

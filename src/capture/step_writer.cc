@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/reduce/reductions.h"
+
 #include "base/crc32c.h"
 #include "capture/scalar_bytes.h"
 #include "capture/site.h"
 #include "format/file_names.h"
-#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {

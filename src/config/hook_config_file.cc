@@ -27,7 +27,7 @@ const Names kHookKeys = {
     "save_all",        "include_regex", "include_collections",
     "include_workers", "dry_run",       "export_tensorboard",
     "tensorboard_dir", "max_run_bytes", "keep_every",
-    "checksum", "step_on", "gradients"};
+    "checksum",        "step_on",       "gradients"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {

@@ -6,12 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/reduce/reductions.h"
+
 #include "base/crc32c.h"
 #include "format/file_names.h"
 #include "format/reduction_tag.h"
 #include "format/string_elements.h"
 #include "format/tensor_record.h"
-#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/reduce/reductions.h"
+
 #include "base/nearest.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
-#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {

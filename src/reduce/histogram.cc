@@ -7,9 +7,10 @@
 #include <memory>
 #include <type_traits>
 
+#include "smdebug/reduce/reductions.h"
+
 #include "reduce/elements.h"
 #include "reduce/pieces.h"
-#include "reduce/reductions.h"
 
 namespace smdebug {
 namespace {

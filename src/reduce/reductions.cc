@@ -1,4 +1,4 @@
-#include "reduce/reductions.h"
+#include "smdebug/reduce/reductions.h"
 
 #include <algorithm>
 #include <cmath>

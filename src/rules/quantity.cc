@@ -1,6 +1,6 @@
 #include "rules/quantity.h"
 
-#include "reduce/reductions.h"
+#include "smdebug/reduce/reductions.h"
 
 namespace smdebug {
 std::optional<double> saved_reduction(const Observation& observation,
@@ -11,14 +11,19 @@ std::optional<double> saved_reduction(const Observation& observation,
   return std::nullopt;
 }
 
+Result<std::optional<TensorView>> any_elements_of(
+    const Observation& observation) {
+  auto view = observation.values->load();
+  if (view) return std::optional(*view);
+  if (view.error().code == Error::Code::io) return std::move(view).error();
+  return std::optional<TensorView>();
+}
+
 Result<std::optional<TensorView>> elements_of(const Observation& observation) {
   if (is_string(observation.dtype)) return std::optional<TensorView>();
-  auto view = observation.values->load();
-  if (view && !is_string(view->dtype)) return std::optional(*view);
-  if (!view && view.error().code == Error::Code::io) {
-    return std::move(view).error();
-  }
-  return std::optional<TensorView>();
+  SMD_TRY(auto view, any_elements_of(observation));
+  if (view && is_string(view->dtype)) view.reset();
+  return view;
 }
 
 Result<std::optional<TensorStatistics>> full_statistics(

@@ -28,8 +28,12 @@ std::optional<double> saved_reduction(const Observation& observation,
 Result<std::optional<double>> variance_of(const Observation& observation);
 
 // Returns the elements, valid while the observation is; none where they were
-// not kept, are damaged (the reader tells of damage, a rule goes on with what
-// is sound) or are strings. Fails with `io`.
+// not kept or are damaged: the reader tells of damage, a rule goes on with what
+// is sound. Fails with `io`.
+Result<std::optional<TensorView>> any_elements_of(
+    const Observation& observation);
+
+// The same of numbers; none where the elements are strings.
 Result<std::optional<TensorView>> elements_of(const Observation& observation);
 
 // Returns the statistics, computed from the elements where the run has none;

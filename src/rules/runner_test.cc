@@ -289,13 +289,11 @@ TEST_F(RuleRunnerTest, CountsAStepThatIsSeenTwiceOnce) {
 TEST_F(RuleRunnerTest, ShowsARuleEachObservationOfARunningStepOnce) {
   RuleRunner judging = runner({.needs = every_tensor()});
   ObservedStep step(0);
-  judging.on_step(step.with_nothing("early")
-                      .in_phase(StepPhase::before_update)
-                      .view());
+  judging.on_step(
+      step.with_nothing("early").in_phase(StepPhase::before_update).view());
   EXPECT_THAT(notes_.names, ElementsAre("early"));
-  judging.on_step(step.with_nothing("late")
-                      .in_phase(StepPhase::complete)
-                      .view());
+  judging.on_step(
+      step.with_nothing("late").in_phase(StepPhase::complete).view());
   EXPECT_THAT(notes_.names, ElementsAre("early", "late"));
   judging.on_step(ObservedStep(1).with_nothing("next").view());
   EXPECT_THAT(notes_.names, ElementsAre("early", "late", "next"));
@@ -308,13 +306,11 @@ TEST_F(RuleRunnerTest, WaitsForTheEndOfTheStepWhereARoleIsMissing) {
                      {.collections = {}, .regexes = {"predictions"}}};
   RuleRunner judging = runner({.needs = needs});
   ObservedStep step(0);
-  judging.on_step(step.with_nothing("labels")
-                      .in_phase(StepPhase::before_update)
-                      .view());
+  judging.on_step(
+      step.with_nothing("labels").in_phase(StepPhase::before_update).view());
   EXPECT_THAT(notes_.names, IsEmpty());
-  judging.on_step(step.with_nothing("predictions")
-                      .in_phase(StepPhase::complete)
-                      .view());
+  judging.on_step(
+      step.with_nothing("predictions").in_phase(StepPhase::complete).view());
   EXPECT_THAT(notes_.names, ElementsAre("labels", "predictions"));
 }
 
@@ -353,7 +349,7 @@ TEST_F(RuleRunnerTest, TellsRulesTheTime) {
 }
 
 TEST_F(RuleRunnerTest, JudgesNoMoreOnceItWasStopped) {
-  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = 1});
+  RuleRunner judging = runner({.needs = every_tensor(), .fires_at = {1}});
   judging.on_step(ObservedStep(0).with_nothing("a").view());
   judging.stop();
   judging.on_step(ObservedStep(1).with_nothing("a").view());

@@ -162,7 +162,7 @@ Result<TensorCopy> TensorCopy::of(const Observation& observation) {
   copy.shape.assign(observation.shape.begin(), observation.shape.end());
   copy.reductions.assign(observation.reductions.begin(),
                          observation.reductions.end());
-  SMD_TRY(const auto view, elements_of(observation));
+  SMD_TRY(const auto view, any_elements_of(observation));
   if (view) {
     copy.dtype = view->dtype;
     copy.shape.assign(view->shape.begin(), view->shape.end());
