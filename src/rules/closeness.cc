@@ -1,7 +1,6 @@
 #include "rules/closeness.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -38,19 +37,16 @@ Tolerance Tolerance::of(const Parameters& parameters) {
           parameters.boolean(kEqualNan.name)};
 }
 
+bool Tolerance::is_close(double value, double reference) const {
+  return gap_of(value, reference, *this).is_close();
+}
+
 Gap gap_between(const KeptTensor& a, const KeptTensor& b,
                 const Tolerance& tolerance) {
-  constexpr std::size_t kBlock = 1024;
-  std::array<double, kBlock> x, y;
   Gap worst = {0, std::numeric_limits<double>::infinity()};
-  for (std::size_t first = 0; first < a.size(); first += kBlock) {
-    const std::size_t count = std::min(kBlock, a.size() - first);
-    a.read(first, count, x.data());
-    b.read(first, count, y.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      take_worse(worst, gap_of(x[i], y[i], tolerance));
-    }
-  }
+  for_each_pair(a, b, [&](double x, double y) {
+    take_worse(worst, gap_of(x, y, tolerance));
+  });
   return worst;
 }
 

@@ -35,6 +35,9 @@ struct Tolerance {
 
   // Reads those of the three parameters that the rule has.
   static Tolerance of(const Parameters& parameters);
+
+  // What numpy.isclose says.
+  bool is_close(double value, double reference) const;
 };
 
 // How far apart two tensors are, at the worst, and how far they may be there.

@@ -11,24 +11,10 @@
 namespace smdebug {
 namespace {
 
-constexpr std::size_t kBlock = 1024;
-
 DType real_part_of(DType dtype) {
   if (dtype == DType::complex64) return DType::float32;
   if (dtype == DType::complex128) return DType::float64;
   return dtype;
-}
-
-// Calls visit(x, y) with each pair of elements.
-template <typename Visit>
-void for_each_pair(const KeptTensor& a, const KeptTensor& b, Visit visit) {
-  std::array<double, kBlock> x, y;
-  for (std::size_t first = 0; first < a.size(); first += kBlock) {
-    const std::size_t count = std::min(kBlock, a.size() - first);
-    a.read(first, count, x.data());
-    b.read(first, count, y.data());
-    for (std::size_t i = 0; i < count; ++i) visit(x[i], y[i]);
-  }
 }
 
 }  // namespace

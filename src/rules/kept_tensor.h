@@ -4,6 +4,8 @@
 // compare steps or workers: an observation's own elements are gone after the
 // call. Two of them are compared element by element here.
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +37,19 @@ class KeptTensor {
   std::size_t size_ = 0;
   std::vector<std::byte> bytes_;
 };
+
+// Calls visit(x, y) with each pair of elements of tensors of one size.
+template <typename Visit>
+void for_each_pair(const KeptTensor& a, const KeptTensor& b, Visit visit) {
+  constexpr std::size_t kBlock = 1024;
+  std::array<double, kBlock> x, y;
+  for (std::size_t first = 0; first < a.size(); first += kBlock) {
+    const std::size_t count = std::min(kBlock, a.size() - first);
+    a.read(first, count, x.data());
+    b.read(first, count, y.data());
+    for (std::size_t i = 0; i < count; ++i) visit(x[i], y[i]);
+  }
+}
 
 // Copies are shared where a tensor stays the same.
 using KeptTensorPtr = std::shared_ptr<const KeptTensor>;

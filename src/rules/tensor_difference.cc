@@ -1,27 +1,12 @@
 #include "rules/tensor_difference.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "reduce/elements.h"
-#include "reduce/gather.h"
 #include "rules/quantity.h"
 
 namespace smdebug {
 namespace {
-
-// The real numbers that elements of a dtype are made of.
-struct Parts {
-  DType dtype;
-  std::size_t per_element = 1;
-};
-
-Parts parts_of(DType dtype) {
-  if (dtype == DType::complex64) return {DType::float32, 2};
-  if (dtype == DType::complex128) return {DType::float64, 2};
-  return {dtype, 1};
-}
 
 // Adds one pair of numbers to what is known.
 class Comparison {
@@ -54,24 +39,10 @@ class Comparison {
 TensorDifference compare_elements(const TensorCopy& tensor,
                                   const TensorCopy& reference,
                                   const Tolerance& tolerance) {
-  constexpr std::size_t kBlock = 1024;
-  const Parts a = parts_of(tensor.dtype);
-  const Parts b = parts_of(reference.dtype);
-  std::array<double, kBlock> values, references;
-  const std::size_t a_bytes = dtype_bytes(a.dtype);
-  const std::size_t b_bytes = dtype_bytes(b.dtype);
-  const std::size_t count = tensor.elements->size() / a_bytes;
   Comparison comparison(tolerance);
-  for (std::size_t first = 0; first < count; first += kBlock) {
-    const std::size_t length = std::min(kBlock, count - first);
-    elements_to_doubles(a.dtype, tensor.elements->data() + first * a_bytes,
-                        length, values.data());
-    elements_to_doubles(b.dtype, reference.elements->data() + first * b_bytes,
-                        length, references.data());
-    for (std::size_t i = 0; i < length; ++i) {
-      comparison.add(values[i], references[i]);
-    }
-  }
+  for_each_pair(
+      *tensor.elements, *reference.elements,
+      [&](double value, double other) { comparison.add(value, other); });
   return comparison.result;
 }
 
@@ -96,8 +67,7 @@ TensorDifference compare_statistics(const TensorStatistics& a,
   const double largest = std::max(std::abs(b.min), std::abs(b.max));
   // Two machines may round the same sum differently.
   constexpr double kRounding = 1e-12;
-  const double bound =
-      tolerance.absolute + (tolerance.relative + kRounding) * largest;
+  const double bound = tolerance.atol + (tolerance.rtol + kRounding) * largest;
   double furthest = -1;
   const auto compare = [&](const char* number, double value, double reference,
                            double allowed) {
@@ -146,16 +116,6 @@ std::optional<TensorDifference> compare_reductions(const TensorCopy& tensor,
 
 }  // namespace
 
-bool Tolerance::is_close(double value, double reference) const {
-  if (std::isnan(value) || std::isnan(reference)) {
-    return equal_nan && std::isnan(value) && std::isnan(reference);
-  }
-  if (value == reference) return true;  // infinities of one sign, too
-  if (std::isinf(value) || std::isinf(reference)) return false;
-  return std::abs(value - reference) <=
-         absolute + relative * std::abs(reference);
-}
-
 Result<TensorCopy> TensorCopy::of(const Observation& observation) {
   TensorCopy copy;
   copy.dtype = observation.dtype;
@@ -170,9 +130,7 @@ Result<TensorCopy> TensorCopy::of(const Observation& observation) {
       copy.strings.emplace(view->strings().begin(), view->strings().end());
       return copy;
     }
-    copy.elements.emplace(view->bytes());
-    Gather(*view).next(copy.elements->data(),
-                       static_cast<std::size_t>(view->size()));
+    copy.elements = KeptTensor::copy_of(*view);
   }
   SMD_TRY(copy.statistics, full_statistics(observation));
   return copy;
@@ -191,9 +149,9 @@ std::optional<TensorDifference> difference_of(const TensorCopy& tensor,
   if (tensor.strings && reference.strings) {
     return compare_strings(tensor, reference);
   }
-  const bool parts_agree = parts_of(tensor.dtype).per_element ==
-                           parts_of(reference.dtype).per_element;
-  if (tensor.elements && reference.elements && parts_agree) {
+  // A complex tensor and a real one of the same shape are not compared.
+  if (tensor.elements && reference.elements &&
+      tensor.elements->size() == reference.elements->size()) {
     return compare_elements(tensor, reference, tolerance);
   }
   if (tensor.statistics && reference.statistics) {

@@ -11,22 +11,16 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/observation.h"
 
+#include "rules/closeness.h"
+#include "rules/kept_tensor.h"
+
 namespace smdebug {
-
-struct Tolerance {
-  double relative = 1e-5;
-  double absolute = 1e-8;
-  bool equal_nan = true;
-
-  // Whether `value` is as close to `reference` as asked for.
-  bool is_close(double value, double reference) const;
-};
 
 // What was kept of an observation, to be compared with another later.
 struct TensorCopy {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
-  std::optional<std::vector<std::byte>> elements;  // contiguous
+  std::optional<KeptTensor> elements;
   std::optional<std::vector<std::string>> strings;
   std::optional<TensorStatistics> statistics;
   std::vector<SavedReduction> reductions;

@@ -28,17 +28,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text_list,
      .default_text = "",
      .sentence = "Patterns of tensor names to compare."},
-    {.name = "rtol",
-     .type = ParameterType::real,
-     .default_text = "1e-5",
-     .sentence = "How far apart two elements may be, as a part of the other "
-                 "run's.",
-     .minimum = 0.0},
-    {.name = "atol",
-     .type = ParameterType::real,
-     .default_text = "1e-8",
-     .sentence = "How far apart two elements may be beside that.",
-     .minimum = 0.0},
+    kRtol,
+    kAtol,
     {.name = "equal_nan",
      .type = ParameterType::boolean,
      .default_text = "true",
@@ -55,9 +46,7 @@ class SimilarAcrossRuns : public Rule {
     selector_.regexes = parameters.text_list("tensor_regex");
     selector_.every_tensor =
         selector_.collections.empty() && selector_.regexes.empty();
-    tolerance_.relative = parameters.real("rtol");
-    tolerance_.absolute = parameters.real("atol");
-    tolerance_.equal_nan = parameters.boolean("equal_nan");
+    tolerance_ = Tolerance::of(parameters);
   }
 
   std::string_view name() const override { return kSimilarAcrossRuns.name; }
@@ -172,7 +161,7 @@ class SimilarAcrossRuns : public Rule {
         fmt::format("{} {}, in run '{}', at {} (rtol {}, atol {})",
                     tensor_text(worst.place.tensor, worst.place.worker),
                     difference_text(worst), other, step_text(step_),
-                    tolerance_.relative, tolerance_.absolute);
+                    tolerance_.rtol, tolerance_.atol);
     if (differing.size() > 1) {
       finding.message +=
           fmt::format("; {} tensors of this step differ", differing.size());
