@@ -575,6 +575,19 @@ class SavedCollections:
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""
 
+class BuiltinJudge:
+    @staticmethod
+    def create(name: str, parameters: Mapping[str, str]) -> BuiltinJudge: ...
+
+    def advance(self, trial: Trial, first: int) -> None: ...
+
+    def finish(self) -> None: ...
+
+    @property
+    def rule(self) -> str: ...
+
+    def verdict_json(self) -> str: ...
+
 class RunJudge:
     """Rules over a run that this process writes."""
 
@@ -593,6 +606,36 @@ class RunJudge:
 
     @property
     def is_judging(self) -> bool: ...
+
+    def verdicts(self) -> list[str]:
+        """One JSON object per rule."""
+
+    def text(self) -> str:
+        """One line per rule."""
+
+def reduction(tensor: object, op: str) -> float:
+    """A reduction of the elements, in float64."""
+
+class StepRules:
+    """Rules over the steps of a session while they run."""
+
+    @staticmethod
+    def create(rules: list) -> StepRules: ...
+
+    @property
+    def request(self) -> str:
+        """JSON: the collections that must be saved for the rules."""
+
+    def judge(self, session: Session) -> None:
+        """From now on the rules are shown the steps of this session."""
+
+    def take_findings(self) -> list[str]:
+        """
+        What was found since the last call: one JSON object each time that a rule fired.
+        """
+
+    def finish(self, session: Session) -> None:
+        """Says that no step will follow."""
 
     def verdicts(self) -> list[str]:
         """One JSON object per rule."""

@@ -49,11 +49,12 @@ class BaseHook:
     last; the newest step always stays.
 
     `rules` judge each saved step while it runs: a list of names of built-in rules, of what
-    `smdebug.rules.builtin` gives, of classes derived from `smdebug.rules.Rule`, or of pairs of a name or a
-    class and its parameters, `("ExplodingTensor", {"only_nan": True})`. What they look at is saved as
-    often as `save_config` says. `on_fire` says what follows when one fires: "record" (it is logged
-    once, and in `verdicts()`), what else the adapter can do, or a function that takes the verdict, a
-    dict, and returns one of these or None. Raises SMDebugValueError for what the adapter cannot do.
+    `smdebug.rules.builtin` gives, of classes derived from `smdebug.rules.Rule`, or of pairs of a
+    name or a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. What they look at
+    is saved as often as `save_config` says. `on_fire` says what follows when one fires: "record"
+    (it is logged once, and in `verdicts()`), what else the adapter can do, or a function that takes
+    the verdict, a dict, and returns one of these or None. Raises SMDebugValueError for what the
+    adapter cannot do.
 
     SIGTERM publishes every step that has ended before the process dies of it, unless the program
     has a handler of its own.

@@ -172,8 +172,8 @@ def test_a_model_that_was_called_first_and_never_again_does_not_end_the_steps(tm
     run(tmp_path, out_dir, WARMED_UP, ["weights", "gradients", "losses"])
     trial = read(out_dir)
     assert trial.tensor("Warm_weight").steps() == [0]
-    assert trial.tensor("Main_weight").steps() == [1, 2, 3, 4]
-    assert trial.tensor("gradient/Main_weight").steps() == [1, 2, 3, 4]
+    assert trial.tensor("Main_weight").steps() == [0, 1, 2, 3]
+    assert trial.tensor("gradient/Main_weight").steps() == [0, 1, 2, 3]
 
 
 SCALED = """

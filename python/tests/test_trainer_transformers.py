@@ -372,7 +372,6 @@ def test_an_error_of_ours_ends_the_recording_and_not_the_training(tmp_path, out_
     assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1]
 
 
-
 def test_a_folder_that_cannot_be_written_does_not_reach_the_trainer(tmp_path):
     (tmp_path / "file").write_text("")
     callback = SMDebugCallback(

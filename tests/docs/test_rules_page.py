@@ -29,4 +29,7 @@ def test_every_section_names_each_parameter_of_its_rule_with_its_default():
             if parameter["name"] in OF_EVERY_RULE and row is None:
                 continue
             assert row, f"{name}: {parameter['name']} is not in the table"
-            assert parameter["default"] in row, f"{name}: {row}"
+            default = parameter["default"]
+            if "regex" in parameter["name"]:
+                default = default.split(",")[0]  # more of them are for other spellings
+            assert default in row, f"{name}: {row}"

@@ -51,8 +51,8 @@ class Hook(BaseHook):
     smdebug/pytorch/optimizers.py), `activation_gradients` (activation_gradients.py there), and
     `inputs`, `outputs`, `labels` (loop_tensors.py there).
 
-    `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also be
-    "skip_step", "raise" or "stop": see UpdateVeto in smdebug/pytorch/veto.py.
+    `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also
+    be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/pytorch/veto.py.
     """
 
     collection_class = Collection
@@ -172,9 +172,7 @@ class Hook(BaseHook):
         self._roots.append(model)
         for submodule, path in model.paths.items():
             is_root = submodule is root
-            watched = self._watch(
-                submodule, path, is_root=is_root, is_called_from_outside=is_root
-            )
+            watched = self._watch(submodule, path, is_root=is_root, is_called_from_outside=is_root)
             if submodule is root:
                 self._watched_roots[root] = watched
         edits.count += 1

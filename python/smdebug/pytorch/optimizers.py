@@ -34,7 +34,7 @@ class Optimizers:
     where the optimizer itself undoes the scale of a GradScaler. An optimizer that was given a
     closure computes its gradients inside; the last ones are taken, after the update.
 
-    A `veto` (veto.py) is asked before each update of a saved step, when all that is there was saved.
+    A `veto` (veto.py) is asked before each update of a saved step, when what is there was saved.
     """
 
     def __init__(self, session, gate, roots, steps, final_gradients, unharmed, veto=None):

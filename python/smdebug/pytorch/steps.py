@@ -41,25 +41,28 @@ class OptimizerSteps:
 class CallsTogether:
     """For a script that says nothing: models that are called together are one step.
 
-    It begins with each call of the model that was called first of all, and with the first call
-    of any model after a backward pass.
+    It begins with each call of the model that leads: the one that was called first of all, and
+    where that one is called no more, the first that is called after two backward passes. So the
+    two halves of a GAN are one step.
     """
 
+    _MOST_BACKWARDS = 2
+
     def __init__(self):
-        self._first = None
-        self._had_backward = False
+        self._leader = None
+        self._backwards = 0
 
     def begins_with(self, model, mode):
         """Whether this call of `model` begins a step."""
-        if self._first is None:
-            self._first = model
-        begins = model is self._first or self._had_backward
-        if begins:
-            self._had_backward = False
-        return begins
+        begins = model is self._leader or self._leader is None
+        if begins or self._backwards >= self._MOST_BACKWARDS:
+            self._leader = model
+            self._backwards = 0
+            return True
+        return False
 
     def backward_began(self):
-        self._had_backward = True
+        self._backwards += 1
 
     def optimizer_acted(self):
         pass
