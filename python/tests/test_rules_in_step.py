@@ -1,7 +1,10 @@
 """Rules inside the step: `Hook(rules=[...], on_fire=...)`, with real optimizers."""
 
 import copy
+import pathlib
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -109,6 +112,20 @@ def test_rules_that_do_not_fire_change_no_bit_of_the_training(out_dir):
     assert same(watched.state(), Training().run(10).state())
     assert [each["status"] for each in hook.verdicts()] == ["NoIssuesFound"] * 3
     assert [each["steps_judged"] for each in hook.verdicts()] == [10] * 3
+
+
+def test_the_sample_loses_its_network_only_where_nobody_looks(tmp_path):
+    sample = pathlib.Path(__file__).resolve().parents[2] / "examples/digits/skip_nan.py"
+
+    def run(*options):
+        command = [sys.executable, sample, tmp_path / "run", *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout, float(re.search(r"steps: ([\d.]+)%", done.stdout)[1])
+
+    said, accuracy = run()
+    assert "updates skipped: [40]" in said and "NaN" in said
+    assert accuracy > 80
+    assert run("--unwatched")[1] < 20
 
 
 def test_a_rule_may_raise_out_of_the_optimizers_step(out_dir):
