@@ -3,7 +3,7 @@
 // An `Action` does one thing about a verdict: it ends the training, or tells
 // somebody. It never throws, takes a bounded time, and its failure is a
 // sentence, never the end of anything else. Who calls it at most once per
-// verdict is `perform_once` (action_record.h) and `RuleWatch`.
+// verdict is `perform_once` (perform_once.h) and `RuleWatch`.
 
 #include <chrono>
 #include <functional>
