@@ -132,7 +132,7 @@ def targets(model: str, figures: dict) -> list[dict]:
 def at_most(name: str, target: float, reached: float) -> dict:
     return {
         "name": name,
-        "target": f"≤ {target:.3g}",
+        "target": f"≤ {target:.4g}",
         "reached": f"{reached:.3g}",
         "met": reached <= target,
     }
@@ -141,7 +141,7 @@ def at_most(name: str, target: float, reached: float) -> dict:
 def at_least(name: str, target: float, reached: float) -> dict:
     return {
         "name": name,
-        "target": f"≥ {target:.3g}",
+        "target": f"≥ {target:.4g}",
         "reached": f"{reached:.3g}",
         "met": reached >= target,
     }
