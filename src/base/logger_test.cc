@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/log_settings.h"
 #include "base/text_file.h"
@@ -127,7 +128,8 @@ TEST(Logger, PutsTheContextIntoEachLine) {
 }
 
 TEST(Logger, AddsEachLineToAFileAsWell) {
-  const std::string path = testing::TempDir() + "smdebug_logger_test.log";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) +
+                           "_smdebug_logger_test.log";
   std::filesystem::remove(path);
   LogSettings settings;
   settings.path = path;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/result_matchers.h"
 
@@ -14,7 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ReadTextFile, ReturnsEveryByte) {
-  const std::string path = testing::TempDir() + "smdebug_text_file_test";
+  const std::string path =
+      testing::TempDir() + std::to_string(getpid()) + "_smdebug_text_file_test";
   std::string text = "a\r\n";
   text.resize(10'000, '\0');
   std::ofstream(path, std::ios::binary) << text;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "smdebug/config/plan.h"
 
@@ -415,7 +416,8 @@ TEST(HookConfigFile, TakesAnyOtherWordForOneWorkerAndSaysSo) {
 // --- files ---
 
 TEST(LoadHookConfig, ReadsTheFileOfTheEnvironmentUnlessToldAnother) {
-  const std::string path = testing::TempDir() + "smdebug_hook_config.json";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) +
+                           "_smdebug_hook_config.json";
   std::ofstream(path) << R"({"LocalPath": "/there"})";
   JobEnvironment job;
   job.hook_config_path = path;

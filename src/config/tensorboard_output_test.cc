@@ -5,6 +5,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/result_matchers.h"
 
@@ -33,8 +34,9 @@ class SagemakerTensorboardDir : public testing::Test {
  protected:
   void SetUp() override {
     job_.training_job_name = "job";
-    job_.tensorboard_config_path =
-        testing::TempDir() + "smdebug_tensorboard_output_test.json";
+    job_.tensorboard_config_path = testing::TempDir() +
+                                   std::to_string(getpid()) +
+                                   "_smdebug_tensorboard_output_test.json";
     std::filesystem::remove(job_.tensorboard_config_path);
   }
   void TearDown() override {
