@@ -51,11 +51,7 @@ class StepRules {
   }
 
   std::vector<std::string> verdicts() const {
-    std::vector<std::string> lines;
-    for (const Verdict& verdict : runner_.verdicts()) {
-      lines.push_back(verdict_json(verdict));
-    }
-    return lines;
+    return verdicts_json(runner_.verdicts());
   }
 
   std::string text() const { return verdicts_text(runner_.verdicts()); }

@@ -1,5 +1,7 @@
 #include "smdebug/report/verdict_page.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/printable.h"
@@ -61,6 +63,12 @@ std::string action_text(const ActionResult& result) {
 
 std::string verdict_json(const Verdict& verdict) {
   return to_json(verdict).dump();
+}
+
+std::vector<std::string> verdicts_json(std::span<const Verdict> verdicts) {
+  std::vector<std::string> lines(verdicts.size());
+  std::ranges::transform(verdicts, lines.begin(), verdict_json);
+  return lines;
 }
 
 }  // namespace smdebug

@@ -21,19 +21,21 @@ void for_each_block(const TensorView& view,
   }
 }
 
+std::vector<double> values_of(const TensorView& view) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(view.size()));
+  for_each_block(view, [&](std::span<const double> block) {
+    values.insert(values.end(), block.begin(), block.end());
+  });
+  return values;
+}
+
 Result<std::optional<ElementValues>> element_values(
     const Observation& observation) {
-  std::optional<ElementValues> elements;
-  if (is_string(observation.dtype)) return elements;
   SMD_TRY(const auto view, elements_of(observation));
-  if (!view || is_string(view->dtype)) return elements;
-  elements.emplace();
-  elements->shape.assign(view->shape.begin(), view->shape.end());
-  elements->values.reserve(static_cast<std::size_t>(view->size()));
-  for_each_block(*view, [&](std::span<const double> block) {
-    elements->values.insert(elements->values.end(), block.begin(), block.end());
-  });
-  return elements;
+  if (!view) return std::optional<ElementValues>();
+  return std::optional(ElementValues{{view->shape.begin(), view->shape.end()},
+                                     values_of(*view)});
 }
 
 }  // namespace smdebug

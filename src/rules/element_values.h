@@ -21,6 +21,9 @@ namespace smdebug {
 void for_each_block(const TensorView& view,
                     const std::function<void(std::span<const double>)>& take);
 
+// All of them.
+std::vector<double> values_of(const TensorView& view);
+
 struct ElementValues {
   std::vector<std::int64_t> shape;
   std::vector<double> values;  // in C order

@@ -4,24 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "reduce/elements.h"
-#include "reduce/gather.h"
+#include "rules/element_values.h"
 
 namespace smdebug {
 namespace {
-
-std::vector<double> values_of(const TensorView& view) {
-  constexpr std::size_t kBlock = 1024;
-  std::vector<double> values(static_cast<std::size_t>(view.size()));
-  std::vector<std::byte> block(kBlock * dtype_bytes(view.dtype));
-  Gather gather(view);
-  std::size_t done = 0;
-  while (const std::size_t count = gather.next(block.data(), kBlock)) {
-    elements_to_doubles(view.dtype, block.data(), count, values.data() + done);
-    done += count;
-  }
-  return values;
-}
 
 double percentile(std::vector<double>& values, double percent) {
   const double place = static_cast<double>(values.size() - 1) * percent / 100;

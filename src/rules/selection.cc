@@ -11,6 +11,13 @@ TensorSelector selected_tensors(const Parameters& parameters) {
   return selector;
 }
 
+TensorSelector selected_or_every_tensor(const Parameters& parameters) {
+  TensorSelector selector = selected_tensors(parameters);
+  selector.every_tensor =
+      selector.collections.empty() && selector.regexes.empty();
+  return selector;
+}
+
 Result<TensorSelector> required_tensors(std::string_view rule,
                                         const Parameters& parameters) {
   TensorSelector selector = selected_tensors(parameters);

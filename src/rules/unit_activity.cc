@@ -1,10 +1,8 @@
 #include "rules/unit_activity.h"
 
-#include <array>
 #include <cmath>
 
-#include "reduce/elements.h"
-#include "reduce/gather.h"
+#include "rules/element_values.h"
 #include "rules/quantity.h"
 
 namespace smdebug {
@@ -75,24 +73,19 @@ void UnitCounts::add(const UnitCounts& other) {
 
 UnitCounts count_units(const TensorView& view, const ActiveRange& range,
                        Unit unit) {
-  constexpr std::size_t kBlock = 1024;
   const Layout layout = Layout::of(view.shape, unit);
   UnitCounts counts;
   counts.active.resize(static_cast<std::size_t>(layout.units));
   counts.samples.resize(static_cast<std::size_t>(layout.units));
-  std::vector<std::byte> block(kBlock * dtype_bytes(view.dtype));
-  std::array<double, kBlock> values;
-  Gather gather(view);
   std::int64_t position = 0;
-  while (const std::size_t count = gather.next(block.data(), kBlock)) {
-    elements_to_doubles(view.dtype, block.data(), count, values.data());
-    for (std::size_t i = 0; i < count; ++i, ++position) {
+  for_each_block(view, [&](std::span<const double> values) {
+    for (const double value : values) {
       const auto place =
-          static_cast<std::size_t>((position / layout.inner) % layout.units);
-      counts.active[place] += range.holds(values[i]);
-      counts.samples[place] += !std::isnan(values[i]);
+          static_cast<std::size_t>((position++ / layout.inner) % layout.units);
+      counts.active[place] += range.holds(value);
+      counts.samples[place] += !std::isnan(value);
     }
-  }
+  });
   return counts;
 }
 

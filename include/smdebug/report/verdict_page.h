@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
@@ -20,6 +21,9 @@ std::string verdicts_text(std::span<const Verdict> verdicts);
 
 /// Returns a verdict as a JSON object on one line.
 std::string verdict_json(const Verdict& verdict);
+
+/// The same of each.
+std::vector<std::string> verdicts_json(std::span<const Verdict> verdicts);
 
 /// Returns one line that says what was done: "webhook http://host/…: failed:
 /// …", without a line end.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rules/non_finite.h"
+#include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -121,13 +122,8 @@ class ExplodingTensor : public Rule {
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  TensorSelector selector;
-  selector.collections = parameters.text_list("collection_names");
-  selector.regexes = parameters.text_list("tensor_regex");
-  selector.every_tensor =
-      selector.collections.empty() && selector.regexes.empty();
   return std::unique_ptr<Rule>(std::make_unique<ExplodingTensor>(
-      std::move(selector), parameters.boolean("only_nan")));
+      selected_or_every_tensor(parameters), parameters.boolean("only_nan")));
 }
 
 }  // namespace

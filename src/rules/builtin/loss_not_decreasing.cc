@@ -9,6 +9,7 @@
 
 #include "rules/counted_step.h"
 #include "rules/quantity.h"
+#include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -142,8 +143,7 @@ class LossNotDecreasing : public Rule {
     thresholds_.fall_percent = parameters.real("diff_percent");
     thresholds_.rise_percent = parameters.real("increase_threshold_percent");
     thresholds_.strict = parameters.boolean("strict");
-    selector_.collections = parameters.text_list("collection_names");
-    selector_.regexes = parameters.text_list("tensor_regex");
+    selector_ = selected_tensors(parameters);
     if (parameters.boolean("use_losses_collection")) {
       selector_.collections.push_back("losses");
     }

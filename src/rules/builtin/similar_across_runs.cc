@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/tensor_difference.h"
 #include "rules/wording.h"
@@ -42,10 +43,7 @@ class SimilarAcrossRuns : public Rule {
  public:
   explicit SimilarAcrossRuns(const Parameters& parameters)
       : others_(parameters.text_list("other_trials")) {
-    selector_.collections = parameters.text_list("collection_names");
-    selector_.regexes = parameters.text_list("tensor_regex");
-    selector_.every_tensor =
-        selector_.collections.empty() && selector_.regexes.empty();
+    selector_ = selected_or_every_tensor(parameters);
     tolerance_ = Tolerance::of(parameters);
   }
 
