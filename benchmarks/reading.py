@@ -8,16 +8,16 @@ Figures are minima over rounds in which the two libraries take turns.
 """
 
 import argparse
-import json
 import pathlib
 import shutil
 import subprocess
 import tempfile
 
+from paired_worker import Worker
 from step_cost import at_least, at_most, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORKER = ROOT / "benchmarks/reading_worker.py"
+READER = ROOT / "benchmarks/reading_worker.py"
 WIDE_STEPS, WIDE_LAYERS = 250, 200
 LONG_STEPS = 10_000
 ENTRIES = WIDE_STEPS * WIDE_LAYERS * 2
@@ -61,37 +61,24 @@ def write_run(folder: pathlib.Path, steps: int, layers: int) -> None:
     (folder / "training_job_end.ts").unlink()
 
 
-class Reader:
-    def __init__(self, environment: str, wide: pathlib.Path, long: pathlib.Path):
-        self.program = subprocess.Popen(
-            [ROOT / f".venv/{environment}/bin/python", WORKER, wide, long],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+class Reader(Worker):
+    def __init__(self, environment: str, folder: pathlib.Path):
+        python = ROOT / f".venv/{environment}/bin/python"
+        runs = [folder / "wide", folder / "long"]
+        super().__init__([python, READER, *runs], folder / f"{environment}.stderr")
         self.best: dict[str, float] = {}
 
     def run(self, rounds: int) -> None:
-        print(rounds, file=self.program.stdin, flush=True)
-        line = self.program.stdout.readline()
-        if not line:
-            raise SystemExit(f"reading: {self.program.args[0]} ended early")
-        for name, figure in json.loads(line).items():
+        for name, figure in self.ask(rounds).items():
             # What the first round allocates, later ones find in the heap.
             better = max if name == "memory" else min
             self.best[name] = better(figure, self.best.get(name, figure))
 
-    def close(self) -> None:
-        self.program.stdin.close()
-        self.program.wait(60)
-
 
 def measure(rounds: int, folder: pathlib.Path) -> dict[str, dict]:
-    wide, long = folder / "wide", folder / "long"
-    write_run(wide, WIDE_STEPS, WIDE_LAYERS)
-    write_run(long, LONG_STEPS, 0)
-    readers = {"ours": Reader("torch", wide, long), "original": Reader("original", wide, long)}
+    write_run(folder / "wide", WIDE_STEPS, WIDE_LAYERS)
+    write_run(folder / "long", LONG_STEPS, 0)
+    readers = {"ours": Reader("torch", folder), "original": Reader("original", folder)}
     for _ in range(rounds):
         readers["ours"].run(3)
         readers["original"].run(1)

@@ -15,9 +15,10 @@ import json
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from paired_worker import PairedWorker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKER = ROOT / "benchmarks/step_worker.py"
@@ -42,37 +43,12 @@ TIMES_LESS = {
 }
 
 
-class Worker:
+class VariantWorker(PairedWorker):
     """One variant of one model, in a program of its own."""
 
     def __init__(self, variant: str, environment: str, model: str, folder: pathlib.Path):
-        self.said = (folder / "stderr").open("w+")
-        self.program = subprocess.Popen(
-            [ROOT / f".venv/{environment}/bin/python", WORKER, variant, model, folder / "run"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.said,
-            text=True,
-        )
-        self.bare: list[tuple[float, float]] = []
-        self.watched: list[tuple[float, float]] = []
-
-    def answer(self) -> dict:
-        line = self.program.stdout.readline()
-        if not line:
-            self.said.seek(0)
-            raise SystemExit(f"step_cost: a worker ended early:\n{self.said.read()[-2000:]}")
-        return json.loads(line)
-
-    def run(self, steps: int) -> None:
-        print(steps, file=self.program.stdin, flush=True)
-        answer = self.answer()
-        self.bare += answer["bare"]
-        self.watched += answer["watched"]
-
-    def close(self) -> None:
-        self.program.stdin.close()
-        self.program.wait(60)
+        python = ROOT / f".venv/{environment}/bin/python"
+        super().__init__([python, WORKER, variant, model, folder / "run"], folder / "stderr")
 
     def figures(self) -> dict[str, float]:
         """Milliseconds."""
@@ -90,7 +66,7 @@ def measure(model: str, rounds: int, folder: pathlib.Path) -> dict:
     for name, environment, steps in VARIANTS:
         own = folder / f"{model} {name}"
         own.mkdir()
-        workers[name] = Worker(name, environment, model, own), steps
+        workers[name] = VariantWorker(name, environment, model, own), steps
     sizes = [worker.answer() for worker, _ in workers.values()][0]
     for _ in range(rounds):
         for worker, steps in workers.values():

@@ -11,13 +11,12 @@ the time that the training thread had a core, by which the targets go: neighbour
 """
 
 import argparse
-import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
+from paired_worker import PairedWorker
 from step_cost import at_most, report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -28,37 +27,13 @@ CLOCKS = ("wall", "cpu")
 STEPS = 10  # of a block
 
 
-class Worker:
+class JobWorker(PairedWorker):
     """One job watched in one way, in a program of its own."""
 
     def __init__(self, job: str, way: str, folder: pathlib.Path):
-        self.said = (folder / f"{way}.stderr").open("w+")
-        self.program = subprocess.Popen(
-            [ROOT / ".venv/torch/bin/python", WORKER, job, way, folder / way.replace(" ", "_")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.said,
-            text=True,
-        )
-        self.bare: list[tuple[float, float]] = []  # wall, CPU; seconds of a block
-        self.watched: list[tuple[float, float]] = []
-
-    def answer(self) -> dict:
-        line = self.program.stdout.readline()
-        if not line:
-            self.said.seek(0)
-            raise SystemExit(f"torch_jobs: a worker ended early:\n{self.said.read()[-2000:]}")
-        return json.loads(line)
-
-    def run(self, blocks: int) -> None:
-        print(blocks, file=self.program.stdin, flush=True)
-        answer = self.answer()
-        self.bare += answer["bare"]
-        self.watched += answer["watched"]
-
-    def close(self) -> None:
-        self.program.stdin.close()
-        self.program.wait(60)
+        python = ROOT / ".venv/torch/bin/python"
+        run = folder / way.replace(" ", "_")
+        super().__init__([python, WORKER, job, way, run], folder / f"{way}.stderr")
 
     def figures(self) -> dict[str, float]:
         """Milliseconds of a step."""
@@ -73,7 +48,7 @@ def measure(job: str, rounds: int, folder: pathlib.Path) -> dict[str, dict[str, 
     """By way, its figures."""
     workers = {}
     for way in WAYS:  # one after the other: compiling takes both cores
-        workers[way] = Worker(job, way, folder)
+        workers[way] = JobWorker(job, way, folder)
         workers[way].answer()
     for _ in range(rounds):
         for worker in workers.values():

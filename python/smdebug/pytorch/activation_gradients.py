@@ -5,11 +5,9 @@ backward comes to that output, so only for outputs that backward passes through.
 have none: torch.compile takes no hook on a tensor inside.
 """
 
-from torch.compiler import is_compiling
-
 from smdebug.log import get_logger
+from smdebug.pytorch.compiled import is_live
 from smdebug.pytorch.module_hooks import Stateless
-from smdebug.pytorch.private_names import current_graph_task_id
 
 logger = get_logger()
 
@@ -18,7 +16,7 @@ class ActivationGradientHook(Stateless):
     """A forward hook that hangs a gradient hook on each output that is due."""
 
     def __call__(self, module, arguments, output):
-        if self.gate.is_open and not is_compiling() and current_graph_task_id() == -1:
+        if self.gate.is_open and is_live():
             self.site.watch_gradients(output)
 
 
