@@ -42,22 +42,32 @@ def test_data_that_was_not_given_is_asked_for(out_dir):
 
 
 def test_data_with_other_features_is_refused_by_name(out_dir):
-    named = binary(1, 20, feature_names=["a", "b", "c", "d"])
-    hook = whole_hook(out_dir, named, named)
-    train(hook)
+    dtrain, other = (binary(feature_names=list(names)) for names in ("abcd", "abce"))
+    hook = whole_hook(out_dir, other, other)
+    train(hook, dtrain=dtrain, dval=dtrain)
     skipped = skipped_of(hook)
     assert "feature_names mismatch" in skipped["predictions"]
     assert "feature_names mismatch" in skipped["full_shap"]
     assert "labels" not in skipped
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path, out_dir):
+def test_features_without_names_are_numbered(out_dir):
+    named = binary(1, 20, feature_names=["a", "b", "c", "d"])
+    hook = whole_hook(out_dir, named, named)
+    booster = train(hook)
+    assert booster.feature_names is None and skipped_of(hook) == {}
+    names = smd.create_trial(out_dir).tensor_names(collection="full_shap")
+    assert sorted(names) == [f"full_shap/f{i}" for i in range(4)]
+
+
+def test_a_file_that_is_gone_when_it_is_needed_is_told(tmp_path, out_dir):
     path = tmp_path / "rows.csv"
-    path.write_text("0,1,2\n1,word,4\n")
+    path.write_text("0,1,2,3,4\n")
     hook = whole_hook(out_dir, binary(), (str(path), "csv"))
+    path.unlink()
     train(hook)
-    status = skipped_of(hook)
-    assert "predictions" in status or smd.create_trial(out_dir).steps() == [0, 1, 2]
+    assert set(skipped_of(hook)) == {"predictions", "labels"}
+    assert smd.create_trial(out_dir).steps() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ def test_the_model_is_the_same_as_without(tmp_path):
         "xgboost.XGBClassifier(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
         "xgboost.XGBRegressor(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
         "xgboost.cv(params, dtrain, 4, nfold=2)",
+        "xgboost.XGBRFClassifier(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
         "xgboost.train(params, dtrain, 40, evals=[(dval, 'v')], early_stopping_rounds=3)",
         "xgboost.train(params, dtrain, 4, evals=[(dval, 'v')],"
         " callbacks=[xgboost.callback.EvaluationMonitor()])",
@@ -100,7 +101,8 @@ def test_the_model_is_the_same_as_without(tmp_path):
 def test_every_way_to_train_is_recorded(tmp_path, training):
     script = DATA + f"""
 answer = {training}
-rounds = getattr(answer, "num_boosted_rounds", lambda: 4)()
+booster = answer.get_booster() if hasattr(answer, "get_booster") else answer
+rounds = getattr(booster, "num_boosted_rounds", lambda: 4)()
 print(rounds)
 """
     rounds, _ = run(tmp_path, script)

@@ -19,6 +19,7 @@ class RoundRecorder:
         self._shared = {}  # names of one tensor -> their places
         self._plan_version = None
         self._has_patterns = False
+        self._booster_keys = None  # the names of the booster's own hyperparameters
 
     def record(self, model, evals_log):
         """Puts what is due of the round that just ended into the open step.
@@ -84,9 +85,14 @@ class RoundRecorder:
             values = hyperparameters.of_booster(booster) if given is None else given
             return hyperparameters.as_tensors(values)
 
-        self._put_all(
-            "hyperparameters", lambda: [f"hyperparameters/{name}" for name, _ in compute()], compute
-        )
+        def names():
+            if given is not None:
+                return [f"hyperparameters/{name}" for name in given]
+            if self._booster_keys is None:
+                self._booster_keys = [f"hyperparameters/{name}" for name, _ in compute()]
+            return self._booster_keys
+
+        self._put_all("hyperparameters", names, compute)
 
     def _put_metrics(self, evals_log):
         if not evals_log and self._is_due("metrics", tuple):
