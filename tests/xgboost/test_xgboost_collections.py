@@ -141,8 +141,10 @@ def assert_contributions(trial, booster, matrix, step):
 
 
 def assert_trees(trial, booster, step):
-    text = booster[step].get_dump(dump_format="json", with_stats=True)
-    nodes = [(tree, node) for tree, dump in enumerate(text) for node in walk(json.loads(dump))]
+    before = len(booster[:step].get_dump()) if step else 0
+    dumps = booster.get_dump(dump_format="json", with_stats=True)
+    newest = list(enumerate(dumps))[before:]
+    nodes = [(tree, node) for tree, dump in newest for node in walk(json.loads(dump))]
     nodes.sort(key=lambda each: (each[0], each[1]["nodeid"]))
     saved = {
         column: value(trial, f"trees/{column}", step) for column in trees_columns(trial, step)

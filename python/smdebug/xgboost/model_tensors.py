@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from smdebug.xgboost import hyperparameters
+
 IMPORTANCE_TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
 _LINEAR_IMPORTANCE_TYPES = ("weight",)  # of gblinear, which has no trees
 TREE_COLUMNS = (
@@ -21,6 +23,7 @@ TREE_COLUMNS = (
 )
 _INTEGER_COLUMNS = ("Tree", "Node")
 _REAL_COLUMNS = ("Split", "Gain", "Cover")
+_NODE_COLUMNS = ("ID", "Yes", "No", "Missing")  # `<tree>-<node>`
 
 
 def feature_names(booster):
@@ -48,12 +51,17 @@ def importances(booster):
 def newest_trees(booster):
     """(column, array) of the trees of the last round, by tree and node: texts, but `Tree` and
     `Node` int64 and `Split`, `Gain`, `Cover` float64; texts that are missing are `nan`. Trees are
-    numbered within the round.
+    numbered over the whole model.
 
     Raises ImportError without pandas, and what XGBoost raises for a model without trees.
     """
     table = booster[booster.num_boosted_rounds() - 1].trees_to_dataframe()
     table = table.sort_values(["Tree", "Node"], kind="stable")
+    # A model of one round numbers its trees from 0.
+    before = hyperparameters.of_booster(booster)["num_trees"] - table["Tree"].nunique()
+    table["Tree"] += before
+    for name in _NODE_COLUMNS:
+        table[name] = [_renumbered(text, before) for text in table[name]]
     return [(name, _column(name, table[name])) for name in TREE_COLUMNS if name in table]
 
 
@@ -89,6 +97,13 @@ def _column(name, values):
     if name in _REAL_COLUMNS:
         return values.to_numpy(np.float64)
     return np.asarray([_text(value) for value in values], dtype=np.str_)
+
+
+def _renumbered(node, before):
+    if not isinstance(node, str):
+        return node
+    tree, _, number = node.partition("-")
+    return f"{int(tree) + before}-{number}"
 
 
 def _text(value):
