@@ -4,11 +4,12 @@ cancer and the diabetes data of scikit-learn.
 
     benchmarks/xgboost_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
 
-One thread, 20 boosting rounds per block, metrics of the training rows and of others. Ways to
+One thread, trainings of 20 boosting rounds, metrics of the training rows and of others. Ways to
 watch: a callback that does nothing, the default collections (metrics every 10 rounds), everything
 every 10 rounds, and the same two with the original where its environment can train with XGBoost.
-Figures are minima over blocks, as ratios to the same training bare in the same program: of the
-wall clock, and of the time that the training thread had a core, by which the target goes.
+Figures are minima over trainings, as ratios to the same training bare in the same program: of
+the wall clock, and of the time that the training thread had a core, by which the target goes. What
+the first round of a hook costs, once, is left out.
 """
 
 import argparse
@@ -27,7 +28,7 @@ JOBS = ("generated", "breast cancer", "diabetes")
 WAYS = ("empty callback", "default", "everything")
 ORIGINAL_WAYS = ("default", "everything")
 CLOCKS = ("wall", "cpu")
-STEPS = 20  # rounds of a block
+STEPS = 20  # rounds of a training
 
 
 class JobWorker(PairedWorker):

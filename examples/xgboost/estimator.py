@@ -1,6 +1,6 @@
 """A hook in a scikit-learn estimator, with a rule that ends the training.
 
-    python examples/xgboost/estimator.py [RUN_FOLDER]
+python examples/xgboost/estimator.py [RUN_FOLDER]
 """
 
 import sys

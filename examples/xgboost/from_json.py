@@ -1,6 +1,6 @@
 """The hook of a JSON configuration, as SageMaker writes it, and get_hook.
 
-    SMDEBUG_CONFIG_FILE_PATH=hook.json python examples/xgboost/from_json.py
+SMDEBUG_CONFIG_FILE_PATH=hook.json python examples/xgboost/from_json.py
 """
 
 import xgboost

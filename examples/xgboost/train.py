@@ -1,6 +1,6 @@
 """Watches an XGBoost training: metrics, importances, trees and SHAP values.
 
-    python examples/xgboost/train.py [RUN_FOLDER]
+python examples/xgboost/train.py [RUN_FOLDER]
 """
 
 import sys

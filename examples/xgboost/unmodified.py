@@ -1,6 +1,6 @@
 """A script that knows nothing of smdebug:
 
-    smdebug run --rule Overfit -- python examples/xgboost/unmodified.py
+smdebug run --rule Overfit -- python examples/xgboost/unmodified.py
 """
 
 import numpy as np

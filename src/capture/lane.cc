@@ -99,7 +99,10 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
-  message->tensor = {&request.site, &request.treatment, 0, request.wall_seconds,
+  message->tensor = {&request.site,
+                     &request.treatment,
+                     0,
+                     request.wall_seconds,
                      request.site.placement.load(std::memory_order_relaxed),
                      request.also};
   // The shape of a 0-d tensor has no memory to copy from.

@@ -104,7 +104,7 @@ const Framework& pytorch_framework() {
 
 // XGBoost's evaluation results are named `<evaluation set>-<metric>`; features,
 // whose names may hold a dash too, stand behind one of these.
-#define SMD_NO_FEATURE                                                       \
+#define SMD_NO_FEATURE                                                      \
   "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|" \
   "scalar)/)"
 

@@ -146,9 +146,7 @@ def assert_trees(trial, booster, step):
     newest = list(enumerate(dumps))[before:]
     nodes = [(tree, node) for tree, dump in newest for node in walk(json.loads(dump))]
     nodes.sort(key=lambda each: (each[0], each[1]["nodeid"]))
-    saved = {
-        column: value(trial, f"trees/{column}", step) for column in trees_columns(trial, step)
-    }
+    saved = {column: value(trial, f"trees/{column}", step) for column in trees_columns(trial, step)}
     assert list(saved["Tree"]) == [tree for tree, _ in nodes]
     assert list(saved["Node"]) == [node["nodeid"] for _, node in nodes]
     assert list(saved["ID"]) == [f"{tree}-{node['nodeid']}" for tree, node in nodes]
@@ -357,7 +355,9 @@ def test_the_matrix_of_contributions_is_stored_once(out_dir):
     }
     assert len(places) == 1
     trial = smd.create_trial(out_dir)
-    assert sorted(trial.tensor_names(collection="full_shap")) == [f"full_shap/f{i}" for i in range(4)]
+    assert sorted(trial.tensor_names(collection="full_shap")) == [
+        f"full_shap/f{i}" for i in range(4)
+    ]
     statistics = trial.tensor("full_shap/f3").reduction_value(0, "mean")
     np.testing.assert_allclose(statistics, value(trial, "full_shap/f0", 0).mean(), rtol=1e-5)
 

@@ -19,11 +19,14 @@ y = (x[:, 0] > 0.5).astype(int)
 params = {"objective": "binary:logistic", "max_depth": 2, "nthread": 1, "seed": 1}
 dtrain, dval = xgboost.DMatrix(x[:40], y[:40]), xgboost.DMatrix(x[40:], y[40:])
 """
-TRAIN = DATA + """
+TRAIN = (
+    DATA
+    + """
 result = {}
 evals = [(dtrain, "train"), (dval, "validation")]
 booster = xgboost.train(params, dtrain, 6, evals=evals, evals_result=result, verbose_eval=False)
 """
+)
 
 
 def run(tmp_path, script, collections=("losses",), interval=1, gate=True):
@@ -63,11 +66,14 @@ def test_xgboost_train_is_recorded(tmp_path):
 
 
 def test_the_matrices_of_the_training_are_predicted_and_explained(tmp_path):
-    script = TRAIN + """
+    script = (
+        TRAIN
+        + """
     import json
     shap = booster.predict(dtrain, pred_contribs=True)
     print(json.dumps([booster.predict(dval).tolist(), shap.tolist(), y[40:].tolist()]))
     """.replace("\n    ", "\n")
+    )
     wanted = ("predictions", "labels", "full_shap", "trees")
     (predictions, shap, labels), _ = run(tmp_path, script, wanted)
     trial = read(tmp_path)
@@ -99,12 +105,15 @@ def test_the_model_is_the_same_as_without(tmp_path):
     ],
 )
 def test_every_way_to_train_is_recorded(tmp_path, training):
-    script = DATA + f"""
+    script = (
+        DATA
+        + f"""
 answer = {training}
 booster = answer.get_booster() if hasattr(answer, "get_booster") else answer
 rounds = getattr(booster, "num_boosted_rounds", lambda: 4)()
 print(rounds)
 """
+    )
     rounds, _ = run(tmp_path, script)
     assert read(tmp_path).steps() == list(range(rounds))
 
@@ -117,12 +126,15 @@ def test_a_second_training_is_not_mixed_in_and_that_is_said(tmp_path):
 
 
 def test_a_script_with_a_hook_of_its_own_keeps_it(tmp_path):
-    script = DATA + f"""
+    script = (
+        DATA
+        + f"""
 import smdebug.xgboost as smd
 hook = smd.Hook({str(tmp_path / "own")!r}, save_config=smd.SaveConfig(save_interval=1))
 xgboost.train(params, dtrain, 3, evals=[(dval, "v")], callbacks=[hook])
 print(1)
 """
+    )
     run(tmp_path, script)
     assert smd.create_trial(str(tmp_path / "own"), timeout=5).steps() == [0, 1, 2]
     assert not (tmp_path / "run").exists()

@@ -216,5 +216,3 @@ def test_validation_sets_of_an_estimator_are_no_training_losses(out_dir):
     hook.close()
     (verdict,) = hook.verdicts()
     assert verdict["status"] == "Error", verdict
-
-

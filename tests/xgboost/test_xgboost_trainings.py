@@ -1,5 +1,6 @@
 """Ways to train with XGBoost, each with the hook as a callback; none is changed by it."""
 
+import json
 import pickle
 
 import numpy as np
@@ -172,10 +173,13 @@ def test_a_closed_hook_lets_a_training_be(out_dir):
 
 
 def test_a_json_file_makes_a_hook_that_takes_its_data_later(tmp_path, out_dir):
-    (tmp_path / "hook.json").write_text(
-        '{"LocalPath": "%s", "HookParameters": {"save_interval": "2"}, "CollectionConfigurations":'
-        ' [{"CollectionName": "predictions"}, {"CollectionName": "hyperparameters"}]}' % out_dir
-    )
+    wanted = [{"CollectionName": "predictions"}, {"CollectionName": "hyperparameters"}]
+    configuration = {
+        "LocalPath": out_dir,
+        "HookParameters": {"save_interval": "2"},
+        "CollectionConfigurations": wanted,
+    }
+    (tmp_path / "hook.json").write_text(json.dumps(configuration))
     hook = smd.Hook.create_from_json_file(str(tmp_path / "hook.json"))
     dval = binary(1, 20)
     hook.hyperparameters, hook.validation_data = BINARY, dval
@@ -192,7 +196,7 @@ def test_get_hook_makes_one_from_the_configuration(tmp_path, out_dir, monkeypatc
     monkeypatch.setenv("SMDEBUG_CONFIG_FILE_PATH", str(path))
     smd.del_hook()
     assert smd.get_hook() is None
-    path.write_text('{"LocalPath": "%s"}' % out_dir)
+    path.write_text(json.dumps({"LocalPath": out_dir}))
     hook = smd.get_hook()
     assert isinstance(hook, smd.Hook) and smd.get_hook() is hook
     other = smd.Hook(out_dir + "2")

@@ -83,5 +83,3 @@ def test_one_judge_of_two_workers_ends_nothing_and_says_so(tmp_path):
     answers = train_together(str(tmp_path / "run"), **STOP_AT_ONCE)
     assert [answer["rounds"] for answer in answers] == [6, 6]
     assert "include_workers='all'" in answers[0]["err"]
-
-

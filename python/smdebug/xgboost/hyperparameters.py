@@ -11,9 +11,7 @@ def as_tensors(hyperparameters):
     one kind as they are; everything else, such as nested lists, as the text of it. Keys without
     a value (None) are left out."""
     return [
-        (str(key), _as_array(value))
-        for key, value in hyperparameters.items()
-        if value is not None
+        (str(key), _as_array(value)) for key, value in hyperparameters.items() if value is not None
     ]
 
 

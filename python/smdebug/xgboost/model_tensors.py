@@ -79,10 +79,11 @@ def mean_contributions(values):
 
 
 def labels(matrix):
-    """The labels, float32: (rows,), or (rows, outputs) where a row has several; None without."""
+    """The labels, float32: (rows,), or (rows, outputs) where a row has several. Raises ValueError
+    where there are none."""
     values = matrix.get_label()
     if values.size == 0:
-        return None
+        raise ValueError("validation_data has no labels")
     rows = matrix.num_row()
     return values.reshape(rows, -1) if values.size != rows else values.reshape(rows)
 

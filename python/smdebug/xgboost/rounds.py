@@ -65,13 +65,18 @@ class RoundRecorder:
         """Puts the (name, value) pairs that `compute` gives, if any of them is due."""
         if not self._is_due(collection, names):
             return
-        try:
-            values = compute()
-        except Exception as error:
-            self._skip(collection, _reason(error))
-            return
-        for name, value in values:
+        for name, value in self._attempt([collection], compute) or ():
             self._put(f"{collection}/{name}", value)
+
+    def _attempt(self, names, compute):
+        """What `compute` gives; None, with a word to the user about each of `names`, where XGBoost
+        cannot."""
+        try:
+            return compute()
+        except Exception as error:
+            for name in names:
+                self._skip(name, _reason(error))
+            return None
 
     def _skip(self, name, reason):
         self._session.tensor(name).skip(reason)
@@ -109,26 +114,18 @@ class RoundRecorder:
         self._put(name, np.asarray([value], np.float64))
 
     def _put_predictions(self, model):
-        wanted = [name for name in ("predictions", "labels") if self._is_due(name, lambda: [name])]
-        if not wanted:
+        wanted = [name for name in ("predictions", "labels") if self._session.is_due(name, name)]
+        matrix = self._matrix("validation_data", wanted) if wanted else None
+        if matrix is None:
             return
-        try:
-            matrix = self._matrix("validation_data")
-        except Exception as error:
-            for name in wanted:
-                self._skip(name, _reason(error))
-            return
-        if "predictions" in wanted:
-            try:
-                self._put("predictions", model.predict(matrix))
-            except Exception as error:
-                self._skip("predictions", _reason(error))
-        if "labels" in wanted:
-            labels = model_tensors.labels(matrix)
-            if labels is None:
-                self._skip("labels", "validation_data has no labels")
-            else:
-                self._put("labels", labels)
+        compute = {
+            "predictions": lambda: model.predict(matrix),
+            "labels": lambda: model_tensors.labels(matrix),
+        }
+        for name in wanted:
+            value = self._attempt([name], compute[name])
+            if value is not None:
+                self._put(name, value)
 
     def _put_importances(self, model):
         def names():
@@ -157,13 +154,11 @@ class RoundRecorder:
             for collection in ("full_shap", "average_shap")
             if self._is_due(collection, names_of(collection))
         ]
-        if not wanted:
+        matrix = self._matrix("train_data", wanted) if wanted else None
+        if matrix is None:
             return
-        try:
-            values = model_tensors.contributions(model, self._matrix("train_data"))
-        except Exception as error:
-            for collection in wanted:
-                self._skip(collection, _reason(error))
+        values = self._attempt(wanted, lambda: model_tensors.contributions(model, matrix))
+        if values is None:
             return
         if "full_shap" in wanted:
             self._put_shared(names_of("full_shap")(), values)
@@ -180,11 +175,13 @@ class RoundRecorder:
             sites = self._shared[key] = self._session.tensors(names)
         sites.put_shared(value)
 
-    def _matrix(self, name):
+    def _matrix(self, name, wanted):
         data = self._hook.data(name)
-        if data is None:
-            raise ValueError(f"the hook has no {name}: give it one, a DMatrix or a file")
-        return data.matrix()
+        if data is not None:
+            return self._attempt(wanted, data.matrix)
+        for each in wanted:
+            self._skip(each, f"the hook has no {name}: give it one, a DMatrix or a file")
+        return None
 
     def _skip_of_folds(self):
         for name in (
