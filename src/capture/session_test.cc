@@ -816,6 +816,9 @@ TEST_F(SessionTest, StoresReductionsOfSharedTensorsUnderEachName) {
 
 TEST_F(SessionTest, ShowsASinkASharedTensorUnderEachName) {
   struct Names : ObservationSink {
+    void on_collections(std::size_t, std::span<const TensorGroup>) override {}
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
     void on_step(const StepView& step) override {
       if (step.phase != StepPhase::complete) return;
       for (const Observation& each : step.observations)
