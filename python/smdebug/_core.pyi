@@ -104,6 +104,8 @@ class Framework:
 
 def pytorch_framework() -> Framework: ...
 
+def xgboost_framework() -> Framework: ...
+
 class HookConfig:
     def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection], tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
@@ -301,11 +303,19 @@ class TensorSite:
 
     def is_due(self) -> bool: ...
 
+    def skip(self, reason: str) -> None:
+        """Says why the tensor cannot be read: kept in the status, logged once."""
+
     def can_match(self) -> bool: ...
 
 class TensorSites:
     def put(self, tensors: list) -> None:
         """Captures those that are due, by position."""
+
+    def put_shared(self, tensor: object) -> None:
+        """
+        Captures one tensor under all these names that are due; it is stored once.
+        """
 
     def is_any_due(self) -> bool: ...
 

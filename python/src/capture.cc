@@ -52,6 +52,7 @@ struct TensorSite {
 
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
   bool is_due() const { return session->is_due(site); }
+  void skip(const std::string& reason) { session->skip(site, reason); }
   bool can_match() const { return session->can_match(site); }
 };
 
@@ -66,6 +67,16 @@ struct TensorSites {
       put_if_due(*session, sites[i],
                  PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
+  }
+  // One tensor that has all these names.
+  void put_shared(nb::handle tensor) {
+    if (!is_any_due()) return;
+    LentTensor lent;
+    if (Status status = lent.borrow(tensor); !status) {
+      session->skip(sites.front(), status.error().message);
+      return;
+    }
+    session->put_shared(sites, lent.view());
   }
   bool is_any_due() const {
     return std::ranges::any_of(
@@ -205,10 +216,16 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("is_due", &TensorSite::is_due)
+      .def("skip", &TensorSite::skip, "reason"_a,
+           "Says why the tensor cannot be read: kept in the status, logged "
+           "once.")
       .def("can_match", &TensorSite::can_match);
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
+      .def("put_shared", &TensorSites::put_shared, "tensor"_a,
+           "Captures one tensor under all these names that are due; it is "
+           "stored once.")
       .def("is_any_due", &TensorSites::is_any_due)
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")

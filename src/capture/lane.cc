@@ -67,13 +67,15 @@ class Elements {
 
 const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
                                   const TensorView& tensor,
-                                  std::uint64_t sequence, double wall_seconds) {
+                                  std::uint64_t sequence, double wall_seconds,
+                                  const std::vector<Site*>* also) {
   const Request request{site,
                         treatment,
                         tensor,
                         sequence,
                         Message::payload_offset_of(tensor.shape.size()),
-                        wall_seconds};
+                        wall_seconds,
+                        also};
   const std::size_t bytes = tensor.bytes();
   if (!needs_payload(treatment, bytes)) {
     return is_string(tensor.dtype) ? put_strings(request)
@@ -97,8 +99,12 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
-  message->tensor = {&request.site, &request.treatment, 0, request.wall_seconds,
-                     request.site.placement.load(std::memory_order_relaxed)};
+  message->tensor = {&request.site,
+                     &request.treatment,
+                     0,
+                     request.wall_seconds,
+                     request.site.placement.load(std::memory_order_relaxed),
+                     request.also};
   // The shape of a 0-d tensor has no memory to copy from.
   if (const auto shape = request.tensor.shape; !shape.empty())
     std::memcpy(static_cast<void*>(message + 1), shape.data(),

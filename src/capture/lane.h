@@ -5,6 +5,7 @@
 // allocated and no lock is taken. A lane is used by one thread at a time.
 
 #include <cstdint>
+#include <vector>
 
 #include "smdebug/config/hook_config.h"
 #include "smdebug/core/statistics.h"
@@ -23,10 +24,11 @@ class Lane {
 
   // Copies what `treatment` needs of the tensor and returns its statistics,
   // which lie in the ring until the next call; null if the queue was full and
-  // the tensor is lost.
+  // the tensor is lost. `also` are further names of its record; null: none.
   const TensorStatistics* put(Site& site, const Treatment& treatment,
                               const TensorView& tensor, std::uint64_t sequence,
-                              double wall_seconds = 0);
+                              double wall_seconds = 0,
+                              const std::vector<Site*>* also = nullptr);
 
   void begin_step(double wall_seconds, const StepId& step,
                   std::uint64_t sequence);
@@ -48,6 +50,7 @@ class Lane {
     std::uint64_t sequence;
     std::size_t payload_offset;
     double wall_seconds;  // 0: the step's
+    const std::vector<Site*>* also;
   };
 
   std::byte* reserve(std::size_t bytes, WhenFull when_full);

@@ -50,6 +50,8 @@ struct Message {
       std::uint64_t strings_bytes;  // of all elements, where they are strings
       double wall_seconds;          // of its own; 0: the step's
       const ShardPlacement* placement;  // null: a whole tensor
+      // Further names of the same record; null: none.
+      const std::vector<Site*>* also;
     } tensor;
     struct {
       double wall_seconds;
@@ -64,7 +66,7 @@ struct Message {
   };
   TensorStatistics statistics;
 
-  Message() : tensor{nullptr, nullptr, 0, 0, nullptr} {}
+  Message() : tensor{nullptr, nullptr, 0, 0, nullptr, nullptr} {}
 
   std::span<const std::int64_t> shape() const {
     return {reinterpret_cast<const std::int64_t*>(this + 1), rank};

@@ -1,6 +1,8 @@
 #include "smdebug/capture/session.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "smdebug/store/open_storage.h"
 
@@ -151,6 +153,29 @@ void Session::put(Site* site, const TensorView& tensor) {
   const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
   if (treatment == nullptr) return;
   impl_->capture(*site, *treatment, tensor, capturing_);
+}
+
+void Session::put_shared(std::span<Site* const> names,
+                         const TensorView& tensor) {
+  if (!is_capturing()) return;
+  // Those that are written alike share one record.
+  std::vector<std::pair<const Treatment*, std::vector<Site*>>> groups;
+  for (Site* site : names) {
+    const Treatment* treatment =
+        site->treatment.load(std::memory_order_relaxed);
+    if (treatment == nullptr) continue;
+    const auto group = std::ranges::find(
+        groups, treatment,
+        &std::pair<const Treatment*, std::vector<Site*>>::first);
+    // A reduction is a record of its own, with the name in its tag.
+    if (group == groups.end() || !treatment->reductions.empty()) {
+      groups.push_back({treatment, {site}});
+    } else {
+      group->second.push_back(site);
+    }
+  }
+  for (auto& [treatment, sites] : groups)
+    impl_->capture_shared(std::move(sites), *treatment, tensor);
 }
 
 void Session::set_placement(Site* site,

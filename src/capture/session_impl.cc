@@ -308,6 +308,20 @@ void Session::Impl::capture(Site& site, const Treatment& treatment,
   }
 }
 
+void Session::Impl::capture_shared(std::vector<Site*> names,
+                                   const Treatment& treatment,
+                                   const TensorView& tensor) {
+  Site& first = *names.front();
+  if (!is_capturable(first, tensor)) return;
+  CycleMeter meter(step_cycles);
+  const auto* also = sites.keep_shared(first, {names.begin() + 1, names.end()});
+  const TensorStatistics* kept =
+      recorder->owner_lane->put(first, treatment, tensor, sequence, 0, also);
+  note(recorder->owner_counts, first, tensor, kept);
+  if (!live.has_sink() || kept == nullptr) return;
+  for (const Site* site : *also) live.add(*site, tensor, *kept);
+}
+
 void Session::Impl::note(LaneCounts& counts, const Site& site,
                          const TensorView& tensor,
                          const TensorStatistics* kept) {

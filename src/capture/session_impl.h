@@ -68,6 +68,9 @@ class Session::Impl {
   }
   void capture(Site& site, const Treatment& treatment, const TensorView& tensor,
                const std::atomic<bool>& capturing);
+  // One record for all `sites`, by the thread that owns the step.
+  void capture_shared(std::vector<Site*> sites, const Treatment& treatment,
+                      const TensorView& tensor);
   void skip(std::string_view name, std::string_view reason);
   void save(const SavedTensor& saved, const TensorView& tensor);
   void save_number(std::string_view name, DType dtype, const void* value,

@@ -758,6 +758,87 @@ TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
   EXPECT_EQ(place(2), std::nullopt);
 }
 
+TEST_F(SessionTest, StoresATensorOfSeveralNamesOnce) {
+  config_.save_all = false;
+  Collection shared{{"shared", {"^(first|second|last)$"}, {}}, {}, {}, false};
+  config_.include_collections = {"shared"};
+  config_.collections = {shared};
+  auto session = open();
+  const std::vector<float> values = {1, 2, 3, 4};
+  const std::int64_t shape[] = {2, 2};
+  for (int step = 0; step < 2; ++step) {
+    session->begin_step();
+    const std::vector<Site*> names = {
+        session->tensor("not due"), session->tensor("first"),
+        session->tensor("second"), session->tensor("last")};
+    session->put_shared(names, view(values, shape));
+  }
+  ASSERT_TRUE(session->close().ok());
+
+  for (Step step : {0, 1}) {
+    const IndexFile file = index(step);
+    std::map<std::string, IndexedTensor> places;
+    for (const IndexedTensor& tensor : file.tensors)
+      places[tensor.name] = tensor;
+    ASSERT_THAT(places, SizeIs(3));
+    for (const auto& [name, place] : places) {
+      EXPECT_EQ(place.start, 0u) << name;
+      EXPECT_EQ(place.payload_crc32c, places.at("first").payload_crc32c);
+    }
+    EXPECT_EQ(parsed_records(step).at("last").tag, "first");
+    EXPECT_THAT(records(step).at("second"), ElementsAre(1, 2, 3, 4));
+    ASSERT_THAT(file.statistics, SizeIs(3));
+    for (const IndexedStatistics& row : file.statistics) {
+      EXPECT_EQ(row.statistics.mean, 2.5) << row.name;
+      EXPECT_THAT(row.shape, ElementsAre(2, 2));
+    }
+  }
+  EXPECT_EQ(session->status().records, 2u);
+}
+
+TEST_F(SessionTest, StoresReductionsOfSharedTensorsUnderEachName) {
+  ReductionConfig means;
+  means.ops = {{Reduction::mean, false}};
+  config_.reduction_config = means;
+  auto session = open();
+  session->begin_step();
+  const std::vector<float> values = {1, 2};
+  const std::int64_t shape[] = {2};
+  const std::vector<Site*> names = {session->tensor("first"),
+                                    session->tensor("second")};
+  session->put_shared(names, view(values, shape));
+  ASSERT_TRUE(session->close().ok());
+  for (const char* name : {"first", "second"}) {
+    const std::string tag = std::string("smdebug/reductions/mean/") + name;
+    EXPECT_THAT(records(0).at(tag), ElementsAre(1.5f)) << name;
+  }
+}
+
+TEST_F(SessionTest, ShowsASinkASharedTensorUnderEachName) {
+  struct Names : ObservationSink {
+    void on_collections(std::size_t, std::span<const TensorGroup>) override {}
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
+    void on_step(const StepView& step) override {
+      if (step.phase != StepPhase::complete) return;
+      for (const Observation& each : step.observations)
+        seen.emplace_back(each.name);
+    }
+    std::vector<std::string> seen;
+  } sink;
+  auto session = open();
+  session->set_sink(&sink);
+  session->begin_step();
+  const std::vector<float> values = {1, 2};
+  const std::int64_t shape[] = {2};
+  const std::vector<Site*> names = {session->tensor("first"),
+                                    session->tensor("second")};
+  session->put_shared(names, view(values, shape));
+  session->end_step();
+  EXPECT_THAT(sink.seen, UnorderedElementsAre("first", "second"));
+  ASSERT_TRUE(session->close().ok());
+}
+
 TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
   SaveConfig intervals;
   intervals.set_mode(Mode::train, SaveConfigMode{.save_interval = 2});

@@ -37,6 +37,8 @@ class Site {
   // Every placement that it had: messages may still point to an earlier one.
   // The table's, under its lock.
   std::vector<std::unique_ptr<const ShardPlacement>> placements;
+  // Every list of sites that it shared a record with, for the same reason.
+  std::vector<std::unique_ptr<const std::vector<Site*>>> shared_with;
 };
 
 // Inputs and outputs of one module. `calls` go on over repeated calls of the

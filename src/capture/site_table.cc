@@ -100,6 +100,15 @@ void SiteTable::place(Site& site,
   site.placement.store(now, std::memory_order_release);
 }
 
+const std::vector<Site*>* SiteTable::keep_shared(Site& site,
+                                                 std::vector<Site*> others) {
+  for (const auto& known : site.shared_with)
+    if (*known == others) return known.get();
+  site.shared_with.push_back(
+      std::make_unique<const std::vector<Site*>>(std::move(others)));
+  return site.shared_with.back().get();
+}
+
 void SiteTable::use(std::shared_ptr<const Plan> plan) {
   std::lock_guard lock(mutex_);
   plans_.push_back({std::move(plan), {}, {}});

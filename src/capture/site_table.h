@@ -40,6 +40,9 @@ class SiteTable {
   // Says which part of a larger tensor `site` is from now on. Any thread.
   void place(Site& site, const std::optional<ShardPlacement>& placement);
 
+  // A list of `others` that lives as long as the table. The owner of steps.
+  const std::vector<Site*>* keep_shared(Site& site, std::vector<Site*> others);
+
   // Changes the plan. Earlier plans live on: messages may still point to their
   // treatments.
   void use(std::shared_ptr<const Plan> plan);

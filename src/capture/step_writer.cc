@@ -79,7 +79,14 @@ Status StepWriter::add(const Message& message) {
   if (!message.is_first) add_reductions(message);
   elements_.clear();
 
-  Site& site = *message.tensor.site;
+  note(*message.tensor.site, message);
+  if (message.tensor.also != nullptr)
+    for (Site* site : *message.tensor.also) note(*site, message);
+  return {};
+}
+
+// What the index says of a tensor beside the place of its record.
+void StepWriter::note(Site& site, const Message& message) {
   const std::string& json_name = site.records.json_name(site.name);
   if (message.tensor.treatment->shape)
     index_.add_shape(json_name, json_name, message.shape());
@@ -87,7 +94,6 @@ Status StepWriter::add(const Message& message) {
                         message.statistics, message.tensor.placement);
   if (site.records.note_step(step_.global) && counts_.replaced_tensors++ == 0)
     counts_.first_replaced = site.name;
-  return {};
 }
 
 void StepWriter::begin_raw_record(const Message& message) {
@@ -107,7 +113,7 @@ void StepWriter::begin_raw_record(const Message& message) {
           : site.records.raw(site.name, message.dtype, message.shape())
                 .encode(stamp, arena_, tail_);
   add_arena_part(head);
-  record_ = {true, event_offset_, bytes, 0, 0, &site};
+  record_ = {true, event_offset_, bytes, 0, 0, &site, message.tensor.also};
   if (checksum_ == Checksum::crc32c)
     record_.message_crc = crc32c(message_from(head).subspan(kRecordHeadBytes));
 }
@@ -126,6 +132,11 @@ void StepWriter::end_raw_record() {
   Site& site = *record_.site;
   index_.add_tensor(site.records.json_name(site.name), record_.start,
                     record_.bytes, record_.crc);
+  if (record_.also != nullptr) {
+    for (Site* other : *record_.also)
+      index_.add_tensor(other->records.json_name(other->name), record_.start,
+                        record_.bytes, record_.crc);
+  }
   event_offset_ = record_.start + record_.bytes;
   record_.is_open = false;
   ++counts_.records;

@@ -102,6 +102,46 @@ const Framework& pytorch_framework() {
   return framework;
 }
 
+// XGBoost's evaluation results are named `<evaluation set>-<metric>`; features,
+// whose names may hold a dash too, stand behind one of these.
+#define SMD_NO_FEATURE                                                      \
+  "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|" \
+  "scalar)/)"
+
+const Framework& xgboost_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "xgboost",
+      .collections =
+          {
+              built_in("metrics", {SMD_NO_FEATURE ".+-.+$"}),
+              // What is better when it is higher is no loss, nor is a standard
+              // deviation over folds.
+              built_in("losses",
+                       {SMD_NO_FEATURE
+                        "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)"
+                        "(?:@[^-]*)?-?$)(?!.*-std$).+-.+$"}),
+              built_in("hyperparameters", {"^hyperparameters/.*$"}),
+              built_in("predictions", {"^predictions$"}),
+              built_in("labels", {"^labels$"}),
+              built_in("feature_importance", {"^feature_importance/.*"}),
+              built_in("average_shap", {"^average_shap/"}),
+              built_in("full_shap", {"^full_shap/"}),
+              built_in("trees", {"^trees/.*"}),
+              built_in("all", {}),
+              built_in("default", {}),
+          },
+      .further_collections = {},
+      .narrowed = {},
+      .default_saved = {"metrics"},
+      .default_save_interval = 10,
+      .deviation = Deviation::population,
+      .reductions_are_0d = false,
+  };
+  return framework;
+}
+
+#undef SMD_NO_FEATURE
+
 const Framework& plain_framework() {
   static const Framework& framework = *new Framework{
       .name = "plain",

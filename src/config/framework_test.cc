@@ -10,7 +10,7 @@ namespace {
 
 TEST(Framework, HasEachCollectionOnceAndSavesOnlyThose) {
   for (const Framework* framework :
-       {&pytorch_framework(), &plain_framework()}) {
+       {&pytorch_framework(), &xgboost_framework(), &plain_framework()}) {
     std::set<std::string> names;
     for (const Collection& collection : framework->collections) {
       EXPECT_TRUE(names.insert(collection.name()).second) << collection.name();

@@ -1,5 +1,6 @@
 #include "read/record_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -24,11 +25,26 @@ std::string place_of(const RunTable& table, EntryId id) {
                      table.event_file(entry.file));
 }
 
+// Whether the index lists this record under its own tag too: a tensor of
+// several names is stored once.
+bool shares_record(std::string_view tag, const RunTable& table,
+                   const IndexEntry& entry) {
+  const auto other = table.find_tensor(tag);
+  if (!other) return false;
+  return std::ranges::any_of(
+      table.entries_at(*other, table.file(entry.file).step), [&](EntryId id) {
+        const IndexEntry& owner = table.entry(id);
+        return !owner.is_reduction() && owner.file == entry.file &&
+               owner.start == entry.start && owner.length == entry.length;
+      });
+}
+
 bool is_tag_of(std::string_view tag, const RunTable& table,
                const IndexEntry& entry) {
   const auto reduction = parse_reduction_tag(tag);
   const std::string& name = table.tensor_name(entry.tensor);
-  if (!entry.is_reduction()) return tag == name;
+  if (!entry.is_reduction())
+    return tag == name || shares_record(tag, table, entry);
   return reduction && reduction->op == entry.op() &&
          reduction->tensor_name == name;
 }

@@ -12,7 +12,9 @@ std::optional<LossRole> role_in_xgboost(std::string_view name) {
   const std::string_view set = name.substr(0, dash);
   std::string metric(name.substr(dash + 1));
   if (set == "train") return LossRole{LossRole::Part::training, metric};
-  if (set == "validation" || set == "eval" || set == "test") {
+  // The estimators of xgboost.sklearn name their sets validation_0, ...
+  if (set == "validation" || set == "eval" || set == "test" ||
+      set.starts_with("validation_")) {
     return LossRole{LossRole::Part::validation, metric};
   }
   return std::nullopt;

@@ -20,8 +20,8 @@ struct LossRole {
 // Returns the role of the loss of that name at a step of `mode`; none for a
 // loss that is compared with nothing, as in PREDICT. Where a run has modes,
 // TRAIN and EVAL decide. Where it has none, XGBoost's names do ("train-x"
-// beside "validation-x", "eval-x" or "test-x"). "val_x", as Keras writes it,
-// is the validation loss of "x" in every mode.
+// beside "validation-x", "validation_0-x", "eval-x" or "test-x"). "val_x", as
+// Keras writes it, is the validation loss of "x" in every mode.
 std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 
 }  // namespace smdebug

@@ -28,7 +28,7 @@ sys.path.insert(0, HERE)
 from common import Accepted  # noqa: E402
 
 SCRIPTS = {"core": "core_runs.py", "pytorch": "pytorch_runs.py", "workers": "worker_runs.py",
-           "unfinished": "worker_runs.py", "many": "worker_runs.py"}
+           "unfinished": "worker_runs.py", "many": "worker_runs.py", "xgboost": "xgboost_runs.py"}
 # The dtype numbers of floats, and numpy's names.
 FLOATS = {1: "<f4", 2: "<f8", 19: "<f2"}
 # Cases that ask for what our hook does not do.

@@ -178,6 +178,10 @@ class Session {
   /// Captures the tensor if it is due: copies what is needed before it
   /// returns. Any thread.
   void put(Site* site, const TensorView& tensor);
+  /// Captures one tensor under several names, those of them that are due: a
+  /// reader finds it under each, and it is stored once. Where reductions are
+  /// wanted, each name has its own record. The owner's thread.
+  void put_shared(std::span<Site* const> names, const TensorView& tensor);
   /// Counts the next input (output) of `module` in this step and returns its
   /// site if it is due, else null. For adapters to which even looking at the
   /// tensor costs something: what it returns is for `put` or `skip`.

@@ -62,6 +62,10 @@ bool is_training_only(std::string_view collection);
 /// patterns the adapter knows (inputs, outputs, labels).
 const Framework& pytorch_framework();
 
+/// XGBoost: metrics and those of them that are losses, hyperparameters,
+/// predictions, labels, feature_importance, average_shap, full_shap, trees.
+const Framework& xgboost_framework();
+
 /// A training loop of the user's own, in C++ or Python: collections exist by
 /// name (weights, biases, gradients, losses, metrics) and match nothing.
 const Framework& plain_framework();

@@ -16,13 +16,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
+from smdebug.launched_hook import make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.steps import CallsTogether
-from smdebug.reduction_config import ReductionConfig
-from smdebug.save_config import SaveConfig
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -131,7 +130,7 @@ class Launch:
 
     def _found_root(self, root, arguments):
         if self._hook is None:
-            self._hook = hook = make_hook(self._settings)
+            self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
             hook.on_detach = self._undo
             self._backward_watch.install()
@@ -174,27 +173,6 @@ class Launch:
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
-
-
-def make_hook(settings):
-    """The hook that SMDEBUG_RUN asks for."""
-    interval = settings.get("save_interval", 10)
-    collections = settings.get("collections", [])
-    hook = LaunchedHook(
-        out_dir=settings["out_dir"],
-        save_config=SaveConfig(save_interval=interval),
-        include_collections=[collection["name"] for collection in collections],
-        include_workers=settings.get("include_workers", "all"),
-    )
-    for wanted in collections:
-        collection = hook.get_collection(wanted["name"])
-        if wanted.get("include_regex"):
-            collection.include(wanted["include_regex"])
-        if wanted.get("summary"):
-            collection.reduction_config = ReductionConfig(summary=True)
-        if wanted.get("save_interval"):
-            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
-    return hook
 
 
 def close_on_termination(hook):

@@ -1,0 +1,26 @@
+"""The hook that `smdebug run` asks for, in any framework."""
+
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig
+
+
+def make_hook(hook_class, settings):
+    """A `hook_class` that saves what `settings` say, a dict: the JSON of the environment variable
+    SMDEBUG_RUN (the core's CaptureRequest)."""
+    interval = settings.get("save_interval", 10)
+    collections = settings.get("collections", [])
+    hook = hook_class(
+        out_dir=settings["out_dir"],
+        save_config=SaveConfig(save_interval=interval),
+        include_collections=[collection["name"] for collection in collections],
+        include_workers=settings.get("include_workers", "all"),
+    )
+    for wanted in collections:
+        collection = hook.get_collection(wanted["name"])
+        if wanted.get("include_regex"):
+            collection.include(wanted["include_regex"])
+        if wanted.get("summary"):
+            collection.reduction_config = ReductionConfig(summary=True)
+        if wanted.get("save_interval"):
+            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
+    return hook

@@ -1,0 +1,23 @@
+"""smdebug for XGBoost: `Hook` records a training, `create_trial` reads what it recorded."""
+
+from smdebug._core import ModeKeys as modes
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig, SaveConfigMode
+from smdebug.trials import create_trial
+from smdebug.xgboost.collection import Collection, CollectionKeys
+from smdebug.xgboost.hook import Hook
+from smdebug.xgboost.singleton_utils import del_hook, get_hook, set_hook
+
+__all__ = [
+    "Collection",
+    "CollectionKeys",
+    "Hook",
+    "ReductionConfig",
+    "SaveConfig",
+    "SaveConfigMode",
+    "create_trial",
+    "del_hook",
+    "get_hook",
+    "modes",
+    "set_hook",
+]

@@ -1,0 +1,248 @@
+"""`Hook` for XGBoost: a training callback that records a round when it has ended.
+
+A step is a boosting round, counted from 0 over everything that the hook sees. What a round shows
+is in rounds.py, how the model says it in model_tensors.py.
+"""
+
+import numpy as np
+import xgboost
+from xgboost import collective
+
+from smdebug import _core
+from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
+from smdebug.hook import BaseHook
+from smdebug.log import get_logger
+from smdebug.save_config import SaveConfig
+from smdebug.xgboost.collection import Collection
+from smdebug.xgboost.data_argument import DataArgument
+from smdebug.xgboost.rounds import RoundRecorder
+
+logger = get_logger()
+
+SAVE_INTERVAL = 10  # rounds
+
+
+class Hook(BaseHook, xgboost.callback.TrainingCallback):
+    """Records an XGBoost training: give it as a callback.
+
+        hook = Hook(out_dir="runs/1", include_collections=["feature_importance"])
+        xgboost.train(params, dtrain, evals=[(dtrain, "train")], callbacks=[hook])
+
+    It goes into `xgboost.train`, `xgboost.cv` and the estimators of xgboost.sklearn
+    (`XGBClassifier(callbacks=[hook])`). Put it first: callbacks behind one that stops the training
+    do not see the last round. A hook that is used for a second training goes on counting.
+
+    Metrics are saved every 10 rounds, without being asked. `include_collections` (or `save_all`)
+    adds:
+
+    - losses: the metrics that are better when they are lower.
+    - hyperparameters: `hyperparameters`, a dict; by default all that the booster uses.
+    - predictions, labels: of `validation_data`.
+    - feature_importance: `feature_importance/<type>/<feature>`, shares of the sum, of the types
+      weight, gain, cover, total_gain, total_cover.
+    - full_shap, average_shap: SHAP values of the rows of `train_data`. The matrix is stored once,
+      and `full_shap/<feature>` is that whole matrix for each feature.
+    - trees: `trees/<column>`, those of the newest round. Needs pandas.
+
+    `train_data` and `validation_data` are a DMatrix or a pair (path, content type); content types
+    are csv (label first, no header) and libsvm. All three may be set later, too.
+
+    In `xgboost.cv`, metrics are the means over folds, and `<set>-<metric>-std` beside them their
+    standard deviations; there are no tensors of a single model.
+
+    A `reduction_config` for the whole hook is ignored with a warning; a collection may have one.
+
+    `rules` judge each saved round: see BaseHook. Here `on_fire` may be "stop", which ends the
+    training after this round as early stopping does, or "raise", which raises
+    RuleEvaluationConditionMet out of it.
+    """
+
+    collection_class = Collection
+    vetoes = ("raise", "stop")
+
+    def __init__(
+        self,
+        out_dir,
+        export_tensorboard=False,
+        tensorboard_dir=None,
+        dry_run=False,
+        reduction_config=None,
+        save_config=None,
+        include_regex=None,
+        include_collections=None,
+        save_all=False,
+        include_workers="one",
+        hyperparameters=None,
+        train_data=None,
+        validation_data=None,
+        checksum="constant",
+        max_run_bytes=None,
+        keep_every=0,
+        rules=None,
+        on_fire="record",
+    ):
+        if reduction_config is not None:
+            logger.warning(
+                "reduction_config is ignored: XGBoost's tensors are saved whole; "
+                "a collection may have a reduction_config of its own"
+            )
+        self._data = {}
+        self.hyperparameters = hyperparameters
+        self.train_data = train_data
+        self.validation_data = validation_data
+        self._trainings = 0
+        self._has_told_no_stop = False
+        super().__init__(
+            out_dir,
+            export_tensorboard,
+            tensorboard_dir,
+            dry_run,
+            None,
+            SaveConfig(save_interval=SAVE_INTERVAL) if save_config is None else save_config,
+            include_regex,
+            include_collections,
+            save_all,
+            include_workers,
+            checksum,
+            max_run_bytes,
+            keep_every,
+            rules,
+            on_fire,
+        )
+        self._rounds = RoundRecorder(self._session, self)
+
+    @classmethod
+    def hook_from_config(cls, json_config_path=None):
+        """Another name of `create_from_json_file`."""
+        return cls.create_from_json_file(json_config_path)
+
+    # --- what the user hands over ---
+
+    @property
+    def hyperparameters(self):
+        """What is saved as hyperparameters, a dict; None for all that the booster uses."""
+        return self._hyperparameters
+
+    @hyperparameters.setter
+    def hyperparameters(self, value):
+        if value is not None and not isinstance(value, dict):
+            raise SMDebugTypeError(f"hyperparameters must be a dict, found {value!r}")
+        self._hyperparameters = value
+
+    @property
+    def train_data(self):
+        """The rows that SHAP values are computed of, as they were given."""
+        return self._given("train_data")
+
+    @train_data.setter
+    def train_data(self, value):
+        self._set_data("train_data", value)
+
+    @property
+    def validation_data(self):
+        """The rows that predictions and labels are saved of, as they were given."""
+        return self._given("validation_data")
+
+    @validation_data.setter
+    def validation_data(self, value):
+        self._set_data("validation_data", value)
+
+    def data(self, name):
+        """The DataArgument "train_data" or "validation_data", or None."""
+        return self._data.get(name)
+
+    def has_own_patterns(self):
+        """Whether tensors may be saved by other collections than XGBoost's own."""
+        return bool(self.save_all or self.include_regex) or any(
+            self._is_own_pattern(collection) for collection in self._collections.values()
+        )
+
+    def _is_own_pattern(self, collection):
+        built_in = self._framework.find(collection.name)
+        if built_in is None:
+            return collection.has_members()
+        is_as_built = list(collection.include_regex) == list(built_in.include_regex)
+        return not is_as_built or bool(collection.tensor_names)
+
+    def _given(self, name):
+        data = self._data.get(name)
+        return data and data.given
+
+    def _set_data(self, name, value):
+        if value is None:
+            self._data.pop(name, None)
+        else:
+            self._data[name] = DataArgument(name, value)
+
+    # --- the callback ---
+
+    def before_training(self, model):
+        if self._session:
+            self._trainings += 1
+            if self._trainings == 2 and self._has_begun:
+                logger.warning(
+                    "a second training with the same hook: its steps go on from step %d of run %s",
+                    self._session.step[0] + 1,
+                    self.out_dir,
+                )
+        return model
+
+    def after_iteration(self, model, epoch, evals_log):
+        """Records the round. Returns whether a rule ends the training."""
+        if not self._session:
+            return False
+        if not self._failure:
+            try:
+                self._record_round(model, evals_log)
+            except SMDebugError:  # the configuration makes no sense
+                raise
+            except Exception as error:
+                self._latch("at the end of a round", error)
+        return self._answer()
+
+    def _record_round(self, model, evals_log):
+        if self._begin_step():
+            self._rounds.record(model, evals_log)
+        self._session.end_step()
+
+    # --- rules ---
+
+    def _answer(self):
+        if not self._rules:
+            return False
+        answer, verdict = self._rules.answer()
+        if answer == "raise":
+            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
+        return self._stops_everywhere(answer == "stop")
+
+    def _stops_everywhere(self, wants_stop):
+        """Whether the training ends. Workers that wait for each other must all end it: they
+        agree where every one of them judges, and go on where not."""
+        if not collective.is_distributed():
+            if wants_stop:
+                logger.error("a rule ends the training after this round")
+            return wants_stop
+        if self.include_workers == "all":
+            votes = np.asarray([wants_stop], np.int32)
+            return bool(collective.allreduce(votes, collective.Op.MAX)[0])
+        if wants_stop and not self._has_told_no_stop:
+            self._has_told_no_stop = True
+            logger.error(
+                "the training is not ended: one of several workers judges; "
+                "give the hooks of all of them include_workers='all'"
+            )
+        return False
+
+    # --- what the base asks ---
+
+    @classmethod
+    def make_framework(cls):
+        return _core.xgboost_framework()
+
+    def _versions(self):
+        return super()._versions() | {"xgboost": xgboost.__version__}
+
+    def _rank_and_size(self):
+        if collective.is_distributed():
+            return collective.get_rank(), collective.get_world_size()
+        return 0, 1

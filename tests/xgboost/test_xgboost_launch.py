@@ -1,0 +1,146 @@
+"""`smdebug run` from inside the trainer: scripts that train with XGBoost and know nothing of us."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import smdebug.xgboost as smd
+
+GATE = "import smdebug.autostart\n"  # what the .pth file does
+DATA = """
+import numpy as np, xgboost
+x = np.random.RandomState(0).rand(60, 4)
+y = (x[:, 0] > 0.5).astype(int)
+params = {"objective": "binary:logistic", "max_depth": 2, "nthread": 1, "seed": 1}
+dtrain, dval = xgboost.DMatrix(x[:40], y[:40]), xgboost.DMatrix(x[40:], y[40:])
+"""
+TRAIN = (
+    DATA
+    + """
+result = {}
+evals = [(dtrain, "train"), (dval, "validation")]
+booster = xgboost.train(params, dtrain, 6, evals=evals, evals_result=result, verbose_eval=False)
+"""
+)
+
+
+def run(tmp_path, script, collections=("losses",), interval=1, gate=True):
+    """What the script printed, which is JSON, and what it wrote to standard error."""
+    request = {
+        "out_dir": str(tmp_path / "run"),
+        "save_interval": interval,
+        "collections": [
+            {"name": name, "summary": False, "save_interval": interval} for name in collections
+        ],
+        "include_workers": "all",
+    }
+    path = tmp_path / "script.py"
+    path.write_text((GATE if gate else "") + textwrap.dedent(script))
+    done = subprocess.run(
+        [sys.executable, path],
+        env={**os.environ, "SMDEBUG_RUN": json.dumps(request)} if gate else dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def read(tmp_path):
+    return smd.create_trial(str(tmp_path / "run"), timeout=5)
+
+
+def test_xgboost_train_is_recorded(tmp_path):
+    result, _ = run(tmp_path, TRAIN + "import json; print(json.dumps(result))")
+    trial = read(tmp_path)
+    assert trial.steps() == list(range(6)) and trial.loaded_all_steps
+    for name in ("train", "validation"):
+        saved = [trial.tensor(f"{name}-logloss").value(step)[0] for step in range(6)]
+        assert saved == result[name]["logloss"]
+
+
+def test_the_matrices_of_the_training_are_predicted_and_explained(tmp_path):
+    script = (
+        TRAIN
+        + """
+    import json
+    shap = booster.predict(dtrain, pred_contribs=True)
+    print(json.dumps([booster.predict(dval).tolist(), shap.tolist(), y[40:].tolist()]))
+    """.replace("\n    ", "\n")
+    )
+    wanted = ("predictions", "labels", "full_shap", "trees")
+    (predictions, shap, labels), _ = run(tmp_path, script, wanted)
+    trial = read(tmp_path)
+    np.testing.assert_array_equal(
+        trial.tensor("predictions").value(5), np.float32(predictions), strict=True
+    )
+    np.testing.assert_array_equal(trial.tensor("full_shap/f2").value(5), np.float32(shap))
+    assert trial.tensor("labels").value(5).tolist() == labels
+
+
+def test_the_model_is_the_same_as_without(tmp_path):
+    script = TRAIN + "import json; print(json.dumps(booster.save_raw('json').decode()))"
+    everything = ("losses", "predictions", "labels", "full_shap", "average_shap", "trees")
+    watched, _ = run(tmp_path, script, everything)
+    alone, _ = run(tmp_path, script, gate=False)
+    assert watched == alone
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        "xgboost.XGBClassifier(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
+        "xgboost.XGBRegressor(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
+        "xgboost.cv(params, dtrain, 4, nfold=2)",
+        "xgboost.XGBRFClassifier(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[(x, y)])",
+        "xgboost.train(params, dtrain, 40, evals=[(dval, 'v')], early_stopping_rounds=3)",
+        "xgboost.train(params, dtrain, 4, evals=[(dval, 'v')],"
+        " callbacks=[xgboost.callback.EvaluationMonitor()])",
+    ],
+)
+def test_every_way_to_train_is_recorded(tmp_path, training):
+    script = (
+        DATA
+        + f"""
+answer = {training}
+booster = answer.get_booster() if hasattr(answer, "get_booster") else answer
+rounds = getattr(booster, "num_boosted_rounds", lambda: 4)()
+print(rounds)
+"""
+    )
+    rounds, _ = run(tmp_path, script)
+    assert read(tmp_path).steps() == list(range(rounds))
+
+
+def test_a_second_training_is_not_mixed_in_and_that_is_said(tmp_path):
+    script = TRAIN + "xgboost.train(params, dtrain, 9, evals=evals); print(1)"
+    _, err = run(tmp_path, script)
+    assert read(tmp_path).steps() == list(range(6))
+    assert err.count("further trainings of this process are not recorded") == 1
+
+
+def test_a_script_with_a_hook_of_its_own_keeps_it(tmp_path):
+    script = (
+        DATA
+        + f"""
+import smdebug.xgboost as smd
+hook = smd.Hook({str(tmp_path / "own")!r}, save_config=smd.SaveConfig(save_interval=1))
+xgboost.train(params, dtrain, 3, evals=[(dval, "v")], callbacks=[hook])
+print(1)
+"""
+    )
+    run(tmp_path, script)
+    assert smd.create_trial(str(tmp_path / "own"), timeout=5).steps() == [0, 1, 2]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_cannot_be_written_does_not_harm_the_script(tmp_path):
+    (tmp_path / "run").write_text("a file")
+    rounds, _ = run(tmp_path, TRAIN + "print(booster.num_boosted_rounds())")
+    assert rounds == 6
