@@ -27,6 +27,11 @@ std::vector<std::unique_ptr<Rule>> vanishing_gradient() {
   return rules;
 }
 
+class SilentLog : public Logger {
+ public:
+  void log(LogLevel, std::string_view) override {}
+};
+
 // A training whose gradients are small; only their statistics are saved.
 class Training {
  public:
@@ -43,6 +48,7 @@ class Training {
     options.config.save_config = SaveConfig(every_step);
     options.config.reduction_config.emplace().summary = true;
     options.framework = pytorch_framework();
+    options.logger = &silent_;
     session_ = *Session::create(std::move(options));
     for (int i = 0; i < kTensors; ++i) {
       sites_.push_back(session_->gradient(
@@ -69,6 +75,7 @@ class Training {
   std::filesystem::path folder_;
   std::vector<float> values_;
   std::vector<std::int64_t> shape_;
+  SilentLog silent_;
   std::unique_ptr<Session> session_;
   std::vector<Site*> sites_;
 };

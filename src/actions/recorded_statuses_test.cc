@@ -43,9 +43,9 @@ TEST(RecordedStatuses, AreWhatAWatchWrote) {
 }
 
 TEST(RecordedStatuses, AreNoneOfARunThatNobodyJudged) {
-  EXPECT_THAT(
-      *read_recorded_statuses(*open_storage("memory://recorded-statuses-none")),
-      IsEmpty());
+  EXPECT_THAT(*read_recorded_statuses(
+                  **open_storage("memory://recorded-statuses-none")),
+              IsEmpty());
 }
 
 TEST(RecordedStatuses, LeaveOutWhatIsNone) {
