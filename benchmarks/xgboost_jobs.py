@@ -83,7 +83,7 @@ def ratio(figures: dict, way: str, clock: str = "cpu") -> float:
 
 
 def targets(job: str, figures: dict) -> list[dict]:
-    name = f"T20 XGBoost, {job}, default collections, times bare"
+    name = f"T25 XGBoost, {job}, default collections, times bare"
     return [at_most(name, 1.01, ratio(figures, "default"))]
 
 

@@ -15,7 +15,9 @@
 namespace smdebug {
 namespace {
 
-constexpr std::chrono::milliseconds kPollInterval(200);
+// A published step is seen within 100 ms, and a look at a run on a disk in
+// which nothing is new costs some ten microseconds (docs/performance.md).
+constexpr std::chrono::milliseconds kPollInterval(50);
 
 // Why watching ended.
 enum class WatchEnd {
@@ -91,44 +93,18 @@ class Watch {
     feed.set_on_step([&](const StepId& step) {
       others->follow(step);
       watched_.on_step(step);
-      progress_.say(command_.run + ": step " + std::to_string(step.global));
+      progress_.say(command_.run + ": step " + std::to_string(step.global) +
+                    behind());
     });
     const auto end = follow(**trial, runner, feed);
     if (!end) return console_.fail(end.error());
-    if (*end == WatchEnd::timed_out) {
-      console_.err << "smdebug: no new step for " << *command_.timeout_seconds
-                   << " s and no end marker; given up" << std::endl;
-    }
-    if (*end == WatchEnd::writer_gone) {
-      progress_.clear();
-      console_.err << "smdebug: the process that wrote run '" << command_.run
-                   << "' is gone and left no end marker: it was killed or "
-                      "crashed; judged is what it wrote until then"
-                   << std::endl;
-    }
-    if (*end == WatchEnd::run_gone) {
-      progress_.clear();
-      console_.err << "smdebug: run '" << command_.run
-                   << "' is gone: its files were removed while it was "
-                      "watched; judged is what was there until then"
-                   << std::endl;
-      watched_.forget_run();
-    }
-    const bool is_cut_off =
-        *end == WatchEnd::interrupted || *end == WatchEnd::run_gone;
-    if (is_cut_off) {
-      watched_.say_stopping();
-      runner.stop();
-    }
+    say_why(*end);
+    stop_watching(*end, runner);
     feed.finish();
     const Status others_read = others->finish();
     report(runner, feed, watched_.finish(training_status(*end)));
     if (!others_read) return console_.fail(others_read.error());
-    if (*end == WatchEnd::timed_out) return kExitError;
-    const int code = exit_code_of(runner.verdicts(), !command_.rules.empty());
-    const bool has_lost_the_run =
-        *end == WatchEnd::writer_gone || *end == WatchEnd::run_gone;
-    return has_lost_the_run && code == kExitNothingFound ? kExitError : code;
+    return exit_code(*end, runner);
   }
 
  private:
@@ -169,9 +145,58 @@ class Watch {
       }
       if (patience_.is_over()) return WatchEnd::timed_out;
       progress_.say(command_.run + ": waiting for step after " +
-                    std::to_string(trial.last_complete_step()));
+                    std::to_string(trial.last_complete_step()) + behind());
       console_.clock.sleep_for(kPollInterval);
     }
+  }
+
+  // ", 3 steps (1.2 s) behind the training", or nothing.
+  std::string behind() const {
+    const std::string lag = watched_.lag_text();
+    return lag.empty() ? lag : ", " + lag;
+  }
+
+  // Says why nothing more is watched, unless that is as it should be.
+  void say_why(WatchEnd end) {
+    progress_.clear();
+    switch (end) {
+      case WatchEnd::timed_out:
+        console_.err << "smdebug: no new step for " << *command_.timeout_seconds
+                     << " s and no end marker; given up" << std::endl;
+        return;
+      case WatchEnd::writer_gone:
+        console_.err << "smdebug: the process that wrote run '" << command_.run
+                     << "' is gone and left no end marker: it was killed or "
+                        "crashed; judged is what it wrote until then"
+                     << std::endl;
+        return;
+      case WatchEnd::run_gone:
+        console_.err << "smdebug: run '" << command_.run
+                     << "' is gone: its files were removed while it was "
+                        "watched; judged is what was there until then"
+                     << std::endl;
+        return;
+      case WatchEnd::all_judged:
+      case WatchEnd::run_ended:
+      case WatchEnd::interrupted:
+        return;
+    }
+  }
+
+  // Where the run goes on, or is gone, its rules have not come to their end.
+  void stop_watching(WatchEnd end, RuleRunner& runner) {
+    if (end == WatchEnd::run_gone) watched_.forget_run();
+    if (end != WatchEnd::interrupted && end != WatchEnd::run_gone) return;
+    watched_.say_stopping();
+    runner.stop();
+  }
+
+  int exit_code(WatchEnd end, const RuleRunner& runner) const {
+    if (end == WatchEnd::timed_out) return kExitError;
+    const int code = exit_code_of(runner.verdicts(), !command_.rules.empty());
+    const bool has_lost_the_run =
+        end == WatchEnd::writer_gone || end == WatchEnd::run_gone;
+    return has_lost_the_run && code == kExitNothingFound ? kExitError : code;
   }
 
   void report(const RuleRunner& runner, const RunFeed& feed,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "smdebug/base/printable.h"
 #include "smdebug/store/open_storage.h"
 
@@ -46,6 +48,7 @@ void WatchedRules::open(Trial& trial, const RuleRunner& runner) {
   trial_ = &trial;
   runner_ = &runner;
   progress_ = {};
+  behind_since_.reset();
   if (files_ == Files::untouched) return;
   auto storage = open_storage(trial.location());
   if (!storage) {
@@ -69,20 +72,42 @@ void WatchedRules::open(Trial& trial, const RuleRunner& runner) {
 void WatchedRules::on_step(const StepId& step) {
   ++progress_.steps_fed;
   progress_.last_fed = step.global;
-  progress_.last_known = std::max(progress_.last_known, step.global);
+  // A backlog is known before it is fed.
+  progress_.last_known =
+      std::max({progress_.last_known, step.global,
+                trial_ ? trial_->last_complete_step() : Step(-1)});
   update(false);
 }
 
 void WatchedRules::look() { update(true); }
 
-void WatchedRules::update(bool asks_for_lag) {
-  if (!watch_) return;
+std::string WatchedRules::lag_text() const {
+  const Step steps = progress_.last_known - progress_.last_fed;
+  if (!behind_since_ || steps <= 0) return "";
+  return fmt::format("{} {} ({:.1f} s) behind the training", steps,
+                     steps == 1 ? "step" : "steps", progress_.lag_seconds);
+}
+
+// How far the run is ahead, and since when.
+void WatchedRules::measure_lag(bool asks_the_run) {
   const auto now = console_.clock.monotonic();
-  if (asks_for_lag && now >= next_lag_) {
+  if (asks_the_run && now >= next_lag_) {
     const auto steps = trial_->steps(Mode::global, /*incomplete=*/true);
     if (!steps.empty()) progress_.last_known = steps.back();
     next_lag_ = now + kLagInterval;
   }
+  if (progress_.last_known <= progress_.last_fed)
+    behind_since_.reset();
+  else if (!behind_since_)
+    behind_since_ = now;
+  const std::chrono::duration<double> behind =
+      now - behind_since_.value_or(now);
+  progress_.lag_seconds = behind.count();
+}
+
+void WatchedRules::update(bool asks_for_lag) {
+  if (!watch_) return;
+  measure_lag(asks_for_lag);
   watch_->update(runner_->verdicts(), progress_);
 }
 

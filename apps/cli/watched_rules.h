@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ class WatchedRules {
   // Now and then: rules may fire without a step.
   void look();
 
+  // "3 steps (1.2 s) behind the training"; empty where the rules keep up.
+  std::string lag_text() const;
+
   void say_stopping();
   void forget_run();
 
@@ -48,6 +52,7 @@ class WatchedRules {
 
  private:
   void update(bool asks_for_lag);
+  void measure_lag(bool asks_the_run);
 
   const Console& console_;
   Files files_;
@@ -57,6 +62,7 @@ class WatchedRules {
   std::unique_ptr<RuleWatch> watch_;
   WatchProgress progress_;
   std::chrono::nanoseconds next_lag_{0};
+  std::optional<std::chrono::nanoseconds> behind_since_;
 };
 
 }  // namespace smdebug

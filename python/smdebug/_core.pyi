@@ -583,7 +583,9 @@ class SavedCollections:
     def num_workers(self) -> int: ...
 
 def builtin_rules() -> list:
-    """The rules that come with smdebug: name, sentence and parameters."""
+    """
+    The rules that come with smdebug: name, sentence, parameters and remedies.
+    """
 
 class BuiltinJudge:
     @staticmethod

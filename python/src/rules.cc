@@ -58,7 +58,7 @@ class PythonRule : public Rule {
       judged_ = nb::cast<std::uint64_t>(judge_.attr("steps_judged"));
       if (said.is_none()) return std::optional<Finding>();
       return std::optional(
-          Finding{nb::cast<std::string>(nb::str(said)), "", {}});
+          Finding{nb::cast<std::string>(nb::str(said)), "", "", {}});
     } catch (const std::exception& error) {  // holds the traceback
       return Error{Error::Code::invalid_argument, error.what()};
     }
@@ -136,6 +136,18 @@ nb::dict parameter_row(const ParameterSpec& parameter) {
   return row;
 }
 
+nb::list remedy_rows(std::span<const Remedy> remedies) {
+  nb::list rows;
+  for (const Remedy& remedy : remedies) {
+    nb::dict row;
+    row["when"] = remedy.when;
+    row["cause"] = remedy.cause;
+    row["advice"] = remedy.advice;
+    rows.append(row);
+  }
+  return rows;
+}
+
 nb::list builtin_rule_table() {
   nb::list table;
   for (const RuleFactory& rule : builtin_rules()) {
@@ -147,6 +159,7 @@ nb::list builtin_rule_table() {
     row["name"] = rule.name;
     row["sentence"] = rule.sentence;
     row["parameters"] = parameters;
+    row["remedies"] = remedy_rows(rule.remedies);
     table.append(row);
   }
   return table;
@@ -177,7 +190,8 @@ std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
 
 void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
-        "The rules that come with smdebug: name, sentence and parameters.");
+        "The rules that come with smdebug: name, sentence, parameters and "
+        "remedies.");
   nb::class_<BuiltinJudge>(m, "BuiltinJudge")
       .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
       .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)

@@ -11,11 +11,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/actions/status_writer.h"
+#include "smdebug/base/logger.h"
 #include "smdebug/capture/session.h"
 #include "smdebug/reduce/reductions.h"
 #include "smdebug/report/verdict_page.h"
 #include "smdebug/rules/capture_request.h"
 #include "smdebug/rules/runner.h"
+#include "smdebug/store/open_storage.h"
 
 #include "bindings.h"
 #include "python_rule.h"
@@ -28,7 +31,9 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-class StepRules {
+// What stands between a session and its rules: it shows them each step, and
+// keeps their status beside the run once the run is there.
+class StepRules : private ObservationSink {
  public:
   explicit StepRules(std::vector<std::unique_ptr<Rule>> rules)
       : request_(capture_request(rules, "").json()), runner_(std::move(rules)) {
@@ -41,13 +46,19 @@ class StepRules {
 
   const std::string& request() const { return request_; }
 
-  void judge(Session& session) { session.set_sink(&runner_); }
+  void judge(Session& session) {
+    session_ = &session;
+    session.set_sink(this);
+  }
 
   std::vector<std::string> take_findings() { return std::exchange(found_, {}); }
 
   void finish(Session& session) {
     session.set_sink(nullptr);
     runner_.on_run_end(0);
+    if (!status_) return;
+    progress_.training_status = "Completed";
+    status_->finish(runner_.verdicts(), progress_);
   }
 
   std::vector<std::string> verdicts() const {
@@ -57,8 +68,50 @@ class StepRules {
   std::string text() const { return verdicts_text(runner_.verdicts()); }
 
  private:
+  void on_collections(std::size_t run,
+                      std::span<const TensorGroup> groups) override {
+    runner_.on_collections(run, groups);
+  }
+  Interest interest(std::size_t run, std::string_view tensor_name) override {
+    return runner_.interest(run, tensor_name);
+  }
+  void on_step(const StepView& step) override {
+    runner_.on_step(step);
+    progress_.steps_fed += step.phase == StepPhase::complete;
+    progress_.last_fed = progress_.last_known = step.step.global;
+    if (!std::exchange(has_begun_, true)) begin_status();
+    if (status_) status_->update(runner_.verdicts(), progress_);
+  }
+  void on_tick(double wall_seconds) override { runner_.on_tick(wall_seconds); }
+  void on_run_end(std::size_t run) override { runner_.on_run_end(run); }
+
+  // A session that writes nothing has no run to keep a status beside.
+  void begin_status() {
+    const HookConfig& config = session_->config();
+    if (config.dry_run ||
+        session_->status().state != SessionStatus::State::active) {
+      return;
+    }
+    auto storage = open_storage(config.out_dir);
+    if (!storage) return;
+    RuleWatchOptions options;
+    options.storage = *std::move(storage);
+    for (const Verdict& verdict : runner_.verdicts()) {
+      options.rules.push_back(verdict.rule);
+    }
+    if (session_->worker() != "worker_0") options.worker = session_->worker();
+    options.say = [](const std::string& text) {
+      default_logger().warning(text);
+    };
+    status_ = std::make_unique<StatusWriter>(std::move(options));
+  }
+
   std::string request_;
   RuleRunner runner_;
+  Session* session_ = nullptr;
+  bool has_begun_ = false;
+  WatchProgress progress_;
+  std::unique_ptr<StatusWriter> status_;  // null: none is kept
   std::vector<std::string> found_;
 };
 

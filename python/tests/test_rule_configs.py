@@ -8,9 +8,13 @@ from types import SimpleNamespace
 import pytest
 import smdebug_rulesconfig
 
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import (
+    SMDebugNotImplementedError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
 from smdebug.rules import rule_configs
-from smdebug.rules.sagemaker import SMS, ActionList, Email, Rule, StopTraining
+from smdebug.rules.sagemaker import SMS, ActionList, Email, ProfilerRule, Rule, StopTraining
 
 
 @pytest.mark.parametrize("name", rule_configs.__all__)
@@ -115,3 +119,68 @@ def test_the_command_line_takes_the_arguments_of_a_rule(tmp_path):
     )
     assert done.returncode == 1  # there is no run; the command line makes sense
     assert "no run at" in json.loads(done.stdout)[0]["error"]
+
+
+PROFILER_RULES = [
+    name
+    for name in dir(smdebug_rulesconfig)
+    if name[0].isupper() and name not in ("ActionList", "Email", "SMS", "StopTraining")
+]
+
+
+@pytest.mark.parametrize("name", PROFILER_RULES)
+def test_a_profiler_rule_of_the_cloud_is_described_as_its_api_wants_it(name):
+    theirs = getattr(smdebug_rulesconfig, name)()
+    rule = ProfilerRule.sagemaker(theirs)
+    assert rule.to_profiler_rule_config_dict() == {
+        "RuleConfigurationName": name,
+        "RuleParameters": {key: str(value) for key, value in theirs.rule_parameters.items()},
+    }
+
+
+def test_there_are_the_profiler_rules_that_the_facts_list():
+    assert {"BatchSize", "CPUBottleneck", "ProfilerReport", "StepOutlier"} <= set(PROFILER_RULES)
+
+
+def test_the_parameters_of_a_profiler_report_travel_as_text():
+    report = smdebug_rulesconfig.ProfilerReport(CPUBottleneck_cpu_threshold=90)
+    rule = ProfilerRule.sagemaker(report, name="Mine", instance_type="ml.t3.medium")
+    request = rule.to_profiler_rule_config_dict()
+    assert request["RuleConfigurationName"] == "Mine"
+    assert request["InstanceType"] == "ml.t3.medium"
+    assert all(isinstance(value, str) for value in request["RuleParameters"].values())
+    assert "90" in str(request["RuleParameters"])
+
+
+def test_a_profiler_rule_of_ones_own_names_its_file():
+    rule = ProfilerRule.custom(
+        "Mine", "image", "ml.t3.medium", 30, "rules.py", "MyRule", rule_parameters={"window": 5}
+    )
+    assert rule.to_profiler_rule_config_dict() == {
+        "RuleConfigurationName": "Mine",
+        "RuleEvaluatorImage": "image",
+        "InstanceType": "ml.t3.medium",
+        "VolumeSizeInGB": 30,
+        "RuleParameters": {
+            "source_s3_uri": "rules.py",
+            "rule_to_invoke": "MyRule",
+            "window": "5",
+        },
+    }
+    with pytest.raises(SMDebugValueError, match="both"):
+        ProfilerRule.custom("Mine", "image", "ml.t3.medium", 30, source="rules.py")
+
+
+def test_a_profiler_rule_says_that_it_is_not_run(tmp_path):
+    with pytest.raises(SMDebugNotImplementedError, match="'BatchSize' is not run"):
+        ProfilerRule.sagemaker(smdebug_rulesconfig.BatchSize()).arguments()
+    with pytest.raises(SMDebugTypeError, match="smdebug_rulesconfig"):
+        ProfilerRule.sagemaker(rule_configs.overfit())
+    done = subprocess.run(
+        [sys.executable, "-m", "smdebug", "check", str(tmp_path), "--rule", "batch_size"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "profiler rules are not run" in done.stderr

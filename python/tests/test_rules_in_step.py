@@ -1,6 +1,7 @@
 """Rules inside the step: `Hook(rules=[...], on_fire=...)`, with real optimizers."""
 
 import copy
+import json
 import pathlib
 import re
 import subprocess
@@ -271,3 +272,85 @@ def test_an_adapter_that_cannot_veto_refuses_it_at_construction(out_dir):
         with pytest.raises(SMDebugValueError, match=veto):
             LiveRules(["ExplodingTensor"], veto, (), out_dir)
     assert LiveRules(["ExplodingTensor"], "record", (), out_dir).answer() == ("record", None)
+
+
+def statuses(out_dir):
+    folder = pathlib.Path(out_dir) / "rules"
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+
+
+def smdebug(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "smdebug", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_verdicts_are_kept_beside_the_run_as_a_watch_keeps_them(out_dir, tmp_path):
+    hook = hook_with(out_dir, ["ExplodingTensor", "VanishingGradient"])
+    Training(bad_steps=[3], hook=hook).run(6)
+    hook.close()
+    kept = statuses(out_dir)
+    assert list(kept) == ["ExplodingTensor", "VanishingGradient"]
+    assert [each["verdict"] for each in kept.values()] == hook.verdicts()
+    fired = kept["ExplodingTensor"]
+    assert (fired["status"], fired["training"]) == ("IssuesFound", "Completed")
+    assert fired["steps"]["last"] == 5
+    assert kept["VanishingGradient"]["status"] == "NoIssuesFound"
+    assert not list((pathlib.Path(out_dir) / "rules").glob("*/watcher.json"))  # let go
+
+    watched = tmp_path / "watched"
+    hook = smd.Hook(watched, save_config=EVERY_STEP, include_collections=["gradients"])
+    Training(hook=hook).run(3)
+    hook.close()
+    assert smdebug("watch", watched, "--rule", "ExplodingTensor").returncode == 0
+    theirs = statuses(watched)["ExplodingTensor"]
+    assert theirs.keys() == fired.keys()
+    assert theirs["verdict"].keys() == fired["verdict"].keys()
+
+    shown = smdebug("show", out_dir).stdout
+    assert "ExplodingTensor: IssuesFound" in shown
+    assert "VanishingGradient: NoIssuesFound" in shown
+
+
+def test_a_watch_beside_the_hook_leaves_the_status_to_it(out_dir):
+    hook = hook_with(out_dir, ["VanishingGradient"])
+    training = Training(hook=hook).run(3)
+    hook.flush()
+    mark = pathlib.Path(out_dir) / "rules/VanishingGradient/watcher.json"
+    while not mark.exists():
+        pass  # the status has a thread of its own
+    watch = smdebug(
+        *("watch", out_dir, "--rule", "VanishingGradient"),
+        *("--set", "threshold=1e9", "--timeout", "0"),
+    )
+    assert "is watched by process" in watch.stderr
+    assert watch.returncode == 3  # it judges all the same
+    assert statuses(out_dir)["VanishingGradient"]["status"] == "InProgress"
+    training.run(1)
+    hook.close()
+    assert statuses(out_dir)["VanishingGradient"]["status"] == "NoIssuesFound"
+
+
+def test_a_status_that_cannot_be_written_harms_nothing(out_dir, capfd):
+    hook = hook_with(out_dir, ["ExplodingTensor"])
+    pathlib.Path(out_dir).mkdir(parents=True, exist_ok=True)
+    (pathlib.Path(out_dir) / "rules").write_text("what stands in the way")
+    watched = Training(bad_steps=[2], hook=hook).run(4)
+    hook.close()
+    bare = Training(bad_steps=[2]).run(4)
+    states = [bare.net.state_dict(), watched.net.state_dict()]
+    for mine, theirs in zip(*(state.values() for state in states), strict=True):
+        assert torch.equal(mine.nan_to_num(7), theirs.nan_to_num(7))
+    assert hook.verdicts()[0]["status"] == "IssuesFound"
+    said = capfd.readouterr().err
+    assert said.count("the status of the rules cannot be kept beside run") == 1
+
+
+def test_a_dry_run_keeps_no_status(out_dir):
+    hook = hook_with(out_dir, ["ExplodingTensor"], dry_run=True)
+    Training(hook=hook).run(2)
+    hook.close()
+    assert not pathlib.Path(out_dir).exists() or not statuses(out_dir)

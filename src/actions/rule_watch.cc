@@ -24,6 +24,7 @@ class RuleWatch::Impl {
     for (const std::string& name : options_.rules) {
       Entry entry;
       entry.key = rule_key(name, seen[name]++);
+      if (!options_.worker.empty()) entry.key += "_" + options_.worker;
       entry.verdict.rule = name;
       entry.verdict.message = "no step was judged yet";
       claim(entry);

@@ -1,4 +1,4 @@
-#include "base/parallel.h"
+#include "smdebug/base/parallel.h"
 
 #include <atomic>
 #include <mutex>

@@ -3,8 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "smdebug/base/parallel.h"
+
 #include "base/environment.h"
-#include "base/parallel.h"
 #include "format/claim.h"
 #include "format/file_names.h"
 #include "read/record_reader.h"

@@ -17,4 +17,7 @@ Json to_json(const TensorStatistics& statistics);
 Json to_json(std::span<const std::string> texts);
 Json to_json(std::span<const std::int64_t> numbers);
 
+// See likely_cause.h; null where there is none.
+Json likely_cause_json(std::span<const Verdict> verdicts);
+
 }  // namespace smdebug

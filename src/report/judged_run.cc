@@ -1,5 +1,7 @@
 #include "smdebug/report/judged_run.h"
 
+#include "smdebug/base/printable.h"
+#include "smdebug/report/likely_cause.h"
 #include "smdebug/report/verdict_page.h"
 
 #include "report/json_parts.h"
@@ -14,7 +16,7 @@ std::string judged_runs_text(std::span<const JudgedRun> runs) {
       table.add({run.location, "", "Error", "", run.error->message});
       continue;
     }
-    for (const Verdict& verdict : run.verdicts) {
+    for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
       table.add(
           {run.location, verdict.rule,
            std::string(rule_status_name(verdict.status)),
@@ -23,6 +25,13 @@ std::string judged_runs_text(std::span<const JudgedRun> runs) {
     }
   }
   std::string text = table.text();
+  for (const JudgedRun& run : runs) {
+    if (const std::string cause = likely_cause_text(run.verdicts);
+        !cause.empty()) {
+      text += "likely cause in " + printable(run.location) + ": " +
+              printable(cause) + "\n";
+    }
+  }
   for (const JudgedRun& run : runs) {
     for (const ActionResult& result : run.actions) {
       text += "action of " + result.rule + ": " + action_text(result) + "\n";
@@ -37,7 +46,8 @@ std::string judged_runs_json(std::span<const JudgedRun> runs) {
     Json one;
     one["run"] = run.location;
     one["steps"] = run.steps;
-    one["verdicts"] = to_json(run.verdicts);
+    one["verdicts"] = to_json(in_order_of_cause(run.verdicts));
+    one["likely_cause"] = likely_cause_json(run.verdicts);
     one["actions"] = to_json(run.actions);
     one["error"] = run.error ? Json(run.error->message) : Json();
     json.append(std::move(one));

@@ -40,6 +40,12 @@ Json to_json(const ParameterSpec& spec) {
   return json;
 }
 
+Json to_json(const Remedy& remedy) {
+  return Json::Object{{"when", remedy.when.empty() ? Json() : remedy.when},
+                      {"cause", remedy.cause},
+                      {"advice", remedy.advice}};
+}
+
 }  // namespace
 
 std::string rules_text(std::span<const RuleFactory> rules) {
@@ -57,8 +63,14 @@ std::string rule_text(const RuleFactory& rule) {
                std::string(spec.default_text.empty() ? "-" : spec.default_text),
                std::string(spec.sentence)});
   }
-  return fmt::format("{}\n{}\n{}\n\n{}", rule.name, rule.sentence,
-                     rule.condition, table.text("  "));
+  std::string remedies;
+  for (const Remedy& remedy : rule.remedies) {
+    if (!remedy.when.empty()) remedies += fmt::format("{}\n", remedy.when);
+    remedies += fmt::format("usual cause: {}\nadvice: {}\n", remedy.cause,
+                            remedy.advice);
+  }
+  return fmt::format("{}\n{}\n{}\n\n{}\n{}", rule.name, rule.sentence,
+                     rule.condition, table.text("  "), remedies);
 }
 
 std::string rules_json(std::span<const RuleFactory> rules) {
@@ -71,6 +83,10 @@ std::string rules_json(std::span<const RuleFactory> rules) {
     one["parameters"] = Json::Array();
     for (const ParameterSpec& spec : rule.parameters) {
       one["parameters"].append(to_json(spec));
+    }
+    one["remedies"] = Json::Array();
+    for (const Remedy& remedy : rule.remedies) {
+      one["remedies"].append(to_json(remedy));
     }
     json.append(std::move(one));
   }

@@ -77,6 +77,36 @@ void add_damage(const RunPage& page, TextTable& table) {
   }
 }
 
+void add_rules(const RunPage& page, TextTable& table) {
+  for (const RecordedStatus& rule : page.rules) {
+    std::string text = rule.key + ": " + rule.status;
+    if (rule.last_step >= 0) {
+      text += fmt::format(", up to step {}", rule.last_step);
+    }
+    if (rule.lag_steps > 0) {
+      text += fmt::format(
+          ", {} ({:.1f} s) behind",
+          count_text(static_cast<std::uint64_t>(rule.lag_steps), "step"),
+          rule.lag_seconds);
+    }
+    table.add({"rule", text + ", at " + rule.last_modified});
+    if (rule.status == rule_status_name(RuleStatus::issues_found)) {
+      table.add({"", "  " + rule.message});
+    }
+  }
+}
+
+Json to_json(const RecordedStatus& rule) {
+  return Json::Object{{"key", rule.key},
+                      {"rule", rule.rule},
+                      {"status", rule.status},
+                      {"message", rule.message},
+                      {"last_modified", rule.last_modified},
+                      {"last_step", rule.last_step},
+                      {"lag_steps", rule.lag_steps},
+                      {"lag_seconds", rule.lag_seconds}};
+}
+
 Json to_json(const RunPage::Attempt& attempt) {
   Json versions = Json::Object();
   for (const auto& [name, version] : attempt.versions) versions[name] = version;
@@ -142,6 +172,7 @@ std::string run_page_text(const RunPage& page) {
   if (const auto cost = cost_text(page); !cost.empty()) {
     table.add({"cost", cost});
   }
+  add_rules(page, table);
   add_damage(page, table);
   return table.text();
 }
@@ -178,6 +209,10 @@ std::string run_page_json(const RunPage& page) {
   json["attempts"] = page.attempts;
   json["attempt"] = page.attempt ? to_json(*page.attempt) : Json();
   json["dropped_tensors"] = page.dropped_tensors;
+  json["rules"] = Json::Array();
+  for (const RecordedStatus& rule : page.rules) {
+    json["rules"].append(to_json(rule));
+  }
   json["damage"] = Json::Array();
   for (const Damage& damage : page.damage) {
     json["damage"].append(

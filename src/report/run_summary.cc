@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/report/likely_cause.h"
 #include "smdebug/report/verdict_page.h"
 
 #include "report/json_parts.h"
@@ -75,11 +76,16 @@ std::string run_summary_text(const RunSummary& summary) {
   table.add({"training", ending_text(summary)});
   if (summary.page) add_page(*summary.page, table);
   // Where nothing was recorded, that is the one thing to say.
-  for (const Verdict& verdict :
-       summary.page ? summary.verdicts : std::vector<Verdict>()) {
+  for (const Verdict& verdict : summary.page
+                                    ? in_order_of_cause(summary.verdicts)
+                                    : std::vector<Verdict>()) {
     table.add({"rule", fmt::format("{}: {}", verdict.rule,
                                    rule_status_name(verdict.status))});
     add_lines("", verdict.message, table, "  ");
+  }
+  if (const std::string cause = likely_cause_text(summary.verdicts);
+      summary.page && !cause.empty()) {
+    table.add({"cause", cause});
   }
   for (const ActionResult& result : summary.actions) {
     table.add({"action", action_text(result)});
@@ -102,7 +108,8 @@ std::string run_summary_json(const RunSummary& summary) {
   json["interrupted"] = summary.was_interrupted;
   json["run"] = summary.location;
   json["problem"] = summary.problem.empty() ? Json() : summary.problem;
-  json["verdicts"] = to_json(summary.verdicts);
+  json["verdicts"] = to_json(in_order_of_cause(summary.verdicts));
+  json["likely_cause"] = likely_cause_json(summary.verdicts);
   json["actions"] = to_json(summary.actions);
   const auto page =
       summary.page ? Json::parse(run_page_json(*summary.page)) : Json();

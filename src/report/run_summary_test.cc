@@ -51,6 +51,21 @@ TEST(RunSummary, TellsHowTheTrainingWent) {
             "            trial = create_trial(\"/runs/a\")\n");
 }
 
+TEST(RunSummary, NamesTheFirstOfSeveralRulesAsTheLikelyCause) {
+  RunSummary summary = stopped();
+  summary.verdicts[0].step.global = 9;
+  Verdict earlier = summary.verdicts[0];
+  earlier.rule = "ExplodingTensor";
+  earlier.step.global = 7;
+  summary.verdicts.push_back(earlier);
+  EXPECT_THAT(run_summary_text(summary),
+              HasSubstr("  cause     ExplodingTensor at step 7, the first of 2 "
+                        "rules that fired\n"));
+  EXPECT_THAT(run_summary_json(summary),
+              HasSubstr("\"likely_cause\": {\n    \"rule\": "
+                        "\"ExplodingTensor\""));
+}
+
 TEST(RunSummary, TellsHowATrainingEndedByItself) {
   RunSummary summary = stopped();
   summary.stopped_by.clear();

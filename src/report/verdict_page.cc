@@ -38,6 +38,9 @@ std::string verdict_text(const Verdict& verdict) {
                                  rule_status_name(verdict.status),
                                  printable_lines(verdict.message));
   if (!verdict.evidence.empty()) text += evidence_text(verdict.evidence);
+  if (!verdict.cause.empty()) {
+    text += fmt::format("  usual cause: {}\n", printable_lines(verdict.cause));
+  }
   if (!verdict.advice.empty()) {
     text += fmt::format("  advice: {}\n", printable_lines(verdict.advice));
   }

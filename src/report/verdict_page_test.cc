@@ -19,6 +19,7 @@ Verdict fired() {
   verdict.status = RuleStatus::issues_found;
   verdict.step = {40, Mode::train, 30};
   verdict.message = "gradient/a: too small";
+  verdict.cause = "saturation";
   verdict.advice = "use ReLU";
   verdict.steps_judged = 5;
   verdict.observations_judged = 10;
@@ -29,10 +30,11 @@ Verdict fired() {
                               0.25,
                               "<",
                               0.5});
+  verdict.evidence[0].before = Neighbour{"gradient/b", 0.75};
   return verdict;
 }
 
-TEST(VerdictPage, ShowsSentenceEvidenceAndAdvice) {
+TEST(VerdictPage, ShowsSentenceEvidenceCauseAndAdvice) {
   EXPECT_EQ(
       verdict_text(fired()),
       "VanishingGradient: IssuesFound\n"
@@ -41,6 +43,7 @@ TEST(VerdictPage, ShowsSentenceEvidenceAndAdvice) {
       "threshold\n"
       "    gradient/a  worker_0  40 (TRAIN 30)  mean |g|   0.25  <        "
       "0.5\n"
+      "  usual cause: saturation\n"
       "  advice: use ReLU\n");
 }
 
@@ -55,10 +58,13 @@ TEST(VerdictPage, IsJsonOfAFixedShape) {
       verdict_json(fired()),
       R"({"rule":"VanishingGradient","status":"IssuesFound",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
-      R"("message":"gradient/a: too small","advice":"use ReLU",)"
-      R"("evidence":[{"tensor":"gradient/a","worker":"worker_0",)"
+      R"("message":"gradient/a: too small","cause":"saturation",)"
+      R"("advice":"use ReLU",)"
+      R"("evidence":[{"tensor":"gradient/a","layer":"a","worker":"worker_0",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
-      R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5}],)"
+      R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5,)"
+      R"("before":{"tensor":"gradient/b","layer":"b","value":0.75},)"
+      R"("after":null}],)"
       R"("steps_judged":5,"observations_judged":10})");
 }
 
@@ -95,7 +101,9 @@ TEST(JudgedRuns, ShowARowPerRunAndRule) {
       "small\n"
       "/runs/a  VanishingGradient  IssuesFound    40  gradient/a: too "
       "small\n"
-      "/runs/b                     Error              the disk said no\n");
+      "/runs/b                     Error              the disk said no\n"
+      "likely cause in /runs/a: VanishingGradient at step 40 (TRAIN step 30), "
+      "in gradient/a, the first of 2 rules that fired\n");
   EXPECT_THAT(judged_runs_json(runs),
               AllOf(HasSubstr(R"("error": null)"),
                     HasSubstr(R"("error": "the disk said no")")));

@@ -1,5 +1,7 @@
 #include "smdebug/rules/builtin_rules.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -42,6 +44,19 @@ std::string bare_name(std::string_view name) {
   return bare;
 }
 
+// Rules of the cloud over a profile of the machine.
+constexpr std::array kProfilerRules = {
+    "BatchSize",          "CPUBottleneck",         "Dataloader",
+    "GPUMemoryIncrease",  "IOBottleneck",          "LoadBalancing",
+    "LowGPUUtilization",  "MaxInitializationTime", "OverallFrameworkMetrics",
+    "OverallSystemUsage", "ProfilerReport",        "StepOutlier"};
+
+bool is_profiler_rule(std::string_view name) {
+  return std::ranges::any_of(kProfilerRules, [&](std::string_view rule) {
+    return bare_name(rule) == bare_name(name);
+  });
+}
+
 }  // namespace
 
 std::span<const RuleFactory> builtin_rules() {
@@ -82,6 +97,13 @@ const RuleFactory* find_builtin_rule(std::string_view name) {
 Result<std::unique_ptr<Rule>> make_builtin_rule(
     std::string_view name, const std::map<std::string, std::string>& given) {
   const RuleFactory* factory = find_builtin_rule(name);
+  if (!factory && is_profiler_rule(name)) {
+    return Error{Error::Code::unsupported,
+                 fmt::format("rule '{}' judges a profile of the machine, which "
+                             "smdebug does not take: profiler rules are not "
+                             "run; leave it out",
+                             name)};
+  }
   if (!factory) {
     std::vector<std::string> names;
     for (const RuleFactory& rule : builtin_rules()) {

@@ -62,6 +62,76 @@ TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
   }
 }
 
+TEST(BuiltinRules, EachKnowsItsUsualCauseAndWhatToTry) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    ASSERT_FALSE(factory.remedies.empty()) << factory.name;
+    for (const Remedy& remedy : factory.remedies) {
+      EXPECT_EQ(remedy.when.empty(), factory.remedies.size() == 1);
+      EXPECT_FALSE(remedy.cause.empty() || remedy.advice.empty());
+      EXPECT_FALSE(remedy.cause.ends_with(".") || remedy.advice.ends_with("."));
+    }
+  }
+}
+
+TEST(BuiltinRules, GiveTheCauseOfWhatTheyFound) {
+  TensorStatistics wide;
+  wide.count = 2;
+  wide.m2 = 200;
+  for (const bool is_large : {true, false}) {
+    OneRule rule("TensorVariance",
+                 {{"collection_names", "weights"},
+                  {is_large ? "max_threshold" : "min_threshold",
+                   is_large ? "1" : "1000"}});
+    ASSERT_TRUE(rule.fires_at(ObservedStep(0).with_statistics("weight", wide)));
+    const Remedy& said =
+        find_builtin_rule("TensorVariance")->remedies[is_large ? 0 : 1];
+    EXPECT_EQ(rule.verdict().cause, said.cause);
+    EXPECT_EQ(rule.verdict().advice, said.advice);
+  }
+}
+
+TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
+  TensorStatistics large, small;
+  large.count = small.count = 2;
+  large.sum_abs = 6e-4;
+  small.sum_abs = 2e-9;
+  OneRule rule("VanishingGradient");
+  ASSERT_TRUE(
+      rule.fires_at(ObservedStep(7)
+                        .with_statistics("gradient/fc1.weight", large)
+                        .with_statistics("gradient/fc2.weight", small)
+                        .with_statistics("gradient/fc3.weight", large)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("at step 7 (TRAIN step 7); the layer before, fc1, has "
+                        "0.0003, the one after, fc3, 0.0003"));
+  EXPECT_EQ(rule.verdict().evidence[0].before->tensor, "gradient/fc1.weight");
+  EXPECT_EQ(rule.verdict().evidence[0].after->value, 3e-4);
+  EXPECT_EQ(rule.verdict().position, 1u);
+}
+
+TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {
+  TensorStatistics finite, spoiled;
+  finite.count = spoiled.count = 8;
+  spoiled.nan = 3;
+  OneRule rule("ExplodingTensor");
+  ASSERT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_statistics("fc1_output_0", finite)
+                                .with_statistics("fc2_output_0", spoiled)
+                                .with_statistics("fc3_output_0", spoiled)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("; the layer before, fc1, has 0, the one after, fc3, "
+                        "3"));
+}
+
+TEST(BuiltinRules, AProfilerRuleOfTheCloudIsSaidNotToBeRun) {
+  for (const char* name : {"BatchSize", "profiler_report", "CPUBottleneck"}) {
+    const auto rule = make_builtin_rule(name, {});
+    ASSERT_FALSE(rule.ok());
+    EXPECT_EQ(rule.error().code, Error::Code::unsupported);
+    EXPECT_THAT(rule.error().message, HasSubstr("not run"));
+  }
+}
+
 TEST(BuiltinRules, EachAcceptsStepBounds) {
   for (const RuleFactory& factory : builtin_rules()) {
     auto given = required_by(factory.name);

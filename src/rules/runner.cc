@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,19 @@ std::string nearest_text(const RuleNeeds& needs,
   return fmt::format("the nearest of {} {} {}", seen.size(),
                      seen.size() == 1 ? "name is" : "names are",
                      quoted_list(nearest));
+}
+
+// Where the first tensor of `evidence` stands among the step's.
+std::optional<std::size_t> position_in(const StepView& step,
+                                       std::span<const Evidence> evidence) {
+  std::unordered_set<std::string_view> offenders;
+  for (const Evidence& one : evidence) offenders.insert(one.tensor);
+  const auto first = std::ranges::find_if(
+      step.observations, [&](const Observation& observation) {
+        return offenders.contains(observation.name);
+      });
+  if (first == step.observations.end()) return std::nullopt;
+  return static_cast<std::size_t>(first - step.observations.begin());
 }
 
 }  // namespace
@@ -200,6 +214,9 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
     }
   }
   judge.has_seen(step);
+  if (verdict.status == RuleStatus::in_progress && outcome && *outcome) {
+    verdict.position = position_in(step, (*outcome)->evidence);
+  }
   if (on_finding_) tell_finding(verdict, step, outcome);
   take(judge, verdict, std::move(outcome));
 }
@@ -241,6 +258,7 @@ void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
     leave(verdict, RuleStatus::error);
   } else if (*outcome) {
     verdict.message = std::move((*outcome)->message);
+    verdict.cause = std::move((*outcome)->cause);
     verdict.advice = std::move((*outcome)->advice);
     verdict.evidence = std::move((*outcome)->evidence);
     verdict.stop_training = (*outcome)->stop_training;
@@ -290,6 +308,7 @@ void RuleRunner::tell_finding(const Verdict& verdict, const StepView& step,
   found.run = step.run;
   found.step = step.step;
   found.message = (*outcome)->message;
+  found.cause = (*outcome)->cause;
   found.advice = (*outcome)->advice;
   found.evidence = (*outcome)->evidence;
   on_finding_(found);

@@ -25,6 +25,7 @@ class ScriptedRule : public Rule {
     bool fires_in_the_end = false;
     bool judges = true;
     std::string not_judged = {};
+    std::string offender = {};
   };
   struct Notes {
     std::vector<Step> steps;
@@ -71,8 +72,10 @@ class ScriptedRule : public Rule {
   std::string not_judged() const override { return script_.not_judged; }
 
  private:
-  static std::optional<Finding> finding() {
-    return Finding{"it is so", "do better", {Evidence{}}};
+  std::optional<Finding> finding() const {
+    Evidence evidence;
+    evidence.tensor = script_.offender;
+    return Finding{"it is so", "it was bad", "do better", {evidence}};
   }
 
   Script script_;
@@ -115,6 +118,22 @@ TEST_F(RuleRunnerTest, IsInProgressUntilTheRunEnds) {
   EXPECT_FALSE(judging.is_judging());
 }
 
+TEST_F(RuleRunnerTest, KnowsWhereInItsStepTheFirstOffenderStands) {
+  const auto position = [&](const std::string& offender) {
+    RuleRunner judging = runner(
+        {.needs = every_tensor(), .fires_at = {0}, .offender = offender});
+    judging.on_step(ObservedStep(0)
+                        .with_nothing("a")
+                        .with_nothing("b")
+                        .with_nothing("c")
+                        .view());
+    return judging.verdicts()[0].position;
+  };
+  EXPECT_EQ(position("a"), 0u);
+  EXPECT_EQ(position("c"), 2u);
+  EXPECT_EQ(position("of another step"), std::nullopt);
+}
+
 TEST_F(RuleRunnerTest, KeepsWhatARuleFoundAndAsksItNoMore) {
   RuleRunner judging = runner({.needs = every_tensor(), .fires_at = {1}});
   int called = 0;
@@ -132,6 +151,7 @@ TEST_F(RuleRunnerTest, KeepsWhatARuleFoundAndAsksItNoMore) {
   EXPECT_EQ(notes_.finished, 0);
   EXPECT_EQ(verdict.rule, "Scripted");
   EXPECT_EQ(verdict.message, "it is so");
+  EXPECT_EQ(verdict.cause, "it was bad");
   EXPECT_EQ(verdict.advice, "do better");
   EXPECT_EQ(verdict.step.global, 1);
   EXPECT_EQ(verdict.evidence.size(), 1u);

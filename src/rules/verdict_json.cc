@@ -1,5 +1,7 @@
 #include "rules/verdict_json.h"
 
+#include "rules/layer_name.h"
+
 namespace smdebug {
 namespace {
 
@@ -18,14 +20,24 @@ Json to_json(const StepId& step) {
                       {"mode_step", step.mode_step}};
 }
 
+Json to_json(const std::optional<Neighbour>& neighbour) {
+  if (!neighbour) return Json();
+  return Json::Object{{"tensor", neighbour->tensor},
+                      {"layer", layer_of(neighbour->tensor)},
+                      {"value", neighbour->value}};
+}
+
 Json to_json(const Evidence& evidence) {
   return Json::Object{{"tensor", evidence.tensor},
+                      {"layer", layer_of(evidence.tensor)},
                       {"worker", evidence.worker},
                       {"step", to_json(evidence.step)},
                       {"quantity", evidence.quantity},
                       {"value", evidence.value},
                       {"relation", evidence.relation},
-                      {"threshold", Json(evidence.threshold)}};
+                      {"threshold", Json(evidence.threshold)},
+                      {"before", to_json(evidence.before)},
+                      {"after", to_json(evidence.after)}};
 }
 
 Json to_json(const Verdict& verdict) {
@@ -33,6 +45,7 @@ Json to_json(const Verdict& verdict) {
                       {"status", rule_status_name(verdict.status)},
                       {"step", to_json(verdict.step)},
                       {"message", verdict.message},
+                      {"cause", verdict.cause},
                       {"advice", verdict.advice},
                       {"evidence", array_of(verdict.evidence)},
                       {"steps_judged", verdict.steps_judged},

@@ -25,4 +25,9 @@ Evidence evidence_of(const Observation& observation, const StepId& step) {
   return evidence;
 }
 
+void set_remedy(Finding& finding, const Remedy& remedy) {
+  finding.cause = remedy.cause;
+  finding.advice = remedy.advice;
+}
+
 }  // namespace smdebug

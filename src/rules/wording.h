@@ -8,6 +8,7 @@
 
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
+#include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -25,5 +26,8 @@ std::string tensor_text(std::string_view name, std::string_view worker);
 // The evidence that `observation` gives at `step`; number and threshold are
 // left to the caller.
 Evidence evidence_of(const Observation& observation, const StepId& step);
+
+// Says in `finding` what usually leads to it and what to try.
+void set_remedy(Finding& finding, const Remedy& remedy);
 
 }  // namespace smdebug

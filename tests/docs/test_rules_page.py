@@ -33,3 +33,18 @@ def test_every_section_names_each_parameter_of_its_rule_with_its_default():
             if "regex" in parameter["name"]:
                 default = default.split(",")[0]  # more of them are for other spellings
             assert default in row, f"{name}: {row}"
+
+
+def plain(text):
+    return " ".join(text.replace("`", "").split())
+
+
+def test_every_section_says_what_a_verdict_says_of_cause_and_remedy():
+    text = sections()
+    for rule in _core.builtin_rules():
+        section = plain(text[rule["name"]])
+        assert rule["remedies"], rule["name"]
+        for remedy in rule["remedies"]:
+            said = f"{remedy['cause']}. *What to try*: {remedy['advice']}."
+            assert plain(said) in section, f"{rule['name']}: {said}"
+            assert remedy["when"] in section

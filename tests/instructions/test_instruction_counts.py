@@ -14,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "build/release/tests/instructions/smdebug_instruction_driver"
 READ_DRIVER = DRIVER.with_name("smdebug_read_instruction_driver")
+RULE_DRIVER = DRIVER.with_name("smdebug_rule_instruction_driver")
 
 PUT = "smdebug::Session::put(smdebug::Site*, smdebug::TensorView const&)"
 STEPS, TENSORS = 20, 100
@@ -90,3 +91,17 @@ def test_what_is_read_takes_no_more_instructions_than(what, function, times, lim
     taken = count_in(READ_DRIVER, function, tmp_path / "run", STEPS, TENSORS, 64, VALUES) / times
     assert taken <= limit, f"{what} takes {taken:.0f} instructions"
     assert taken >= limit / 2, f"{what} takes {taken:.0f} instructions: lower the limit"
+
+
+JUDGED_STEPS = 50
+
+
+@pytest.mark.parametrize(("rule", "limit"), [("VanishingGradient", 340), ("ExplodingTensor", 360)])
+def test_an_observation_is_judged_in_no_more_instructions_than(rule, limit):
+    # The first step also decides which names the rule selects.
+    judge = "smdebug::RuleRunner::on_step(smdebug::StepView const&)"
+    first = count_in(RULE_DRIVER, judge, rule, 1, TENSORS)
+    taken = count_in(RULE_DRIVER, judge, rule, 1 + JUDGED_STEPS, TENSORS) - first
+    taken /= JUDGED_STEPS * TENSORS
+    assert taken <= limit, f"{rule} takes {taken:.0f} instructions"
+    assert taken >= limit / 2, f"{rule} takes {taken:.0f} instructions: lower the limit"

@@ -34,6 +34,9 @@ struct RuleWatchOptions {
   std::vector<std::string> rules;    // names, as their verdicts are ordered
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
   std::uint64_t attempt = 0;                     // see `RecordPlace`
+  // Where rules of one name judge in several workers: whose these are. It is
+  // added to the names of their files; empty: nothing is.
+  std::string worker;
   // Is told what a person should know: one sentence.
   std::function<void(const std::string&)> say;
   // How often a status is written while only its numbers change.
@@ -46,6 +49,8 @@ struct WatchProgress {
   std::uint64_t steps_fed = 0;  // saved steps that were shown to the rules
   Step last_fed = -1;           // global steps; -1: none
   Step last_known = -1;         // the newest one that the run holds
+  // For how long the run has been ahead of the rules; 0 where it is not.
+  double lag_seconds = 0;
   // "InProgress", "Completed", "Failed" or "Stopped"
   std::string training_status = "InProgress";
 };

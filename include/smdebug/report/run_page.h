@@ -12,6 +12,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/read/trial.h"
+#include "smdebug/rules/recorded_status.h"
 
 namespace smdebug {
 
@@ -60,6 +61,9 @@ struct RunPage {
   std::optional<Attempt> attempt;
   std::uint64_t dropped_tensors = 0;
   std::vector<Damage> damage;
+  // What watches and rules inside the step keep beside the run. Not read by
+  // `read_run_page`: whoever shows the page adds them (actions).
+  std::vector<RecordedStatus> rules;
 };
 
 /// Reads what the page shows. Fails with `io`; damage is part of the page.

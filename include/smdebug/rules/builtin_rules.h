@@ -21,7 +21,8 @@ std::span<const RuleFactory> builtin_rules();
 const RuleFactory* find_builtin_rule(std::string_view name);
 
 /// Makes a built-in rule. Fails with `not_found` (an unknown name; the nearest
-/// are named) or `invalid_config` (a parameter).
+/// are named), `unsupported` (a profiler rule of the cloud) or
+/// `invalid_config` (a parameter).
 Result<std::unique_ptr<Rule>> make_builtin_rule(
     std::string_view name, const std::map<std::string, std::string>& given);
 

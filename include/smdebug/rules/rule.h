@@ -63,7 +63,8 @@ struct RuleStep {
 // What a rule found: the runner makes the `Verdict` of it.
 struct Finding {
   std::string message;
-  std::string advice;
+  std::string cause;   // what usually leads to it
+  std::string advice;  // what to try
   std::vector<Evidence> evidence;
   bool stop_training = false;  // the user asked this rule to end the training
 };
@@ -94,11 +95,20 @@ class Rule {
   virtual std::string not_judged() const;
 };
 
+// What usually leads to what a rule finds, and what to try: the one source of
+// these sentences, for verdicts, for the command line and for docs/rules.md.
+struct Remedy {
+  std::string_view when = {};  // "too large"; empty where a rule has only one
+  std::string_view cause;
+  std::string_view advice;
+};
+
 // A rule that can be made by name.
 struct RuleFactory {
   std::string_view name;       // "VanishingGradient"
   std::string_view sentence;   // what it means for the training
   std::string_view condition;  // when it fires, by its parameters
+  std::span<const Remedy> remedies;
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
   // "start_step" means something of its own: steps before it are seen too.

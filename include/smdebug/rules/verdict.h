@@ -13,6 +13,12 @@
 
 namespace smdebug {
 
+// The same quantity of a tensor in the layer next to an offender's.
+struct Neighbour {
+  std::string tensor;
+  double value = 0;
+};
+
 // One tensor that met the rule's condition, with the number that did.
 struct Evidence {
   std::string tensor;
@@ -22,6 +28,9 @@ struct Evidence {
   double value = 0;
   std::string relation;  // "<", ">=": how `value` stands to `threshold`
   std::optional<double> threshold;
+  // In the order in which the step ran the layers; only of the offender that
+  // the sentence names, and none where a rule does not judge layer by layer.
+  std::optional<Neighbour> before = {}, after = {};
 };
 
 // Spelled as in the cloud's job description: never rename.
@@ -43,11 +52,15 @@ struct Verdict {
   std::size_t run = 0;
   StepId step;          // where it fired; the last step judged otherwise
   std::string message;  // one sentence: which tensor, at which step, and why
-  std::string advice;   // what to do, one sentence; empty if nothing is wrong
+  std::string cause;    // what usually leads to it; empty if nothing is wrong
+  std::string advice;   // what to try, likewise
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;
   std::uint64_t observations_judged = 0;
   bool stop_training = false;  // the rule was asked to end the training
+  // Where in its step the first offender stands, in the order of execution;
+  // none where the evidence names no tensor of it.
+  std::optional<std::size_t> position = {};
 };
 
 }  // namespace smdebug

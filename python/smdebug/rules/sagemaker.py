@@ -10,8 +10,9 @@ from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.rules import rule_configs
 from smdebug.rules.action import SMS, ActionList, Email, StopTraining
+from smdebug.rules.profiler_rule import ProfilerRule
 
-__all__ = ["Rule", "rule_configs", "ActionList", "StopTraining", "Email", "SMS"]
+__all__ = ["Rule", "ProfilerRule", "rule_configs", "ActionList", "StopTraining", "Email", "SMS"]
 
 
 class Rule:

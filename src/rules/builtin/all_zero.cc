@@ -7,6 +7,7 @@
 
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
+#include "rules/neighbours.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -27,6 +28,15 @@ const ParameterSpec kParameters[] = {
      .maximum = 100.0},
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.cause = "a layer that has died, a part of the model that is frozen or "
+              "not connected to the loss, weights that were initialized with "
+              "zeros, or inputs that are not loaded: zeros pass nothing on",
+     .advice = "find the first such tensor in the direction of the data "
+               "(activations) or against it (gradients), and look at what lies "
+               "just before it"},
 };
 
 // Whether all elements are zero, as far as saved reductions tell: those that
@@ -61,10 +71,12 @@ class AllZero : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
+    std::vector<JudgedTensor> judged;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto percent, zero_percent(*tensor));
       if (!percent) continue;
       ++judged_;
+      judged.push_back({tensor, *percent});
       if (!(*percent >= threshold_)) continue;
       Evidence evidence = evidence_of(*tensor, step.step);
       evidence.quantity = "zeros in percent";
@@ -75,7 +87,8 @@ class AllZero : public Rule {
     }
     if (offenders.empty()) return std::optional<Finding>();
     sort_worst_first(offenders);
-    return std::optional(finding(std::move(offenders), step.step));
+    const std::string neighbours = tell_neighbours(judged, offenders.front());
+    return std::optional(finding(std::move(offenders), neighbours, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
@@ -109,7 +122,8 @@ class AllZero : public Rule {
     return percent;
   }
 
-  Finding finding(std::vector<Evidence> offenders, const StepId& step) const {
+  Finding finding(std::vector<Evidence> offenders,
+                  const std::string& neighbours, const StepId& step) const {
     const Evidence& worst = offenders.front();
     Finding finding;
     finding.message = fmt::format(
@@ -117,15 +131,12 @@ class AllZero : public Rule {
         "at {}",
         tensor_text(worst.tensor, worst.worker), worst.value,
         layer_of(worst.tensor), threshold_, step_text(step));
+    finding.message += neighbours;
     if (offenders.size() > 1) {
       finding.message +=
           fmt::format("; {} tensors of this step are", offenders.size());
     }
-    finding.advice =
-        "zeros pass nothing on: look for a layer that has died, a gradient "
-        "that does not arrive (a part of the model that is frozen or not "
-        "connected to the loss), weights that were initialized with zeros, or "
-        "inputs that are not loaded";
+    set_remedy(finding, kRemedies[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -150,6 +161,7 @@ const RuleFactory kAllZero = {
     .condition =
         "Fires when at least threshold percent of the elements of a tensor "
         "are zero.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -48,6 +48,13 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "images that are given to the model as they were read",
+     .advice = "subtract the mean of each channel of the training set and "
+               "divide by its standard deviation, in training, validation and "
+               "use alike"},
+};
+
 // A sum of finite elements.
 struct Sum {
   std::uint64_t count = 0;
@@ -254,10 +261,7 @@ class CheckInputImages : public Rule {
       finding.message +=
           fmt::format("; the channels have {}", fmt::join(means, ", "));
     }
-    finding.advice =
-        "images that are not centred slow the training down: subtract the mean "
-        "of each channel of the training set and divide by its standard "
-        "deviation, in training, validation and use alike";
+    set_remedy(finding, kRemedies[0]);
   }
 
   double threshold_mean_;
@@ -281,6 +285,7 @@ const RuleFactory kCheckInputImages = {
     .condition =
         "Fires, once threshold_samples images were seen, when the mean of a "
         "channel over all of them is further from 0 than threshold_mean.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

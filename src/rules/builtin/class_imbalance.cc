@@ -53,6 +53,20 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.when = "a class is larger",
+     .cause = "a data set in which some classes are rare, or a sampler that "
+              "prefers others: the model is pulled towards the large ones",
+     .advice = "sample the small classes more often, weight the loss by class, "
+               "or collect more of them"},
+    {.when = "a class is mispredicted",
+     .cause = "a class that is too rare, wrongly labelled or hard to tell "
+              "from another; early in a training this passes",
+     .advice = "look at the samples of the class and at their labels, judge "
+               "with Confusion, and raise 'samples' where the training has "
+               "just begun"},
+};
+
 ClassSelectors selectors_of(const Parameters& parameters) {
   ClassSelectors selectors;
   selectors.labels.regexes = parameters.text_list("labels_regex");
@@ -183,9 +197,7 @@ class ClassImbalance : public Rule {
         "{} is let pass)",
         largest->first, largest->second.labels, smallest->first,
         smallest->second.labels, short_number(ratio), max_imbalance_));
-    finding.advice =
-        "the model is pulled towards the large classes: sample the small ones "
-        "more often, weight the loss by class, or collect more of them";
+    set_remedy(finding, kRemedies[0]);
   }
 
   void judge_mispredictions(const Evidence& place, Finding& finding,
@@ -219,10 +231,7 @@ class ClassImbalance : public Rule {
     }
     sentences.push_back(std::move(sentence));
     if (finding.advice.empty()) {
-      finding.advice =
-          "early in a training this passes: raise 'samples'; later it means "
-          "that the class is too rare, wrongly labelled or hard to tell from "
-          "another: look at its samples, and judge with Confusion";
+      set_remedy(finding, kRemedies[1]);
     }
   }
 
@@ -252,6 +261,7 @@ const RuleFactory kClassImbalance = {
         "Fires, once samples labels were counted, when the largest class has "
         "more than threshold_imbalance times as many as the smallest, or more "
         "than threshold_misprediction of a class is mispredicted.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -60,6 +60,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "classes that look alike in what the model sees, wrong labels, "
+              "or a model that has not learned them yet",
+     .advice = "look at the samples that are confused, check their labels, add "
+               "samples or features that separate them; early in a training "
+               "this is usual: set start_step"},
+};
+
 // A pattern that finds this name and no other.
 std::string exactly(std::string_view name) {
   std::string pattern = "^";
@@ -256,10 +264,7 @@ class Confusion : public Rule {
           "classes are beyond their limit",
           violations.size(), matrix_.predicted_classes());
     }
-    finding.advice =
-        "the model cannot tell these classes apart: look at the samples it "
-        "confuses, check their labels, add samples or features that separate "
-        "them; early in a training this is usual: set start_step";
+    set_remedy(finding, kRemedies[0]);
     return finding;
   }
 
@@ -286,6 +291,7 @@ const RuleFactory kConfusion = {
     .condition =
         "Fires when, of the predictions of a class, less than min_diag are "
         "right or more than max_off_diag are one other class.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

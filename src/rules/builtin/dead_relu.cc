@@ -4,6 +4,7 @@
 
 #include "rules/evidence.h"
 #include "rules/inactive_layers.h"
+#include "rules/neighbours.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -32,6 +33,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "an update that was too large, or a bias that is very negative: "
+              "a dead ReLU gives zero and passes no gradient, so its weights "
+              "stay as they are",
+     .advice = "lower the learning rate, initialize for ReLU (He) with biases "
+               "at zero, normalize the inputs, or use LeakyReLU"},
+};
+
 class DeadRelu : public Rule {
  public:
   DeadRelu(TensorSelector selector, const InactiveLimits& limits)
@@ -45,6 +54,7 @@ class DeadRelu : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
+    std::vector<JudgedTensor> judged;
     double worst = 0;
     for (const Observation* output : step.by_selector(0)) {
       if (is_string(output->dtype)) continue;
@@ -52,6 +62,7 @@ class DeadRelu : public Rule {
       SMD_TRY(const auto activity, layers_.judge(*output, kActive));
       if (!activity) continue;
       ++judged_;
+      judged.push_back({output, activity->inactive_percent});
       if (!layers_.is_met(*activity)) continue;
       if (!finding) finding.emplace();
       if (activity->inactive_percent > worst) {
@@ -62,6 +73,7 @@ class DeadRelu : public Rule {
     }
     if (!finding) return finding;
     sort_worst_first(finding->evidence);
+    finding->message += tell_neighbours(judged, finding->evidence.front());
     if (finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} layers of this step are so",
                                       finding->evidence.size());
@@ -93,11 +105,7 @@ class DeadRelu : public Rule {
         tensor_text(output.name, output.worker),
         InactiveLayers::units_text(output, activity), activity.inactive_percent,
         limits.inactivity_percent, limits.layer_percent, step_text(step));
-    finding.advice =
-        "a dead ReLU gives zero and passes no gradient, so its weights stay "
-        "as they are: usually an update was too large or a bias is very "
-        "negative; lower the learning rate, initialize for ReLU (He) with "
-        "biases at zero, normalize the inputs, or use LeakyReLU";
+    set_remedy(finding, kRemedies[0]);
   }
 
   Evidence evidence(const Observation& output, const LayerActivity& activity,
@@ -134,6 +142,7 @@ const RuleFactory kDeadRelu = {
         "Fires when more than threshold_layer percent of the units of a layer "
         "are above 0 in less than threshold_inactivity percent of the samples "
         "of a step.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/neighbours.h"
 #include "rules/non_finite.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -26,6 +27,15 @@ const ParameterSpec kParameters[] = {
      .sentence = "Whether infinities are let pass."},
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.cause = "a learning rate that is too high, a division by zero, the "
+              "logarithm of zero, or float16 overflow where the first such "
+              "tensor is made: the training goes on with numbers that mean "
+              "nothing",
+     .advice = "look at the operation that makes the first such tensor of the "
+               "step, lower the learning rate, or clip the gradients"},
 };
 
 // ", the first at [2, 7]", or nothing where the elements are not at hand.
@@ -73,6 +83,11 @@ class ExplodingTensor : public Rule {
       if (!finding) finding = describe(*tensor, *found, step.step);
       finding->evidence.push_back(evidence(*tensor, *found, step.step));
     }
+    if (finding) {
+      SMD_TRY(const std::string neighbours,
+              neighbours_text(step.by_selector(0), finding->evidence.front()));
+      finding->message += neighbours;
+    }
     if (finding && finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} tensors of this step have some",
                                       finding->evidence.size());
@@ -83,6 +98,26 @@ class ExplodingTensor : public Rule {
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
+  // By number of elements; of saved reductions by 1 where one tells of some.
+  Result<std::string> neighbours_text(
+      std::span<const Observation* const> tensors, Evidence& first) const {
+    std::vector<JudgedTensor> judged;
+    for (const Observation* tensor : tensors) {
+      SMD_TRY(const auto found, find_non_finite(*tensor));
+      if (found) judged.push_back({tensor, amount(*found)});
+    }
+    return tell_neighbours(judged, first);
+  }
+
+  double amount(const NonFinite& found) const {
+    if (!found.counts) return found.has_nan || (found.has_inf && !only_nan_);
+    std::uint64_t count = found.counts->nan;
+    if (!only_nan_) {
+      count += found.counts->positive_inf + found.counts->negative_inf;
+    }
+    return static_cast<double>(count);
+  }
+
   Finding describe(const Observation& tensor, const NonFinite& found,
                    const StepId& step) const {
     Finding finding;
@@ -90,10 +125,7 @@ class ExplodingTensor : public Rule {
         fmt::format("{}: {} at {}{}", tensor_text(tensor.name, tensor.worker),
                     counts_text(tensor, found), step_text(step),
                     first_place_text(tensor, only_nan_));
-    finding.advice =
-        "the training goes on with numbers that mean nothing: lower the "
-        "learning rate or clip the gradients, and look for a division by zero, "
-        "the logarithm of zero or float16 overflow where this tensor is made";
+    set_remedy(finding, kRemedies[0]);
     return finding;
   }
 
@@ -105,14 +137,8 @@ class ExplodingTensor : public Rule {
     evidence.threshold = 0;
     if (!found.counts) {
       evidence.quantity = "saved " + found.seen_in + " is not finite";
-      evidence.value = 1;
-      return evidence;
     }
-    std::uint64_t count = found.counts->nan;
-    if (!only_nan_) {
-      count += found.counts->positive_inf + found.counts->negative_inf;
-    }
-    evidence.value = static_cast<double>(count);
+    evidence.value = amount(found);
     return evidence;
   }
 
@@ -133,6 +159,7 @@ const RuleFactory kExplodingTensor = {
     .sentence = "A tensor holds NaN or an infinity.",
     .condition =
         "Fires when a tensor holds NaN, or an infinity unless only_nan.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -34,6 +34,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a feature that gives the label away, or trees that may always "
+              "choose from all features",
+     .advice = "check that none of the features gives the label away, and "
+               "train with column sampling (colsample_bytree) or stronger "
+               "regularization so that others are used"},
+};
+
 struct Importance {
   double value = 0;
   Evidence place;
@@ -158,10 +166,7 @@ class FeatureImportanceOverweight : public Rule {
         tensor_text(largest.tensor, largest.worker), nfeatures_,
         importances.size(), share, step_text(largest.step), threshold_,
         fmt::join(names, ", "), importances[nfeatures_].value / sum);
-    finding.advice =
-        "the model hangs on these features: check that none of them gives the "
-        "label away, and train with column sampling (colsample_bytree) or "
-        "stronger regularization so that others are used";
+    set_remedy(finding, kRemedies[0]);
     return finding;
   }
 
@@ -188,6 +193,7 @@ const RuleFactory kFeatureImportanceOverweight = {
         "Fires when the nfeatures largest importances of a step have more than "
         "threshold of their sum; with nfeatures features or fewer, nothing is "
         "judged.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

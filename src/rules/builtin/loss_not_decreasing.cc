@@ -72,6 +72,23 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.when = "the loss is not finite",
+     .cause = "a training that has diverged, by a learning rate that is too "
+              "high or a number that overflowed",
+     .advice = "lower the learning rate or clip the gradients, and judge with "
+               "ExplodingTensor to see where it began"},
+    {.when = "the loss rose",
+     .cause = "a learning rate that is too high, or labels that do not fit "
+              "the loss",
+     .advice = "lower the learning rate, and check labels and loss"},
+    {.when = "the loss stands still",
+     .cause = "gradients that do not reach the weights, a learning rate that "
+              "is too low, or a training that has converged",
+     .advice = "check that gradients reach the weights, raise the learning "
+               "rate, or stop here if it has converged"},
+};
+
 struct Thresholds {
   double fall_percent = 0.1;
   double rise_percent = 5;
@@ -198,9 +215,7 @@ class LossNotDecreasing : public Rule {
     if (!std::isfinite(loss.value)) {
       finding.message = fmt::format("{}: the loss is {} at {}, non-finite",
                                     subject, loss.value, step_text(step));
-      finding.advice =
-          "the training has diverged: lower the learning rate or clip the "
-          "gradients, and judge with ExplodingTensor to see where it began";
+      set_remedy(finding, kRemedies[0]);
       evidence.quantity = "loss";
       evidence.value = loss.value;
       evidence.relation = "is not finite";
@@ -231,12 +246,7 @@ class LossNotDecreasing : public Rule {
         rose ? fmt::format("is {:.2g} % above", change)
              : fmt::format("is only {:.2g} % below", -change),
         before.value, now.step - before.step);
-    finding.advice =
-        rose ? "the training gets worse: lower the learning rate, and check "
-               "labels and loss"
-             : "the training does not move: check that gradients reach the "
-               "weights, raise the learning rate, or stop here if it has "
-               "converged";
+    set_remedy(finding, kRemedies[rose ? 1 : 2]);
     evidence.quantity = rose ? "increase of the loss in percent"
                              : "decrease of the loss in percent";
     evidence.value = std::abs(change);
@@ -287,6 +297,7 @@ const RuleFactory kLossNotDecreasing = {
         "saved one at or before s - num_steps: fires when it fell by "
         "less than diff_percent, or rose by more than "
         "increase_threshold_percent.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

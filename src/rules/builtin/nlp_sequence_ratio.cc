@@ -36,6 +36,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "sequences of very different length in one batch, or a "
+              "vocabulary that misses words of the data: the model computes "
+              "on padding or unknown words most of the time",
+     .advice = "sort or bucket the sequences by length, cut the longest, pack "
+               "them, or look at the vocabulary"},
+};
+
 struct TokenLimit {
   double token = 0;
   double percent = 0;
@@ -183,10 +191,7 @@ class NLPSequenceRatio : public Rule {
           "threshold",
           finding.evidence.size());
     }
-    finding.advice =
-        "the model computes on padding or unknown words most of the time: sort "
-        "or bucket the sequences by length, cut the longest, pack them, or "
-        "look at the vocabulary";
+    set_remedy(finding, kRemedies[0]);
   }
 
   std::vector<TokenLimit> limits_;
@@ -209,6 +214,7 @@ const RuleFactory kNLPSequenceRatio = {
     .condition =
         "Fires when, for a token of token_values, its share of a tensor in "
         "percent is above its token_thresholds_percent.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -41,6 +41,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a model that learns its training set by heart; a gap from the "
+              "first evaluation on means that the two sets differ",
+     .advice = "stop here and take the weights of the best evaluation, or "
+               "train with more or augmented data, dropout, weight decay or a "
+               "smaller model"},
+};
+
 // The validation losses under one name.
 struct Validation {
   std::string pair;  // of the training losses that they are compared with
@@ -190,11 +198,7 @@ class Overfit : public Rule {
       finding.message +=
           fmt::format("; the evaluation before had {}", percent_text(*before));
     }
-    finding.advice =
-        "the model learns its training set by heart: stop here and take the "
-        "weights of the best evaluation, or train with more or augmented data, "
-        "dropout, weight decay or a smaller model; a gap from the first "
-        "evaluation on means that the two sets differ";
+    set_remedy(finding, kRemedies[0]);
   }
 
   Step start_step_;
@@ -221,6 +225,7 @@ const RuleFactory kOverfit = {
     .condition =
         "Fires when (mean validation loss - mean training loss) / mean "
         "training loss > ratio_threshold for patience evaluations in a row.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
     .has_own_start_step = true,

@@ -68,7 +68,7 @@ TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
             "Loss: the mean validation loss 1.5 up to step 3 (EVAL step 1) is "
             "50 % above the mean training loss 1 (up to 10 % is let pass); the "
             "evaluation before had 5 %");
-  EXPECT_THAT(rule.verdict().advice, HasSubstr("learns its training set"));
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("learns its training set"));
 }
 
 TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {

@@ -37,6 +37,14 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a training that goes on after it has converged: further steps "
+              "cost time and bring nothing",
+     .advice = "stop, and take the weights of the best validation loss; if "
+               "both losses are still high, lower the learning rate or use a "
+               "larger model"},
+};
+
 // The losses under one name, at one step each.
 struct LossCourse {
   std::string pair;
@@ -178,10 +186,7 @@ class Overtraining : public Rule {
       finding->message = fmt::format("{}: {}, and {}", validation.place.tensor,
                                      course_text(validation, "validation"),
                                      course_text(training, "training"));
-      finding->advice =
-          "further steps cost time and bring nothing: stop, and take the "
-          "weights of the best validation loss; if both losses are still high, "
-          "lower the learning rate or use a larger model";
+      set_remedy(*finding, kRemedies[0]);
     }
     finding->evidence.push_back(validation.evidence(
         "saved steps without a better validation loss", patience_validation_));
@@ -212,6 +217,7 @@ const RuleFactory kOvertraining = {
         "Fires when patience_train saved TRAIN steps and patience_validation "
         "saved EVAL steps have passed without a loss below the best one minus "
         "delta.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

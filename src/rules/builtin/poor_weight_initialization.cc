@@ -60,6 +60,16 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "weights that were initialized without regard to the size of "
+              "their layer, or inputs that are not normalized: the signal "
+              "grows or dies on its way before anything is learned",
+     .advice = "initialize by the size of each layer (He for ReLU, Xavier for "
+               "tanh and sigmoid), never with one constant, add normalization, "
+               "and normalize the inputs; if the loss alone stands still, try "
+               "another learning rate"},
+};
+
 // Positions of the selectors.
 constexpr std::size_t kActivations = 0;
 constexpr std::size_t kGradients = 1;
@@ -263,12 +273,7 @@ class PoorWeightInitialization : public Rule {
     if (const std::string missing = not_judged(); !missing.empty()) {
       finding.message += "; not judged: " + missing;
     }
-    finding.advice =
-        "the signal grows or dies on its way through the layers before "
-        "anything is learned: initialize by the size of each layer (He for "
-        "ReLU, Xavier for tanh and sigmoid), never with one constant, add "
-        "normalization, and normalize the inputs; if the loss alone stands "
-        "still, try another learning rate";
+    set_remedy(finding, kRemedies[0]);
     return finding;
   }
 
@@ -305,6 +310,7 @@ const RuleFactory kPoorWeightInitialization = {
         "the smallest, when p95 - p5 of a gradient is below "
         "distribution_range, or when the loss was not lower than ever for "
         "patience saved steps.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

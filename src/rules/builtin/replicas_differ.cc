@@ -33,6 +33,16 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "workers that did not begin from the same weights, or a "
+              "gradient that is not averaged over them (layers used outside "
+              "the wrapped model, no_sync, parameters that are not in the "
+              "graph of one worker)",
+     .advice = "begin all workers from the same weights, see that every "
+               "gradient is averaged, and give the optimizers the same "
+               "settings"},
+};
+
 // What a comparison of two replicas came to.
 struct Comparison {
   bool is_judged = false;
@@ -176,11 +186,7 @@ class ReplicasDiffer : public Rule {
       finding.message +=
           fmt::format("; {} tensors differ between workers", tensors.size());
     }
-    finding.advice =
-        "the replicas no longer train one model: begin all workers from the "
-        "same weights, see that every gradient is averaged over them (layers "
-        "used outside the wrapped model, no_sync, parameters that are not in "
-        "the graph of one worker), and give the optimizers the same settings";
+    set_remedy(finding, kRemedies[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -208,6 +214,7 @@ const RuleFactory kReplicasDiffer = {
     .condition =
         "Fires when a tensor of one worker is not equal, as numpy.allclose "
         "has it, to that of the first worker at the same step.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

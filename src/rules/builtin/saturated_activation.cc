@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "rules/evidence.h"
 #include "rules/inactive_layers.h"
+#include "rules/neighbours.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -48,6 +49,14 @@ const ParameterSpec kParameters[] = {
     kUnit,
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.cause = "weights or inputs that are too large: where the function is "
+              "flat no gradient passes, so the layers before it no longer "
+              "learn",
+     .advice = "normalize the inputs, initialize with smaller weights "
+               "(Xavier), lower the learning rate, or use ReLU"},
 };
 
 enum class Function { none, tanh, sigmoid };
@@ -100,6 +109,7 @@ class SaturatedActivation : public Rule {
 
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
+    std::vector<JudgedTensor> judged;
     for (const auto& [input, function] : inputs_of(step)) {
       if (function == Function::none) {
         unnamed_ = input->name;
@@ -109,11 +119,13 @@ class SaturatedActivation : public Rule {
       SMD_TRY(const auto activity, layers_.judge(*input, ranges_.of(function)));
       if (!activity) continue;
       ++judged_;
+      judged.push_back({input, activity->inactive_percent});
       if (!layers_.is_met(*activity)) continue;
       add(finding, *input, function, *activity, step.step);
     }
     if (!finding) return finding;
     sort_worst_first(finding->evidence);
+    finding->message += tell_neighbours(judged, finding->evidence.front());
     if (finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} layers of this step are so",
                                       finding->evidence.size());
@@ -195,11 +207,7 @@ class SaturatedActivation : public Rule {
         function == Function::tanh ? "tanh" : "sigmoid", range.above,
         *range.below, limits.inactivity_percent, limits.layer_percent,
         step_text(step));
-    finding.advice =
-        "where the function is flat no gradient passes, so the layers before "
-        "it no longer learn: usually the weights or the inputs are too large; "
-        "normalize the inputs, initialize with smaller weights (Xavier), "
-        "lower the learning rate, or use ReLU";
+    set_remedy(finding, kRemedies[0]);
   }
 
   std::string unnamed_text() const {
@@ -250,6 +258,7 @@ const RuleFactory kSaturatedActivation = {
         "Fires when more than threshold_layer percent of the units of a layer "
         "take inputs between the function's thresholds in less than "
         "threshold_inactivity percent of the samples of a step.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -39,6 +39,13 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "another seed, data order, initialization, library version or "
+              "machine",
+     .advice = "compare these between the two runs; where only the last digits "
+               "differ, raise rtol"},
+};
+
 class SimilarAcrossRuns : public Rule {
  public:
   explicit SimilarAcrossRuns(const Parameters& parameters)
@@ -164,10 +171,7 @@ class SimilarAcrossRuns : public Rule {
       finding.message +=
           fmt::format("; {} tensors of this step differ", differing.size());
     }
-    finding.advice =
-        "the two runs are not the same training: compare seeds, data order, "
-        "initialization, library versions and hardware; where only the last "
-        "digits differ, raise rtol";
+    set_remedy(finding, kRemedies[0]);
     for (const Differing& one : differing) {
       Evidence evidence = one.place;
       const bool by_shape = one.difference.by == TensorDifference::By::shape;
@@ -213,6 +217,7 @@ const RuleFactory kSimilarAcrossRuns = {
         "Fires when a tensor that both runs hold has another shape, or "
         "elements with |a - b| > atol + rtol * |b|, where b is the other "
         "run's.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

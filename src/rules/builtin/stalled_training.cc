@@ -31,6 +31,13 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a data loader that hangs, a worker that waits for another, a "
+              "full disk, or a network that is gone",
+     .advice = "look at these where the training runs; if it is only slow, "
+               "save more often or raise the threshold"},
+};
+
 class StalledTraining : public Rule {
  public:
   StalledTraining(double threshold, bool stop_training)
@@ -91,10 +98,7 @@ class StalledTraining : public Rule {
       finding.message += fmt::format("; the longest pause before was {:.4g} s",
                                      longest_pause_);
     }
-    finding.advice =
-        "the training hangs: look at the data loader, at a worker that waits "
-        "for another, and at a full disk or a network that is gone; if it is "
-        "only slow, save more often or raise the threshold";
+    set_remedy(finding, kRemedies[0]);
     Evidence evidence;
     if (last_step_) evidence.step = *last_step_;
     evidence.quantity = "seconds without a new step";
@@ -127,6 +131,7 @@ const RuleFactory kStalledTrainingRule = {
     .name = "StalledTrainingRule",
     .sentence = "No step has come for long: the training hangs.",
     .condition = "Fires when threshold seconds have passed without a new step.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

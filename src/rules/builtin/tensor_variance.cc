@@ -4,6 +4,7 @@
 
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
+#include "rules/neighbours.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -28,6 +29,21 @@ const ParameterSpec kParameters[] = {
      .minimum = 0.0},
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.when = "too large",
+     .cause = "inputs that are not normalized, a large initialization, or a "
+              "learning rate that is too high: values this far apart saturate "
+              "what follows",
+     .advice = "normalize the inputs or the layer, choose a smaller "
+               "initialization, or lower the learning rate"},
+    {.when = "too small",
+     .cause = "units that have died, a layer that is not connected, or a "
+              "small initialization: values this close carry hardly any "
+              "signal",
+     .advice = "look for dead units or an unconnected layer, and choose a "
+               "larger initialization"},
 };
 
 struct Limits {
@@ -60,13 +76,26 @@ class TensorVariance : public Rule {
     }
     if (offenders.empty()) return std::optional<Finding>();
     sort_worst_first(offenders);
-    return std::optional(finding(std::move(offenders), step.step));
+    SMD_TRY(const std::string neighbours,
+            neighbours_text(step.by_selector(0), offenders.front()));
+    return std::optional(finding(std::move(offenders), neighbours, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
-  static Finding finding(std::vector<Evidence> offenders, const StepId& step) {
+  static Result<std::string> neighbours_text(
+      std::span<const Observation* const> tensors, Evidence& worst) {
+    std::vector<JudgedTensor> judged;
+    for (const Observation* tensor : tensors) {
+      SMD_TRY(const auto variance, variance_of(*tensor));
+      if (variance) judged.push_back({tensor, *variance});
+    }
+    return tell_neighbours(judged, worst);
+  }
+
+  static Finding finding(std::vector<Evidence> offenders,
+                         const std::string& neighbours, const StepId& step) {
     const Evidence& worst = offenders.front();
     const bool is_large = worst.relation == ">";
     Finding finding;
@@ -75,20 +104,14 @@ class TensorVariance : public Rule {
         tensor_text(worst.tensor, worst.worker), short_number(worst.value),
         layer_of(worst.tensor), is_large ? "above" : "below", *worst.threshold,
         step_text(step));
+    finding.message += neighbours;
     if (offenders.size() > 1) {
       finding.message += fmt::format(
           "; {} tensors of this step are out of "
           "bounds",
           offenders.size());
     }
-    finding.advice =
-        is_large
-            ? "values this far apart saturate what follows and make training "
-              "unstable: normalize the inputs or the layer, choose a smaller "
-              "initialization, or lower the learning rate"
-            : "values this close carry hardly any signal: look for units that "
-              "have died or a layer that is not connected, and choose a larger "
-              "initialization";
+    set_remedy(finding, kRemedies[is_large ? 0 : 1]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -125,6 +148,7 @@ const RuleFactory kTensorVariance = {
     .condition =
         "Fires when the variance of a tensor is above max_threshold or below "
         "min_threshold.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -26,6 +26,13 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a max_depth above what the data can fill: deep trees learn "
+              "single samples by heart",
+     .advice = "lower max_depth, raise min_child_weight or gamma, or set the "
+               "parameter 'depth' to what was asked for"},
+};
+
 // None for a number that no node has.
 std::optional<double> depth_of(double largest_node) {
   constexpr double kLargestExact = 9007199254740991;  // 2^53 - 1
@@ -90,10 +97,7 @@ class TreeDepth : public Rule {
       finding.message +=
           fmt::format("; before, the deepest had {}", deepest_before_);
     }
-    finding.advice =
-        "deep trees learn single samples by heart: lower max_depth, raise "
-        "min_child_weight or gamma, or set the parameter 'depth' to what was "
-        "asked for";
+    set_remedy(finding, kRemedies[0]);
     for (const Tree& tree : trees) {
       if (!(tree.depth > depth_)) break;
       Evidence evidence = tree.place;
@@ -122,6 +126,7 @@ const RuleFactory kTreeDepth = {
     .name = "TreeDepth",
     .sentence = "A tree of a boosted model is deeper than is good for it.",
     .condition = "Fires when floor(log2(largest node number + 1)) > depth.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

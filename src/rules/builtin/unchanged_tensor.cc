@@ -39,6 +39,15 @@ const ParameterSpec kParameters[] = {
     kEndStep,
 };
 
+const Remedy kRemedies[] = {
+    {.cause = "a parameter that is frozen, not handed to the optimizer or "
+              "without a gradient, a learning rate that is zero or far too "
+              "small, or batches that do not differ",
+     .advice = "look at requires_grad, at the parameters of the optimizer and "
+               "at the learning rate of their group, and leave out layers that "
+               "are frozen on purpose"},
+};
+
 // One tensor at one step, in the best form in which it was kept.
 struct Snapshot {
   Step counted = 0;
@@ -208,11 +217,7 @@ class UnchangedTensor : public Rule {
       finding.message +=
           fmt::format("; {} tensors are unchanged", offenders.size());
     }
-    finding.advice =
-        "what should change while a model trains does not: check that the "
-        "parameter is not frozen, is handed to the optimizer and gets a "
-        "gradient, that the learning rate is not zero or far too small, and "
-        "that batches differ";
+    set_remedy(finding, kRemedies[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -241,6 +246,7 @@ const RuleFactory kUnchangedTensor = {
     .condition =
         "Fires when a tensor is equal, as numpy.allclose has it, to each of "
         "the num_steps - 1 saved before it.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/neighbours.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -25,6 +26,16 @@ const ParameterSpec kParameters[] = {
                  "'fraction:0.5' for at least half of them."},
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.cause = "activations that saturate, many layers without normalization "
+              "or residual connections, a poor initialization, or a part of "
+              "the graph that does not reach the loss: the layers behind "
+              "these gradients no longer learn",
+     .advice = "use ReLU-like activations, normalization or residual "
+               "connections, check the initialization, and look for a part of "
+               "the graph that does not reach the loss"},
 };
 
 // How many of `judged` gradients must vanish before the rule fires.
@@ -93,29 +104,40 @@ class VanishingGradient : public Rule {
       return std::optional<Finding>();
     }
     std::ranges::stable_sort(vanished, {}, &Evidence::value);
-    return std::optional(finding(std::move(vanished), judged, step.step));
+    SMD_TRY(const std::string neighbours,
+            neighbours_text(step.by_selector(0), vanished.front()));
+    return std::optional(
+        finding(std::move(vanished), judged, neighbours, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
+  static Result<std::string> neighbours_text(
+      std::span<const Observation* const> gradients, Evidence& worst) {
+    std::vector<JudgedTensor> judged;
+    for (const Observation* gradient : gradients) {
+      SMD_TRY(const auto mean,
+              quantity(*gradient, {Reduction::mean, /*abs=*/true}));
+      if (mean) judged.push_back({gradient, *mean});
+    }
+    return tell_neighbours(judged, worst);
+  }
+
   Finding finding(std::vector<Evidence> vanished, std::size_t judged,
-                  const StepId& step) const {
+                  const std::string& neighbours, const StepId& step) const {
     const Evidence& worst = vanished.front();
     Finding finding;
     finding.message =
         fmt::format("{}: mean |g| {} is below {:g} at {}",
                     tensor_text(worst.tensor, worst.worker),
                     short_number(worst.value), threshold_, step_text(step));
+    finding.message += neighbours;
     if (vanished.size() > 1) {
       finding.message +=
           fmt::format("; {} of {} gradients are", vanished.size(), judged);
     }
-    finding.advice =
-        "the layers behind these gradients no longer learn: use ReLU-like "
-        "activations, normalization or residual connections, check the "
-        "initialization, and look for a part of the graph that does not reach "
-        "the loss";
+    set_remedy(finding, kRemedies[0]);
     finding.evidence = std::move(vanished);
     return finding;
   }
@@ -142,6 +164,7 @@ const RuleFactory kVanishingGradient = {
     .condition =
         "Fires when mean(|g|) < threshold for any (all, a fraction) of the "
         "gradients g of a step.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

@@ -35,7 +35,7 @@ TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
   EXPECT_EQ(rule.verdict().message,
             "gradient/Net_0.weight: mean |g| 3.2e-09 is below 1e-07 at step 40 "
             "(TRAIN step 30)");
-  EXPECT_THAT(rule.verdict().advice, HasSubstr("no longer learn"));
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("no longer learn"));
   EXPECT_EQ(rule.verdict().step, (StepId{40, Mode::train, 30}));
   ASSERT_EQ(rule.verdict().evidence.size(), 1u);
   const Evidence& evidence = rule.verdict().evidence.front();

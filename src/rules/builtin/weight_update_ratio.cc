@@ -11,6 +11,7 @@
 #include "rules/evidence.h"
 #include "rules/kept_tensor.h"
 #include "rules/layer_name.h"
+#include "rules/neighbours.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -48,6 +49,20 @@ const ParameterSpec kParameters[] = {
                  "the run holds no gradient, while other weights do or have."},
     kStartStep,
     kEndStep,
+};
+
+const Remedy kRemedies[] = {
+    {.when = "too large",
+     .cause = "a learning rate that is too high, or gradients that explode: "
+              "updates this large forget what was learned",
+     .advice = "lower the learning rate or clip the gradients"},
+    {.when = "too small",
+     .cause = "parameters that are not handed to the optimizer or get no "
+              "gradient, or a learning rate that is too low: the layer learns "
+              "next to nothing",
+     .advice = "check that the parameters are handed to the optimizer and that "
+               "gradients arrive, raise the learning rate, or leave out "
+               "layers that are frozen on purpose"},
 };
 
 struct SavedWeight {
@@ -131,7 +146,7 @@ class WeightUpdateRatio : public Rule {
         add(finding, update, step.step);
       }
     }
-    if (finding) complete(*finding, updates.size(), step.step);
+    if (finding) complete(*finding, updates, step.step);
     return finding;
   }
 
@@ -212,9 +227,15 @@ class WeightUpdateRatio : public Rule {
     finding->evidence.push_back(std::move(evidence));
   }
 
-  static void complete(Finding& finding, std::size_t judged,
+  static void complete(Finding& finding, const std::vector<Update>& updates,
                        const StepId& step) {
     sort_worst_first(finding.evidence);
+    std::vector<JudgedTensor> judged;
+    for (const Update& update : updates) {
+      judged.push_back({update.weight, update.ratio});
+    }
+    const std::string neighbours =
+        tell_neighbours(judged, finding.evidence.front());
     const Evidence& worst = finding.evidence.front();
     const bool is_large = worst.relation == ">";
     finding.message = fmt::format(
@@ -222,18 +243,12 @@ class WeightUpdateRatio : public Rule {
         tensor_text(worst.tensor, worst.worker), worst.quantity,
         layer_of(worst.tensor), short_number(worst.value),
         is_large ? "above" : "below", *worst.threshold, step_text(step));
+    finding.message += neighbours;
     if (finding.evidence.size() > 1) {
       finding.message += fmt::format("; {} of {} weights are out of bounds",
-                                     finding.evidence.size(), judged);
+                                     finding.evidence.size(), updates.size());
     }
-    finding.advice =
-        is_large
-            ? "updates this large forget what was learned: lower the learning "
-              "rate or clip the gradients"
-            : "the layer learns next to nothing: check that its parameters "
-              "are handed to the optimizer and that gradients arrive, raise "
-              "the learning rate, or leave out layers that are frozen on "
-              "purpose";
+    set_remedy(finding, kRemedies[is_large ? 0 : 1]);
   }
 
   std::optional<Step> num_steps_;
@@ -263,6 +278,7 @@ const RuleFactory kWeightUpdateRatio = {
         "Fires when |W_s - W_p| / (|W_p| + epsilon) is above large_threshold "
         "or below small_threshold, for the weights W of a layer at step s and "
         "at the step p before it.",
+    .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,
 };

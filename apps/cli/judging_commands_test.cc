@@ -1,0 +1,218 @@
+// What check, watch and show tell of several rules, several runs and runs that
+// are ahead of their rules.
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+nlohmann::json parsed(const std::string& text) {
+  return nlohmann::json::parse(text);
+}
+
+// The gradient is not finite from step 3 on, the loss from step 5 on.
+constexpr Course kSpoiled = {
+    .gradient =
+        [](Step step) {
+          return step < 3 ? 0.5 : std::numeric_limits<double>::quiet_NaN();
+        },
+    .loss =
+        [](Step step) {
+          return step < 5 ? 1.0 : std::numeric_limits<double>::infinity();
+        }};
+
+TEST(JudgingCommands, CheckJudgesManyRunsAsItJudgesEachAlone) {
+  TemporaryFolder folder;
+  std::vector<std::string> runs;
+  const std::vector<Course> courses = {kVanishing, kHealthy, kSpoiled};
+  for (int i = 0; i < 9; ++i) {
+    runs.push_back(folder.path("run_" + std::to_string(i)));
+    if (i == 4) continue;  // a run that is not there stops no other
+    Course course = courses[static_cast<std::size_t>(i) % courses.size()];
+    course.steps = 10 + 30 * (8 - i);  // the first take the longest
+    record_run(runs.back(), course);
+  }
+  std::vector<std::string> all = {"check"};
+  auto expected = nlohmann::json::array();
+  for (const std::string& run : runs) {
+    all.push_back(run);
+    expected.push_back(parsed(smdebug({"check", run, "--json"}).out).at(0));
+  }
+  all.push_back("--json");
+  const Spoken spoken = smdebug(all);
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_EQ(parsed(spoken.out), expected);
+  EXPECT_EQ(smdebug(all).out, spoken.out);
+}
+
+TEST(JudgingCommands, CheckTellsTheActionsOfEachRunInTheOrderGiven) {
+  TemporaryFolder folder;
+  std::vector<std::string> words = {"check"};
+  for (const char* name : {"b", "a", "c"}) {
+    record_run(folder.path(name), kVanishing);
+    words.push_back(folder.path(name));
+  }
+  for (const char* word :
+       {"--rule", "VanishingGradient", "--action", "command=true", "--json"}) {
+    words.emplace_back(word);
+  }
+  const auto judged = parsed(smdebug(words).out);
+  ASSERT_EQ(judged.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(judged[i]["run"], words[i + 1]);
+    ASSERT_EQ(judged[i]["actions"].size(), 1u);
+    EXPECT_EQ(judged[i]["actions"][0]["status"], "done");
+  }
+}
+
+TEST(JudgingCommands, CheckNamesTheFirstOfSeveralRulesAsTheLikelyCause) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kSpoiled);
+  const std::vector<std::string> words = {
+      "check", folder.path("run"), "--rule", "LossNotDecreasing",
+      "--set", "num_steps=1",      "--rule", "VanishingGradient",
+      "--set", "threshold=1e-9",   "--rule", "ExplodingTensor",
+      "--set", "only_nan=true",    "--rule", "ExplodingTensor",
+      "--set", "tensor_regex=Loss"};
+  std::vector<std::string> in_json = words;
+  in_json.push_back("--json");
+  const auto judged = parsed(smdebug(in_json).out).at(0);
+  EXPECT_EQ(judged["likely_cause"]["rule"], judged["verdicts"][0]["rule"]);
+  std::vector<int> steps;
+  for (const auto& verdict : judged["verdicts"]) {
+    if (verdict["status"] == "IssuesFound") {
+      steps.push_back(verdict["step"]["global"]);
+      EXPECT_NE(verdict["cause"], "");
+      EXPECT_NE(verdict["advice"], "");
+    }
+  }
+  EXPECT_EQ(steps, (std::vector<int>{1, 3, 5}));
+  EXPECT_THAT(smdebug(words).out,
+              HasSubstr("likely cause in " + folder.path("run") +
+                        ": LossNotDecreasing at step 1 (TRAIN step 1), in "
+                        "CrossEntropyLoss_output_0, the first of 3 rules that "
+                        "fired\n"));
+}
+
+TEST(JudgingCommands, OfOneStepTheTensorThatWasMadeFirstIsTheCause) {
+  TemporaryFolder folder;
+  Course course = kSpoiled;
+  course.loss = [](Step step) {
+    return step < 3 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+  };
+  record_run(folder.path("run"), course);
+  // The gradient is recorded before the loss.
+  const auto judged =
+      parsed(smdebug({"check", folder.path("run"), "--rule", "ExplodingTensor",
+                      "--set", "tensor_regex=Loss", "--rule", "ExplodingTensor",
+                      "--set", "collection_names=gradients", "--json"})
+                 .out);
+  EXPECT_EQ(judged.at(0)["likely_cause"]["tensor"], "gradient/Net_fc.weight");
+}
+
+TEST(JudgingCommands, OneRuleThatFiredIsNoCauseOfOthers) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kVanishing);
+  const Spoken spoken =
+      smdebug({"check", folder.path("run"), "--rule", "VanishingGradient",
+               "--rule", "ExplodingTensor"});
+  EXPECT_THAT(spoken.out, Not(HasSubstr("likely cause")));
+}
+
+// One of two workers; without its other one a step is not complete.
+void record_worker(const std::string& out_dir, int rank, Step steps) {
+  SaveConfigMode every_step;
+  every_step.save_interval = 1;
+  SessionOptions options;
+  options.config.out_dir = out_dir;
+  options.config.save_config = SaveConfig(every_step);
+  options.config.include_collections = {"gradients"};
+  options.config.include_workers = IncludeWorkers::all;
+  options.framework = pytorch_framework();
+  SilentLog silent;
+  options.logger = &silent;
+  auto session = *Session::create(std::move(options));
+  session->set_worker(rank, 2);
+  Site* gradient = session->gradient("Net", "fc.weight");
+  const float element = 0.5;
+  for (Step step = 0; step < steps; ++step) {
+    session->begin_step();
+    session->put(
+        gradient,
+        {DType::float32, reinterpret_cast<const std::byte*>(&element), {}, {}});
+    session->end_step();
+  }
+  ASSERT_TRUE(session->flush().ok());
+}
+
+// Jumps ten seconds whenever somebody waits.
+class HastyClock : public Clock {
+ public:
+  double wall_seconds() const override {
+    return std::chrono::duration<double>(now_).count();
+  }
+  std::chrono::nanoseconds monotonic() const override { return now_; }
+  void sleep_for(std::chrono::nanoseconds) const override {
+    now_ += std::chrono::seconds(10);
+  }
+
+ private:
+  mutable std::chrono::nanoseconds now_{0};
+};
+
+TEST(JudgingCommands, WatchTellsHowFarTheTrainingIsAhead) {
+  TemporaryFolder folder;
+  const std::string run = folder.path("run");
+  record_worker(run, 0, 10);
+  record_worker(run, 1, 6);
+  const HastyClock clock;
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken = smdebug(
+      {"watch", run, "--rule", "VanishingGradient", "--timeout", "60"}, hooks);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("waiting for step after 5, 4 steps ("),
+                    HasSubstr("s) behind the training")));
+  const auto page = parsed(smdebug({"show", run, "--json"}).out);
+  ASSERT_EQ(page["rules"].size(), 1u);
+  EXPECT_EQ(page["rules"][0]["rule"], "VanishingGradient");
+  EXPECT_EQ(page["rules"][0]["last_step"], 5);
+  EXPECT_EQ(page["rules"][0]["lag_steps"], 4);
+  EXPECT_GE(page["rules"][0]["lag_seconds"], 30);
+  EXPECT_LE(page["rules"][0]["lag_seconds"], 90);
+}
+
+TEST(JudgingCommands, ShowTellsWhatRulesSaidOfTheRun) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kVanishing);
+  EXPECT_THAT(smdebug({"show", folder.path("run")}).out,
+              Not(HasSubstr("VanishingGradient")));
+  (void)smdebug({"watch", folder.path("run"), "--rule", "VanishingGradient",
+                 "--rule", "ExplodingTensor"});
+  EXPECT_THAT(smdebug({"show", folder.path("run")}).out,
+              AllOf(HasSubstr("VanishingGradient: IssuesFound, up to step "),
+                    HasSubstr("mean |g| 1e-09 is below 1e-07 at step 6"),
+                    HasSubstr("ExplodingTensor: NoIssuesFound, up to step 9")));
+}
+
+TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
+  TemporaryFolder folder;
+  const Spoken spoken =
+      smdebug({"check", folder.path("run"), "--rule", "profiler_report"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("'profiler_report'"),
+                                HasSubstr("profiler rules are not run")));
+}
+
+}  // namespace
+}  // namespace smdebug

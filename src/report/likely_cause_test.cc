@@ -1,0 +1,69 @@
+#include "smdebug/report/likely_cause.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using testing::ElementsAre;
+
+Verdict of(const std::string& rule, RuleStatus status, Step step,
+           std::optional<std::size_t> position = std::nullopt) {
+  Verdict verdict;
+  verdict.rule = rule;
+  verdict.status = status;
+  verdict.step.global = step;
+  verdict.position = position;
+  return verdict;
+}
+
+Verdict fired(const std::string& rule, Step step,
+              std::optional<std::size_t> position = std::nullopt) {
+  return of(rule, RuleStatus::issues_found, step, position);
+}
+
+std::vector<std::string> rules_of(const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> rules;
+  for (const Verdict& verdict : verdicts) rules.push_back(verdict.rule);
+  return rules;
+}
+
+TEST(LikelyCause, WhatFiredComesFirstByStep) {
+  const std::vector<Verdict> verdicts = {
+      of("Healthy", RuleStatus::no_issues_found, 90), fired("Late", 30),
+      fired("Early", 20), of("Broken", RuleStatus::error, 1)};
+  EXPECT_THAT(rules_of(in_order_of_cause(verdicts)),
+              ElementsAre("Early", "Late", "Healthy", "Broken"));
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[2]);
+}
+
+TEST(LikelyCause, OfOneStepIsWhatWasExecutedFirst) {
+  const std::vector<Verdict> verdicts = {
+      fired("Nowhere", 5), fired("Loss", 5, 40), fired("FirstLayer", 5, 2)};
+  EXPECT_THAT(rules_of(in_order_of_cause(verdicts)),
+              ElementsAre("FirstLayer", "Loss", "Nowhere"));
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[2]);
+}
+
+TEST(LikelyCause, EqualsKeepTheirOrder) {
+  const std::vector<Verdict> verdicts = {fired("A", 5, 1), fired("B", 5, 1)};
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[0]);
+}
+
+TEST(LikelyCause, IsNotNamedWhereOneRuleFired) {
+  const std::vector<Verdict> verdicts = {
+      fired("A", 5), of("B", RuleStatus::no_issues_found, 5)};
+  EXPECT_EQ(likely_cause(verdicts), nullptr);
+  EXPECT_EQ(likely_cause_text(verdicts), "");
+}
+
+TEST(LikelyCause, IsTheFirstTensorInASentence) {
+  std::vector<Verdict> verdicts = {fired("A", 7), fired("B", 5)};
+  verdicts[1].evidence.push_back({"fc1.weight"});
+  EXPECT_EQ(likely_cause_text(verdicts),
+            "B at step 5, in fc1.weight, the first of 2 rules that fired");
+}
+
+}  // namespace
+}  // namespace smdebug
