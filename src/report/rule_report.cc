@@ -13,7 +13,7 @@ std::vector<ReportFile> xgboost_report_files(const XgboostReport& report) {
 Result<std::vector<ReportFile>> rule_report_files(
     Trial& trial, std::span<const Verdict> verdicts, double now_seconds) {
   const bool is_wanted = std::ranges::any_of(verdicts, [](const Verdict& v) {
-    return v.rule == "CreateXgboostReport";
+    return v.rule == "CreateXgboostReport" && v.observations_judged > 0;
   });
   if (!is_wanted) return std::vector<ReportFile>();
   SMD_TRY(const auto report, read_xgboost_report(trial, now_seconds));

@@ -39,6 +39,11 @@ std::string samples_not_saved(std::string_view what,
          " It is of the data that the hook is given as validation_data.";
 }
 
+// "train-logloss", and not "feature_importance/weight/air-pressure".
+bool is_named_like_metric(std::string_view name) {
+  return name.find('-') != name.npos && name.find('/') == name.npos;
+}
+
 std::string text_of(const TensorValue& value) {
   std::vector<std::string> texts;
   if (is_string(value.dtype())) {
@@ -114,9 +119,14 @@ class Reader {
     report_.hyperparameters.shown = std::move(found);
   }
 
-  // The tensors of the collections `metrics` and `losses`.
+  // The tensors of the collections `metrics` and `losses`; in a run without
+  // collections, as one of `FileWriter`, those named like metrics.
   std::set<std::string> metric_names() {
     std::set<std::string> names;
+    if (trial_.collections().empty()) {
+      std::ranges::copy_if(names_, std::inserter(names, names.end()),
+                           is_named_like_metric);
+    }
     for (const char* collection : {"metrics", "losses"}) {
       if (!trial_.find_collection(collection)) continue;
       TensorNameQuery query;

@@ -1,6 +1,7 @@
 #include "report/xgboost_sections.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -111,6 +112,13 @@ std::vector<std::size_t> poorest_classes(
   order.resize(std::min(order.size(), count));
   std::ranges::sort(order);
   return order;
+}
+
+// The hook saves what features have of the sum; others may save the numbers.
+bool are_shares(const XgboostReport::Importance& importance) {
+  double sum = 0;
+  for (const auto& feature : importance.features) sum += feature.value;
+  return std::abs(sum - 1) < 1e-3;
 }
 
 std::string importance_label(const std::string& type) {
@@ -253,8 +261,11 @@ std::string importance_section(
       bars.push_back({feature.name, std::max(0.0, feature.value)});
     }
     const std::string label = importance_label(importance.type);
-    html += fmt::format("<h3>{}</h3>\n", escaped(label.substr(0, label.find(':'))));
-    html += rows_svg("Feature importance: " + importance.type, label, bars);
+    html += fmt::format("<h3>{}</h3>\n",
+                        escaped(label.substr(0, label.find(':'))));
+    html += rows_svg("Feature importance: " + importance.type,
+                     label + (are_shares(importance) ? ", as its share" : ""),
+                     bars);
     std::string note = fmt::format("At round {}.", importance.round);
     if (shown < importance.features.size()) {
       note += fmt::format(" Shown are the first {} of {} features.", shown,
