@@ -80,10 +80,9 @@ struct HelpRequest {
   std::string text;
 };
 
-using Command =
-    std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
-                 TensorCommand, ExplainCommand, ReportCommand, RulesCommand,
-                 HelpRequest>;
+using Command = std::variant<RunCommand, WatchCommand, CheckCommand,
+                             ShowCommand, TensorCommand, ExplainCommand,
+                             ReportCommand, RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

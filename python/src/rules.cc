@@ -125,9 +125,8 @@ class BuiltinJudge {
   // No step will follow. Writes the report that the rule stands for.
   Status finish(Trial& trial) {
     runner_.on_run_end(0);
-    SMD_TRY(const auto files,
-            rule_report_files(trial, runner_.verdicts(),
-                              system_clock().wall_seconds()));
+    SMD_TRY(const auto files, rule_report_files(trial, runner_.verdicts(),
+                                                system_clock().wall_seconds()));
     if (files.empty()) return {};
     SMD_TRY(const auto storage, open_storage(trial.location()));
     for (const ReportFile& file : files) {

@@ -22,8 +22,8 @@ std::vector<std::string> labels(double low, double high, std::size_t wanted,
 }
 
 TEST(AxisTicks, StandAtRoundNumbers) {
-  EXPECT_THAT(labels(0, 1, 5), ElementsAre("0.0", "0.2", "0.4", "0.6", "0.8",
-                                           "1.0"));
+  EXPECT_THAT(labels(0, 1, 5),
+              ElementsAre("0.0", "0.2", "0.4", "0.6", "0.8", "1.0"));
   EXPECT_THAT(labels(-0.3, 0.3, 3), ElementsAre("-0.2", "0.0", "0.2"));
   EXPECT_THAT(labels(3, 97, 5), ElementsAre("20", "40", "60", "80"));
 }

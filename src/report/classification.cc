@@ -102,7 +102,8 @@ XgboostReport::Roc roc_of(const std::vector<bool>& positive,
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, std::ranges::greater(),
                     [&](std::size_t i) { return scores[i]; });
-  roc.positives = static_cast<std::uint64_t>(std::ranges::count(positive, true));
+  roc.positives =
+      static_cast<std::uint64_t>(std::ranges::count(positive, true));
   roc.negatives = positive.size() - roc.positives;
   roc.auc = std::numeric_limits<double>::quiet_NaN();
   if (roc.positives == 0 || roc.negatives == 0) return roc;

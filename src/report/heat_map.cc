@@ -48,9 +48,8 @@ std::string heat_map_svg(const HeatMap& map) {
     const double top = frame.top() + cell * static_cast<double>(row);
     for (std::size_t column = 0; column < n; ++column) {
       const std::uint64_t count = map.counts[row * n + column];
-      const double share = sum > 0 ? static_cast<double>(count) /
-                                         static_cast<double>(sum)
-                                   : 0;
+      const double share =
+          sum > 0 ? static_cast<double>(count) / static_cast<double>(sum) : 0;
       const double left = frame.left() + cell * static_cast<double>(column);
       frame.add(fmt::format(
           "<rect class=\"shade{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
@@ -66,7 +65,8 @@ std::string heat_map_svg(const HeatMap& map) {
       frame.add_text(frame.left() - 6, top + cell / 2 + 4, map.names[row],
                      "end", 8);
     }
-    const double middle = frame.left() + cell * (static_cast<double>(row) + 0.5);
+    const double middle =
+        frame.left() + cell * (static_cast<double>(row) + 0.5);
     if (cell >= 24) {
       frame.add_text(middle, frame.bottom() + 16, map.names[row], "middle", 6);
     }

@@ -43,8 +43,7 @@ void add_line(const PlotLine& line, const std::string& line_class,
     }
     const double x = frame.x(drawn.x[i]), y = frame.y(drawn.y[i]);
     path += fmt::format("{}{:.1f} {:.1f}", is_begun ? 'L' : 'M', x, y);
-    const bool has_next =
-        i + 1 < drawn.x.size() && is_shown(drawn.y[i + 1]);
+    const bool has_next = i + 1 < drawn.x.size() && is_shown(drawn.y[i + 1]);
     if (!is_begun && !has_next) {
       // A line of one point has no length.
       frame.add(fmt::format(
@@ -53,8 +52,8 @@ void add_line(const PlotLine& line, const std::string& line_class,
     }
     is_begun = true;
   }
-  frame.add(fmt::format("<path class=\"line {}\" d=\"{}\"/>\n",
-                        line_class, path));
+  frame.add(
+      fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", line_class, path));
 }
 
 PlotAxis x_axis_of(const LinePlot& plot) {
@@ -98,10 +97,10 @@ std::string line_plot_svg(const LinePlot& plot) {
   if (has_legend) size.right = kLegendWidth;
   PlotFrame frame(plot.title, size, x_axis_of(plot), plot.y);
   if (plot.has_diagonal) {
-    frame.add(fmt::format("<path class=\"aid\" d=\"M{:.1f} {:.1f}L{:.1f} "
-                          "{:.1f}\"/>\n",
-                          frame.left(), frame.bottom(), frame.right(),
-                          frame.top()));
+    frame.add(
+        fmt::format("<path class=\"aid\" d=\"M{:.1f} {:.1f}L{:.1f} "
+                    "{:.1f}\"/>\n",
+                    frame.left(), frame.bottom(), frame.right(), frame.top()));
   }
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     const std::string line_class =

@@ -29,12 +29,11 @@ using Line = XgboostReport::Metric::Line;
 const Line* find_line(const XgboostReport::Metric& metric,
                       LossRole::Part part) {
   for (const Line& line : metric.lines) {
-    const auto role =
-        role_of_loss(line.set + "-" + metric.name, Mode::global);
+    const auto role = role_of_loss(line.set + "-" + metric.name, Mode::global);
     // A set of any other name is one to validate with.
-    const auto actual =
-        role && role->pair == metric.name ? role->part
-                                          : LossRole::Part::validation;
+    const auto actual = role && role->pair == metric.name
+                            ? role->part
+                            : LossRole::Part::validation;
     if (actual == part) return &line;
   }
   return nullptr;
@@ -96,12 +95,13 @@ std::string course_text(const std::vector<Point>& points, const Line& training,
         "of over-fitting.",
         validation.set, percent(gap), training.set, last.round, percent(kGap));
   } else {
-    text = fmt::format("{} and {} lie within {} of each other at round {}: no "
-                       "sign of over-fitting.",
-                       training.set, validation.set, percent(kGap), last.round);
+    text = fmt::format(
+        "{} and {} lie within {} of each other at round {}: no "
+        "sign of over-fitting.",
+        training.set, validation.set, percent(kGap), last.round);
   }
-  const Point& before = points[points.size() - 1 -
-                               std::max<std::size_t>(1, points.size() / 10)];
+  const Point& before =
+      points[points.size() - 1 - std::max<std::size_t>(1, points.size() / 10)];
   if (-worsening(before.validation, last.validation) > kStillImproving) {
     text += fmt::format(
         " {} was still improving ({} since round {}): the model under-fits; "

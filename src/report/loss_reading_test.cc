@@ -37,20 +37,20 @@ XgboostReport::Metric metric(std::vector<Line> lines,
 double falling(int round) { return 0.1 + std::exp(-0.05 * round); }
 
 TEST(LossReading, NamesTheRoundFromWhichTheModelOverFits) {
-  const auto over = metric({line("train", falling),
-                            line("validation", [](int round) {
-                              return 0.5 + 0.0001 * (round - 40) * (round - 40);
-                            })});
+  const auto over =
+      metric({line("train", falling), line("validation", [](int round) {
+                return 0.5 + 0.0001 * (round - 40) * (round - 40);
+              })});
   EXPECT_THAT(loss_reading(over),
               AllOf(HasSubstr("Over-fits"), HasSubstr("best at round 40 (0.5)"),
                     HasSubstr("69.6 % worse at round 99")));
 }
 
 TEST(LossReading, ReadsAMetricThatShouldGrowTheOtherWayRound) {
-  const auto over = metric(
-      {line("train", [](int round) { return 0.5 + 0.004 * round; }),
-       line("eval", [](int round) { return round < 20 ? 0.6 : 0.5; })},
-      "auc");
+  const auto over =
+      metric({line("train", [](int round) { return 0.5 + 0.004 * round; }),
+              line("eval", [](int round) { return round < 20 ? 0.6 : 0.5; })},
+             "auc");
   EXPECT_THAT(loss_reading(over), HasSubstr("Over-fits: eval was best at"));
 }
 
@@ -63,9 +63,8 @@ TEST(LossReading, CallsAModelThatStillImprovesUnderFitted) {
 }
 
 TEST(LossReading, TellsOfAGap) {
-  const auto gap = metric(
-      {line("train", [](int) { return 0.1; }),
-       line("my_holdout", [](int) { return 0.15; })});
+  const auto gap = metric({line("train", [](int) { return 0.1; }),
+                           line("my_holdout", [](int) { return 0.15; })});
   EXPECT_THAT(loss_reading(gap), AllOf(HasSubstr("my_holdout is 50 % worse"),
                                        Not(HasSubstr("under-fits"))));
 }
@@ -79,10 +78,10 @@ TEST(LossReading, SaysWhatItWouldNeed) {
 }
 
 TEST(LossReading, NamesTheRoundThatIsNotFinite) {
-  const auto bad = metric({line("train", falling),
-                           line("validation", [](int round) {
-                             return round == 7 ? std::nan("") : 1.0;
-                           })});
+  const auto bad =
+      metric({line("train", falling), line("validation", [](int round) {
+                return round == 7 ? std::nan("") : 1.0;
+              })});
   EXPECT_EQ(loss_reading(bad), "Not a finite number at round 7.");
 }
 

@@ -12,7 +12,7 @@ namespace smdebug {
 namespace {
 
 constexpr std::size_t kTicksAcross = 8;
-constexpr std::size_t kTicksUp = 5;
+constexpr std::size_t kTicksUp = 6;
 constexpr std::size_t kLegendCharacters = 20;
 
 double part_of(const PlotAxis& axis, double value) {
@@ -71,9 +71,9 @@ void PlotFrame::add_x_axis() {
     for (const AxisTick& tick :
          axis_ticks(x_.low, x_.high, kTicksAcross, x_.whole_numbers)) {
       const double at = x(tick.value);
-      body_ += fmt::format(
-          "<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", at, top(),
-          bottom());
+      body_ +=
+          fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n",
+                      at, top(), bottom());
       add_text(at, bottom() + 16, tick.label, "middle");
     }
   }
@@ -88,9 +88,9 @@ void PlotFrame::add_y_axis() {
     for (const AxisTick& tick :
          axis_ticks(y_.low, y_.high, kTicksUp, y_.whole_numbers)) {
       const double at = y(tick.value);
-      body_ += fmt::format(
-          "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left(), at,
-          right());
+      body_ +=
+          fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n",
+                      left(), at, right());
       add_text(left() - 6, at + 4, tick.label, "end");
     }
   }

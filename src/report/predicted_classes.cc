@@ -23,8 +23,7 @@ std::int64_t label_class(double label) {
       std::nearbyint(std::clamp(label, -kLargestClass, kLargestClass)));
 }
 
-SampleClasses sample_classes(const Samples& samples,
-                             XgboostReport::Task task) {
+SampleClasses sample_classes(const Samples& samples, XgboostReport::Task task) {
   SampleClasses classes;
   for (const double label : samples.labels) {
     classes.truth.push_back(label_class(label));

@@ -71,8 +71,8 @@ class ClassCourse {
         const bool is_there = found != round.counts.end();
         const double hits = is_there ? found->second.hits : 0;
         accuracy.push_back(is_there ? hits / found->second.all : kNaN);
-        share.push_back(
-            is_there ? hits / static_cast<double>(round.samples) : kNaN);
+        share.push_back(is_there ? hits / static_cast<double>(round.samples)
+                                 : kNaN);
       }
     }
     return result;
@@ -96,7 +96,7 @@ class ClassCourse {
 void fill_roc(const Samples& last, XgboostReport& report) {
   if (report.task != Task::binary) {
     report.roc.missing =
-        "A ROC curve is of a model for two classes; this one has more.";
+        "Shown for models of two classes only; this one has more.";
     return;
   }
   std::vector<bool> positive;
@@ -118,7 +118,7 @@ void fill_roc(const Samples& last, XgboostReport& report) {
 void fill_classification(const Samples& last, const ClassCourse& course,
                          XgboostReport& report) {
   const std::string other_task =
-      "It is of a regression; this model tells classes.";
+      "Shown for regressions only; this model tells classes.";
   report.residuals.missing = report.binned_errors.missing = other_task;
   SampleClasses classes = sample_classes(last, report.task);
   auto confusion = confusion_of(classes.truth, classes.predicted);
@@ -143,7 +143,7 @@ void fill_classification(const Samples& last, const ClassCourse& course,
 void fill_regression(const Samples& last, const ErrorCourse& course,
                      XgboostReport& report) {
   const std::string other_task =
-      "It is of a classification; this model predicts a number.";
+      "Shown for classifications only; this model predicts a number.";
   report.confusion.missing = report.scores.missing = other_task;
   report.class_accuracy.missing = report.roc.missing = other_task;
   report.residuals.shown = residuals_of(last);

@@ -84,8 +84,8 @@ Result<Samples> SavedSamples::at(Step round) {
   samples.round = round;
   samples.columns = predictions.size() / labels.size();
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const auto row = std::span(predictions)
-                         .subspan(i * samples.columns, samples.columns);
+    const auto row =
+        std::span(predictions).subspan(i * samples.columns, samples.columns);
     if (!is_shown(labels[i]) || !std::ranges::all_of(row, is_shown)) {
       ++samples.left_out;
       continue;

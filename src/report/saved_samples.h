@@ -17,10 +17,10 @@ namespace smdebug {
 // The samples of one round whose label and predictions are all shown.
 struct Samples {
   Step round = 0;
-  std::uint64_t left_out = 0;        // those that are not
+  std::uint64_t left_out = 0;  // those that are not
   std::vector<double> labels;
-  std::size_t columns = 1;           // numbers per prediction
-  std::vector<double> predictions;   // row by row
+  std::size_t columns = 1;          // numbers per prediction
+  std::vector<double> predictions;  // row by row
 };
 
 class SavedSamples {

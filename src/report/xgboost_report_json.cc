@@ -33,7 +33,8 @@ Json to_json(const ValueBins& bins) {
 
 Json to_json(const std::vector<XgboostReport::Hyperparameter>& parameters) {
   Json json = Json::Object();
-  for (const auto& parameter : parameters) json[parameter.name] = parameter.value;
+  for (const auto& parameter : parameters)
+    json[parameter.name] = parameter.value;
   return json;
 }
 

@@ -16,12 +16,12 @@
 namespace smdebug {
 namespace {
 
-constexpr std::size_t kColumns = 40;       // classes in a column plot
-constexpr std::size_t kFeatures = 20;      // features of an importance
+constexpr std::size_t kColumns = 40;   // classes in a column plot
+constexpr std::size_t kFeatures = 20;  // features of an importance
 constexpr std::size_t kMatrixClasses = 30;
 constexpr std::size_t kTableClasses = 100;
 constexpr std::size_t kDamageShown = 10;
-constexpr double kPoorAuc = 0.6;           // builtin rules, section 8
+constexpr double kPoorAuc = 0.6;  // builtin rules, section 8
 constexpr const char* kRound = "boosting round";
 
 std::string paragraph(std::string_view text, std::string_view kind = "") {
@@ -34,8 +34,8 @@ std::string samples_text(std::uint64_t samples, std::uint64_t left_out,
   std::string text =
       fmt::format("{} at round {}", count_text(samples, "sample"), round);
   if (left_out > 0) {
-    text += fmt::format("; {} left out, whose numbers are not finite",
-                        left_out);
+    text +=
+        fmt::format("; {} left out, whose numbers are not finite", left_out);
   }
   return text + ".";
 }
@@ -189,9 +189,8 @@ std::string labels_section(const XgboostReport::Labels& labels) {
   }
   std::vector<std::pair<std::int64_t, std::uint64_t>> shown = labels.classes;
   if (shown.size() > kColumns) {
-    std::ranges::stable_sort(
-        shown, std::ranges::greater(),
-        &std::pair<std::int64_t, std::uint64_t>::second);
+    std::ranges::stable_sort(shown, std::ranges::greater(),
+                             &std::pair<std::int64_t, std::uint64_t>::second);
     html += paragraph(fmt::format("Shown are the {} largest of {} classes.",
                                   kColumns, shown.size()),
                       "soft");
@@ -203,8 +202,8 @@ std::string labels_section(const XgboostReport::Labels& labels) {
   }
   const auto [least, most] = std::ranges::minmax(
       labels.classes, {}, &std::pair<std::int64_t, std::uint64_t>::second);
-  html += columns_svg("Samples of each true class", "true class", "samples",
-                      bars);
+  html +=
+      columns_svg("Samples of each true class", "true class", "samples", bars);
   if (labels.classes.size() > 1) {
     html += paragraph(fmt::format(
         "The largest class ({}) has {:.3g} times the samples of the smallest "
@@ -231,9 +230,9 @@ std::string metrics_section(const std::vector<XgboostReport::Metric>& metrics) {
       longest = std::max(longest, line.rounds.size());
     }
     plot.y = axis_over(metric.name, all);
-    html += fmt::format("<h3>{}, the {} the better</h3>\n",
-                        escaped(metric.name),
-                        metric.larger_is_better ? "larger" : "smaller");
+    html +=
+        fmt::format("<h3>{}, the {} the better</h3>\n", escaped(metric.name),
+                    metric.larger_is_better ? "larger" : "smaller");
     html += line_plot_svg(plot);
     if (metric.lines.size() == 1) {
       html += paragraph("Of the set '" + metric.lines[0].set + "'.", "soft");
@@ -261,8 +260,8 @@ std::string importance_section(
       bars.push_back({feature.name, std::max(0.0, feature.value)});
     }
     const std::string label = importance_label(importance.type);
-    html += fmt::format("<h3>{}</h3>\n",
-                        escaped(label.substr(0, label.find(':'))));
+    html +=
+        fmt::format("<h3>{}</h3>\n", escaped(label.substr(0, label.find(':'))));
     html += rows_svg("Feature importance: " + importance.type,
                      label + (are_shares(importance) ? ", as its share" : ""),
                      bars);
@@ -289,11 +288,11 @@ std::string confusion_section(const XgboostReport::Confusion& confusion) {
       map.counts.push_back(confusion.counts[row * n + column]);
     }
   }
-  std::string html = paragraph(samples_text(
-      confusion.samples, confusion.left_out, confusion.round));
+  std::string html = paragraph(
+      samples_text(confusion.samples, confusion.left_out, confusion.round));
   html += heat_map_svg(map);
-  html += paragraph("Each row is shaded by its own sum. " + confusion.cut,
-                    "soft");
+  html +=
+      paragraph("Each row is shaded by its own sum. " + confusion.cut, "soft");
   if (chosen.size() < n) {
     html += paragraph(fmt::format("Shown are the {} classes of most samples; "
                                   "there are {}. The JSON file holds all.",
@@ -333,11 +332,11 @@ std::string scores_section(const XgboostReport::Scores& scores) {
                                   kTableClasses, scores.classes.size()),
                       "soft");
   }
-  return html +
-         paragraph("A number that would be divided by 0 counts as 0: the "
-                   "precision of a class that was never predicted, the recall "
-                   "of one without samples.",
-                   "soft");
+  return html + paragraph(
+                    "A number that would be divided by 0 counts as 0: the "
+                    "precision of a class that was never predicted, the recall "
+                    "of one without samples.",
+                    "soft");
 }
 
 std::string class_accuracy_section(
@@ -390,24 +389,23 @@ std::string roc_section(const XgboostReport::Roc& roc) {
 }
 
 std::string residuals_section(const XgboostReport::Residuals& residuals) {
-  std::string html = paragraph(samples_text(
-      residuals.samples, residuals.left_out, residuals.round));
+  std::string html = paragraph(
+      samples_text(residuals.samples, residuals.left_out, residuals.round));
   html += histogram_svg("Histogram of the residuals",
                         "residual: prediction minus truth, in units of the "
                         "label",
                         residuals.bins);
-  HtmlTable table({">mean", ">standard deviation", ">median",
-                   ">mean absolute", ">root mean square"});
-  table.add({number_text(residuals.mean),
-             number_text(residuals.standard_deviation),
-             number_text(residuals.median),
-             number_text(residuals.mean_absolute),
-             number_text(residuals.root_mean_square)});
+  HtmlTable table({">mean", ">standard deviation", ">median", ">mean absolute",
+                   ">root mean square"});
+  table.add(
+      {number_text(residuals.mean), number_text(residuals.standard_deviation),
+       number_text(residuals.median), number_text(residuals.mean_absolute),
+       number_text(residuals.root_mean_square)});
   html += table.html();
-  return html +
-         paragraph("A model without bias has residuals about 0, as many above "
-                   "as below.",
-                   "soft");
+  return html + paragraph(
+                    "A model without bias has residuals about 0, as many above "
+                    "as below.",
+                    "soft");
 }
 
 std::string binned_errors_section(const XgboostReport::BinnedErrors& errors) {
@@ -427,8 +425,8 @@ std::string binned_errors_section(const XgboostReport::BinnedErrors& errors) {
   plot.y = axis_over("mean |prediction - truth|", all);
   std::string html = paragraph(
       "The labels of the last round in ten bins of equal width, from the "
-      "smallest to the largest. A bin whose error stays high is a range that "
-      "the model does not learn.");
+      "smallest to the largest; errors are in units of the label. A bin whose "
+      "error stays high is a range that the model does not learn.");
   html += line_plot_svg(plot);
   HtmlTable table({"label", ">samples", ">error at the last round"});
   for (std::size_t bin = 0; bin < errors.errors.size(); ++bin) {

@@ -50,7 +50,7 @@ def test_each_section_shows_data_or_says_why_not(tmp_path, profile, task, shown)
         assert page.plots[section] >= 1, section
     for section in set(page.sections) - set(shown):
         assert page.plots[section] == 0
-        assert "It is of a" in page.sections[section] or "two classes" in page.sections[section]
+        assert "Shown for" in page.sections[section]
     assert "0." in page.sections["scores"] or "scores" not in shown
 
 
@@ -60,13 +60,11 @@ def test_nothing_is_fetched_and_no_script_runs(tmp_path, profile):
     dump = chromium.run(path, profile, "--dump-dom")
     page = Page(dump.stdout)
     assert "<script>document.title" in page.sections["importance"]
-    assert {"script", "img", "link", "iframe", "object"}.isdisjoint(
-        tag for tag, _ in page.elements
-    )
+    assert {"script", "img", "link", "iframe", "object"}.isdisjoint(tag for tag, _ in page.elements)
     for tag, attributes in page.elements:
         assert not {"src", "href", "xlink:href", "srcset"} & set(attributes), (tag, attributes)
         assert not any("url(" in (value or "") for value in attributes.values()), (tag, attributes)
-    assert "http" not in path.read_text()
+    assert "://" not in path.read_text()
 
 
 def test_the_page_can_be_photographed(tmp_path, profile):

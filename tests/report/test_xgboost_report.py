@@ -139,9 +139,7 @@ def test_the_residuals_are_prediction_minus_truth(runs):
     assert found["median"] == pytest.approx(np.median(residuals))
     assert found["mean_absolute"] == pytest.approx(np.abs(residuals).mean())
     # XGBoost's own, of float32.
-    assert found["root_mean_square"] == pytest.approx(
-        run.metrics["validation-rmse"][-1], rel=1e-5
-    )
+    assert found["root_mean_square"] == pytest.approx(run.metrics["validation-rmse"][-1], rel=1e-5)
 
 
 def test_the_error_is_averaged_over_ten_bins_of_the_label_at_every_saved_round(runs):

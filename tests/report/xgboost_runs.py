@@ -91,9 +91,7 @@ def record(task, path, rounds=30, save_interval=3, leave_out=(), rename=None):
                 for part, metrics in evaluated.items()
                 for metric, values in metrics.items()
             },
-            "hyperparameters": {
-                f"hyperparameters/{name}": value for name, value in params.items()
-            },
+            "hyperparameters": {f"hyperparameters/{name}": value for name, value in params.items()},
             "predictions": {"predictions": predictions},
             "labels": {"labels": recorded.labels},
             "feature_importance": {

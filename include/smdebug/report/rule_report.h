@@ -25,8 +25,8 @@ struct ReportFile {
 std::vector<ReportFile> xgboost_report_files(const XgboostReport& report);
 
 /// Returns the files of every report that a rule among `verdicts` stands for;
-/// none for rules that only judge, and for one that found nothing to show. `now_seconds` is the time on them. Fails as
-/// `read_xgboost_report`.
+/// none for rules that only judge, and for one that found nothing to show.
+/// `now_seconds` is the time on them. Fails as `read_xgboost_report`.
 Result<std::vector<ReportFile>> rule_report_files(
     Trial& trial, std::span<const Verdict> verdicts, double now_seconds);
 

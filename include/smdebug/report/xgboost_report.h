@@ -84,7 +84,7 @@ struct XgboostReport {
     std::uint64_t left_out = 0;
     std::vector<std::int64_t> classes;  // that occur, ascending
     std::vector<std::uint64_t> counts;  // row by row
-    std::string cut;  // how predictions became classes
+    std::string cut;                    // how predictions became classes
   };
 
   // Precision, recall and F1 are 0 where they would divide by 0.
