@@ -45,8 +45,8 @@ int run(const ReportCommand& command, const Console& console) {
         {Error::Code::not_found,
          "run '" + command.run +
              "' holds nothing of an XGBoost training: no metrics, feature "
-             "importance, labels or hyperparameters; train under 'smdebug run "
-             "--rule create_xgboost_report', or save these collections"});
+             "importance, labels or hyperparameters; save these collections, "
+             "as docs/report.md shows"});
   }
   if (command.json) {
     console.out << xgboost_report_json(*report);

@@ -21,10 +21,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 constexpr const char* kSavePredictions =
     "This section compares predictions with labels: save both collections, "
-    "'predictions' and 'labels': Hook(..., validation_data=dvalid, "
-    "include_collections=['predictions', 'labels'], "
-    "save_config=SaveConfig(save_interval=5)), or train under 'smdebug run "
-    "--rule create_xgboost_report'.";
+    "'predictions' and 'labels': smdebug.xgboost.Hook(..., "
+    "validation_data=dvalid, include_collections=['predictions', 'labels'], "
+    "save_config=SaveConfig(save_interval=5)).";
 
 void miss_all(const std::string& why, XgboostReport& report) {
   report.confusion.missing = why;

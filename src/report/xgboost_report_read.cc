@@ -26,10 +26,8 @@ constexpr std::size_t kLabelBins = 20;
 // Why nothing is shown, and how to save it.
 std::string not_saved(std::string_view what, std::string_view collection) {
   return fmt::format(
-      "{} not saved. Save the collection '{}': "
-      "Hook(..., include_collections=['{}'], "
-      "save_config=SaveConfig(save_interval=5)), or train under 'smdebug run "
-      "--rule create_xgboost_report'.",
+      "{} not saved. Save the collection '{}': smdebug.xgboost.Hook(..., "
+      "include_collections=['{}'], save_config=SaveConfig(save_interval=5)).",
       what, collection, collection);
 }
 

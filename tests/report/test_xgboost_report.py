@@ -12,6 +12,7 @@ import xgboost_runs
 from sklearn import metrics
 
 from smdebug.rules import builtin
+from smdebug.rules.sagemaker import Rule, rule_configs
 from smdebug.trials import create_trial
 
 SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
@@ -287,6 +288,27 @@ def test_scores_in_one_dimension_are_rows_of_classes(tmp_path):
     assert report_of(tmp_path)["confusion_matrix"]["matrix"] == expected.tolist()
 
 
+def test_labels_of_a_round_are_the_newest_before_it(tmp_path):
+    labels = {2: [0, 0, 1, 1], 6: [1, 1, 1, 0]}
+    for step in (0, 2, 4, 6, 8):
+        tensors = {"predictions": {"predictions": np.array([0.1, 0.2, 0.8, 0.9])}}
+        if step in labels:
+            tensors["labels"] = {"labels": np.array(labels[step])}
+        xgboost_runs.write_step(tmp_path, step, tensors)
+    found = report_of(tmp_path)["class_accuracy"]
+    assert found["of_class"][0] == [1, 1, 1, 0, 0]
+    assert found["of_class"][1] == pytest.approx([1, 1, 1, 1 / 3, 1 / 3])
+
+
+def test_features_that_the_last_round_does_not_name_are_left_out(tmp_path):
+    for step, feature in ((0, "old"), (3, "new")):
+        tensors = {"feature_importance": {f"feature_importance/gain/{feature}": [0.5]}}
+        xgboost_runs.write_step(tmp_path, step, tensors)
+    (gain,) = report_of(tmp_path)["feature_importance"]
+    assert gain["round"] == 3
+    assert gain["features"] == [{"feature": "new", "value": 0.5}]
+
+
 def test_a_damaged_event_file_costs_its_round_alone(tmp_path):
     run = xgboost_runs.record(xgboost_runs.binary, tmp_path / "run", rounds=7)
     event_file = next(run.path.glob("events/*/000000000003_worker_0.tfevents"))
@@ -354,6 +376,14 @@ def test_the_rule_of_a_run_without_its_tensors_judged_nothing(tmp_path):
     assert done.returncode == 1
     assert "nothing to judge" in done.stdout
     assert not (run / "rule-output").exists()
+
+
+def test_the_rule_that_a_script_configures_for_the_cloud_writes_the_report(tmp_path):
+    run = xgboost_runs.record(xgboost_runs.regression, tmp_path / "run", rounds=4)
+    rule = Rule.sagemaker(rule_configs.create_xgboost_report())
+    done = smdebug("check", run.path, *rule.arguments())
+    assert done.returncode == 0, done.stderr
+    assert (run.path / f"{OUTPUT}.html").exists()
 
 
 def test_the_rule_in_python_writes_the_report(tmp_path):
