@@ -1,5 +1,7 @@
 #include "rules/builtin/create_xgboost_report.h"
 
+#include <utility>
+
 #include "rules/step_bounds.h"
 
 namespace smdebug {
@@ -7,6 +9,15 @@ namespace {
 
 // Every fifth round, as the cloud's configuration of the rule has it.
 constexpr Step kInterval = 5;
+
+// With the patterns that XGBoost's hook has for them.
+constexpr std::pair<const char*, const char*> kCollections[] = {
+    {"metrics", "^[a-zA-z]+-[a-zA-z0-9]+$"},
+    {"feature_importance", "^feature_importance/.*"},
+    {"hyperparameters", "^hyperparameters/.*$"},
+    {"predictions", "^predictions$"},
+    {"labels", "^labels$"},
+};
 
 const ParameterSpec kParameters[] = {kStartStep, kEndStep};
 
@@ -18,11 +29,12 @@ class CreateXgboostReport : public Rule {
     RuleNeeds needs;
     needs.depth = RuleNeeds::Depth::values;
     needs.interval = kInterval;
-    for (const char* collection :
-         {"metrics", "feature_importance", "hyperparameters", "predictions",
-          "labels"}) {
+    for (const auto& [collection, regex] : kCollections) {
       TensorSelector selector;
       selector.collections = {collection};
+      // In a run without collections, as one of `FileWriter`, names tell.
+      selector.regexes = {regex};
+      selector.capture_as = collection;
       needs.selectors.push_back(std::move(selector));
     }
     return needs;
