@@ -70,6 +70,7 @@ struct Grammar {
   TensorCommand tensor;
   std::string mode;
   ExplainCommand explain;
+  ReportCommand report;
   RulesCommand rules;
 
   Grammar();
@@ -82,6 +83,7 @@ struct Grammar {
   void add_show();
   void add_tensor();
   void add_explain();
+  void add_report();
   void add_rules_command();
 };
 
@@ -98,6 +100,7 @@ Grammar::Grammar() {
   add_show();
   add_tensor();
   add_explain();
+  add_report();
   add_rules_command();
 }
 
@@ -166,6 +169,18 @@ void Grammar::add_explain() {
   add_json(command, explain.json);
 }
 
+void Grammar::add_report() {
+  CLI::App& command = *app.add_subcommand(
+      "report", "Write the report of an XGBoost training: one HTML file");
+  command.add_option("RUN", report.run, "The run")->required();
+  command.add_option("--out", report.out,
+                     "The HTML file, with its data as JSON beside it; by "
+                     "default rule-output/CreateXgboostReport/"
+                     "xgboost_report.html in the run");
+  command.add_flag("--json", report.json,
+                   "Print the data as JSON; a file is written for --out only");
+}
+
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
@@ -179,6 +194,7 @@ Result<Command> Grammar::chosen() {
   if (name == "watch") return Command(std::move(watch));
   if (name == "check") return Command(std::move(check));
   if (name == "show") return Command(std::move(show));
+  if (name == "report") return Command(std::move(report));
   if (name == "rules") return Command(std::move(rules));
   if (!mode.empty()) {
     const auto found = find_mode(mode);

@@ -64,6 +64,12 @@ struct ExplainCommand {
   bool json = false;
 };
 
+struct ReportCommand {
+  std::string run;
+  std::string out;  // empty: beside the run
+  bool json = false;
+};
+
 struct RulesCommand {
   std::optional<std::string> rule;
   bool json = false;
@@ -74,9 +80,9 @@ struct HelpRequest {
   std::string text;
 };
 
-using Command =
-    std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
-                 TensorCommand, ExplainCommand, RulesCommand, HelpRequest>;
+using Command = std::variant<RunCommand, WatchCommand, CheckCommand,
+                             ShowCommand, TensorCommand, ExplainCommand,
+                             ReportCommand, RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

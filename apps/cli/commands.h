@@ -13,6 +13,7 @@ int run(const CheckCommand& command, const Console& console);
 int run(const ShowCommand& command, const Console& console);
 int run(const TensorCommand& command, const Console& console);
 int run(const ExplainCommand& command, const Console& console);
+int run(const ReportCommand& command, const Console& console);
 int run(const RulesCommand& command, const Console& console);
 
 }  // namespace smdebug

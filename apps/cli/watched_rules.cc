@@ -8,6 +8,8 @@
 #include "smdebug/base/printable.h"
 #include "smdebug/store/open_storage.h"
 
+#include "report_files.h"
+
 namespace smdebug {
 namespace {
 
@@ -49,6 +51,7 @@ void WatchedRules::open(Trial& trial, const RuleRunner& runner) {
   runner_ = &runner;
   progress_ = {};
   behind_since_.reset();
+  is_run_gone_ = false;
   if (files_ == Files::untouched) return;
   auto storage = open_storage(trial.location());
   if (!storage) {
@@ -116,11 +119,27 @@ void WatchedRules::say_stopping() {
 }
 
 void WatchedRules::forget_run() {
+  is_run_gone_ = true;
   if (watch_) watch_->forget_run();
+}
+
+void WatchedRules::write_reports() {
+  if (!runner_ || is_run_gone_) return;
+  const auto files = rule_report_files(*trial_, runner_->verdicts(),
+                                       console_.clock.wall_seconds());
+  const auto place = files ? write_report_files(trial_->location(), *files)
+                           : Result<std::string>(files.error());
+  if (!place) {
+    console_.err << "smdebug: the report could not be written: "
+                 << printable_lines(place.error().message) << std::endl;
+  } else if (!place->empty()) {
+    console_.err << "smdebug: report: " << printable_lines(*place) << std::endl;
+  }
 }
 
 std::vector<ActionResult> WatchedRules::finish(
     const std::string& training_status) {
+  write_reports();
   if (!watch_) return {};
   progress_.training_status = training_status;
   watch_->update(runner_->verdicts(), progress_);

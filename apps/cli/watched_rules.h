@@ -47,12 +47,14 @@ class WatchedRules {
   void say_stopping();
   void forget_run();
 
-  // No step will follow. Waits for the actions, and returns what was done.
+  // No step will follow. Writes the reports that rules stand for, waits for
+  // the actions, and returns what was done.
   std::vector<ActionResult> finish(const std::string& training_status);
 
  private:
   void update(bool asks_for_lag);
   void measure_lag(bool asks_the_run);
+  void write_reports();
 
   const Console& console_;
   Files files_;
@@ -61,6 +63,7 @@ class WatchedRules {
   const RuleRunner* runner_ = nullptr;
   std::unique_ptr<RuleWatch> watch_;
   WatchProgress progress_;
+  bool is_run_gone_ = false;
   std::chrono::nanoseconds next_lag_{0};
   std::optional<std::chrono::nanoseconds> behind_since_;
 };

@@ -16,10 +16,13 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include "smdebug/base/clock.h"
 #include "smdebug/read/trial.h"
+#include "smdebug/report/rule_report.h"
 #include "smdebug/report/verdict_page.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/runner.h"
+#include "smdebug/store/open_storage.h"
 
 #include "bindings.h"
 #include "python_rule.h"
@@ -119,7 +122,18 @@ class BuiltinJudge {
     return {};
   }
 
-  void finish() { runner_.on_run_end(0); }
+  // No step will follow. Writes the report that the rule stands for.
+  Status finish(Trial& trial) {
+    runner_.on_run_end(0);
+    SMD_TRY(const auto files, rule_report_files(trial, runner_.verdicts(),
+                                                system_clock().wall_seconds()));
+    if (files.empty()) return {};
+    SMD_TRY(const auto storage, open_storage(trial.location()));
+    for (const ReportFile& file : files) {
+      SMD_CHECK_OK(put_object(*storage, file.key, file.text));
+    }
+    return {};
+  }
 
   const Verdict& verdict() const { return runner_.verdicts().front(); }
 
@@ -195,7 +209,7 @@ void bind_rules(nb::module_& m) {
   nb::class_<BuiltinJudge>(m, "BuiltinJudge")
       .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
       .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)
-      .def("finish", &BuiltinJudge::finish)
+      .def("finish", &BuiltinJudge::finish, "trial"_a)
       .def_prop_ro("rule",
                    [](const BuiltinJudge& self) { return self.verdict().rule; })
       .def("verdict_json", [](const BuiltinJudge& self) {

@@ -11,6 +11,7 @@
 #include "rules/builtin/check_input_images.h"
 #include "rules/builtin/class_imbalance.h"
 #include "rules/builtin/confusion.h"
+#include "rules/builtin/create_xgboost_report.h"
 #include "rules/builtin/dead_relu.h"
 #include "rules/builtin/exploding_tensor.h"
 #include "rules/builtin/feature_importance_overweight.h"
@@ -65,6 +66,7 @@ std::span<const RuleFactory> builtin_rules() {
       kCheckInputImages,
       kClassImbalance,
       kConfusion,
+      kCreateXgboostReport,
       kDeadRelu,
       kExplodingTensor,
       kFeatureImportanceOverweight,

@@ -63,11 +63,15 @@ class BuiltinRule:
             )
 
     def judge(self):
-        """Judges every step that is there, as if none would follow, and returns the verdict."""
+        """Judges every step that is there, as if none would follow, and returns the verdict.
+
+        CreateXgboostReport writes its report into the run; what cannot be written raises
+        SMDebugError.
+        """
         trial = self._trial()
         trial._core.refresh()
         self._judge.advance(trial._core, 0)
-        self._judge.finish()
+        self._judge.finish(trial._core)
         return self.verdict()
 
     def verdict(self):

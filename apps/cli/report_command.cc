@@ -1,0 +1,64 @@
+// smdebug report RUN [--out FILE] [--json]
+
+#include <filesystem>
+
+#include "smdebug/report/xgboost_report.h"
+
+#include "commands.h"
+#include "opened_run.h"
+#include "report_files.h"
+
+namespace smdebug {
+namespace {
+
+bool shows_nothing(const XgboostReport& report) {
+  return !report.metrics.shown && !report.importance.shown &&
+         !report.labels.shown && !report.hyperparameters.shown;
+}
+
+// The page under the name that was asked for, its data beside it.
+Result<std::string> write_to(const std::string& out,
+                             std::vector<ReportFile> files) {
+  const std::filesystem::path page = std::filesystem::absolute(out);
+  std::filesystem::path data = page;
+  data.replace_extension(".json");
+  if (data == page || !page.has_filename()) {
+    return Error{Error::Code::invalid_argument,
+                 "--out names the page, as in 'report.html', but is '" + out +
+                     "'; its data go beside it, as '.json'"};
+  }
+  files[0].key = page.filename().string();
+  files[1].key = data.filename().string();
+  return write_report_files(page.parent_path().string(), files);
+}
+
+}  // namespace
+
+int run(const ReportCommand& command, const Console& console) {
+  const auto trial = open_run(command.run, console);
+  if (!trial) return console.fail(trial.error());
+  const auto report =
+      read_xgboost_report(**trial, console.clock.wall_seconds());
+  if (!report) return console.fail(report.error());
+  if (shows_nothing(*report)) {
+    return console.fail(
+        {Error::Code::not_found,
+         "run '" + command.run +
+             "' holds nothing of an XGBoost training: no metrics, feature "
+             "importance, labels or hyperparameters; save these collections, "
+             "as docs/report.md shows"});
+  }
+  if (command.json) {
+    console.out << xgboost_report_json(*report);
+    if (command.out.empty()) return kExitNothingFound;
+  }
+  auto files = xgboost_report_files(*report);
+  const auto place = command.out.empty()
+                         ? write_report_files((*trial)->location(), files)
+                         : write_to(command.out, std::move(files));
+  if (!place) return console.fail(place.error());
+  if (!command.json) console.out << *place << "\n";
+  return kExitNothingFound;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,147 @@
+// report, and the rule that makes one, over a run of four rounds. What the
+// figures should be is tested in tests/report, against scikit-learn.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/capture/file_writer.h"
+
+#include "recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kPage =
+    "rule-output/CreateXgboostReport/xgboost_report.html";
+constexpr const char* kData =
+    "rule-output/CreateXgboostReport/xgboost_report.json";
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TensorView view_of(std::span<const double> values, const std::int64_t& size) {
+  return {DType::float64,
+          reinterpret_cast<const std::byte*>(values.data()),
+          {&size, 1},
+          {}};
+}
+
+void record_rounds(const std::string& run) {
+  for (Step step = 0; step < 4; ++step) {
+    FileWriterOptions options;
+    options.step = step;
+    auto writer = FileWriter::create(run, options);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    const double labels[] = {0.5, 1.5, 2.5};
+    const double predictions[] = {0.25, 1.5, 3};
+    const double rmse[] = {1.0 / static_cast<double>(step + 1)};
+    const std::int64_t three = 3, one = 1;
+    for (const auto& [name, view] :
+         {std::pair{"labels", view_of(labels, three)},
+          std::pair{"predictions", view_of(predictions, three)},
+          std::pair{"train-rmse", view_of(rmse, one)}}) {
+      EXPECT_TRUE((*writer)->write_tensor(name, view).ok());
+    }
+    EXPECT_TRUE((*writer)->close().ok());
+  }
+}
+
+class Report : public testing::Test {
+ protected:
+  Report() { record_rounds(run_); }
+
+  TemporaryFolder folder_;
+  std::string run_ = folder_.path("run");
+};
+
+TEST_F(Report, IsWrittenIntoTheRun) {
+  const Spoken spoken = smdebug({"report", run_});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_EQ(spoken.out, run_ + "/" + kPage + "\n");
+  EXPECT_THAT(content_of(run_ + "/" + kPage),
+              AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("regression")));
+  EXPECT_THAT(content_of(run_ + "/" + kData),
+              HasSubstr(R"("task": "regression")"));
+}
+
+TEST_F(Report, IsWrittenWhereTheUserWantsIt) {
+  const std::string page = folder_.path("here.html");
+  const Spoken spoken = smdebug({"report", run_, "--out", page});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_EQ(spoken.out, page + "\n");
+  EXPECT_THAT(content_of(page), StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(content_of(folder_.path("here.json")), StartsWith("{"));
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/" + kPage));
+}
+
+TEST_F(Report, IsPrintedAsJsonWithoutAFile) {
+  const Spoken spoken = smdebug({"report", run_, "--json"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  // 0.25 too low, right, 0.5 too high.
+  EXPECT_THAT(spoken.out, HasSubstr(R"("mean_absolute": 0.25,)"));
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/rule-output"));
+}
+
+TEST_F(Report, IsNotWrittenOverItsOwnData) {
+  const Spoken spoken =
+      smdebug({"report", run_, "--out", folder_.path("report.json")});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("--out names the page"));
+}
+
+TEST_F(Report, ThatCannotBeWrittenIsAnError) {
+  folder_.write("file", "");
+  const Spoken spoken =
+      smdebug({"report", run_, "--out", folder_.path("file/report.html")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("report.html"));
+}
+
+TEST_F(Report, IsMadeByItsRuleWhenTheRunIsJudged) {
+  const Spoken spoken =
+      smdebug({"check", run_, "--rule", "create_xgboost_report"});
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.err, HasSubstr("report: " + run_ + "/" + kPage));
+  EXPECT_TRUE(std::filesystem::exists(run_ + "/" + kPage));
+}
+
+TEST_F(Report, IsNotMadeByOtherRules) {
+  EXPECT_EQ(smdebug({"check", run_, "--rule", "ExplodingTensor"}).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/rule-output"));
+}
+
+TEST_F(Report, ThatCannotBeWrittenDoesNotChangeTheVerdict) {
+  std::ofstream(run_ + "/rule-output") << "a file where the folder should be";
+  const Spoken spoken =
+      smdebug({"check", run_, "--rule", "create_xgboost_report"});
+  EXPECT_EQ(spoken.code, 0);
+  EXPECT_THAT(spoken.out, HasSubstr("NoIssuesFound"));
+  EXPECT_THAT(spoken.err, HasSubstr("the report could not be written"));
+}
+
+TEST_F(Report, OfARunOfSomethingElseIsRefused) {
+  const std::string other = folder_.path("other");
+  FileWriterOptions options;
+  auto writer = FileWriter::create(other, options);
+  ASSERT_TRUE(writer.ok());
+  const double value[] = {1};
+  const std::int64_t one = 1;
+  EXPECT_TRUE((*writer)->write_tensor("weight", view_of(value, one)).ok());
+  EXPECT_TRUE((*writer)->close().ok());
+  const Spoken spoken = smdebug({"report", other});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("nothing of an XGBoost training"));
+  EXPECT_FALSE(std::filesystem::exists(other + "/rule-output"));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,69 @@
+#include "rules/builtin/create_xgboost_report.h"
+
+#include <utility>
+
+#include "rules/step_bounds.h"
+
+namespace smdebug {
+namespace {
+
+// Every fifth round, as the cloud's configuration of the rule has it.
+constexpr Step kInterval = 5;
+
+// With the patterns that XGBoost's hook has for them.
+constexpr std::pair<const char*, const char*> kCollections[] = {
+    {"metrics", "^[a-zA-z]+-[a-zA-z0-9]+$"},
+    {"feature_importance", "^feature_importance/.*"},
+    {"hyperparameters", "^hyperparameters/.*$"},
+    {"predictions", "^predictions$"},
+    {"labels", "^labels$"},
+};
+
+const ParameterSpec kParameters[] = {kStartStep, kEndStep};
+
+class CreateXgboostReport : public Rule {
+ public:
+  std::string_view name() const override { return kCreateXgboostReport.name; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.depth = RuleNeeds::Depth::values;
+    needs.interval = kInterval;
+    for (const auto& [collection, regex] : kCollections) {
+      TensorSelector selector;
+      selector.collections = {collection};
+      // In a run without collections, as one of `FileWriter`, names tell.
+      selector.regexes = {regex};
+      selector.capture_as = collection;
+      needs.selectors.push_back(std::move(selector));
+    }
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    for (const auto& of_selector : step.selected) seen_ += of_selector.size();
+    return std::optional<Finding>();
+  }
+
+  std::uint64_t observations_judged() const override { return seen_; }
+
+ private:
+  std::uint64_t seen_ = 0;
+};
+
+Result<std::unique_ptr<Rule>> make(const Parameters&) {
+  return std::unique_ptr<Rule>(std::make_unique<CreateXgboostReport>());
+}
+
+}  // namespace
+
+const RuleFactory kCreateXgboostReport = {
+    .name = "CreateXgboostReport",
+    .sentence =
+        "Writes a report of an XGBoost training beside the run when it ends.",
+    .condition = "Never fires.",
+    .parameters = kParameters,
+    .make = make,
+};
+
+}  // namespace smdebug
