@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 7> kScalarCollections = {
     "losses",     "metrics",       "feature_importance",  "average_shap",
     "sm_metrics", "learning_rate", "tensorflow_summaries"};
 
-// An adapter that knows its modules by kind fills these (PyTorch does).
+// An adapter that knows its modules by kind fills these.
 constexpr std::array<std::string_view, 4> kActivationCollections = {
     "relu_input", "relu_output", "tanh_input", "sigmoid_input"};
 
@@ -98,6 +98,28 @@ const Framework& pytorch_framework() {
       .default_save_interval = 500,
       .deviation = Deviation::sample,
       .reductions_are_0d = true,
+  };
+  return framework;
+}
+
+const Framework& mxnet_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "mxnet",
+      .collections =
+          {
+              built_in("weights", {"^(?!gradient).*weight"}),
+              built_in("biases", {"^(?!gradient).*bias"}),
+              built_in("gradients", {"^gradient"}),
+              built_in("losses", {".*loss._(?!input).*output"}),
+              built_in("all", {}),
+              built_in("default", {}),
+          },
+      .further_collections = {},
+      .narrowed = {},
+      .default_saved = {"losses"},
+      .default_save_interval = 500,
+      .deviation = Deviation::population,
+      .reductions_are_0d = false,
   };
   return framework;
 }

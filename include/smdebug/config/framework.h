@@ -62,6 +62,10 @@ bool is_training_only(std::string_view collection);
 /// patterns the adapter knows (inputs, outputs, labels).
 const Framework& pytorch_framework();
 
+/// MXNet's Gluon: weights, biases, gradients, losses, under the names that
+/// Gluon gives (`dense0_weight`). Activations are known by the adapter.
+const Framework& mxnet_framework();
+
 /// A training loop of the user's own, in C++ or Python: collections exist by
 /// name (weights, biases, gradients, losses, metrics) and match nothing.
 const Framework& plain_framework();

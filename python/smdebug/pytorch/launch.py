@@ -7,7 +7,6 @@ second backward pass begins. Nothing is made before a root is called.
 """
 
 import os
-import signal
 import threading
 
 import torch
@@ -16,13 +15,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
+from smdebug.launched import close_on_termination, configured
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.steps import CallsTogether
-from smdebug.reduction_config import ReductionConfig
-from smdebug.save_config import SaveConfig
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -131,7 +129,7 @@ class Launch:
 
     def _found_root(self, root, arguments):
         if self._hook is None:
-            self._hook = hook = make_hook(self._settings)
+            self._hook = hook = configured(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
             hook.on_detach = self._undo
             self._backward_watch.install()
@@ -174,42 +172,6 @@ class Launch:
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
-
-
-def make_hook(settings):
-    """The hook that SMDEBUG_RUN asks for."""
-    interval = settings.get("save_interval", 10)
-    collections = settings.get("collections", [])
-    hook = LaunchedHook(
-        out_dir=settings["out_dir"],
-        save_config=SaveConfig(save_interval=interval),
-        include_collections=[collection["name"] for collection in collections],
-        include_workers=settings.get("include_workers", "all"),
-    )
-    for wanted in collections:
-        collection = hook.get_collection(wanted["name"])
-        if wanted.get("include_regex"):
-            collection.include(wanted["include_regex"])
-        if wanted.get("summary"):
-            collection.reduction_config = ReductionConfig(summary=True)
-        if wanted.get("save_interval"):
-            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
-    return hook
-
-
-def close_on_termination(hook):
-    """Publishes the last step when the process is told to end, unless the script cares itself."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-
-    def terminate(number, frame):
-        hook.close()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, terminate)
 
 
 def _is_trainable(module):
