@@ -2,16 +2,15 @@
 
 `smdebug run` starts the script with the environment variable SMDEBUG_RUN; a `.pth` file imports
 this module then, in every process that the script starts. It waits for a framework to be imported
-and for a model to be called (launch.py of the framework's adapter); a process where neither happens
-pays for nothing, and no failure here ever reaches the script.
+and for a training with it (smdebug/<framework>/launch.py); a process where neither happens pays for
+nothing, and no failure here ever reaches the script.
 """
 
 import os
 import sys
 
 VARIABLE = "SMDEBUG_RUN"
-# Framework -> the module whose `watch` waits for a model of it.
-LAUNCHES = {"torch": "smdebug.pytorch.launch", "mxnet": "smdebug.mxnet.launch"}
+FRAMEWORKS = {"torch": "pytorch", "mxnet": "mxnet"}  # module -> folder of its adapter
 
 
 def complain(what):
@@ -24,7 +23,7 @@ def complain(what):
 
 
 class ImportWatcher:
-    """Stands first on sys.meta_path until the framework of that name is imported."""
+    """Stands first on sys.meta_path until a framework is imported."""
 
     def __init__(self, framework):
         self._framework = framework
@@ -58,15 +57,15 @@ def _start(framework):
         import importlib
         import json
 
-        launch = importlib.import_module(LAUNCHES[framework])
+        launch = importlib.import_module(f"smdebug.{FRAMEWORKS[framework]}.launch")
         launch.watch(json.loads(os.environ[VARIABLE]))
     except Exception as error:
         complain(repr(error))
 
 
 if os.environ.get(VARIABLE):
-    for _framework in LAUNCHES:
-        if _framework in sys.modules:
-            _start(_framework)
+    for each in FRAMEWORKS:
+        if each in sys.modules:
+            _start(each)
         else:
-            sys.meta_path.insert(0, ImportWatcher(_framework))
+            sys.meta_path.insert(0, ImportWatcher(each))

@@ -14,7 +14,7 @@ from mxnet import autograd, gluon
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched import close_on_termination, configured
+from smdebug.launched_hook import close_on_termination, make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
@@ -132,7 +132,7 @@ class Launch:
 
     def _found_model(self, block):
         if self._hook is None:
-            self._hook = hook = configured(LaunchedHook, self._settings)
+            self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
             hook.on_update = self._stop_finding
             hook.on_detach = self._undo

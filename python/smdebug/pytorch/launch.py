@@ -15,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched import close_on_termination, configured
+from smdebug.launched_hook import close_on_termination, make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
@@ -129,7 +129,7 @@ class Launch:
 
     def _found_root(self, root, arguments):
         if self._hook is None:
-            self._hook = hook = configured(LaunchedHook, self._settings)
+            self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
             hook.on_detach = self._undo
             self._backward_watch.install()

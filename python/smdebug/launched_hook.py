@@ -1,4 +1,4 @@
-"""The hook of a script that `smdebug run` started, whatever its framework."""
+"""The hook that `smdebug run` asks for, in any framework."""
 
 import os
 import signal
@@ -8,8 +8,9 @@ from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
 
-def configured(hook_class, settings):
-    """A hook of that class as SMDEBUG_RUN asks for; `settings` is what it says."""
+def make_hook(hook_class, settings):
+    """A `hook_class` that saves what `settings` say, a dict: the JSON of the environment variable
+    SMDEBUG_RUN (the core's CaptureRequest)."""
     interval = settings.get("save_interval", 10)
     collections = settings.get("collections", [])
     hook = hook_class(
