@@ -335,6 +335,7 @@ def test_with_step_on_optimizer_accumulated_batches_are_one_step(out_dir, read):
 def test_two_models_keep_their_gradients_apart_though_one_trainer_acts(out_dir, read):
     hook = smd.Hook(out_dir, include_collections=["gradients"], save_config=EVERY_STEP)
     training = Training(hook)
+    hook.get_collection("losses").save_config.end_step = 0
     other = make_net("other_")
     other.initialize()
     other(mx.nd.ones((1, 4)))
@@ -416,13 +417,35 @@ def test_a_parameter_that_is_never_used_is_left_out(out_dir, read):
     assert hook.status().state == "closed" and hook.status().error is None
 
 
+def test_a_sparse_parameter_is_left_out_with_a_word_and_its_gradient_is_saved(
+    out_dir, read, logged
+):
+    hook = smd.Hook(out_dir, include_collections=["weights", "gradients"], save_config=EVERY_STEP)
+    net = gluon.contrib.nn.SparseEmbedding(5, 2, prefix="embedding_")
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    hook.register_block(net)
+    for _ in range(2):
+        with autograd.record():
+            y = net(mx.nd.array([1, 3]))
+        y.backward()
+        trainer.step(2)
+    hook.close()
+    assert read().tensor_names() == ["gradient/embedding_weight"]
+    gradient = values_at(read(), 1)["gradient/embedding_weight"]
+    np.testing.assert_array_equal(gradient, [[0, 0], [1, 1], [0, 0], [1, 1], [0, 0]])
+    assert sum("is stored sparse" in each for each in logged) == 1
+
+
 def test_nan_is_saved_and_counted(out_dir, read):
     hook = smd.Hook(out_dir, include_collections=["losses", "gradients"], save_config=EVERY_STEP)
-    training = Training(hook)
+    training = Training(hook, net=nn.Dense(3, prefix="net_"))  # a ReLU makes 0 of NaN
     training.backward(np.full((6, 4), np.nan, np.float32), np.zeros(6, np.float32))
     training.trainer.step(6)
     hook.close()
-    assert np.isnan(values_at(read(), 0)["softmaxce_loss0_output_0"]).all()
+    saved = values_at(read(), 0)
+    assert np.isnan(saved["softmaxce_loss0_output_0"]).all()
+    assert np.isnan(saved["gradient/net_weight"]).all()
 
 
 def test_the_failure_of_an_operator_reaches_the_training(out_dir):
@@ -493,6 +516,6 @@ def test_the_run_ends_with_the_program(tmp_path, out_dir, read):
 def test_what_is_due_seldom_costs_no_look_at_the_arrays(out_dir, monkeypatch):
     looked = []
     monkeypatch.setattr("smdebug.mxnet.block_hooks.readable", lambda array: looked.append(array))
-    hook = smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_steps=[100]))
+    hook = smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(start_step=100))
     Training(hook).steps(3)
     assert not looked

@@ -209,7 +209,7 @@ class Hook(BaseHook):
             self._detach()
             raise
         if was_open and self._is_settling:
-            self._is_settling = not all([each.prune() for each in self._watched.values()])
+            self._is_settling = not self._prune()
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
             self._settle()
@@ -234,6 +234,12 @@ class Hook(BaseHook):
         if self._plan_version is not None:
             self._graphs.follow_plan()
         self._is_settling = True
+
+    def _prune(self):
+        """Returns whether every block was called. The hooks of a registered block stay: MXNet walks
+        over them just now."""
+        inside = [each for block, each in self._watched.items() if block not in self._models]
+        return all([watched.prune() for watched in inside])
 
     # --- what a trainer tells (trainers.py) ---
 

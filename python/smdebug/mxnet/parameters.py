@@ -4,7 +4,7 @@ from mxnet.gluon.parameter import DeferredInitializationError
 
 from smdebug.log import get_logger
 from smdebug.mxnet.arrays import host_copy, readable
-from smdebug.mxnet.private_names import is_fresh
+from smdebug.mxnet.private_names import is_fresh, is_sparse
 
 logger = get_logger()
 
@@ -28,7 +28,7 @@ class ModelParameters:
             site = self._site(name)
             if not site.is_due():
                 continue
-            if parameter.stype != "default":
+            if is_sparse(parameter):
                 self._tell(name)
                 continue
             arrays = _present(parameter.list_data)

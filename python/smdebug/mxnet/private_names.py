@@ -5,6 +5,7 @@ relies; each with what holds without it. Replaced methods are put back when the 
 |---|---|---|
 | Trainer.step, Trainer.update | gradients and rules before the update | gradients when a step ends |
 | Trainer._params | whose gradients a trainer is about to use | those of all registered models |
+| Parameter._stype | saying that a sparse parameter is not saved | it is left out in silence |
 | NDArray._fresh_grad | whether backward ran since the last update | gradients of every step |
 | HybridBlock._active | telling that a block runs as a graph | its insides are not saved |
 | HybridBlock._cached_op, _cached_graph | a graph that is watched and one that is not | the same |
@@ -51,6 +52,11 @@ def activation_kind(block):
 def parameters_of(trainer):
     """The parameters that a trainer moves, or None where that is not known."""
     return getattr(trainer, "_params", None)
+
+
+def is_sparse(parameter):
+    """Whether only a trainer can read a parameter's value."""
+    return getattr(parameter, "_stype", "default") != "default"
 
 
 def is_fresh(array):
