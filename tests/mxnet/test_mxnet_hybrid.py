@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import EVERY_STEP, Training, make_net, mx, smd, values_at
-from mxnet import autograd, gluon
+from mxnet import gluon
 from mxnet.gluon import nn
 
 EVERY_THIRD = smd.SaveConfig(save_interval=3)
@@ -34,7 +34,7 @@ class Branches(gluon.HybridBlock):
 
 
 def recorded(out_dir, net, inputs, register_late=False, **hybridize):
-    """What a forward and a backward pass of `net` leave, with these options of hybridize."""
+    """What a pass of `net` leaves, with these options of hybridize."""
     mx.random.seed(3)
     net.initialize(mx.init.Xavier(rnd_type="uniform"))
     hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
@@ -44,9 +44,7 @@ def recorded(out_dir, net, inputs, register_late=False, **hybridize):
     hook.register_block(net)
     if not register_late:
         net.hybridize(**hybridize)
-    with autograd.record():
-        output = net(*inputs)
-    output.backward()
+    net(*inputs)
     hook.close()
     return values_at(smd.create_trial(out_dir), 0)
 
@@ -67,6 +65,25 @@ def test_a_graph_shows_the_tensors_of_all_blocks_inside(
         np.testing.assert_allclose(graph[name], plain[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+def test_calls_of_one_block_that_cannot_be_told_apart_are_left_out_with_a_word(out_dir, logged):
+    class Siamese(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="siamese_")
+            with self.name_scope():
+                self.shared = nn.Dense(4, in_units=4)
+                self.last = nn.Activation("relu")
+
+        def hybrid_forward(self, F, x, y):
+            return self.last(self.shared(x) - self.shared(y))
+
+    inputs = [mx.nd.random.uniform(shape=(5, 4)) for _ in range(2)]
+    saved = recorded(out_dir, Siamese(), inputs)
+    assert not [name for name in saved if name.startswith("siamese_dense0_output")]
+    np.testing.assert_array_equal(saved["siamese_dense0_input_1"], inputs[1].asnumpy())
+    assert "siamese_relu0_output_0" in saved
+    assert sum("does not show" in each and "'siamese_dense0'" in each for each in logged) == 1
+
+
 def test_what_a_graph_does_not_show_is_said_once(out_dir, logged):
     hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
     training = Training(hook)
@@ -83,7 +100,7 @@ def test_hybridized_children_of_a_block_that_is_not_are_seen_too(out_dir, read):
         def __init__(self):
             super().__init__(prefix="outer_")
             with self.name_scope():
-                self.body = make_net("body_")
+                self.body = make_net("body_")  # outer_body_
 
         def forward(self, x):
             return self.body(x * 2)
@@ -97,9 +114,9 @@ def test_hybridized_children_of_a_block_that_is_not_are_seen_too(out_dir, read):
     net(x)
     hook.close()
     saved = values_at(read(), 0)
-    np.testing.assert_array_equal(saved["body_dense0_input_0"], 2 * x.asnumpy())
+    np.testing.assert_array_equal(saved["outer_body_dense0_input_0"], 2 * x.asnumpy())
     np.testing.assert_array_equal(
-        saved["body_dense0_relu_output_0"], np.maximum(saved["body_dense0_relu_input_0"], 0)
+        saved["outer_body_dense0_relu_output_0"], np.maximum(saved["outer_body_dense0_relu_input_0"], 0)
     )
 
 

@@ -8,6 +8,7 @@ steps that save any of these, a second graph runs that hands over what its opera
 
 import collections
 import ctypes
+import re
 
 from mxnet.base import NDArrayHandle
 from mxnet.ndarray import NDArray
@@ -20,7 +21,17 @@ logger = get_logger()
 
 # Which output of which operator: its name in the graph, and the how manieth of that name.
 Place = collections.namedtuple("Place", "name occurrence")
+# Inputs and outputs are symbols while the graph is made; then they are places, None for what cannot
+# be told from another one of the same name.
 Call = collections.namedtuple("Call", "watched inputs outputs")
+
+# Outputs to which an operator gives no names are "x_output" or "x_output1" in a graph, and "x_0" or
+# "x_1" in an op hook.
+_NUMBERED = re.compile(r"_output(\d*)$")
+
+
+def _number(match):
+    return f"_{match[1] or 0}"
 
 
 class Graphs:
@@ -83,8 +94,8 @@ class GraphTap:
         self._other = None
         self._is_on = False
         self._calls = []
-        self._produced = collections.Counter()  # (block, operator's output) -> calls
-        self._needed = None  # names of operators' outputs, once they are known
+        self._is_traced = False  # whether the calls have places
+        self._needed = None  # what an op hook calls an output -> its name in the graph
         self._arrays = None  # name -> values of one call
         self._failure = None
         self._has_told = False
@@ -114,7 +125,7 @@ class GraphTap:
             if op is not None:  # made before anybody looked
                 private_names.forget_graph(block)
             self._other, self._is_on = None, wants
-            self._calls, self._produced = [], collections.Counter()
+            self._calls, self._is_traced = [], False
         elif wants != self._is_on:
             private_names.set_cached_op(block, self._other)
             self._other, self._is_on = op, wants
@@ -126,12 +137,9 @@ class GraphTap:
             block.register_op_hook(None)
 
     def trace(self, watched, arguments, output):
-        inputs = [self._place_of_input(name) for name in _names(arguments)]
-        outputs = []
-        for name in _names(output):
-            outputs.append(Place(name, self._produced[watched, name]))
-            self._produced[watched, name] += 1
-        self._calls.append(Call(watched, inputs, outputs))
+        call = Call(watched, list(symbols_in(arguments)), list(symbols_in(output)))
+        if not self._is_traced:
+            self._calls.append(call)
 
     def finish(self, arguments):
         """Saves what the call has shown, block by block as they were called."""
@@ -140,6 +148,7 @@ class GraphTap:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+        self._end_trace()
         if arrays is None:
             return
         for name, array in zip(
@@ -164,20 +173,23 @@ class GraphTap:
         if self._is_on and private_names.cached_op(self._block) is self._current:
             private_names.set_cached_op(self._block, self._other)
 
-    def _place_of_input(self, name):
-        """The one operator of that name that has run, None where it is not the only one."""
-        known = {count for (_, output), count in self._produced.items() if output == name}
-        return None if known and max(known) > 1 else Place(name, 0)
+    def _end_trace(self):
+        if not self._is_traced:
+            self._is_traced = True
+            self._calls = with_places(self._calls, private_names.graph_of(self._block))
 
     def _names_needed(self):
+        self._end_trace()
         if self._needed is None:
-            self._needed = {
+            places = {
                 place.name
                 for call in self._calls
                 if call.watched in self._wanted
                 for place in (*call.inputs, *call.outputs)
                 if place
             }
+            self._needed = {_NUMBERED.sub(_number, name): name for name in places}
+            self._needed.update({name: name for name in places})
         return self._needed
 
     # ctypes calls it, and drops what it raises.
@@ -186,9 +198,9 @@ class GraphTap:
         if self._arrays is None or self._failure is not None:
             return
         try:
-            name = name.decode()
-            if name in self._names_needed():
-                self._arrays[name].append(host_copy(array))
+            known = self._names_needed().get(name.decode())
+            if known is not None:
+                self._arrays[known].append(host_copy(array))
         except Exception as error:
             self._failure = error
 
@@ -219,9 +231,38 @@ class GraphTap:
             )
 
 
-def _names(symbols):
-    """The names that a graph gives to symbols: a list of str."""
-    return [name for symbol in symbols_in(symbols) for name in symbol.list_outputs()]
+def with_places(calls, graph):
+    """The calls with places for symbols, which are nodes of `graph`.
+
+    A block that is called twice gives its operators the same names twice. They run in the order of
+    the graph: each after those that it depends on. So one that depends on n others of its name is
+    the n-th, where no two depend on as many.
+    """
+    nodes = graph.get_internals()
+    names = collections.Counter(nodes.list_outputs())
+    depths = collections.defaultdict(list)  # of the names that there are several of
+    for number, name in enumerate(nodes.list_outputs()):
+        if names[name] > 1:
+            depths[name].append(_depth(nodes[number], name))
+
+    def places(symbols):
+        for symbol in symbols:
+            for name in symbol.list_outputs():
+                if name not in depths:
+                    yield Place(name, 0)
+                elif len(set(depths[name])) < len(depths[name]):
+                    yield None
+                else:
+                    yield Place(name, _depth(symbol, name))
+
+    return [
+        Call(call.watched, list(places(call.inputs)), list(places(call.outputs))) for call in calls
+    ]
+
+
+def _depth(symbol, name):
+    """How many operators' outputs of that name the symbol depends on, beside its own."""
+    return symbol.get_internals().list_outputs().count(name) - 1
 
 
 def _value(arrays, place):

@@ -40,6 +40,11 @@ def graph_inputs(block):
     return [symbol.name for symbol in graph[0]] if graph else []
 
 
+def graph_of(block):
+    """The graph of `block`, a symbol."""
+    return block._cached_graph[1]
+
+
 def own_op_hook(block):
     return getattr(block, "_callback", None)
 
