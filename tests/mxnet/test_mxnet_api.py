@@ -76,7 +76,7 @@ def test_the_hook_example_prints_what_it_recorded(tmp_path):
     assert lines[2] == (
         "['l2loss0_output_0'] ['net_dense0_input_0', 'net_dense0_output_0']"
     )
-    assert float(lines[3].split(":")[1]) != 0
+    assert float(lines[3].split(":")[1].strip(" []")) != 0
 
 
 def test_the_json_example_saves_what_the_file_says(tmp_path):

@@ -169,7 +169,7 @@ def test_a_rule_that_fires_ends_the_training_before_the_update(out_dir, on_fire,
 def test_a_rule_of_the_users_own_judges_gluons_tensors(out_dir):
     class LargeGradient(Rule):
         def invoke_at_step(self, step):
-            for name in self.base_trial.tensor_names(collection="gradients"):
+            for name in self.base_trial.tensor_names(step=step, regex="^gradient"):
                 if np.abs(self.base_trial.tensor(name).value(step)).max() > 0:
                     return True
             return False
@@ -179,7 +179,7 @@ def test_a_rule_of_the_users_own_judges_gluons_tensors(out_dir):
     )
     Training(hook).steps(2)
     hook.close()
-    assert verdict(hook)["status"] == "IssuesFound"
+    assert verdict(hook)["status"] == "IssuesFound", verdict(hook)
 
 
 def test_the_inputs_of_a_loss_are_labels_and_scores_for_class_imbalance(out_dir):

@@ -14,6 +14,7 @@ _KINDS = {
     "tanh_input": ("tanh", "input"),
     "sigmoid_input": ("sigmoid", "input"),
 }
+ACTIVATION_COLLECTIONS = frozenset(_KINDS)
 
 
 def activation_patterns(collection, names):

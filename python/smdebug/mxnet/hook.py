@@ -18,7 +18,7 @@ from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.mxnet import trainers
-from smdebug.mxnet.activations import activation_patterns
+from smdebug.mxnet.activations import ACTIVATION_COLLECTIONS, activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
 from smdebug.mxnet.block_hooks import Gate, WatchedBlock
 from smdebug.mxnet.collection import Collection
@@ -158,14 +158,17 @@ class Hook(BaseHook):
         """Whether `record_loss_of_backward` would record it: no loss block ran in this step."""
         return self._gate.is_open and not self._gate.has_loss
 
+    def expect_loss(self, name):
+        """Has what is recorded under this name by `record_loss_of_backward` in the collection
+        `losses`, from the next step on."""
+        self._loss_names.append(name)
+        edits.count += 1
+
     def record_loss_of_backward(self, name, loss):
         """Records the array that backward starts from as `<name>_output_<i>`, unless a loss block
         ran in this step."""
         if not self.wants_loss_of_backward():
             return
-        if name not in self._loss_names:
-            self._loss_names.append(name)
-            edits.count += 1
         with self._unharmed("a loss"):
             site = self._session.module(name).next_output()
             if site is not None:
@@ -302,7 +305,9 @@ class Hook(BaseHook):
         return patterns
 
     def _hand_over_configuration(self):
-        self.get_collection("losses")  # its patterns are those of _module_patterns
+        # Patterns of theirs are known here alone.
+        for name in {"losses", *ACTIVATION_COLLECTIONS.intersection(self.include_collections)}:
+            self.get_collection(name)
         super()._hand_over_configuration()
 
     @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 `Block.__call__` is replaced only to find things: the models, which are blocks with parameters to
 train that are called from outside, and the losses. Then a normal `Hook` takes over, and the
-replacement is gone when a trainer has acted. `backward` of arrays stays replaced, to see losses that
+replacement is gone when the step after the first update begins. `backward` of arrays stays replaced, to see losses that
 no block gives. Nothing is made before a model is called.
 """
 
@@ -33,6 +33,8 @@ def watch(settings):
 class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor when a step begins."""
 
+    _has_updated = False
+
     def _make_steps(self):
         return StepsTogether()
 
@@ -41,17 +43,20 @@ class LaunchedHook(Hook):
         if mode is not self.mode:
             self.set_mode(mode)
             self.on_mode_change()
+        elif self._has_updated:
+            self.on_full_step()
+        self._has_updated = False
         super()._begin_model_step(block)
 
     def after(self, trainer):
         super().after(trainer)
-        self.on_update()
+        self._has_updated = True
 
     def on_mode_change(self):
         """Another loss may come into use."""
 
-    def on_update(self):
-        """All losses of this mode were called."""
+    def on_full_step(self):
+        """All models and losses of this mode were called."""
 
     def on_detach(self):
         """Undoes what the launch did to MXNet."""
@@ -134,8 +139,9 @@ class Launch:
         if self._hook is None:
             self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
-            hook.on_update = self._stop_finding
+            hook.on_full_step = self._stop_finding
             hook.on_detach = self._undo
+            hook.expect_loss(FUNCTIONAL_LOSS)
             self._watch_backward()
             close_on_termination(hook)
         self._hook.register_block(block)
