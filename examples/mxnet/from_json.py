@@ -1,6 +1,6 @@
 """A hook for Gluon from a JSON file, as a SageMaker job configures it.
 
-    python from_json.py CONFIGURATION
+python from_json.py CONFIGURATION
 """
 
 import sys

@@ -1,6 +1,6 @@
 """A Gluon training with a hook: what the documents of the original show for MXNet.
 
-    python hook.py OUT_DIR
+python hook.py OUT_DIR
 """
 
 import sys

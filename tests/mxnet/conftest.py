@@ -60,7 +60,9 @@ class Training:
         losses = []
         parts = len(self.contexts)
         with autograd.record():
-            for context, a, b in zip(self.contexts, np.split(x, parts), np.split(y, parts)):
+            for context, a, b in zip(
+                self.contexts, np.split(x, parts), np.split(y, parts), strict=True
+            ):
                 inputs, labels = mx.nd.array(a, ctx=context), mx.nd.array(b, ctx=context)
                 losses.append(self.loss(self.net(inputs), labels))
         autograd.backward(losses)

@@ -73,15 +73,11 @@ def test_the_hook_example_prints_what_it_recorded(tmp_path):
     # A scalar is saved in every step, whatever else is due.
     assert lines[0] == f"TRAIN {list(range(60))}"
     assert lines[1] == "EVAL [0]"
-    assert lines[2] == (
-        "['l2loss0_output_0'] ['net_dense0_input_0', 'net_dense0_output_0']"
-    )
+    assert lines[2] == ("['l2loss0_output_0'] ['net_dense0_input_0', 'net_dense0_output_0']")
     assert float(lines[3].split(":")[1].strip(" []")) != 0
 
 
 def test_the_json_example_saves_what_the_file_says(tmp_path):
-    path = configuration(
-        tmp_path, HookParameters={"save_interval": "2", "include_regex": ".*bias"}
-    )
+    path = configuration(tmp_path, HookParameters={"save_interval": "2", "include_regex": ".*bias"})
     lines = run_script(EXAMPLES / "from_json.py", path).stdout.splitlines()
     assert lines == ["['net_bias'] [0, 2, 4]"]

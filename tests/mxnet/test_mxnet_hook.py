@@ -99,9 +99,7 @@ def test_convolutions_are_saved_whatever_their_layout_in_memory(out_dir, read):
     np.testing.assert_array_equal(saved["conv_output_0"], y.asnumpy())
     for name in ("conv_conv0_weight", "conv_conv1_weight"):
         np.testing.assert_array_equal(saved[name], parameters[name].data().asnumpy())
-        np.testing.assert_array_equal(
-            saved[f"gradient/{name}"], parameters[name].grad().asnumpy()
-        )
+        np.testing.assert_array_equal(saved[f"gradient/{name}"], parameters[name].grad().asnumpy())
     assert "conv_batchnorm0_running_mean" in saved
     assert "gradient/conv_batchnorm0_running_mean" not in saved
 
@@ -149,9 +147,7 @@ def test_gradients_that_no_trainer_uses_are_saved_when_the_step_ends(out_dir, re
     trial = read()
     for step, gradients in enumerate(expected):
         for name, gradient in gradients.items():
-            np.testing.assert_array_equal(
-                trial.tensor(f"gradient/{name}").value(step), gradient
-            )
+            np.testing.assert_array_equal(trial.tensor(f"gradient/{name}").value(step), gradient)
 
 
 def test_gradients_that_the_script_clears_after_the_update_are_those_of_the_update(out_dir, read):

@@ -12,9 +12,7 @@ EVERY_THIRD = smd.SaveConfig(save_interval=3)
 def conv_net():
     net = nn.HybridSequential(prefix="conv_")
     with net.name_scope():
-        net.add(
-            nn.Conv2D(4, 3, activation="relu"), nn.BatchNorm(), nn.Flatten(), nn.Dense(3)
-        )
+        net.add(nn.Conv2D(4, 3, activation="relu"), nn.BatchNorm(), nn.Flatten(), nn.Dense(3))
     return net
 
 
@@ -116,7 +114,8 @@ def test_hybridized_children_of_a_block_that_is_not_are_seen_too(out_dir, read):
     saved = values_at(read(), 0)
     np.testing.assert_array_equal(saved["outer_body_dense0_input_0"], 2 * x.asnumpy())
     np.testing.assert_array_equal(
-        saved["outer_body_dense0_relu_output_0"], np.maximum(saved["outer_body_dense0_relu_input_0"], 0)
+        saved["outer_body_dense0_relu_output_0"],
+        np.maximum(saved["outer_body_dense0_relu_input_0"], 0),
     )
 
 

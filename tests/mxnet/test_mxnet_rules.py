@@ -90,7 +90,9 @@ def test_a_nan_is_found_in_the_step_that_brought_it(out_dir):
             x[3, 5] = np.nan
         return x
 
-    hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=[("ExplodingTensor", {"only_nan": True})])
+    hook = smd.Hook(
+        out_dir, save_config=EVERY_STEP, rules=[("ExplodingTensor", {"only_nan": True})]
+    )
     train_on_digits(hook, deep_net("relu", 2), spoil=spoil)
     found = verdict(hook)
     assert found["status"] == "IssuesFound" and found["step"]["global"] == 7
@@ -141,9 +143,7 @@ def spoiled_training(hook, bad_step=2, steps=4):
 
 
 def test_a_skipped_step_moves_no_parameter_and_the_training_recovers(out_dir):
-    hook = smd.Hook(
-        out_dir, save_config=EVERY_STEP, rules=["ExplodingTensor"], on_fire="skip_step"
-    )
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=["ExplodingTensor"], on_fire="skip_step")
     training, moved = spoiled_training(hook)
     assert moved == [True, True, False, True]
     assert hook.skipped_steps == [2]

@@ -54,9 +54,7 @@ def smdebug(*arguments, cwd=None):
 def run(tmp_path, *words, text=SCRIPT, options=()):
     script = tmp_path / "train.py"
     script.write_text(text)
-    done = smdebug(
-        "run", "--out", tmp_path / "run", *options, "--", sys.executable, script, *words
-    )
+    done = smdebug("run", "--out", tmp_path / "run", *options, "--", sys.executable, script, *words)
     assert done.returncode == 0, done.stderr
     return done, smd.create_trial(tmp_path / "run")
 

@@ -9,7 +9,11 @@ STEPS = 7
 
 def trained(out_dir=None, hybridize=None, context=None, **options):
     """The weights after some steps with dropout, of which every third is saved."""
-    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=3), **options) if out_dir else None
+    hook = (
+        smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=3), **options)
+        if out_dir
+        else None
+    )
     training = Training(hook, net=make_net(dropout=0.5), context=context)
     if hybridize is not None:
         training.net.hybridize(**hybridize)
