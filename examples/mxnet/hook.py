@@ -38,7 +38,7 @@ hook.register_block(loss)
 trainer = gluon.Trainer(net.collect_params(), "adam")
 x = mx.nd.random.uniform(shape=(32, 4))
 y = x.sum(axis=1, keepdims=True)
-for epoch in range(3):
+for _epoch in range(3):
     hook.set_mode(smd.modes.TRAIN)
     for _ in range(20):
         with autograd.record():

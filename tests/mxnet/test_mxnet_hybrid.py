@@ -6,6 +6,8 @@ from conftest import EVERY_STEP, Training, make_net, mx, smd, values_at
 from mxnet import gluon
 from mxnet.gluon import nn
 
+from smdebug.mxnet import private_names
+
 EVERY_THIRD = smd.SaveConfig(save_interval=3)
 
 
@@ -200,4 +202,25 @@ def test_the_failure_of_an_operator_in_a_graph_reaches_the_training(out_dir):
     hook.register_block(net)
     with pytest.raises(mx.MXNetError):
         net(mx.nd.ones((1,))).asnumpy()
+    assert hook.status().error is None
+
+
+def test_without_mxnets_private_names_the_insides_are_left_out_and_the_rest_is_saved(
+    out_dir, read, monkeypatch
+):
+    for name in ("is_graph", "is_sparse", "is_fresh", "activation_kind", "parameters_of"):
+        function = getattr(private_names, name)
+        assert function(object()) in (False, None) or name == "is_fresh"
+    assert private_names.is_fresh(object())
+
+    monkeypatch.setattr(private_names, "is_graph", lambda block: False)
+    monkeypatch.setattr("smdebug.mxnet.hook.parameters_of", lambda trainer: None)
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    training = Training(hook)
+    training.net.hybridize()
+    training.steps(2)
+    hook.close()
+    names = set(read().tensor_names(step=1))
+    assert {"net_output_0", "net_dense0_weight", "gradient/net_dense0_weight"} <= names
+    assert "net_dense0_output_0" not in names
     assert hook.status().error is None

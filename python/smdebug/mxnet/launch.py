@@ -2,8 +2,8 @@
 
 `Block.__call__` is replaced only to find things: the models, which are blocks with parameters to
 train that are called from outside, and the losses. Then a normal `Hook` takes over, and the
-replacement is gone when the step after the first update begins. `backward` of arrays stays replaced, to see losses that
-no block gives. Nothing is made before a model is called.
+replacement is gone when the step after the first update begins. `backward` stays replaced, to see
+losses that no block gives. Nothing is made before a model is called.
 """
 
 import functools

@@ -1,28 +1,30 @@
-"""The private names of MXNet, and the methods of its classes that are replaced, on which the adapter
-relies; each with what holds without it. Replaced methods are put back when the hook is closed.
+"""The private names of MXNet that the adapter relies on, and the methods of its classes that it
+replaces, each with what holds without it. What was replaced is put back when the hook is closed.
 
 | name | used for | without it |
 |---|---|---|
-| Trainer.step, Trainer.update | gradients and rules before the update | gradients when a step ends |
+| Trainer.step, .update | gradients and rules before the update | gradients when a step ends |
 | Trainer._params | whose gradients a trainer is about to use | those of all registered models |
 | Parameter._stype | saying that a sparse parameter is not saved | it is left out in silence |
 | NDArray._fresh_grad | whether backward ran since the last update | gradients of every step |
-| HybridBlock._active | telling that a block runs as a graph | its insides are not saved |
-| HybridBlock._cached_op, _cached_graph | a graph that is watched and one that is not | the same |
-| HybridBlock._clear_cached_op | seeing the insides of a graph that was made before | they are not saved |
+| HybridBlock._active, ._cached_op, ._cached_graph, ._clear_cached_op | a graph that shows what \
+  happens inside of a block | that is not saved |
 | HybridBlock._callback | leaving a script's own op hook alone | it is replaced in saved steps |
 | Activation._act_type | telling a ReLU by its kind | by its name |
-| Block.__call__, NDArray.backward, autograd.backward | `smdebug run` finds models and losses | - |
+| Block.__call__, NDArray.backward, autograd.backward | `smdebug run` finds models, losses | - |
 """
+
+_OF_GRAPHS = ("_cached_op", "_cached_graph", "_clear_cached_op")
 
 
 def is_graph(block):
     """Whether `block` runs as one graph when it is called with data."""
-    return bool(getattr(block, "_active", False)) and hasattr(block, "_clear_cached_op")
+    is_active = getattr(block, "_active", False)
+    return bool(is_active) and all(hasattr(block, name) for name in _OF_GRAPHS)
 
 
 def cached_op(block):
-    return getattr(block, "_cached_op", None)
+    return block._cached_op
 
 
 def set_cached_op(block, op):
@@ -36,7 +38,7 @@ def forget_graph(block):
 
 def graph_inputs(block):
     """The names that the graph of `block` gives its arguments: a list of str."""
-    graph = getattr(block, "_cached_graph", None)
+    graph = block._cached_graph
     return [symbol.name for symbol in graph[0]] if graph else []
 
 

@@ -1,4 +1,4 @@
-"""What happens when a `gluon.Trainer` acts: gradients are there, and rules may keep it from acting."""
+"""Told when a `gluon.Trainer` acts: gradients are there then, and rules may keep it from acting."""
 
 import functools
 
