@@ -106,6 +106,8 @@ def pytorch_framework() -> Framework: ...
 
 def xgboost_framework() -> Framework: ...
 
+def mxnet_framework() -> Framework: ...
+
 class HookConfig:
     def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection], tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
@@ -335,6 +337,14 @@ class ModuleSite:
         """
         Saves the gradient of each tensor in `output` when backward comes to it, if an output is due.
         """
+
+    def next_input(self) -> TensorSite | None:
+        """
+        Counts one more input of this step. Returns its place, or None where it is not due.
+        """
+
+    def next_output(self) -> TensorSite | None:
+        """The same of an output."""
 
     def may_match_input(self) -> bool: ...
 

@@ -10,7 +10,8 @@ import os
 import sys
 
 VARIABLE = "SMDEBUG_RUN"
-FRAMEWORKS = {"torch": "pytorch", "xgboost": "xgboost"}  # module -> folder of its adapter
+# module -> folder of its adapter
+FRAMEWORKS = {"torch": "pytorch", "xgboost": "xgboost", "mxnet": "mxnet"}
 
 
 def complain(what):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,12 +134,28 @@ struct ModulePlace {
     });
   }
 
+  // For tensors that walk_tensors does not know: counts one, and gives its
+  // place if it is due.
+  std::optional<TensorSite> next_input() {
+    was_called = true;
+    return due(session->next_input(module));
+  }
+  std::optional<TensorSite> next_output() {
+    was_called = true;
+    return due(session->next_output(module));
+  }
+
   bool may_match_input() const { return session->may_match_input(module); }
   bool may_match_output() const { return session->may_match_output(module); }
   bool can_match_input() const { return session->can_match_input(module); }
   bool can_match_output() const { return session->can_match_output(module); }
 
  private:
+  std::optional<TensorSite> due(Site* site) const {
+    if (site == nullptr) return std::nullopt;
+    return TensorSite{session, site};
+  }
+
   void watch_gradient(Site* site, nb::handle tensor) {
     if (!nb::cast<bool>(tensor.attr("requires_grad")) ||
         nb::cast<bool>(tensor.attr("is_leaf"))) {
@@ -238,6 +255,11 @@ void bind_sites(nb::module_& m) {
       .def("watch_gradients", &ModulePlace::watch_gradients, "output"_a.none(),
            "Saves the gradient of each tensor in `output` when backward comes "
            "to it, if an output is due.")
+      .def("next_input", &ModulePlace::next_input, nb::keep_alive<0, 1>(),
+           "Counts one more input of this step. Returns its place, or None "
+           "where it is not due.")
+      .def("next_output", &ModulePlace::next_output, nb::keep_alive<0, 1>(),
+           "The same of an output.")
       .def("may_match_input", &ModulePlace::may_match_input)
       .def("may_match_output", &ModulePlace::may_match_output)
       .def("can_match_input", &ModulePlace::can_match_input)

@@ -145,6 +145,7 @@ void bind_hook_config(nb::module_& m) {
            "Whether a collection needs neither pattern nor tensor names.");
   m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
   m.def("xgboost_framework", &xgboost_framework, nb::rv_policy::reference);
+  m.def("mxnet_framework", &mxnet_framework, nb::rv_policy::reference);
 
   nb::class_<HookConfig>(m, "HookConfig")
       .def(

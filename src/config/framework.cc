@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 7> kScalarCollections = {
     "losses",     "metrics",       "feature_importance",  "average_shap",
     "sm_metrics", "learning_rate", "tensorflow_summaries"};
 
-// An adapter that knows its modules by kind fills these (PyTorch does).
+// An adapter that knows its modules by kind fills these.
 constexpr std::array<std::string_view, 4> kActivationCollections = {
     "relu_input", "relu_output", "tanh_input", "sigmoid_input"};
 
@@ -102,22 +102,21 @@ const Framework& pytorch_framework() {
   return framework;
 }
 
-// XGBoost's evaluation results are named `<evaluation set>-<metric>`; features,
-// whose names may hold a dash too, stand behind one of these.
-#define SMD_NO_FEATURE                                                      \
-  "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|" \
-  "scalar)/)"
-
 const Framework& xgboost_framework() {
+  // Evaluation results are named `<evaluation set>-<metric>`; features, whose
+  // names may hold a dash too, stand behind one of these.
+  const std::string no_feature =
+      "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
+      "scalar)/)";
   static const Framework& framework = *new Framework{
       .name = "xgboost",
       .collections =
           {
-              built_in("metrics", {SMD_NO_FEATURE ".+-.+$"}),
+              built_in("metrics", {no_feature + ".+-.+$"}),
               // What is better when it is higher is no loss, nor is a standard
               // deviation over folds.
               built_in("losses",
-                       {SMD_NO_FEATURE
+                       {no_feature +
                         "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)"
                         "(?:@[^-]*)?-?$)(?!.*-std$).+-.+$"}),
               built_in("hyperparameters", {"^hyperparameters/.*$"}),
@@ -140,7 +139,27 @@ const Framework& xgboost_framework() {
   return framework;
 }
 
-#undef SMD_NO_FEATURE
+const Framework& mxnet_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "mxnet",
+      .collections =
+          {
+              built_in("weights", {"^(?!gradient).*weight"}),
+              built_in("biases", {"^(?!gradient).*bias"}),
+              built_in("gradients", {"^gradient"}),
+              built_in("losses", {".*loss._(?!input).*output"}),
+              built_in("all", {}),
+              built_in("default", {}),
+          },
+      .further_collections = {},
+      .narrowed = {},
+      .default_saved = {"losses"},
+      .default_save_interval = 500,
+      .deviation = Deviation::population,
+      .reductions_are_0d = false,
+  };
+  return framework;
+}
 
 const Framework& plain_framework() {
   static const Framework& framework = *new Framework{

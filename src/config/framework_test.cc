@@ -10,7 +10,8 @@ namespace {
 
 TEST(Framework, HasEachCollectionOnceAndSavesOnlyThose) {
   for (const Framework* framework :
-       {&pytorch_framework(), &xgboost_framework(), &plain_framework()}) {
+       {&pytorch_framework(), &xgboost_framework(), &mxnet_framework(),
+        &plain_framework()}) {
     std::set<std::string> names;
     for (const Collection& collection : framework->collections) {
       EXPECT_TRUE(names.insert(collection.name()).second) << collection.name();
@@ -69,6 +70,11 @@ TEST(PytorchFramework, ReducesAsTorchDoes) {
   EXPECT_TRUE(pytorch_framework().reductions_are_0d);
   EXPECT_EQ(plain_framework().deviation, Deviation::population);
   EXPECT_FALSE(plain_framework().reductions_are_0d);
+}
+
+TEST(MxnetFramework, ReducesAsNumpyDoes) {
+  EXPECT_EQ(mxnet_framework().deviation, Deviation::population);
+  EXPECT_FALSE(mxnet_framework().reductions_are_0d);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ enum Selector : std::size_t { labels, predictions, loss_labels, loss_scores };
 
 constexpr const char* kLossLabels = ".*Loss_input_1$";
 constexpr const char* kLossScores = ".*Loss_input_0$";
+// As Gluon numbers its losses.
+constexpr const char* kGluonLossLabels = ".*loss\\d+_input_1$";
+constexpr const char* kGluonLossScores = ".*loss\\d+_input_0$";
 
 // The label that PyTorch's losses leave out unless told otherwise.
 constexpr std::int64_t kIgnoredLabel = -100;
@@ -93,11 +96,11 @@ std::vector<TensorSelector> ClassSelectors::list() const {
   all[1].capture_as = "predictions";
   if (!with_loss_inputs) return all;
   all.push_back({.collections = {},
-                 .regexes = {kLossLabels},
+                 .regexes = {kGluonLossLabels, kLossLabels},
                  .every_tensor = false,
                  .capture_as = "labels"});
   all.push_back({.collections = {},
-                 .regexes = {kLossScores},
+                 .regexes = {kGluonLossScores, kLossScores},
                  .every_tensor = false,
                  .capture_as = "predictions"});
   return all;

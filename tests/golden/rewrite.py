@@ -29,13 +29,14 @@ from common import Accepted  # noqa: E402
 
 SCRIPTS = {"core": "core_runs.py", "pytorch": "pytorch_runs.py", "workers": "worker_runs.py",
            "unfinished": "worker_runs.py", "many": "worker_runs.py", "xgboost": "xgboost_runs.py"}
+# Those that run in another environment than PyTorch's, and only where they are named.
+OTHER_SCRIPTS = {"mxnet": "mxnet_runs.py"}
 # The dtype numbers of floats, and numpy's names.
 FLOATS = {1: "<f4", 2: "<f8", 19: "<f2"}
-# Cases that ask for what our hook does not do.
 
 
 def script_of(case):
-    return SCRIPTS.get(case.split("_")[0])
+    return {**SCRIPTS, **OTHER_SCRIPTS}.get(case.split("_")[0])
 
 
 def masked_events(body, tensorboard):
@@ -218,7 +219,7 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE")
     options = parser.parse_args()
     accepted = Accepted.from_args(["--accept", options.accept] if options.accept else [])[0]
-    there = sorted(d for d in os.listdir(options.golden) if script_of(d) and has_run(options.golden, d))
+    there = sorted(d for d in os.listdir(options.golden) if d.split("_")[0] in SCRIPTS and has_run(options.golden, d))
     cases = options.cases or there
     with tempfile.TemporaryDirectory() as tmp:
         wrong = sum(compare(options.golden, case, accepted, tmp) for case in cases)

@@ -66,6 +66,10 @@ const Framework& pytorch_framework();
 /// predictions, labels, feature_importance, average_shap, full_shap, trees.
 const Framework& xgboost_framework();
 
+/// MXNet's Gluon: weights, biases, gradients, losses, under the names that
+/// Gluon gives (`dense0_weight`). Activations are known by the adapter.
+const Framework& mxnet_framework();
+
 /// A training loop of the user's own, in C++ or Python: collections exist by
 /// name (weights, biases, gradients, losses, metrics) and match nothing.
 const Framework& plain_framework();

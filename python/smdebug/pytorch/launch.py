@@ -7,7 +7,6 @@ second backward pass begins. Nothing is made before a root is called.
 """
 
 import os
-import signal
 import threading
 
 import torch
@@ -16,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched_hook import make_hook
+from smdebug.launched_hook import close_on_termination, make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
@@ -173,21 +172,6 @@ class Launch:
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
-
-
-def close_on_termination(hook):
-    """Publishes the last step when the process is told to end, unless the script cares itself."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-
-    def terminate(number, frame):
-        hook.close()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, terminate)
 
 
 def _is_trainable(module):

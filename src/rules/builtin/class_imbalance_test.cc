@@ -143,6 +143,15 @@ TEST(ClassImbalance, TakesTheInputsOfALossWhereNothingElseIsThere) {
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "CrossEntropyLoss_input_1");
 }
 
+TEST(ClassImbalance, TakesTheInputsOfALossThatGluonNamed) {
+  OneRule rule("ClassImbalance", {{"samples", "2"}});
+  EXPECT_TRUE(rule.fires_at(
+      ObservedStep(0)
+          .with_values("softmaxcrossentropyloss12_input_0", {2, 1, 1, 2},
+                       {2, 2})
+          .with_values("softmaxcrossentropyloss12_input_1", {1, 0}, {2})));
+}
+
 TEST(ClassImbalance, LeavesOutIgnoredLabelsAndNan) {
   OneRule rule("ClassImbalance", {{"samples", "2"}});
   EXPECT_FALSE(

@@ -1,0 +1,24 @@
+"""smdebug for MXNet's Gluon: `Hook` records a training, `create_trial` reads what it recorded."""
+
+from smdebug._core import ModeKeys as modes
+from smdebug.collection import CollectionKeys
+from smdebug.mxnet.collection import Collection
+from smdebug.mxnet.hook import Hook
+from smdebug.mxnet.singleton_utils import del_hook, get_hook, set_hook
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig, SaveConfigMode
+from smdebug.trials import create_trial
+
+__all__ = [
+    "Collection",
+    "CollectionKeys",
+    "Hook",
+    "ReductionConfig",
+    "SaveConfig",
+    "SaveConfigMode",
+    "create_trial",
+    "del_hook",
+    "get_hook",
+    "modes",
+    "set_hook",
+]

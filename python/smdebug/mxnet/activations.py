@@ -1,0 +1,29 @@
+"""Collections of what activations take and give, whatever the names of their blocks.
+
+`relu_output`, `relu_input`, `tanh_input` and `sigmoid_input` are those that the rules for
+activations look for.
+"""
+
+import re
+
+from smdebug.mxnet.private_names import activation_kind
+
+_KINDS = {
+    "relu_input": ("relu", "input"),
+    "relu_output": ("relu", "output"),
+    "tanh_input": ("tanh", "input"),
+    "sigmoid_input": ("sigmoid", "input"),
+}
+ACTIVATION_COLLECTIONS = frozenset(_KINDS)
+
+
+def activation_patterns(collection, names):
+    """Patterns of what the collection's name says, empty for any other name.
+
+    `names` maps blocks to their names. A collection that names tensors by itself is left alone.
+    """
+    if collection.name not in _KINDS or collection.has_members():
+        return []
+    kind, side = _KINDS[collection.name]
+    found = [re.escape(name) for block, name in names.items() if activation_kind(block) == kind]
+    return [f"^(?:{'|'.join(found)})_{side}_"] if found else []

@@ -1,0 +1,54 @@
+"""`UpdateVeto`: what becomes of a trainer's update when a rule fires inside the step."""
+
+from smdebug.exceptions import RuleEvaluationConditionMet
+from smdebug.log import get_logger
+
+logger = get_logger()
+
+# As `smdebug run` exits when a rule fires.
+_EXIT_CODE = 3
+
+
+class UpdateVeto:
+    """Has the rules judge what the step holds, and answers before the trainer acts.
+
+    "skip_step" leaves the update out: no parameter and no state of the optimizer moves. "raise"
+    raises RuleEvaluationConditionMet out of `trainer.step()`, "stop" raises SystemExit with the
+    code 3; both leave parameters and state untouched.
+
+    One of several processes that train one model cannot skip a step: they would then differ. That
+    is said once.
+    """
+
+    def __init__(self, session, rules, judges_every_worker, world_size, unharmed):
+        self._session = session
+        self._rules = rules
+        self._judges_every_worker = judges_every_worker
+        self._world_size = world_size
+        self._unharmed = unharmed
+        self._has_told = False
+
+    def allows_update(self):
+        with self._unharmed("judging a step"):
+            self._session.before_update()
+        answer, verdict = self._rules.answer()
+        if answer == "raise":
+            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
+        if answer == "stop":
+            logger.error("the training is ended before its update: %s", verdict["message"])
+            raise SystemExit(_EXIT_CODE)
+        if answer != "skip_step" or not self._can_skip():
+            return True
+        self._rules.skipped_steps.append(verdict["step"]["global"])
+        logger.warning("the update of this step is skipped: %s", verdict["message"])
+        return False
+
+    def _can_skip(self):
+        can_skip = self._world_size() == 1 or self._judges_every_worker
+        if not can_skip and not self._has_told:
+            self._has_told = True
+            logger.error(
+                "no update can be skipped: one of several workers judges; give the hook "
+                "include_workers='all'"
+            )
+        return can_skip

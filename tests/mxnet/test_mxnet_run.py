@@ -1,0 +1,150 @@
+"""`smdebug run` on Gluon scripts that know nothing of smdebug."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import run_text, smd
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+DIGITS = ROOT / "examples/mxnet/digits.py"
+
+# A net, a loss and a trainer; `sys.argv` says what is planted.
+SCRIPT = """
+import sys
+import mxnet as mx
+from mxnet import autograd, gluon
+mx.random.seed(1)
+net = gluon.nn.HybridSequential(prefix="net_")
+with net.name_scope():
+    net.add(gluon.nn.Dense(8, activation="relu"), gluon.nn.Dense(1))
+net.initialize()
+if "hybrid" in sys.argv:
+    net.hybridize()
+loss = gluon.loss.L2Loss()
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+x = mx.nd.random.uniform(shape=(16, 4))
+for step in range(20):
+    with autograd.record():
+        if "functional" in sys.argv:
+            value = ((net(x) - 1) ** 2).mean()
+        else:
+            value = loss(net(x), mx.nd.ones((16, 1)))
+    value.backward()
+    trainer.step(16)
+    if step % 10 == 9:
+        loss(net(x), mx.nd.ones((16, 1)))
+print("done", gluon.Block.__call__.__module__)
+"""
+
+
+def smdebug(*arguments, cwd=None):
+    return subprocess.run(
+        [str(word) for word in (SMDEBUG, *arguments)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=cwd,
+    )
+
+
+def run(tmp_path, *words, text=SCRIPT, options=()):
+    script = tmp_path / "train.py"
+    script.write_text(text)
+    done = smdebug("run", "--out", tmp_path / "run", *options, "--", sys.executable, script, *words)
+    assert done.returncode == 0, done.stderr
+    return done, smd.create_trial(tmp_path / "run")
+
+
+@pytest.mark.parametrize("words", [[], ["hybrid"]])
+def test_a_script_is_recorded_with_its_modes_losses_and_gradients(tmp_path, words):
+    done, trial = run(tmp_path, *words)
+    assert "done mxnet.gluon.block" in done.stdout
+    assert "VanishingGradient: NoIssuesFound" in done.stderr
+    assert trial.steps(mode=smd.modes.TRAIN) == [0, 10]
+    assert trial.steps(mode=smd.modes.EVAL) == [0]
+    assert "gradient/net_dense0_weight" in trial.tensor_names(mode=smd.modes.TRAIN, step=0)
+    (loss,) = trial.tensor_names(collection="losses")
+    assert loss == "l2loss0_output_0"
+    assert trial.tensor(loss).steps(mode=smd.modes.EVAL) == [0]
+    values = [trial.tensor(loss).value(step, mode=smd.modes.TRAIN).mean() for step in (0, 10)]
+    assert values[1] < values[0]
+
+
+def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path):
+    _, trial = run(tmp_path, "functional")
+    losses = trial.tensor("loss_output_0")
+    assert losses.steps(mode=smd.modes.TRAIN) == [0, 10]
+    assert np.asarray(losses.value(0, mode=smd.modes.TRAIN)).size == 1
+
+
+def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):
+    done = smdebug(
+        *("run", "--out", tmp_path / "run", "--rule", "VanishingGradient", "--stop", "--"),
+        *(sys.executable, "-W", "ignore", DIGITS, "--planted-fault", "--epochs", "500"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "epoch 499" not in done.stdout
+    assert "IssuesFound" in done.stderr
+    gradient = smd.create_trial(tmp_path / "run").tensor("gradient/digits_dense0_weight")
+    assert gradient.reduction_value(0, "mean", abs=True, mode=smd.modes.TRAIN) < 1e-7
+
+
+def test_the_healthy_script_ends_with_nothing_found(tmp_path):
+    done = smdebug(
+        *("run", "--out", tmp_path / "run", "--stop", "--"),
+        *(sys.executable, "-W", "ignore", DIGITS, "--epochs", "2"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "epoch 1" in done.stdout and "VanishingGradient: NoIssuesFound" in done.stderr
+
+
+def test_a_script_that_calls_forward_alone_is_told_why_nothing_is_recorded(tmp_path):
+    script = SCRIPT.replace("net(x)", "net.forward(x)").replace("HybridSequential(", "Dense(1, ")
+    script = script.replace("    net.add", "    pass #")
+    done = smdebug("run", "--out", tmp_path / "run", "--", *_written(tmp_path, script))
+    assert "done" in done.stdout
+    assert "called as net(x), not as net.forward(x)" in done.stderr
+
+
+def _written(tmp_path, text):
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    return sys.executable, path
+
+
+def test_a_script_with_two_nets_in_turn_records_both_in_one_step(tmp_path):
+    script = """
+import mxnet as mx
+from mxnet import autograd, gluon
+def dense(name):
+    net = gluon.nn.Dense(2, prefix=name)
+    net.initialize()
+    return net, gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+(one, first), (two, second) = dense("one_"), dense("two_")
+x = mx.nd.ones((4, 2))
+for step in range(11):
+    for net, trainer in ((one, first), (two, second)):
+        with autograd.record():
+            value = (net(x) ** 2).mean()
+        value.backward()
+        trainer.step(4)
+"""
+    _, trial = run(tmp_path, text=script)
+    assert trial.steps(mode=smd.modes.TRAIN) == [0, 10]
+    names = trial.tensor_names(step=10, mode=smd.modes.TRAIN)
+    assert {"gradient/one_weight", "gradient/two_weight"} <= set(names)
+
+
+def test_a_process_that_never_trains_leaves_no_trace(tmp_path):
+    done = run_text(
+        tmp_path,
+        "import mxnet; mxnet.nd.ones((2,)).asnumpy(); print('fine')",
+        environment={"SMDEBUG_RUN": '{"out_dir": "%s"}' % (tmp_path / "run")},
+    )
+    assert "fine" in done.stdout and not (tmp_path / "run").exists()
