@@ -113,6 +113,33 @@ leave(hook)
     assert not (outputs[0] == outputs[1]).all()  # each rank has its own batch
 
 
+def test_final_gradients_are_the_reduced_ones_on_every_rank(tmp_path, out_dir):
+    """As by default each rank has those of its own backward: see the test before this one."""
+    run_ranks(
+        tmp_path,
+        MODEL
+        + """
+model, hook = make(), make_hook(gradients="final")
+ddp = DDP(model)
+hook.register_module(ddp)
+final = []
+train(ddp, 3, final=final)
+remember("final", final)
+leave(hook)
+""",
+        out_dir,
+    )
+    trial = read(out_dir)
+    for path in PARAMETERS:
+        gradient = trial.tensor(f"gradient/Net_{path}")
+        for step in range(3):
+            for rank in range(2):
+                used = remembered(out_dir, "final", rank)[step][path]
+                found = gradient.value(step, worker=f"worker_{rank}")
+                np.testing.assert_array_equal(found, used)
+            np.testing.assert_array_equal(found, gradient.value(step, worker="worker_0"))
+
+
 def test_by_default_the_first_rank_alone_saves(tmp_path, out_dir):
     said = run_ranks(
         tmp_path,
