@@ -59,7 +59,9 @@ def test_a_first_saved_step_late_in_the_training_holds_everything(out_dir):
     torch.manual_seed(1)
     model, twin = Net(), Net()
     twin.load_state_dict(model.state_dict())
-    hook = smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1, start_step=4))
+    hook = smd.Hook(
+        out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1, start_step=4)
+    )
     hook.register_module(model)
     train(model, 6)
     hook.close()
@@ -128,7 +130,9 @@ def test_a_hook_keeps_its_place_whatever_comes_and_goes(is_before):
                 hung.put_in()
             elif what == "out":
                 hung.take_out()
-            found = list((module._forward_pre_hooks if is_before else module._forward_hooks).values())
+            found = list(
+                (module._forward_pre_hooks if is_before else module._forward_hooks).values()
+            )
             assert found == [hook for hook in order if hung.is_in or hook is not ours], seed
 
 

@@ -371,7 +371,9 @@ def test_strided_parts_lie_where_torch_puts_them():
         for coordinate in np.ndindex(outer, inner):
             # The rows of each of `factor` pieces that this process's place along the outer
             # dimension has, then its share of those.
-            pieces = [each.tensor_split(outer)[coordinate[0]] for each in whole.tensor_split(factor)]
+            pieces = [
+                each.tensor_split(outer)[coordinate[0]] for each in whole.tensor_split(factor)
+            ]
             part = torch.cat(pieces).tensor_split(inner)[coordinate[1]]
             placements = [_StridedShard(0, split_factor=factor), Shard(0)]
             found = offsets_of_part([rows], [outer, inner], coordinate, placements, part.shape)

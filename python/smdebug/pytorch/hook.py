@@ -393,9 +393,9 @@ class Hook(BaseHook):
             forget_compiled("a saved step")
 
     def _take_hooks_out(self):
-        """Between the steps that are saved only the root's own hooks are in: each other one would be
-        a call of Python. They stay where torch.compile is or may come to work: it does not look
-        for hooks that come back."""
+        """Between the steps that are saved only the root's own hooks are in: each other one would
+        be a call of Python. They stay where torch.compile is or may come to work: it does not
+        look for hooks that come back."""
         is_compiled = has_compiled() or any(root.is_compiled for root in self._roots)
         self._are_hooks_in = is_compiled or self._is_first_call
         self._may_go_out = self._is_first_call

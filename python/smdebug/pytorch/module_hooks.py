@@ -155,11 +155,12 @@ def left_alone(hook):
 
 
 class WatchedModule:
-    """One module and the hooks in it, which are in while a step is saved: the other steps do not pay
-    for them. What can never save anything is given up.
+    """One module and the hooks in it, which are in while a step is saved: the other steps do not
+    pay for them. What can never save anything is given up.
 
-    Where a hook is part of compiled code, everything stays in and comes back as it was: torch.compile
-    does not look for hooks that are new. Whoever calls `take_out` knows that there is none.
+    Where a hook is part of compiled code, everything stays in and comes back as it was:
+    torch.compile does not look for hooks that are new. Whoever calls `take_out` knows that there
+    is none.
 
     The inputs of a root come from its RootStart, which sees each call of it. A root, or a loss, is
     called from outside.

@@ -78,7 +78,9 @@ def _without_strides(shape, cuts):
             continue
         dim = placement.dim
         pieces = math.prod(
-            count for other, count, _ in cuts[number + 1 :] if type(other) is Shard and other.dim == dim
+            count
+            for other, count, _ in cuts[number + 1 :]
+            if type(other) is Shard and other.dim == dim
         )
         is_box = pieces == placement.split_factor and shape[dim] % (pieces * processes) == 0
         inner.append((Shard(dim) if is_box else placement, processes, position))
