@@ -11,6 +11,7 @@
 | Module._forward_hooks, _forward_pre_hooks | a hook comes back as itself | a new one does |
 | torch._dynamo.utils.counters | whether anything was compiled | it is assumed |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | those are saved |
+| _StridedShard.split_factor | the place of shards cut twice in one dimension | they have none |
 """
 
 import torch

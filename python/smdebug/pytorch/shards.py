@@ -82,7 +82,8 @@ def _without_strides(shape, cuts):
             for other, count, _ in cuts[number + 1 :]
             if type(other) is Shard and other.dim == dim
         )
-        is_box = pieces == placement.split_factor and shape[dim] % (pieces * processes) == 0
+        is_even = shape[dim] % (pieces * processes) == 0
+        is_box = is_even and pieces == getattr(placement, "split_factor", None)
         inner.append((Shard(dim) if is_box else placement, processes, position))
     return outer + inner
 
