@@ -4,10 +4,11 @@ transformer compiled, and over two processes.
 
     benchmarks/torch_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
 
-Batches are small, one thread per process, SGD. Ways to watch: hooks that do nothing; a hook with
-nothing due; losses, gradients and weights, or everything, every 10 steps. Figures are minima over
-blocks of 10 steps, as ratios to the same job bare in the same program: of the wall clock, and of
-the time that the training thread had a core, by which the targets go: neighbours disturb it less.
+Batches are small, one thread per process, SGD. Ways to watch: not at all, which shows how well two
+times can be told apart; hooks that do nothing; a hook with nothing due; losses, gradients and
+weights, or everything, every 10 steps. Figures are minima over blocks of 10 steps, as ratios to the
+same job bare in the same program, on the same tensors: of the wall clock, and of the time that the
+training thread had a core, by which the targets go: neighbours disturb it less.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from step_cost import at_most, report
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKER = ROOT / "benchmarks/torch_job_worker.py"
 JOBS = ("transformer", "resnet", "compiled", "ddp")
-WAYS = ("empty hooks", "nothing due", "losses", "gradients and weights", "everything")
+WAYS = ("nothing", "empty hooks", "nothing due", "losses", "gradients and weights", "everything")
 CLOCKS = ("wall", "cpu")
 STEPS = 10  # of a block
 

@@ -61,6 +61,15 @@ def logged():
     logging.getLogger("smdebug").removeHandler(handler)
 
 
+@pytest.fixture
+def nothing_is_compiled():
+    """Other tests of the same process may have compiled something, which keeps hooks in models."""
+    from torch._dynamo.utils import counters
+
+    torch.compiler.reset()
+    counters.clear()
+
+
 def read(out_dir):
     """The run at `out_dir`, which is there already."""
     return create_trial(out_dir, timeout=5)

@@ -113,6 +113,33 @@ leave(hook)
     assert not (outputs[0] == outputs[1]).all()  # each rank has its own batch
 
 
+def test_final_gradients_are_the_reduced_ones_on_every_rank(tmp_path, out_dir):
+    """As by default each rank has those of its own backward: see the test before this one."""
+    run_ranks(
+        tmp_path,
+        MODEL
+        + """
+model, hook = make(), make_hook(gradients="final")
+ddp = DDP(model)
+hook.register_module(ddp)
+final = []
+train(ddp, 3, final=final)
+remember("final", final)
+leave(hook)
+""",
+        out_dir,
+    )
+    trial = read(out_dir)
+    for path in PARAMETERS:
+        gradient = trial.tensor(f"gradient/Net_{path}")
+        for step in range(3):
+            for rank in range(2):
+                used = remembered(out_dir, "final", rank)[step][path]
+                found = gradient.value(step, worker=f"worker_{rank}")
+                np.testing.assert_array_equal(found, used)
+            np.testing.assert_array_equal(found, gradient.value(step, worker="worker_0"))
+
+
 def test_by_default_the_first_rank_alone_saves(tmp_path, out_dir):
     said = run_ranks(
         tmp_path,
@@ -261,3 +288,47 @@ leave(hook)
     trial = read(out_dir)
     assert trial.workers() == ["worker_0", "worker_1"]
     assert trial.steps() == [0, 1]
+
+
+def test_a_rule_in_a_trainer_of_several_processes_is_reported_and_stops_none_of_them(
+    tmp_path, out_dir
+):
+    said = run_ranks(
+        tmp_path,
+        MODEL
+        + """
+import logging
+from smdebug.pytorch.training_watch import TrainingWatch
+from smdebug.rules import Rule
+
+class ThirdStep(Rule):
+    def invoke_at_step(self, step):
+        return step == 2
+
+class Kept(logging.Handler):
+    lines = []
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+logging.getLogger("smdebug").addHandler(Kept())
+options = {"save_config": smd.SaveConfig(save_interval=1)}
+watch = TrainingWatch(out_dir, [ThirdStep], True, options)
+ddp = DDP(make())
+optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+watch.begin_fit(ddp)
+stops = []
+for step in range(5):
+    watch.hook.begin_update()
+    optimizer.zero_grad()
+    ddp(batch(step)).square().mean().backward()
+    optimizer.step()
+    watch.end_step()
+    stops.append(watch.should_stop)
+watch.close()
+fired = any("ThirdStep" in line and "step 2" in line for line in Kept.lines)
+print(stops, sum("will not stop" in line for line in Kept.lines), fired)
+leave()
+""",
+        out_dir,
+    )
+    assert said == [f"{[False] * 5} 1 True\n", f"{[False] * 5} 0 False\n"]

@@ -258,6 +258,75 @@ leave(hook)
     assert trial.tensor("mine").summary(1, merged=True).l1 == 66
 
 
+def test_parameters_sharded_in_two_ways_have_their_place(tmp_path, out_dir):
+    """fully_shard around tensor parallelism: where both cut along one dimension torch speaks of
+    strided shards."""
+    run_ranks(
+        tmp_path,
+        SHARDED
+        + """
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel, RowwiseParallel, parallelize_module)
+
+mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+model = make(8)
+parallelize_module(model, mesh["tp"], {"fc1": ColwiseParallel(), "fc2": RowwiseParallel()})
+fully_shard(model.fc1, mesh=mesh["dp"])
+fully_shard(model, mesh=mesh["dp"])
+kinds = [type(each).__name__ for each in model.fc1.weight.placements]
+hook = make_hook()
+hook.register_module(model)
+train(model, 2)
+print(kinds)
+leave(hook)
+""",
+        out_dir,
+        ranks=4,
+    )
+    trial, expected = read(out_dir), unsharded(str(tmp_path / "unsharded"), 2, width=8)
+    for name in ("Net_fc1.weight", "Net_fc1.bias"):
+        for kind in ("", "gradient/"):
+            tensor, whole = trial.tensor(kind + name), expected.tensor(kind + name)
+            np.testing.assert_allclose(whole_of(tensor, 1), whole.value(1), rtol=1e-4, atol=1e-6)
+            assert tensor.summary(1, merged=True).count == whole.value(1).size
+    places = [
+        trial.tensor("Net_fc1.weight").placement(0, worker=f"worker_{rank}").offsets[0]
+        for rank in range(4)
+    ]
+    assert places == [0, 4, 2, 6]
+
+
+def test_a_compiled_sharded_model_saves_what_the_eager_one_saves(tmp_path, out_dir):
+    for name, called in {
+        "eager": "model",
+        "compiled": "torch.compile(model, backend='aot_eager')",
+    }.items():
+        run_ranks(
+            tmp_path,
+            SHARDED
+            + f"""
+model = shard(make())
+called = {called}
+hook = make_hook()
+hook.register_module(called)
+train(called, 3)
+leave(hook)
+""",
+            f"{out_dir}-{name}",
+        )
+    eager, compiled = read(f"{out_dir}-eager"), read(f"{out_dir}-compiled")
+    assert compiled.tensor_names() == eager.tensor_names()
+    assert compiled.steps() == eager.steps() == [0, 1, 2]
+    for name in (*TENSORS, "relu_output_0", "fc2_input_0"):
+        for worker in compiled.tensor(name).workers(2):
+            np.testing.assert_allclose(
+                compiled.tensor(name).value(2, worker=worker),
+                eager.tensor(name).value(2, worker=worker),
+                rtol=1e-5,
+                atol=1e-7,
+            )
+
+
 def test_parts_lie_where_torch_cuts_them():
     from torch.distributed.tensor import Partial, Replicate, Shard
 
@@ -285,3 +354,32 @@ def test_parts_lie_where_torch_cuts_them():
                 first = int(part.flatten()[0])
                 assert found == [first // shape[1], first % shape[1]], f"seed {seed}"
     assert offsets_of_part([4], [2], [0], [Partial()], [4]) is None
+
+
+def test_strided_parts_lie_where_torch_puts_them():
+    from torch.distributed.tensor import Shard
+    from torch.distributed.tensor.placement_types import _StridedShard
+
+    seed = torch.seed() % 2**32
+    random = np.random.default_rng(seed)
+    boxes = 0
+    for _ in range(200):
+        outer, inner = random.integers(1, 4, size=2).tolist()
+        rows = int(random.integers(1, 5)) * (outer * inner if random.random() < 0.7 else 1)
+        factor = inner if random.random() < 0.8 else inner + 1
+        whole = torch.arange(rows)
+        for coordinate in np.ndindex(outer, inner):
+            # The rows of each of `factor` pieces that this process's place along the outer
+            # dimension has, then its share of those.
+            pieces = [
+                each.tensor_split(outer)[coordinate[0]] for each in whole.tensor_split(factor)
+            ]
+            part = torch.cat(pieces).tensor_split(inner)[coordinate[1]]
+            placements = [_StridedShard(0, split_factor=factor), Shard(0)]
+            found = offsets_of_part([rows], [outer, inner], coordinate, placements, part.shape)
+            if found is not None:
+                assert part.tolist() == list(range(found[0], found[0] + len(part))), f"seed {seed}"
+                boxes += 1
+            else:
+                assert factor != inner or rows % (outer * inner), f"seed {seed}"
+    assert boxes

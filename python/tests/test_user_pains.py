@@ -3,6 +3,8 @@
 Only what no test of a feature shows by itself.
 """
 
+import gc
+import sys
 import textwrap
 
 import numpy as np
@@ -101,3 +103,72 @@ def test_the_first_step_with_a_nan_is_found(out_dir):
     assert (
         verdict["step"]["global"] == 3
     )  # the gradient is made there from the weight that step 2 spoiled
+
+
+def calls_of_ours(work):
+    """How many Python functions of the package, or of its hooks' making, run during `work`."""
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event == "call" and "/smdebug/" in frame.f_code.co_filename
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def layers(number):
+    return torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(number)])
+
+
+@pytest.mark.parametrize("collections", [[], ["gradients", "weights", "biases"]])
+def test_a_step_that_saves_nothing_costs_as_many_calls_however_large_the_model(
+    tmp_path, collections, nothing_is_compiled
+):
+    taken, x = [], torch.randn(2, 4)
+    for number in (2, 50):
+        model = layers(number)
+        hook = smd.Hook(
+            str(tmp_path / str(number)),
+            save_all=not collections,
+            include_collections=collections,
+            save_config=smd.SaveConfig(save_interval=1000),
+        )
+        hook.register_module(model)
+        for _ in range(2):
+            model(x).sum().backward()
+        taken.append(calls_of_ours(lambda model=model: model(x).sum().backward()))
+        hook.close()
+    assert taken[0] == taken[1] <= 20
+
+
+def test_a_step_that_saves_nothing_costs_backward_no_call(out_dir):
+    model, x = layers(10), torch.randn(2, 4)
+    hook = smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1000))
+    hook.register_module(model)
+    for _ in range(2):
+        loss = model(x).sum()
+        is_saved_step = bool(model[0].weight._backward_hooks)
+        assert is_saved_step == (hook.status().steps == 1)
+        assert calls_of_ours(loss.backward) == 0
+    hook.close()
+
+
+def test_memory_does_not_grow_with_the_steps(out_dir):
+    model = Net()
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP, max_run_bytes=200_000)
+    hook.register_module(model)
+    counts = []
+
+    def count(step):
+        if step % 20 == 19:
+            gc.collect()
+            counts.append(len(gc.get_objects()))
+
+    train(model, 100, on_step=count)
+    hook.close()
+    assert max(counts[1:]) - counts[1] < 20, counts

@@ -134,14 +134,19 @@ def _collect(value, found):
             _collect(item, found)
 
 
+def has_compiled():
+    """Whether torch.compile has been at work in this process."""
+    return "torch._dynamo" in sys.modules and graphs_compiled() > 0
+
+
 def forget_compiled(name):
     """Has torch compile anew, so that hooks registered now are seen: it does not look for new ones
     in a model that it has compiled."""
-    if "torch._dynamo" not in sys.modules or graphs_compiled() == 0:
+    if not has_compiled():
         return
     torch.compiler.reset()
     logger.info(
-        "'%s' was registered after torch.compile had been at work: what it compiled is compiled "
-        "again at its next call, for else it would not see the hooks",
+        "hooks for '%s' came in after torch.compile had been at work: what it compiled is compiled "
+        "again at its next call, for else it would not see them",
         name,
     )

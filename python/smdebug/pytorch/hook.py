@@ -17,7 +17,7 @@ from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.compiled import forget_compiled
+from smdebug.pytorch.compiled import forget_compiled, has_compiled
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
@@ -95,7 +95,10 @@ class Hook(BaseHook):
         self._watched_roots = {}  # root -> its WatchedModule
         self._plan_version = None
         self._modes_seen = set()
-        self._is_settling = False
+        self._unsettled = []  # of the watched, those that may hold hooks which save nothing
+        self._are_hooks_in = False
+        self._may_go_out = False  # hooks that were put in, and not for a step that is saved
+        self._is_first_call = True  # since something was registered
         super().__init__(
             out_dir,
             export_tensorboard,
@@ -165,6 +168,7 @@ class Hook(BaseHook):
             lambda tensors: self._begin_in_graph(start, tuple(tensors)),
             lambda: self._prepare_graph(start),
         )
+        start.before_copy = self._before_copy
         self._starts[root] = start
         self._root_handles.append(
             module.register_forward_pre_hook(left_alone(start), with_kwargs=True)
@@ -253,8 +257,9 @@ class Hook(BaseHook):
         if self._has_begun:
             watched.find_places()
         if self._gate.is_open:
-            watched.open_inputs()
+            watched.put_in()
         self._watched.append(watched)
+        self._are_hooks_in = self._may_go_out = self._is_first_call = True
         return watched
 
     # --- steps ---
@@ -300,8 +305,8 @@ class Hook(BaseHook):
     def _begin_root_step(self, root):
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
-        if was_open and self._is_settling:
-            self._is_settling = not self._prune()
+        if was_open and self._unsettled:
+            self._unsettled = [watched for watched in self._unsettled if not watched.prune()]
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
             self._follow_plan()
@@ -314,8 +319,9 @@ class Hook(BaseHook):
             for each in self._roots:
                 each.begin_step()
             root.put()
-        if capturing or was_open:
+        if capturing or was_open or self._may_go_out:
             self._follow(capturing)
+        self._is_first_call = False
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
@@ -340,8 +346,8 @@ class Hook(BaseHook):
             start.coming = self._is_coming_saved()
             for watched in self._watched:
                 watched.find_places()
-                if watched not in self._watched_roots.values():  # whose inputs the start takes
-                    watched.keep_inputs()
+                watched.keep_inputs()
+            self._are_hooks_in = True
 
     def _is_coming_saved(self):
         if self._failure:
@@ -374,11 +380,35 @@ class Hook(BaseHook):
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
         self._optimizers.tell()
+        if is_saved_step:
+            self._put_hooks_in()
+        else:
+            self._take_hooks_out()
+
+    def _put_hooks_in(self):
+        was_out, self._are_hooks_in = not self._are_hooks_in, True
         for watched in self._watched:
-            if is_saved_step:
-                watched.open_inputs()
-            else:
+            watched.put_in()
+        if was_out and has_compiled():  # what may hold these modules, without their hooks
+            forget_compiled("a saved step")
+
+    def _take_hooks_out(self):
+        """Between the steps that are saved only the root's own hooks are in: each other one would
+        be a call of Python. They stay where torch.compile is or may come to work: it does not
+        look for hooks that come back."""
+        is_compiled = has_compiled() or any(root.is_compiled for root in self._roots)
+        self._are_hooks_in = is_compiled or self._is_first_call
+        self._may_go_out = self._is_first_call
+        for watched in self._watched:
+            if self._are_hooks_in:
                 watched.close_inputs()
+            else:
+                watched.take_out()
+
+    def _before_copy(self):
+        """A copy of a model has the hooks that were in, for good."""
+        self._put_hooks_in()
+        self._may_go_out = True
 
     def _put_late_parameters(self, root):
         """Lazy modules get their parameters during this call."""
@@ -391,15 +421,12 @@ class Hook(BaseHook):
         handle = root.module.register_forward_hook(after_forward)
 
     def _settle(self):
-        """Puts all hooks in; those that cannot save anything come out after a step or two."""
-        is_new = [watched.install() for watched in self._watched]
-        self._is_settling = True
-        if any(is_new) and self._gate.places.are_traced:
+        """Puts all hooks in; those that cannot save anything are given up after a step or two."""
+        was_given_up = [watched.install() for watched in self._watched]
+        self._unsettled = list(self._watched)
+        self._are_hooks_in = self._may_go_out = True
+        if any(was_given_up) and self._gate.places.are_traced:
             forget_compiled("a collection")
-
-    def _prune(self):
-        """Returns whether every module was called, so that there is nothing left to find out."""
-        return all([watched.prune() for watched in self._watched])
 
     # --- what the base asks ---
 
@@ -443,6 +470,8 @@ class Hook(BaseHook):
     def _detach(self):
         self._gate.is_open = False
         self._gate.places.close()
+        for start in self._starts.values():
+            start.before_copy = None
         for handle in self._root_handles:
             handle.remove()
         self._optimizers.close()

@@ -16,7 +16,7 @@ from smdebug.pytorch.compiled import (
     leave_call,
     look_ahead,
 )
-from smdebug.pytorch.private_names import put_back
+from smdebug.pytorch.hung_hook import HungHook
 
 
 def leaves_inputs_alone(module):
@@ -115,6 +115,13 @@ class RootStart(Stateless):
     """
 
     coming = False
+    before_copy = None  # called before a copy of the root is made
+
+    def __deepcopy__(self, memo):
+        # torch copies the hooks of a module before the modules in it.
+        if self.before_copy is not None:
+            self.before_copy()
+        return self
 
     def __call__(self, module, arguments, keywords):
         if is_traced():
@@ -148,11 +155,12 @@ def left_alone(hook):
 
 
 class WatchedModule:
-    """One module and the hooks in it, which come out while nothing of it can be saved.
+    """One module and the hooks in it, which are in while a step is saved: the other steps do not
+    pay for them. What can never save anything is given up.
 
-    The input hook is there in steps that are saved, so that the others do not pay for it. Where a
-    hook is part of compiled code, everything stays and comes back as it was: torch.compile looks
-    for the hooks that it has seen, and compiles anew where it does not find them.
+    Where a hook is part of compiled code, everything stays in and comes back as it was:
+    torch.compile does not look for hooks that are new. Whoever calls `take_out` knows that there
+    is none.
 
     The inputs of a root come from its RootStart, which sees each call of it. A root, or a loss, is
     called from outside.
@@ -178,41 +186,47 @@ class WatchedModule:
         self._input_hook = None if leaves_inputs else InputHook(gate, site)
         self._output_hook = self._call_hook or (output_hook or OutputHook)(gate, site)
         as_called = left_alone if is_called_from_outside else lambda hook: hook
-        self._called_before = self._input_hook and as_called(self._input_hook)
-        self._called_after = as_called(self._output_hook)
-        self._input_handle = None
-        self._output_handle = None
+        self._before = None
+        if self._input_hook and not is_root:
+            self._before = HungHook(
+                module, as_called(self._input_hook), is_before=True, takes_keywords=True
+            )
+        self._after = HungHook(
+            module, as_called(self._output_hook), takes_keywords=self._call_hook is not None
+        )
         self._takes_inputs = True
+        self._takes_outputs = True
         self._keeps_inputs = False
 
     def install(self):
-        """Returns whether there was anything to put in."""
+        """Takes everything again. Returns whether the hook behind the module had been given up."""
         self._take_inputs(True)
-        is_new = self._output_handle is None
-        if is_new:
-            self._output_handle = self.module.register_forward_hook(
-                self._called_after, with_kwargs=self._call_hook is not None
-            )
-        return is_new
+        was_given_up = not self._takes_outputs
+        self._takes_outputs = True
+        self._after.put_in()
+        return was_given_up
 
-    def open_inputs(self):
-        if self._is_root or not self._input_hook or not self._takes_inputs:
-            return
-        if self._input_handle is None:
-            self._input_handle = self.module.register_forward_pre_hook(
-                self._called_before, with_kwargs=True
-            )
-        else:
-            self._input_handle = put_back(self.module, self._input_handle, self._called_before)
+    def put_in(self):
+        """For a step that is saved."""
+        if self._takes_outputs:
+            self._after.put_in()
+        if self._before is not None and self._takes_inputs:
+            self._before.put_in()
 
     def keep_inputs(self):
-        """For code that is compiled before its step begins: the input hook is in for good."""
+        """For code that is compiled before its step begins: the hooks are in for good."""
         self._keeps_inputs = True
-        self.open_inputs()
+        self.put_in()
 
     def close_inputs(self):
-        if self._input_handle is not None and not self._keeps_inputs:
-            self._input_handle.remove()
+        if self._before is not None and not self._keeps_inputs:
+            self._before.take_out()
+
+    def take_out(self):
+        """For steps that are not saved. What is behind a root stays: torch may be looking at it."""
+        self.close_inputs()
+        if not self._is_root:
+            self._after.take_out()
 
     def run_input_hook(self, arguments, keywords):
         """For a call of a root."""
@@ -220,27 +234,24 @@ class WatchedModule:
             self._input_hook(self.module, arguments, keywords)
 
     def prune(self):
-        """Takes out what can never save anything. False: the module was not called yet."""
+        """Gives up what can never save anything. False: the module was not called yet."""
         if self._gate.places.are_traced:
             return True
         if not self.site.was_called:
             return False
         if not self.site.can_match_input():
             self._take_inputs(False)
-        needs_output_hook = self.site.can_match_output() or (
+        self._takes_outputs = self.site.can_match_output() or (
             self._call_hook is not None and self._takes_inputs
         )
-        if self._output_handle is not None and not needs_output_hook:
-            self._output_handle.remove()
-            self._output_handle = None
+        if not self._takes_outputs:
+            self._after.take_out()
         return True
 
     def remove(self):
         self._keeps_inputs = False
         self.close_inputs()
-        if self._output_handle is not None:
-            self._output_handle.remove()
-            self._output_handle = None
+        self._after.take_out()
 
     def find_places(self):
         """Says what code that is compiled from now on is to hand over, by the coming plan."""

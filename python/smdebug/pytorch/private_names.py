@@ -8,9 +8,10 @@
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
-| Module._forward_pre_hooks | a hook comes back as itself | compiled code is compiled again |
+| Module._forward_hooks, _forward_pre_hooks | a hook comes back as itself | a new one does |
 | torch._dynamo.utils.counters | whether anything was compiled | it is assumed |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | those are saved |
+| _StridedShard.split_factor | the place of shards cut twice in one dimension | they have none |
 """
 
 import torch
@@ -24,16 +25,15 @@ current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
 
 
-def put_back(module, handle, hook):
-    """Puts a forward pre-hook that takes keywords, and was removed, in again, under the number
-    that its handle has. Returns the handle by which it is removed."""
-    hooks = getattr(module, "_forward_pre_hooks", None)
-    takes_keywords = getattr(module, "_forward_pre_hooks_with_kwargs", None)
-    if hooks is None or takes_keywords is None:
-        return module.register_forward_pre_hook(hook, with_kwargs=True)
-    hooks[handle.id] = hook
-    takes_keywords[handle.id] = True
-    return handle
+def hook_tables(module, is_before):
+    """(hooks, those that take keywords) by number, of the hooks before or after a module's forward;
+    None where torch keeps them elsewhere."""
+    kind = "_forward_pre_hooks" if is_before else "_forward_hooks"
+    hooks = getattr(module, kind, None)
+    takes_keywords = getattr(module, f"{kind}_with_kwargs", None)
+    if takes_keywords is None or not hasattr(hooks, "move_to_end"):
+        return None
+    return hooks, takes_keywords
 
 
 def graphs_compiled():

@@ -5,6 +5,7 @@ that a reader can put the statistics of all parts together. Nothing is gathered:
 collective.
 """
 
+import math
 import sys
 
 import torch
@@ -43,19 +44,48 @@ def offsets_of_part(shape, mesh_shape, coordinate, placements, part_shape):
 
     if coordinate is None:
         return None
+    cuts = list(zip(placements, mesh_shape, coordinate, strict=True))
+    if any(type(placement).__name__ == "_StridedShard" for placement in placements):
+        cuts = _without_strides(shape, cuts)
     begin, extent = [0] * len(shape), list(shape)
-    for processes, position, placement in zip(mesh_shape, coordinate, placements, strict=True):
+    for placement, processes, position in cuts:
         if type(placement) is Replicate:
             continue
-        if type(placement) is not Shard:  # partial sums, strided shards
+        if type(placement) is not Shard:  # partial sums, strides that leave no box
             return None
         dim = placement.dim
         chunk = -(-extent[dim] // processes)
         first = min(position * chunk, extent[dim])
         begin[dim] += first
         extent[dim] = min(chunk, extent[dim] - first)
-    is_cut = any(type(placement) is Shard for placement in placements)
+    is_cut = any(type(placement) is Shard for placement, _, _ in cuts)
     return begin if is_cut and tuple(extent) == tuple(part_shape) else None
+
+
+def _without_strides(shape, cuts):
+    """The same parts as cuts without strides, in another order, where they are boxes.
+
+    fully_shard over a tensor that is cut along the same dimension already (tensor parallelism) says
+    so by a stride: of each of `split_factor` pieces its processes have a part. It is the inner cut
+    then, although its dimension of the mesh is the outer one.
+    """
+    from torch.distributed.tensor import Shard
+
+    outer, inner = [], []
+    for number, (placement, processes, position) in enumerate(cuts):
+        if type(placement).__name__ != "_StridedShard":
+            outer.append((placement, processes, position))
+            continue
+        dim = placement.dim
+        pieces = math.prod(
+            count
+            for other, count, _ in cuts[number + 1 :]
+            if type(other) is Shard and other.dim == dim
+        )
+        is_even = shape[dim] % (pieces * processes) == 0
+        is_box = is_even and pieces == getattr(placement, "split_factor", None)
+        inner.append((Shard(dim) if is_box else placement, processes, position))
+    return outer + inner
 
 
 def managed_parameters(root):
