@@ -15,8 +15,8 @@
 namespace smdebug {
 namespace {
 
-// A published step is seen within 100 ms, and a look at a run on a disk in
-// which nothing is new costs some ten microseconds (docs/performance.md).
+// A published step is to be seen within 100 ms, and looking is to take less
+// than 1 % of a core (T23 and T24 of docs/performance.md).
 constexpr std::chrono::milliseconds kPollInterval(50);
 
 // Why watching ended.

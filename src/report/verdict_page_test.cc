@@ -60,10 +60,10 @@ TEST(VerdictPage, IsJsonOfAFixedShape) {
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("message":"gradient/a: too small","cause":"saturation",)"
       R"("advice":"use ReLU",)"
-      R"("evidence":[{"tensor":"gradient/a","layer":"a","worker":"worker_0",)"
+      R"("evidence":[{"tensor":"gradient/a","layer":"gradient/a","worker":"worker_0",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5,)"
-      R"("before":{"tensor":"gradient/b","layer":"b","value":0.75},)"
+      R"("before":{"tensor":"gradient/b","layer":"gradient/b","value":0.75},)"
       R"("after":null}],)"
       R"("steps_judged":5,"observations_judged":10})");
 }
