@@ -6,6 +6,10 @@ reader in the same process needs, so that it sees every step that has ended.
 
 import os
 
+from smdebug import _core
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.log import get_logger
+
 _open_hooks = set()
 _current = None
 
@@ -17,6 +21,30 @@ def get_current():
 def set_current(hook):
     global _current
     _current = hook
+
+
+def get_hook(kind, create=None):
+    """The hook that was made last, if it is a `kind`, a class.
+
+    Where there is none, `create()` makes it, if given. Returns None where the configuration file
+    that it reads is missing, or where the environment variable USE_SMDEBUG is false.
+    """
+    if not _core.JobEnvironment.read().is_enabled:
+        return None
+    if isinstance(_current, kind):
+        return _current
+    try:
+        return create() if create else None
+    except FileNotFoundError as error:
+        get_logger().info("no hook is made: %s", error)
+        return None
+
+
+def set_hook(kind, hook):
+    """Makes `hook`, a `kind`, the one that `get_hook` returns."""
+    if not isinstance(hook, kind):
+        raise SMDebugTypeError(f"expected a {kind.__module__}.{kind.__name__}, found {hook!r}")
+    set_current(hook)
 
 
 def opened(hook):

@@ -26,7 +26,7 @@ from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
 from smdebug.mxnet.private_names import parameters_of
 from smdebug.mxnet.steps import STEPS
-from smdebug.mxnet.veto import UpdateVeto
+from smdebug.rules.update_veto import UpdateVeto
 
 
 class Hook(BaseHook):
@@ -53,7 +53,7 @@ class Hook(BaseHook):
     trainer has acted: see smdebug/mxnet/steps.py.
 
     `rules` judge each saved step before the trainer acts: see BaseHook. Here `on_fire` may also be
-    "skip_step", "raise" or "stop": see UpdateVeto in smdebug/mxnet/veto.py.
+    "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
     collection_class = Collection
@@ -256,7 +256,7 @@ class Hook(BaseHook):
             for model in self._models.values():
                 model.put_gradients(lambda each: id(each) in ours, is_reduced)
             self._with_gradients |= ours
-        return self._veto is None or self._veto.allows_update()
+        return self._veto is None or not self._veto.skips_update()
 
     def after(self, trainer):
         if self._parameters_of(trainer):

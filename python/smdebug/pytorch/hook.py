@@ -25,7 +25,7 @@ from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root, unique_name
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.steps import STEPS
-from smdebug.pytorch.veto import UpdateVeto
+from smdebug.pytorch.veto import OptimizerVeto
 
 
 class Hook(BaseHook):
@@ -52,7 +52,7 @@ class Hook(BaseHook):
     `inputs`, `outputs`, `labels` (loop_tensors.py there).
 
     `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also
-    be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/pytorch/veto.py.
+    be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
     collection_class = Collection
@@ -267,7 +267,7 @@ class Hook(BaseHook):
     def _make_veto(self):
         if not self._rules:
             return None
-        return UpdateVeto(
+        return OptimizerVeto(
             self._session,
             self._rules,
             self.include_workers == "all",

@@ -1,4 +1,4 @@
-"""`UpdateVeto`: what becomes of a trainer's update when a rule fires inside the step."""
+"""`UpdateVeto`: what becomes of a step's update when a rule fires inside the step."""
 
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.log import get_logger
@@ -10,11 +10,11 @@ _EXIT_CODE = 3
 
 
 class UpdateVeto:
-    """Has the rules judge what the step holds, and answers before the trainer acts.
+    """Has the rules judge what the step holds, and answers before the parameters move.
 
-    "skip_step" leaves the update out: no parameter and no state of the optimizer moves. "raise"
-    raises RuleEvaluationConditionMet out of `trainer.step()`, "stop" raises SystemExit with the
-    code 3; both leave parameters and state untouched.
+    "skip_step" leaves the update out, as the adapter can: no parameter and no state of the
+    optimizer moves. "raise" raises RuleEvaluationConditionMet out of the call that would update,
+    "stop" raises SystemExit with the code 3; both leave parameters and state untouched.
 
     One of several processes that train one model cannot skip a step: they would then differ. That
     is said once.
@@ -28,7 +28,8 @@ class UpdateVeto:
         self._unharmed = unharmed
         self._has_told = False
 
-    def allows_update(self):
+    def skips_update(self, obstacle=None):
+        """Whether the update is to be left out. `obstacle` is why the adapter cannot, a str."""
         with self._unharmed("judging a step"):
             self._session.before_update()
         answer, verdict = self._rules.answer()
@@ -37,18 +38,16 @@ class UpdateVeto:
         if answer == "stop":
             logger.error("the training is ended before its update: %s", verdict["message"])
             raise SystemExit(_EXIT_CODE)
-        if answer != "skip_step" or not self._can_skip():
-            return True
+        if answer != "skip_step" or not self._can_skip(obstacle):
+            return False
         self._rules.skipped_steps.append(verdict["step"]["global"])
         logger.warning("the update of this step is skipped: %s", verdict["message"])
-        return False
+        return True
 
-    def _can_skip(self):
-        can_skip = self._world_size() == 1 or self._judges_every_worker
-        if not can_skip and not self._has_told:
+    def _can_skip(self, obstacle):
+        if obstacle is None and self._world_size() > 1 and not self._judges_every_worker:
+            obstacle = "one of several workers judges; give the hook include_workers='all'"
+        if obstacle and not self._has_told:
             self._has_told = True
-            logger.error(
-                "no update can be skipped: one of several workers judges; give the hook "
-                "include_workers='all'"
-            )
-        return can_skip
+            logger.error("no update can be skipped: %s", obstacle)
+        return obstacle is None
