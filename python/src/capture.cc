@@ -249,10 +249,11 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
 }
 
 TensorSites make_tensor_sites(Session& self,
-                              const std::vector<std::string>& names) {
+                              const std::vector<std::string>& names,
+                              const std::vector<std::string>& collections) {
   TensorSites sites{&self, {}};
   for (const std::string& name : names)
-    sites.sites.push_back(self.tensor(name));
+    sites.sites.push_back(self.tensor(name, collections));
   return sites;
 }
 
@@ -289,17 +290,25 @@ void bind_session(nb::module_& m) {
       .def("is_capturing", &Session::is_capturing)
       .def(
           "tensor",
-          [](Session& self, const std::string& name) {
-            return TensorSite{&self, self.tensor(name)};
+          [](Session& self, const std::string& name,
+             const std::vector<std::string>& collections) {
+            return TensorSite{&self, self.tensor(name, collections)};
           },
-          "name"_a, nb::keep_alive<0, 1>())
+          "name"_a, "collections"_a = std::vector<std::string>{},
+          nb::keep_alive<0, 1>(),
+          "The place of a tensor. It belongs to `collections`, whatever its "
+          "name, beside those that match it.")
       .def(
           "gradient",
           [](Session& self, const std::string& root, const std::string& path) {
             return TensorSite{&self, self.gradient(root, path)};
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
-      .def("tensors", &make_tensor_sites, "names"_a, nb::keep_alive<0, 1>())
+      .def("tensors", &make_tensor_sites, "names"_a,
+           "collections"_a = std::vector<std::string>{},
+           nb::keep_alive<0, 1>(),
+           "The places of several tensors that belong to the same "
+           "collections, and are put together.")
       .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
       .def("gradients", &make_sites<&Session::gradient>, "root"_a, "paths"_a,

@@ -144,6 +144,8 @@ void bind_hook_config(nb::module_& m) {
       .def("knows", &Framework::knows, "collection"_a,
            "Whether a collection needs neither pattern nor tensor names.");
   m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
+  m.def("tensorflow_framework", &tensorflow_framework,
+        nb::rv_policy::reference);
 
   nb::class_<HookConfig>(m, "HookConfig")
       .def(

@@ -104,6 +104,13 @@ void Session::end_step() {
 
 Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
 
+Site* Session::tensor(std::string_view name,
+                      std::span<const std::string> collections) {
+  Site* site = tensor(name);
+  impl_->sites.assign(*site, collections);
+  return site;
+}
+
 Site* Session::parameter(std::string_view root, std::string_view path) {
   return tensor(std::string(root) + "_" + std::string(path));
 }

@@ -156,6 +156,9 @@ class Session {
 
   /// The site of a tensor by its full name.
   Site* tensor(std::string_view name);
+  /// The same for a tensor whose adapter knows what it is: it belongs to the
+  /// named collections, whatever its name, from now on and in every plan.
+  Site* tensor(std::string_view name, std::span<const std::string> collections);
   /// Names as spec'd for module frameworks: "Net_fc1.weight",
   /// "gradient/Net_fc1.weight".
   Site* parameter(std::string_view root, std::string_view path);

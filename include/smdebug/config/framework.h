@@ -62,6 +62,10 @@ bool is_training_only(std::string_view collection);
 /// patterns the adapter knows (inputs, outputs, labels).
 const Framework& pytorch_framework();
 
+/// TensorFlow and Keras: the adapter knows the kind of each tensor, so that
+/// only biases are found by name.
+const Framework& tensorflow_framework();
+
 /// A training loop of the user's own, in C++ or Python: collections exist by
 /// name (weights, biases, gradients, losses, metrics) and match nothing.
 const Framework& plain_framework();
