@@ -53,6 +53,7 @@ struct TensorSite {
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
   bool is_due() const { return session->is_due(site); }
   bool can_match() const { return session->can_match(site); }
+  void skip(const std::string& reason) { session->skip(site, reason); }
 };
 
 // The places of tensors that are put together, once per step.
@@ -205,7 +206,10 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("is_due", &TensorSite::is_due)
-      .def("can_match", &TensorSite::can_match);
+      .def("can_match", &TensorSite::can_match)
+      .def("skip", &TensorSite::skip, "reason"_a,
+           "Says that the tensor cannot be saved: once, in the status and the "
+           "log.");
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
@@ -279,6 +283,8 @@ void bind_session(nb::module_& m) {
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())
       .def("is_next_due", &Session::is_next_due)
+      .def("take_over", &Session::take_over,
+           "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
       .def_prop_ro("step",
