@@ -52,6 +52,7 @@ struct TensorSite {
 
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
   bool is_due() const { return session->is_due(site); }
+  bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
   void skip(const std::string& reason) { session->skip(site, reason); }
 };
@@ -71,6 +72,10 @@ struct TensorSites {
   bool is_any_due() const {
     return std::ranges::any_of(
         sites, [this](const Site* site) { return session->is_due(site); });
+  }
+  bool is_any_next_due() const {
+    return session->is_next_due() && std::ranges::any_of(
+        sites, [this](const Site* site) { return session->is_next_due(site); });
   }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
@@ -206,6 +211,7 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("is_due", &TensorSite::is_due)
+      .def("is_next_due", &TensorSite::is_next_due)
       .def("can_match", &TensorSite::can_match)
       .def("skip", &TensorSite::skip, "reason"_a,
            "Says that the tensor cannot be saved: once, in the status and the "
@@ -214,6 +220,7 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
       .def("is_any_due", &TensorSites::is_any_due)
+      .def("is_any_next_due", &TensorSites::is_any_next_due)
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")
       .def_ro("was_called", &ModulePlace::was_called)
@@ -282,7 +289,13 @@ void bind_session(nb::module_& m) {
       .def("set_mode", &Session::set_mode, "mode"_a)
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())
-      .def("is_next_due", &Session::is_next_due)
+      .def("is_next_due",
+           nb::overload_cast<>(&Session::is_next_due, nb::const_))
+      .def("is_next_due",
+           nb::overload_cast<std::string_view, std::string_view>(
+               &Session::is_next_due, nb::const_),
+           "tensor_name"_a, "collection"_a,
+           "The same of one tensor, by its name or its collection.")
       .def("take_over", &Session::take_over,
            "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)

@@ -222,12 +222,16 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   return true;
 }
 
-bool Session::Impl::is_next_due() const {
+CollectionSet Session::Impl::next_due() const {
   if (is_dead || is_closed_ || state_ != SessionStatus::State::active ||
       wants_pause) {
-    return false;
+    return {};
   }
-  return !coming_plan().due(StepCounter(steps).next()).empty();
+  return coming_plan().due(StepCounter(steps).next());
+}
+
+CollectionSet Session::Impl::coming_matches(const Site& site) const {
+  return pending_plan ? sites.matches(site, *pending_plan) : site.matched;
 }
 
 void Session::Impl::announce_step() {

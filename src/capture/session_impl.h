@@ -62,7 +62,10 @@ class Session::Impl {
 
   bool begin_step(std::atomic<bool>& capturing);
   void end_step(std::atomic<bool>& capturing);
-  bool is_next_due() const;
+  // The collections that are due in the step that would begin now.
+  CollectionSet next_due() const;
+  // The saved collections that a site belongs to in that step's plan.
+  CollectionSet coming_matches(const Site& site) const;
   const Plan& coming_plan() const {
     return pending_plan ? *pending_plan : sites.plan();
   }

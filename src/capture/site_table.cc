@@ -93,19 +93,24 @@ void SiteTable::assign(Site& site, std::span<const std::string> collections) {
     is_new |= assigned_[site.name].insert(name).second;
   if (!is_new) return;
   const CollectionSet before = site.matched;
-  site.matched = site.matched | assigned(site);
+  site.matched = site.matched | assigned(site, plan());
   if (site.matched == before) return;
   ++memberships_;
   renew(site);
 }
 
-CollectionSet SiteTable::assigned(const Site& site) const {
+CollectionSet SiteTable::matches(const Site& site, const Plan& plan) const {
+  std::lock_guard lock(mutex_);
+  return plan.match(site.name) | assigned(site, plan);
+}
+
+CollectionSet SiteTable::assigned(const Site& site, const Plan& plan) const {
   CollectionSet found;
   const auto names = assigned_.find(site.name);
   if (names == assigned_.end()) return found;
-  const auto all = plan().collections();
+  const auto all = plan.collections();
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (plan().is_saved(i) && names->second.contains(all[i].name()))
+    if (plan.is_saved(i) && names->second.contains(all[i].name()))
       found.insert(i);
   return found;
 }
@@ -147,7 +152,7 @@ void SiteTable::use(std::shared_ptr<const Plan> plan) {
 }
 
 void SiteTable::match(Site& site) {
-  site.matched = plans_.back().plan->match(site.name) | assigned(site);
+  site.matched = plan().match(site.name) | assigned(site, plan());
   if (!site.matched.empty()) ++memberships_;
 }
 

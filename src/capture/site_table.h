@@ -41,6 +41,9 @@ class SiteTable {
   // and in later ones, whatever it is called. Any thread.
   void assign(Site& site, std::span<const std::string> collections);
 
+  // The saved collections of `plan`, in use or not, that `site` belongs to.
+  CollectionSet matches(const Site& site, const Plan& plan) const;
+
   // Says which part of a larger tensor `site` is from now on. Any thread.
   void place(Site& site, const std::optional<ShardPlacement>& placement);
 
@@ -93,8 +96,8 @@ class SiteTable {
   Site* site_of_call(const ModuleSite& module, ModuleSite::Direction& direction,
                      std::uint32_t call);
   void match(Site& site);
-  // The saved collections of the present plan that `site` was assigned to.
-  CollectionSet assigned(const Site& site) const;
+  // The saved collections of `plan` that `site` was assigned to.
+  CollectionSet assigned(const Site& site, const Plan& plan) const;
   // Works out again what is written of `site` in the open step.
   void renew(Site& site);
   const Treatment* treatment(const CollectionSet& due_and_matched);

@@ -141,6 +141,11 @@ class Session {
   /// Whether anything will be due in the step that `begin_step` would begin
   /// now.
   bool is_next_due() const;
+  /// The same of one site, and of a tensor that may have none yet: for adapters
+  /// that choose before a step begins what their framework is to hand out.
+  bool is_next_due(const Site* site) const;
+  bool is_next_due(std::string_view tensor_name,
+                   std::string_view collection) const;
   /// The gradients are there and the optimizer is about to act: lets a sink
   /// judge the step so far.
   void before_update();

@@ -46,7 +46,7 @@ class CompiledSteps:
     def before_call(self):
         if self._steps:
             self.after_call()  # what the call left that made the graph: nobody was told of it
-            with self._recorder.unharmed():
+            with self._recorder.tape_unharmed():
                 due = [self._recorder.is_kind_coming(kind) for kind in KINDS]
                 for step in self._steps:
                     step.say_due(due)
@@ -65,7 +65,7 @@ class CompiledSteps:
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._recorder.begin_native_step()
                 if is_due and turns_left == 0:
-                    with self._recorder.unharmed():
+                    with self._recorder.tape_unharmed():
                         step.put()
                     yield step
 

@@ -59,7 +59,7 @@ class GraphStep:
         return tf.cond(is_due, take, lambda: tf.constant(False))
 
     def _take(self, tensors, counts, arrays):
-        with self._recorder.unharmed():
+        with self._recorder.tape_unharmed():
             arrays = list(arrays)
             for each, count in zip(tensors, counts, strict=True):
                 own, arrays = arrays[:count], arrays[count:]

@@ -145,7 +145,7 @@ class TapeRecorder(TensorFlowHook):
         step = tape.smdebug_step
         if step is None or self._failure:
             return gradients
-        with self.unharmed():
+        with self.tape_unharmed():
             step.record(self._tape_tensors.sorted_out(step, target, sources, gradients))
         return step.judged(gradients) if self._rules else gradients
 
@@ -221,7 +221,7 @@ class TapeRecorder(TensorFlowHook):
                 self._take_up_edits()
         return self._session.is_next_due()
 
-    def unharmed(self):
+    def tape_unharmed(self):
         """A context in which our own mistakes stay our own."""
         return self._unharmed("in a step of a tf.GradientTape")
 
@@ -232,7 +232,7 @@ class TapeRecorder(TensorFlowHook):
         `on_fire` says, or what it raises where it is a function."""
         if not self._rules:
             return
-        with self.unharmed():
+        with self.tape_unharmed():
             self._session.before_update()
         answer, verdict = self._rules.answer()
         if answer == "raise":
@@ -287,7 +287,7 @@ class TapeRecorder(TensorFlowHook):
     def _end_native_steps(self):
         """What the last step has left to read."""
         if self._session:
-            with self.unharmed():
+            with self.tape_unharmed():
                 list(self._compiled_steps.take())
                 self._put_optimizers()
 

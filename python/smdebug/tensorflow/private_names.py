@@ -1,0 +1,41 @@
+"""The private names of TensorFlow and Keras that the adapter relies on, each with what holds
+without it.
+
+| name | used for | without it |
+|---|---|---|
+| function.autograph_info__ | our wrappers are not converted by AutoGraph | they are converted |
+| tf.__internal__.autograph | a user's train_step is converted as before | it is called as it is |
+| Layer._flatten_layers | layers inside layers | those that `layers` lists |
+| optimizer._hyper | learning rate and the like of legacy optimizers | not saved |
+"""
+
+
+def left_alone(function):
+    """`function`, which AutoGraph calls as it is. What it calls is still converted."""
+    function.autograph_info__ = {}
+    return function
+
+
+def as_traced(function):
+    """`function` as AutoGraph would call it here: converted inside a tf.function."""
+    import sys
+
+    tf = sys.modules.get("tensorflow")
+    autograph = getattr(getattr(tf, "__internal__", None), "autograph", None)
+    if autograph is None or tf.executing_eagerly():
+        return function
+    return autograph.tf_convert(function, autograph.control_status_ctx())
+
+
+def layers_inside(model):
+    """Every layer of a model, those inside layers included, outer ones first; not the model."""
+    flatten = getattr(model, "_flatten_layers", None)
+    if flatten is None:
+        return list(getattr(model, "layers", ()))
+    return [layer for layer in flatten(include_self=False) if layer is not model]
+
+
+def hyper_variables(optimizer):
+    """The variables of a legacy optimizer that are no slots."""
+    hyper = getattr(optimizer, "_hyper", None) or {}
+    return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]

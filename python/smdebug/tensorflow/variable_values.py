@@ -1,0 +1,55 @@
+"""The values of variables, saved once per step: weights, and what an optimizer keeps."""
+
+import re
+
+from smdebug.tensorflow import names
+from smdebug.tensorflow.tensors import as_array
+
+_BIAS = re.compile("bias")
+
+
+class VariableValues:
+    """A list of variables, each with its place in the run."""
+
+    def __init__(self, session):
+        self._session = session
+        self._sites = []
+        self._variables = []
+
+    def follow_weights(self, weights):
+        """`weights`: (name of its layer, variable) of each."""
+        if self._is_known([variable for _, variable in weights]):
+            return
+        named = []
+        for layer, variable in weights:
+            name = names.variable_name(variable)
+            collection = "biases" if _BIAS.search(name) else "weights"
+            named.append((names.layer_weight(layer, name), collection, variable))
+        self._follow(named)
+
+    def follow_optimizer(self, variables):
+        if not self._is_known(variables):
+            self._follow([(names.variable_name(v), "optimizer_variables", v) for v in variables])
+
+    def put(self):
+        """Reads and saves those that are due."""
+        for site, variable in zip(self._sites, self._variables, strict=True):
+            if site.is_due():
+                site.put(as_array(value_of(variable)))
+
+    def _is_known(self, variables):
+        return len(variables) == len(self._variables) and all(
+            new is old for new, old in zip(variables, self._variables, strict=True)
+        )
+
+    def _follow(self, named):
+        self._sites = [self._session.tensor(name, [collection]) for name, collection, _ in named]
+        self._variables = [variable for _, _, variable in named]
+
+
+def value_of(variable):
+    """What a variable holds now: a tensor of the framework."""
+    value = variable.value
+    value = value() if callable(value) else value  # tf.Variable; Keras 3 has it as a property
+    read = getattr(value, "read_value", None)  # Keras 3 on TensorFlow: a tf.Variable inside
+    return value if read is None else read()
