@@ -42,16 +42,13 @@ def sgd(rate=0.1):
 cross_entropy = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-def make_step(hook, model, optimizer, drop=False):
+def make_step(hook, model, optimizer, drop=lambda logits: logits):
     """One step of a loop; returns (loss, gradients)."""
 
     def step(images, labels):
         tape = tf.GradientTape()
         with hook.wrap_tape(tape) if hook else tape:
-            logits = model(images, training=True)
-            if drop:
-                logits = tf.nn.dropout(logits, 0.3)
-            loss = cross_entropy(labels, logits)
+            loss = cross_entropy(labels, drop(model(images, training=True)))
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         return loss, gradients
@@ -114,9 +111,17 @@ def test_what_is_recorded_is_what_the_step_computes(kind, out_dir):
 @LOOP_KINDS
 @pytest.mark.parametrize("interval", [1, 3, 1000])
 def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interval, out_dir):
+    # XLA draws other random numbers in each process and function, whatever the seed.
+    is_seeded = kind != "compiled"
+
+    def drop(logits):
+        if is_seeded:
+            return tf.nn.dropout(logits, 0.3)
+        return tf.nn.experimental.stateless_dropout(logits, 0.3, seed=[1, 2])
+
     def trained(hook):
-        model, _ = two_layers(dropout=0.5)
-        step = LOOPS[kind](make_step(hook, model, sgd(), drop=True))
+        model, _ = two_layers(dropout=0.5 if is_seeded else 0.0)
+        step = LOOPS[kind](make_step(hook, model, sgd(), drop))
         for images, labels in batches(7):
             step(images, labels)
         return [np.array(variable) for variable in model.trainable_variables]
@@ -193,7 +198,8 @@ def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
             tf.keras.layers.Input((5,)),
             tf.keras.layers.Dense(4, activation="relu", name="first"),
             tf.keras.layers.Dense(3, activation="softmax", name="second"),
-        ]
+        ],
+        name="net",
     )
     hook = TapeRecorder(
         out_dir,
@@ -213,11 +219,10 @@ def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
     hook.close()
 
     trial = read(out_dir)
-    prefix = "sequential/" if KERAS_3 and "/first" in str(trial.tensor_names()) else ""
 
     def known(names):
         """Keras 3 puts the model's name in front of its variables."""
-        return sorted(name.replace(prefix, "") for name in names)
+        return sorted(name.replace("net/", "") for name in names)
 
     given = ["labels_seen", "scalar/count"]  # ours are saved at the step of the call, due or not
     assert known(trial.tensor_names()) == expected["tensor_names"]

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
+from smdebug.tensorflow.graph_walk import run_key
 from smdebug.tensorflow.tape_tensors import put_array
 from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
 
@@ -45,11 +46,11 @@ class GraphTensors:
         self._bias_patterns = [re.compile(each) for each in bias_patterns]
         self._of_runs = {}  # (fetches, feeds) -> the tensors that can be fetched with them
         self.variables = self._trainable() + self._of_optimizers(optimizers)
-        self.tensors = self._losses() + self._gradients(optimizers) + self._matching()
+        self.tensors = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
 
     def of_run(self, fetches, feeds):
         """Those of `tensors` that a run of that can give without harm."""
-        key = (_key(fetches), _key(list(feeds)))
+        key = run_key(fetches, feeds)
         if key not in self._of_runs:
             computed = self._walk.computed(fetches, feeds)
             known, found = {}, []
@@ -72,8 +73,9 @@ class GraphTensors:
         own = optimizers.variables(self._graph)
         return [self._fetched(variable, ["optimizer_variables"]) for variable in own]
 
-    def _losses(self):
+    def _losses(self, optimizers):
         losses = self._graph.get_collection(tf.compat.v1.GraphKeys.LOSSES)
+        losses = [*losses, *optimizers.losses(self._graph)]
         return [self._fetched(loss, ["losses"]) for loss in losses]
 
     def _gradients(self, optimizers):
@@ -116,11 +118,6 @@ class GraphTensors:
     def _fetched(self, tensor, collections, name=None):
         name = name or tensor.name
         return Fetched(name, self._session.tensor(name, collections), tensor)
-
-
-def _key(structure):
-    parts = tf.nest.flatten(structure)
-    return tuple(each if isinstance(each, str) else id(each) for each in parts)
 
 
 def _dense(slices, shape):

@@ -23,6 +23,7 @@ class GraphWalk:
         self._graph = graph
         self._version = graph.version
         self._in_branches = _operations_in_branches(graph)
+        self._computed = {}
 
     def is_of(self, graph):
         return graph is self._graph and graph.version == self._version
@@ -39,7 +40,14 @@ class GraphWalk:
         ]
 
     def computed(self, fetches, feeds):
-        """The operations that a run of `fetches`, with `feeds` given, computes: a set."""
+        """The operations that a run of `fetches`, with `feeds` given, computes: a set, which is
+        found once for each such run."""
+        key = run_key(fetches, feeds)
+        if key not in self._computed:
+            self._computed[key] = self._look_up(fetches, feeds)
+        return self._computed[key]
+
+    def _look_up(self, fetches, feeds):
         # By id: tensors of a graph have no hash while TensorFlow 2 is in charge.
         fed = {id(element) for each in feeds for element in self._elements(each)}
         wanted = self._elements(fetches)
@@ -89,6 +97,12 @@ class GraphWalk:
         if len(parts) == 1 and parts[0] is thing:
             return []
         return [element for each in parts for element in self._elements(each)]
+
+
+def run_key(fetches, feeds):
+    """What tells one kind of run from another."""
+    parts = (*tf.nest.flatten(fetches, expand_composites=True), None, *feeds)
+    return tuple(each if isinstance(each, str) else id(each) for each in parts)
 
 
 def _operation(element):

@@ -43,7 +43,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
     | variables to train, before the run | biases where a pattern of it is in the name, or weights |
     | variables of a wrapped optimizer, before the run | optimizer_variables |
     | gradients that a wrapped optimizer applies | gradients |
-    | losses that tf.compat.v1.losses keeps, and those added | losses |
+    | what a wrapped optimizer minimizes, what tf.compat.v1.losses keeps, those added | losses |
     | any other tensor of the graph | those with a pattern in its name, or that it was added to |
 
     Names are TensorFlow's (`dense/kernel:0`). Each run is a step, and can be read when it has
@@ -59,10 +59,9 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     def __init__(self, *args, **kwargs):
         self._optimizers = SessionOptimizers()
-        self._graph = None
         self._walk = None
         self._tensors = None
-        self._plan_version = None
+        self._looked_over = None  # the walk and the version of the plan that _tensors are of
         self._fetched = []
         self._missed = {}  # name of a tensor that was due -> whether no run gave it so far
         self._has_graph_file = False
@@ -78,6 +77,19 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         """
         self._optimizers.wrap(optimizer)
         return optimizer
+
+    def use_optimizers(self, optimizers):
+        """Takes what was noted of optimizers by somebody else, a SessionOptimizers."""
+        self._optimizers = optimizers
+
+    def computes_update(self, graph, arguments):
+        """Whether a run with these arguments, a SessionRunArgs, has an optimizer act."""
+        updates = self._optimizers.updates(graph)
+        if not updates:
+            return False
+        self._walk_over(graph)
+        computed = self._walk.computed(arguments.fetches, arguments.feed_dict or {})
+        return not updates.isdisjoint(computed)
 
     # --- what the session calls ---
 
@@ -125,12 +137,11 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     def _follow(self, graph):
         """Looks over the graph, where it or the configuration is new."""
-        is_new_graph = self._walk is None or not self._walk.is_of(graph)
-        if is_new_graph:
-            self._walk = GraphWalk(graph)
+        self._walk_over(graph)
+        of_this = (self._walk, self._session.plan_version)
+        if self._looked_over != of_this:
+            self._looked_over = of_this
             self._write_graph(graph)
-        if is_new_graph or self._plan_version != self._session.plan_version:
-            self._plan_version = self._session.plan_version
             self._tensors = GraphTensors(
                 self._session,
                 graph,
@@ -139,6 +150,10 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
                 self._wanted(),
                 self.get_collection(_BIASES).include_regex or [_BIAS_PATTERN],
             )
+
+    def _walk_over(self, graph):
+        if self._walk is None or not self._walk.is_of(graph):
+            self._walk = GraphWalk(graph)
 
     def _wanted(self):
         """(collection, patterns) of those whose tensors are found by name."""

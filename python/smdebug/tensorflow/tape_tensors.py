@@ -6,7 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from smdebug.tensorflow import names
-from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array, why_not
+from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, as_array, why_not
+from smdebug.tensorflow.variable_values import value_of
 
 KINDS = LOSSES, WEIGHTS, GRADIENTS = "losses", "weights", "gradients"
 
@@ -124,12 +125,6 @@ def _gradient(site, source, gradient):
 
 def is_variable(source):
     return isinstance(source, tf.Variable) or callable(getattr(source, "assign", None))
-
-
-def value_of(variable):
-    """The value that a variable of TensorFlow or of Keras 3 has now."""
-    value = variable if hasattr(variable, "read_value") else variable.value
-    return value.read_value() if hasattr(value, "read_value") else value
 
 
 def put_variable(site, variable):
