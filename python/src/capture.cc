@@ -54,6 +54,7 @@ struct TensorSite {
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
+  void skip(const std::string& reason) { session->skip(site, reason); }
 };
 
 // The places of tensors that are put together, once per step.
@@ -211,7 +212,10 @@ void bind_sites(nb::module_& m) {
            "Captures the tensor if it is due. Any thread.")
       .def("is_due", &TensorSite::is_due)
       .def("is_next_due", &TensorSite::is_next_due)
-      .def("can_match", &TensorSite::can_match);
+      .def("can_match", &TensorSite::can_match)
+      .def("skip", &TensorSite::skip, "reason"_a,
+           "Says that the tensor cannot be saved: once, in the status and the "
+           "log.");
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
@@ -292,6 +296,8 @@ void bind_session(nb::module_& m) {
                &Session::is_next_due, nb::const_),
            "tensor_name"_a, "collection"_a,
            "The same of one tensor, by its name or its collection.")
+      .def("take_over", &Session::take_over,
+           "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
       .def_prop_ro("step",

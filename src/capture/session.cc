@@ -126,6 +126,8 @@ void Session::end_step() {
   impl_->end_step(capturing_);
 }
 
+void Session::take_over() { impl_->take_over(); }
+
 Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
 
 Site* Session::tensor(std::string_view name,

@@ -198,7 +198,7 @@ void Session::Impl::tell_sink_collections() {
 bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (is_dead || is_closed_) return false;
   end_step(capturing);
-  owner_ = current_thread();
+  take_over();
   if (checkpoints_) note_checkpoint();
   steps.next();
   is_step_open_ = true;

@@ -90,6 +90,7 @@ class Session::Impl {
     return config.include_workers == IncludeWorkers::one ? 1 : num_workers;
   }
   bool is_owner() const { return owner_ == current_thread(); }
+  void take_over() { owner_ = current_thread(); }
 
   HookConfig config;
   std::shared_ptr<const Plan> pending_plan;  // used from the next step on

@@ -151,6 +151,10 @@ class Session {
   void before_update();
   /// Ends the open step and hands it to the writer.
   void end_step();
+  /// Makes the calling thread the owner. For frameworks that begin a step on
+  /// a thread of their own and come back from it: the threads own one after the
+  /// other, never at once.
+  void take_over();
   StepId step() const;
   /// Whether anything is due in the open step.
   bool is_capturing() const {
