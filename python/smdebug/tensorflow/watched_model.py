@@ -44,6 +44,10 @@ class WatchedModel:
         LayerCalls.leave()
 
     @property
+    def is_in_batch(self):
+        return any(function.is_in_batch for function in self._functions)
+
+    @property
     def traces(self):
         """How often each function was traced: its kind -> a number."""
         return {function.kind: function.traces for function in self._functions}
