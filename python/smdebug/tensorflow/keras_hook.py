@@ -260,10 +260,13 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         self._save_logs(logs)
 
     def _save_logs(self, logs):
-        """Saves logs in the open step, due or not, unless their collection is switched off."""
+        """Saves logs in the open step, due or not, unless their collection is switched off. What
+        the step has saved already is the same."""
         for name, value in logs.items():
             collection = _log_collection(name)
-            if not self._is_switched_off(collection):
+            site = self._log_sites.get(name)
+            is_saved = site is not None and site.is_due()
+            if not is_saved and not self._is_switched_off(collection):
                 value = np.float32(value) if isinstance(value, float) else value
                 self._session.save_tensor(name, as_array(value), [collection])
 
