@@ -22,7 +22,7 @@ class WatchedOptimizer:
             return
         self._original = getattr(self.optimizer, name)
         watched = self._watched_pairs if self._takes_pairs else self._watched_apply
-        object.__setattr__(self.optimizer, name, left_alone(_plain(watched)))
+        object.__setattr__(self.optimizer, name, left_alone(watched))
         self._name = name
 
     def uninstall(self):
@@ -62,15 +62,6 @@ class WatchedOptimizer:
                 scale = self.optimizer.dynamic_scale.value
             gradients = [None if each is None else each / scale for each in gradients]
         return list(zip(gradients, variables, strict=True))
-
-
-def _plain(method):
-    """A function of its own, which takes attributes as a bound method does not."""
-
-    def call(*arguments, **keywords):
-        return method(*arguments, **keywords)
-
-    return call
 
 
 def optimizer_variables(optimizer):

@@ -9,17 +9,23 @@ without it.
 | optimizer._hyper | learning rate and the like of legacy optimizers | not saved |
 """
 
+import functools
+import sys
+
 
 def left_alone(function):
-    """`function`, which AutoGraph calls as it is. What it calls is still converted."""
-    function.autograph_info__ = {}
-    return function
+    """`function`, as one that AutoGraph calls as it is. What it calls is still converted."""
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        return function(*arguments, **keywords)
+
+    call.autograph_info__ = {}
+    return call
 
 
 def as_traced(function):
     """`function` as AutoGraph would call it here: converted inside a tf.function."""
-    import sys
-
     tf = sys.modules.get("tensorflow")
     autograph = getattr(getattr(tf, "__internal__", None), "autograph", None)
     if autograph is None or tf.executing_eagerly():

@@ -48,11 +48,11 @@ class StepFunction:
         """Replaces the model's own functions, on this instance alone."""
         if self._is_installed:
             return
-        self._is_installed = True
         self._original_step = getattr(self.model, f"{self.kind}_step")
         self._original_make = getattr(self.model, f"make_{self.kind}_function")
         setattr(self.model, f"{self.kind}_step", left_alone(self._watched_step))
         setattr(self.model, f"make_{self.kind}_function", self._make)
+        self._is_installed = True
 
     def uninstall(self):
         """Gives the model back. Its function stays, so that nothing is traced again."""
@@ -60,7 +60,8 @@ class StepFunction:
             return
         self._is_installed = False
         for name in (f"{self.kind}_step", f"make_{self.kind}_function"):
-            delattr(self.model, name)
+            if name in vars(self.model):
+                delattr(self.model, name)
 
     def forget(self):
         """The functions that were made capture too little: the next batch makes new ones."""
