@@ -133,7 +133,7 @@ Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
 Site* Session::tensor(std::string_view name,
                       std::span<const std::string> collections) {
   Site* site = tensor(name);
-  impl_->sites.assign(*site, collections);
+  if (impl_->sites.assign(*site, collections)) impl_->has_new_members = true;
   return site;
 }
 

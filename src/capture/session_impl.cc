@@ -189,9 +189,15 @@ void Session::Impl::use_pending_plan() {
 
 void Session::Impl::tell_sink_collections() {
   if (!live.has_sink()) return;
+  const SiteTable::Members assigned = sites.assigned_members();
   std::vector<TensorGroup> groups;
-  for (const Collection& collection : sites.plan().collections())
+  for (const Collection& collection : sites.plan().collections()) {
     groups.push_back(collection.tensors);
+    const auto own = assigned.find(collection.name());
+    if (own == assigned.end()) continue;
+    auto& names = groups.back().tensor_names;
+    names.insert(names.end(), own->second.begin(), own->second.end());
+  }
   live.tell_collections(groups);
 }
 
@@ -318,7 +324,9 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
   const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
-  if (live.has_sink() && kept != nullptr) live.add(site, tensor, *kept);
+  if (!live.has_sink() || kept == nullptr) return;
+  if (has_new_members.exchange(false)) tell_sink_collections();
+  live.add(site, tensor, *kept);
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {

@@ -92,6 +92,9 @@ class Session::Impl {
   bool is_owner() const { return owner_ == current_thread(); }
   void take_over() { owner_ = current_thread(); }
 
+  // Tensors were assigned to collections since a sink was last told of them.
+  std::atomic<bool> has_new_members = false;
+
   HookConfig config;
   std::shared_ptr<const Plan> pending_plan;  // used from the next step on
   const Framework framework;

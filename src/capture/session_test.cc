@@ -521,6 +521,23 @@ TEST_F(SessionTest, TakesTensorsOfOtherThreadsIntoTheOpenStep) {
   }
 }
 
+TEST_F(SessionTest, GoesOnInAThreadThatTakesTheStepOver) {
+  auto session = open();
+  std::jthread([&] { session->begin_step(); }).join();
+  const float number = 7;
+  const std::vector<std::int64_t> one = {1};
+  const TensorView seven = {
+      DType::float32, reinterpret_cast<const std::byte*>(&number), one, {}};
+  // Not its owner: what is saved waits for the next step.
+  ASSERT_TRUE(session->save_tensor("before", seven, {}).ok());
+  session->take_over();
+  ASSERT_TRUE(session->save_tensor("after", seven, {}).ok());
+  session->begin_step();
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), ElementsAre(Pair("after", ElementsAre(7))));
+  EXPECT_THAT(records(1), ElementsAre(Pair("before", ElementsAre(7))));
+}
+
 TEST_F(SessionTest, LosesNothingWhenTheQueueIsFullAndThePolicyIsBlock) {
   config_.queue_bytes = 1 << 20;
   auto session = open();
@@ -986,6 +1003,31 @@ TEST_F(SessionTest, ShowsASinkTheStepBeforeTheUpdateAndWhenItIsComplete) {
   EXPECT_THAT(seen.lines,
               ElementsAre("0 before g 5.000000", "0 complete g 5.000000",
                           "0 complete h 2.000000"));
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
+}
+
+TEST_F(SessionTest, TellsASinkWhichTensorsWereAssignedToACollection) {
+  class Members : public ObservationSink {
+   public:
+    void on_collections(std::size_t,
+                        std::span<const TensorGroup> groups) override {
+      for (const TensorGroup& group : groups)
+        if (group.name == "losses") losses = group.tensor_names;
+    }
+    void on_step(const StepView&) override {}
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
+    std::vector<std::string> losses;
+  } seen;
+
+  auto session = open();
+  session->set_sink(&seen);
+  session->begin_step();
+  const std::vector<std::string> collections = {"losses"};
+  session->tensor("cost", collections);
+  put(*session, "cost", {1});
+  EXPECT_THAT(seen.losses, ElementsAre("cost"));
   session->set_sink(nullptr);
   ASSERT_TRUE(session->close().ok());
 }

@@ -86,17 +86,26 @@ SiteTable::Members SiteTable::joined() const {
   return joined_;
 }
 
-void SiteTable::assign(Site& site, std::span<const std::string> collections) {
+SiteTable::Members SiteTable::assigned_members() const {
+  std::lock_guard lock(mutex_);
+  Members members;
+  for (const auto& [tensor, collections] : assigned_)
+    for (const std::string& name : collections) members[name].insert(tensor);
+  return members;
+}
+
+bool SiteTable::assign(Site& site, std::span<const std::string> collections) {
   std::lock_guard lock(mutex_);
   bool is_new = false;
   for (const std::string& name : collections)
     is_new |= assigned_[site.name].insert(name).second;
-  if (!is_new) return;
+  if (!is_new) return false;
   const CollectionSet before = site.matched;
   site.matched = site.matched | assigned(site, plan());
-  if (site.matched == before) return;
+  if (site.matched == before) return true;
   ++memberships_;
   renew(site);
+  return true;
 }
 
 CollectionSet SiteTable::matches(const Site& site, const Plan& plan) const {

@@ -39,7 +39,8 @@ class SiteTable {
 
   // Says that `site` belongs to the collections of those names, in this plan
   // and in later ones, whatever it is called. Any thread.
-  void assign(Site& site, std::span<const std::string> collections);
+  // Returns whether any of them is new to it.
+  bool assign(Site& site, std::span<const std::string> collections);
 
   // The saved collections of `plan`, in use or not, that `site` belongs to.
   CollectionSet matches(const Site& site, const Plan& plan) const;
@@ -66,6 +67,8 @@ class SiteTable {
   // The names of tensors that joined, by collection.
   using Members = std::map<std::string, std::set<std::string>, std::less<>>;
   Members joined() const;
+  // The names of tensors that were assigned, by collection.
+  Members assigned_members() const;
 
   // Calls `visit` for each site in the order they were made. The table must
   // not be changed by it.

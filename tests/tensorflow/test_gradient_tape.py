@@ -50,7 +50,7 @@ def make_step(hook, model, optimizer, drop=lambda logits: logits):
         with hook.wrap_tape(tape) if hook else tape:
             loss = cross_entropy(labels, drop(model(images, training=True)))
         gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return loss, gradients
 
     return step
@@ -213,7 +213,7 @@ def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
         with hook.wrap_tape(tf.GradientTape()) as tape:
             loss = loss_of(labels[some], model(images[some], training=True))
         gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         hook.save_scalar("count", i)
         hook.save_tensor("labels_seen", tf.constant(labels[some]), collections_to_write="default")
     hook.close()
@@ -297,9 +297,10 @@ def test_gradients_of_gradients_and_jacobians_are_as_without_a_hook(kind, out_di
                     y = tf.reduce_sum(x**3)
                 slope = inner.gradient(y, x)
                 penalty = tf.reduce_sum(slope**2)
+            slope_of_penalty = outer.gradient(penalty, x)
             with wrap(tf.GradientTape(persistent=True)) as rows:
                 z = tf.stack([x[0] * x[1], x[2] ** 2])
-            return outer.gradient(penalty, x), rows.jacobian(z, x)
+            return slope_of_penalty, rows.jacobian(z, x)
 
         step = LOOPS[kind](step)
         step()
@@ -378,11 +379,11 @@ def test_what_a_loop_saves_itself_goes_into_its_step(kind, out_dir):
     hook.close()
     trial = read(out_dir)
     for name in ("scalar/inside", "scalar/outside", "outside"):
-        assert [float(trial.tensor(name).value(s)[0]) for s in range(4)] == [0, 1, 2, 3], name
-    assert [float(trial.tensor("inside").value(s)[0]) for s in range(4)] == [0, 10, 20, 30]
+        assert [trial.tensor(name).value(s).item() for s in range(4)] == [0, 1, 2, 3], name
+    assert [trial.tensor("inside").value(s).item() for s in range(4)] == [0, 10, 20, 30]
     assert trial.tensor("accuracy").steps() == [0, 2]
     assert trial.tensor_names(collection="metrics") == ["accuracy"]
-    assert float(trial.tensor("accuracy").value(2)[0]) == 1.0
+    assert trial.tensor("accuracy").value(2).item() == 1.0
 
 
 @LOOP_KINDS
@@ -545,10 +546,14 @@ def test_a_tape_that_is_used_wrongly_fails_as_without_a_hook(out_dir):
             misuse(tape)
         return str(raised.value)
 
+    def message_outside(tape):
+        with pytest.raises(RuntimeError) as raised:
+            tape.gradient(tf.constant(1.0), x)
+        return str(raised.value)
+
     assert message(hook.wrap_tape(tf.GradientTape())) == message(tf.GradientTape())
     never_entered = hook.wrap_tape(tf.GradientTape())
-    with pytest.raises(RuntimeError):
-        tf.GradientTape().__exit__(None, None, None) or never_entered._pop_tape()
+    assert message_outside(never_entered) == message_outside(tf.GradientTape())
     assert hook.status().error is None
 
 
@@ -587,8 +592,8 @@ def test_a_mistake_in_the_configuration_is_raised_where_a_function_is_traced(out
     hook = TapeRecorder(out_dir, include_collections=["mine"])
     model, _ = two_layers()
     step = tf.function(make_step(hook, model, sgd()))
-    with pytest.raises(SMDebugError, match="mine"):
-        step(*batches(1)[0])
+    with pytest.raises(Exception, match="SMDebugValueError.*include_collections names 'mine'"):
+        step(*batches(1)[0])  # AutoGraph has an exception of its own around ours
 
 
 @LOOP_KINDS
@@ -615,13 +620,15 @@ def test_a_rule_that_fires_ends_the_loop(kind, answer, out_dir):
         on_fire=answer,
     )
     model, _ = two_layers()
-    step = LOOPS[kind](make_step(hook, model, sgd()))
+    scale = tf.Variable(1.0, trainable=False)
+    step = LOOPS[kind](make_step(hook, model, sgd(), lambda logits: logits * scale))
     images, labels = batches(1)[0]
     step(images, labels)
+    scale.assign(np.nan)
     before = [np.array(variable) for variable in model.trainable_variables]
     ending = RuleEvaluationConditionMet if answer == "raise" else SystemExit
     with pytest.raises(ending) as raised:
-        step(images * np.nan, labels)
+        step(images, labels)
     if answer == "stop":
         assert raised.value.code == 3
     if kind != "compiled":  # there the update is made when we hear of it

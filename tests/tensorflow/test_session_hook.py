@@ -116,7 +116,8 @@ def test_variables_have_the_values_that_the_step_starts_from(out_dir):
     assert trial.tensor_names(collection="biases") == ["scope/bias:0"]
     # Momentum: v' = 0.9 v + g, so the gradient is what the next v has beyond 0.9 v.
     momentum = trial.tensor("scope/weight/Momentum:0")
-    names = [n for n in trial.tensor_names(collection="gradients") if trial.tensor(n).shape(0) == (2, 1)]
+    names = trial.tensor_names(collection="gradients")
+    names = [name for name in names if trial.tensor(name).shape(0) == (2, 1)]
     for step in (0, 1, 2):
         np.testing.assert_allclose(
             momentum.value(step + 1) - 0.9 * momentum.value(step),

@@ -7,14 +7,12 @@ then the last turn is recorded.
 """
 
 import threading
+import weakref
 
 import tensorflow as tf
 
-from smdebug.log import get_logger
 from smdebug.tensorflow.function_calls import function_calls
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
-
-logger = get_logger()
 
 
 class CompiledSteps:
@@ -22,15 +20,15 @@ class CompiledSteps:
 
     def __init__(self, recorder):
         self._recorder = recorder
-        self._steps = []
-        self._has_told = False
+        self._references = []
 
     def new_step(self):
-        """A step of the graph that is being made."""
+        """A step of the graph that is being made, which it lives as long as."""
         self.watch_calls()
         due = [self._recorder.is_next_due()] * len(KINDS)
         step = CompiledStep(due)
-        self._steps.append(step)
+        _kept_by(tf.compat.v1.get_default_graph()).append(step)
+        self._references.append(weakref.ref(step))
         return step
 
     def watch_calls(self):
@@ -38,17 +36,24 @@ class CompiledSteps:
         function_calls.add(self)
 
     def close(self):
+        for step in self._steps():
+            step.say_due([False] * len(KINDS))
         function_calls.remove(self)
-        self._steps = []
+        self._references = []
+
+    def _steps(self):
+        self._references = [each for each in self._references if each() is not None]
+        return [step for step in (each() for each in self._references) if step is not None]
 
     # --- what function_calls tells ---
 
     def before_call(self):
-        if self._steps:
+        steps = self._steps()
+        if steps:
             self.after_call()  # what the call left that made the graph: nobody was told of it
             with self._recorder.tape_unharmed():
                 due = [self._recorder.is_kind_coming(kind) for kind in KINDS]
-                for step in self._steps:
+                for step in steps:
                     step.say_due(due)
 
     def after_call(self):
@@ -61,7 +66,7 @@ class CompiledSteps:
 
     def take(self):
         """Records what compiled code has left; yields after each step that is saved."""
-        for step in self._steps:
+        for step in self._steps():
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._recorder.begin_native_step()
                 if is_due and turns_left == 0:
@@ -92,7 +97,7 @@ class CompiledStep:
             if kept:
                 self._keep(kind, self._due[number], kept)
 
-    def judged(self, gradients):
+    def held(self, gradients):
         """The rules judge when the function has returned, and its update is made."""
         return gradients
 
@@ -133,6 +138,13 @@ class CompiledStep:
             return tf.constant(True)
 
         tf.cond(is_due, keep, lambda: tf.constant(False))
+
+
+def _kept_by(graph):
+    """What lives as long as a graph: it has no hold on variables of its own."""
+    if not hasattr(graph, "smdebug_kept"):
+        graph.smdebug_kept = []
+    return graph.smdebug_kept
 
 
 def _room_for(spec):

@@ -11,6 +11,7 @@ import tensorflow as tf
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_graph_names import is_compiled
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
+from smdebug.tensorflow.variable_values import value_of
 
 logger = get_logger()
 
@@ -24,6 +25,11 @@ class GraphStep:
         self.losses = 0
         self._due = tf.numpy_function(recorder.begin_in_graph, [], tf.bool)
         self._due.set_shape([len(KINDS)])
+        # The step before ends as this one begins, and what optimizers keep is read then: a write
+        # waits for the reads that stand before it.
+        with tf.control_dependencies([self._due]):
+            for variable in recorder.optimizer_variables():
+                value_of(variable)
 
     def record(self, tensors):
         for number, kind in enumerate(KINDS):
@@ -31,19 +37,21 @@ class GraphStep:
             if of_kind:
                 self._done.append(self._hand_out(self._due[number], of_kind))
 
-    def judged(self, gradients):
-        """`gradients`, which are there once the rules have judged what was recorded."""
-        with tf.control_dependencies(self._done):
-            judged = tf.cond(
-                tf.reduce_any(self._due),
-                lambda: tf.numpy_function(self._judge, [], tf.bool),
-                lambda: tf.constant(False),
-            )
-        with tf.control_dependencies([judged]):
+    def held(self, gradients):
+        """`gradients`, which are there once the step has begun and the rules have judged it."""
+        with tf.control_dependencies([self._judged() if self._recorder.has_rules else self._due]):
             return tf.nest.map_structure(
                 lambda each: None if each is None else tf.identity(each),
                 gradients,
                 expand_composites=True,
+            )
+
+    def _judged(self):
+        with tf.control_dependencies(self._done):
+            return tf.cond(
+                tf.reduce_any(self._due),
+                lambda: tf.numpy_function(self._judge, [], tf.bool),
+                lambda: tf.constant(False),
             )
 
     def _hand_out(self, is_due, tensors):

@@ -147,7 +147,8 @@ class TapeRecorder(TensorFlowHook):
             return gradients
         with self.tape_unharmed():
             step.record(self._tape_tensors.sorted_out(step, target, sources, gradients))
-        return step.judged(gradients) if self._rules else gradients
+        is_held = self._rules or self._native_optimizers
+        return step.held(gradients) if is_held else gradients
 
     def _open_tapes(self):
         """Those that this thread has entered and not left. One that was never left does not
@@ -225,7 +226,19 @@ class TapeRecorder(TensorFlowHook):
         """A context in which our own mistakes stay our own."""
         return self._unharmed("in a step of a tf.GradientTape")
 
+    def optimizer_variables(self):
+        """The variables that wrapped optimizers have by now."""
+        found = []
+        for optimizer in self._native_optimizers:
+            own = optimizer.variables
+            found += own() if callable(own) else own
+        return found
+
     # --- rules ---
+
+    @property
+    def has_rules(self):
+        return bool(self._rules)
 
     def end_if_asked(self):
         """Has the rules judge the step so far, and raises what one asks for: what
@@ -270,12 +283,9 @@ class TapeRecorder(TensorFlowHook):
             return
         if self._has_own_steps():
             return
-        for optimizer in self._native_optimizers:
-            variables = optimizer.variables
-            for variable in variables() if callable(variables) else variables:
-                name = names.variable_name(variable)
-                site = self._session.tensor(name, ["optimizer_variables"])
-                put_variable(site, variable)
+        for variable in self.optimizer_variables():
+            name = names.variable_name(variable)
+            put_variable(self._session.tensor(name, ["optimizer_variables"]), variable)
 
     # --- the end ---
 
@@ -305,7 +315,7 @@ class EagerStep:
             for each in tensors:
                 each.put()
 
-    def judged(self, gradients):
+    def held(self, gradients):
         if self._is_due:
             self._recorder.end_if_asked()
         return gradients
