@@ -6,6 +6,8 @@ while Keras runs with it, so that nothing waits for a batch's log that need not 
 begins when its batch is done: a data set that turns out to be empty counts none.
 """
 
+import re
+
 import keras
 import numpy as np
 
@@ -50,6 +52,9 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         self._is_closing = False
         self._skipped = set()
         super().__init__(out_dir, *arguments, **keywords)
+        # A bias is told among the weights: its name is in that of its optimizer's variables too.
+        biases = self.get_collection("biases")
+        self._bias_patterns, biases.include_regex = list(biases.include_regex), []
 
     # --- what the user calls ---
 
@@ -276,6 +281,12 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         return mode is not None and mode.end_step == 0
 
     # --- what the bases ask ---
+
+    def is_bias(self, name):
+        """Whether a variable of that name is a bias."""
+        return any(re.search(pattern, name) for pattern in self._bias_patterns)
+
+    _is_bias = is_bias
 
     def _has_own_steps(self):
         return self._depth > 0 or self._is_in_batch
