@@ -145,9 +145,9 @@ def test_no_tensor_leaves_the_graph_on_a_step_where_none_is_due(out_dir):
     handed = []
     hook = recorder(out_dir, 3, ["gradients"])
     saved = hook._save_step
-    hook._save_step = lambda function, result, captures: (
+    hook._save_step = lambda function, result, captures, state: (
         handed.append(captures is not None),
-        saved(function, result, captures),
+        saved(function, result, captures, state),
     )
     with hook:
         trained(hook, made(), epochs=1, batch_size=11)
