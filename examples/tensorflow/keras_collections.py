@@ -1,6 +1,6 @@
-"""Collections of Keras: one by a pattern, one by a layer, one by a variable, each saved its own way.
+"""Collections of Keras, each saved its own way: by a pattern, a layer and a variable.
 
-    python examples/tensorflow/keras_collections.py [OUT_DIR]
+python examples/tensorflow/keras_collections.py [OUT_DIR]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """The README's first run: digits with `fit` and `evaluate`, then what was saved.
 
-    python examples/tensorflow/keras_fit.py [OUT_DIR]
+python examples/tensorflow/keras_fit.py [OUT_DIR]
 """
 
 import sys

@@ -73,10 +73,6 @@ struct TensorSites {
     return std::ranges::any_of(
         sites, [this](const Site* site) { return session->is_due(site); });
   }
-  bool is_any_next_due() const {
-    return session->is_next_due() && std::ranges::any_of(
-        sites, [this](const Site* site) { return session->is_next_due(site); });
-  }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
     for (const Site* site : sites) answers.push_back(session->can_match(site));
@@ -220,7 +216,6 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
       .def("is_any_due", &TensorSites::is_any_due)
-      .def("is_any_next_due", &TensorSites::is_any_next_due)
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")
       .def_ro("was_called", &ModulePlace::was_called)
@@ -324,8 +319,7 @@ void bind_session(nb::module_& m) {
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
       .def("tensors", &make_tensor_sites, "names"_a,
-           "collections"_a = std::vector<std::string>{},
-           nb::keep_alive<0, 1>(),
+           "collections"_a = std::vector<std::string>{}, nb::keep_alive<0, 1>(),
            "The places of several tensors that belong to the same "
            "collections, and are put together.")
       .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,

@@ -11,7 +11,6 @@ import re
 import keras
 import numpy as np
 
-from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names

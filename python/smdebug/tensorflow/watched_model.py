@@ -1,11 +1,11 @@
 """`WatchedModel`: all that a hook has to do with one model of Keras."""
 
+from smdebug.tensorflow import names
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.step_function import StepFunction
 from smdebug.tensorflow.step_trace import LayerCalls
 from smdebug.tensorflow.variable_values import VariableValues
-from smdebug.tensorflow import names
 
 
 class WatchedModel:
@@ -75,7 +75,11 @@ class WatchedModel:
 
     def candidates(self, kind):
         """(name, collection) of what the graph of a step will hold, by the looks of the model."""
-        found = [(names.INPUTS, "inputs"), (names.LABELS, "outputs"), (names.PREDICTIONS, "outputs")]
+        found = [
+            (names.INPUTS, "inputs"),
+            (names.LABELS, "outputs"),
+            (names.PREDICTIONS, "outputs"),
+        ]
         for layer in self.layer_names.all():
             found.append((names.layer_inputs(layer), "layers"))
             found.append((names.layer_outputs(layer), "layers"))
