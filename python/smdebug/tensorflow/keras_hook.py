@@ -73,11 +73,6 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         super().set_mode(mode)
         self._has_own_mode = True
 
-    def traces(self):
-        """How often each function of each model was traced with the hook in it: a list of dicts,
-        kind ("train", "test", "predict") -> number."""
-        return [watched.traces for watched in self._watched.values()]
-
     # --- what Keras calls ---
 
     def set_model(self, model):

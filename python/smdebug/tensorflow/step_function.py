@@ -47,7 +47,6 @@ class StepFunction:
         self._is_installed = False
         self._sites = {}  # name of a tensor of the graph -> its site
         self._handed_out = set()  # names that the capturing function returns
-        self.traces = 0
 
     # --- in and out ---
 
@@ -175,8 +174,6 @@ class StepFunction:
     def _captures(self, trace):
         """What this function hands out: name -> tensor."""
         is_eager = tf.executing_eagerly()
-        if not is_eager:
-            self.traces += 1
         wanted = {}
         for name, collections, tensor in trace.finished():
             site = self._sites[name] = self._recorder.site(name, collections)

@@ -47,11 +47,6 @@ class WatchedModel:
     def is_in_batch(self):
         return any(function.is_in_batch for function in self._functions)
 
-    @property
-    def traces(self):
-        """How often each function was traced: its kind -> a number."""
-        return {function.kind: function.traces for function in self._functions}
-
     def put_variables(self, state=None):
         """Saves the variables that are due. `state` has their values on JAX, else they do."""
         values = {} if state is None else self._values_in(state)
