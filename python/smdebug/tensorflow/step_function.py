@@ -41,6 +41,7 @@ class StepFunction:
         self._recorder = recorder
         self.model = model
         self._layer_names = layer_names
+        self._function = self._dispatch  # one object, by which it is known again
         self._functions = {}  # whether it captures -> the function
         self._only = None  # the one function of a graph with random numbers
         self._is_capturing = None  # during a call: whether this batch wants tensors
@@ -88,22 +89,22 @@ class StepFunction:
         if not self._recorder.expects(self):
             self._recorder.release(self.model)
             return self._original_make(force)
-        if self._current is self.dispatch and not force:
-            return self.dispatch
+        if self._current is self._function and not force:
+            return self._function
         self._functions, self._only = {}, None
-        self._current = self.dispatch
-        return self.dispatch
+        self._current = self._function
+        return self._function
 
     def _make_function(self):
         """A function of Keras's own: it is traced when it is called."""
         made = self._original_make(force=True)
         made = self._current if made is None else made  # Keras 3 returns nothing
-        self._current = self.dispatch
+        self._current = self._function
         return made
 
     # --- a batch ---
 
-    def dispatch(self, *arguments):
+    def _dispatch(self, *arguments):
         """In the place of the function: runs one batch."""
         if not self._is_installed:
             return self._split(self._resting()(*arguments))[0]
