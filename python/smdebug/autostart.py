@@ -1,8 +1,8 @@
 """Recording a script that does not know of smdebug.
 
 `smdebug run` starts the script with the environment variable SMDEBUG_RUN; a `.pth` file imports
-this module then, in every process that the script starts. It waits for torch to be imported and
-for a model to be called (smdebug/pytorch/launch.py); a process where neither happens pays for
+this module then, in every process that the script starts. It waits for a framework to be imported
+and for a training with it (smdebug/<framework>/launch.py); a process where neither happens pays for
 nothing, and no failure here ever reaches the script.
 """
 
@@ -10,6 +10,11 @@ import os
 import sys
 
 VARIABLE = "SMDEBUG_RUN"
+FRAMEWORKS = {  # module -> folder of its adapter
+    "torch": "pytorch",
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+}
 
 
 def complain(what):
@@ -21,21 +26,24 @@ def complain(what):
         pass
 
 
-class TorchWatcher:
-    """Stands first on sys.meta_path until torch is imported."""
+class ImportWatcher:
+    """Stands first on sys.meta_path until a framework is imported."""
+
+    def __init__(self, framework):
+        self._framework = framework
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != self._framework:
             return None
         sys.meta_path.remove(self)
         import importlib.util
 
-        spec = importlib.util.find_spec("torch")
+        spec = importlib.util.find_spec(name)
         try:
             if spec is not None:
                 self._follow(spec.loader)
         except Exception as error:
-            complain(f"torch cannot be followed: {error!r}")
+            complain(f"{name} cannot be followed: {error!r}")
         return spec
 
     def _follow(self, loader):
@@ -43,24 +51,25 @@ class TorchWatcher:
 
         def exec_module(module):
             execute(module)
-            _start()
+            _start(self._framework)
 
         loader.exec_module = exec_module
 
 
-def _start():
+def _start(framework):
     try:
+        import importlib
         import json
 
-        from smdebug.pytorch import launch
-
+        launch = importlib.import_module(f"smdebug.{FRAMEWORKS[framework]}.launch")
         launch.watch(json.loads(os.environ[VARIABLE]))
     except Exception as error:
         complain(repr(error))
 
 
 if os.environ.get(VARIABLE):
-    if "torch" in sys.modules:
-        _start()
-    else:
-        sys.meta_path.insert(0, TorchWatcher())
+    for each in FRAMEWORKS:
+        if each in sys.modules:
+            _start(each)
+        else:
+            sys.meta_path.insert(0, ImportWatcher(each))

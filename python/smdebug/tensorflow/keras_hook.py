@@ -6,6 +6,8 @@ while Keras runs with it, so that nothing waits for a batch's log that need not 
 begins when its batch is done: a data set that turns out to be empty counts none.
 """
 
+import re
+
 import keras
 import numpy as np
 
@@ -13,14 +15,14 @@ from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
-from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+from smdebug.tensorflow.tape_recorder import TapeRecorder
 from smdebug.tensorflow.tensors import NotTaken, as_array
 from smdebug.tensorflow.watched_model import WatchedModel
 
 logger = get_logger()
 
 
-class KerasHook(TensorFlowHook, keras.callbacks.Callback):
+class KerasHook(TapeRecorder, keras.callbacks.Callback):
     """Records `fit`, `evaluate` and `predict` as a callback.
 
         hook = KerasHook(out_dir="runs/1", include_collections=["gradients"])
@@ -44,9 +46,15 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         self._log_sites = {}
         self._batch = 0
         self._last_train_logs = None  # of a step that may end its epoch
+        self._epoch = 0
+        self._is_training_saved = False  # of this epoch, before its validation
         self._is_epoch_saved = False
+        self._is_closing = False
         self._skipped = set()
         super().__init__(out_dir, *arguments, **keywords)
+        # A bias is told among the weights: its name is in that of its optimizer's variables too.
+        biases = self.get_collection("biases")
+        self._bias_patterns, biases.include_regex = list(biases.include_regex), []
 
     # --- what the user calls ---
 
@@ -60,19 +68,6 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             return
         self._registered.add(id(model))
         self._watch(model).install()
-
-    def wrap_optimizer(self, optimizer):
-        """Returns the optimizer of Keras as it is: the hook finds it in the model.
-
-        Raises SMDebugTypeError for what is no optimizer.
-        """
-        if not callable(getattr(optimizer, "apply_gradients", None)):
-            raise SMDebugTypeError(f"wrap_optimizer takes an optimizer, found {optimizer!r}")
-        return optimizer
-
-    def record_tensor_value(self, tensor_name, tensor_value):
-        """The older name of `save_tensor`."""
-        self.save_tensor(tensor_name, tensor_value)
 
     def set_mode(self, mode):
         super().set_mode(mode)
@@ -117,30 +112,35 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._batch, self._epoch = 0, epoch
-        self._is_epoch_saved = False
+        self._is_training_saved = self._is_epoch_saved = False
 
     def on_epoch_end(self, epoch, logs=None):
         self.unharmed(lambda: self._save_epoch(epoch, logs or {}), "at the end of an epoch")
 
     def _enter(self):
-        self._armed = None
-        self._depth += 1
-        if self._depth == 1 or self._last_train_logs is None:
+        if self._session:
+            self._armed = None
+            self._depth += 1
             self._batch = 0
 
     def _leave(self):
-        self._depth = max(self._depth - 1, 0)
-        if self._depth == 0:
-            self._last_train_logs = None
-            for watched in self._watched.values():
-                self.release(watched.model)
+        if self._session:
+            self._depth = max(self._depth - 1, 0)
+            if self._depth == 0:
+                self.batches_are_over()
+
+    def batches_are_over(self):
+        """Keras has returned, or an exception goes through it."""
+        self._armed, self._depth, self._last_train_logs = None, 0, None
+        for watched in self._watched.values():
+            self.release(watched.model)
 
     # --- what a step function asks ---
 
     @property
     def is_recording(self):
         """Whether a step would be counted."""
-        return bool(self._session) and not self._failure and self._is_open
+        return bool(self._session) and not self._failure and not self._is_closing
 
     def expects(self, function):
         """Whether this run of Keras has the hook: not so where a later `fit` goes without it."""
@@ -206,6 +206,12 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     def _watch(self, model):
         watched = self._watched.get(id(model))
         if watched is None:
+            if self._watched:
+                logger.warning(
+                    "a second model is recorded in %s: its steps are counted on, and tensors of "
+                    "the same name are told apart by their steps alone",
+                    self.out_dir,
+                )
             watched = self._watched[id(model)] = WatchedModel(self, self._session, model)
         return watched
 
@@ -244,12 +250,14 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         its own, and what Keras says of the training at the end would fall into the last of them."""
         if self._depth > 0 and self._last_train_logs is not None:
             self._save_logs({**self._last_train_logs, names.BATCH: self._epoch})
-            self._is_epoch_saved = True
-            self._last_train_logs, self._batch = None, 0
+            self._is_training_saved = True
+            self._last_train_logs = None
 
     def _save_epoch(self, epoch, logs):
-        logs = {**logs, names.BATCH: epoch}
         if self._is_epoch_saved:
+            return  # the hook is among the callbacks twice
+        logs = {**logs, names.BATCH: epoch}
+        if self._is_training_saved:
             logs = {name: value for name, value in logs.items() if name.startswith("val_")}
         elif self._last_train_logs is None:
             return  # no batch was run
@@ -257,10 +265,13 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         self._save_logs(logs)
 
     def _save_logs(self, logs):
-        """Saves logs in the open step, due or not, unless their collection is switched off."""
+        """Saves logs in the open step, due or not, unless their collection is switched off. What
+        the step has saved already is the same."""
         for name, value in logs.items():
             collection = _log_collection(name)
-            if not self._is_switched_off(collection):
+            site = self._log_sites.get(name)
+            is_saved = site is not None and site.is_due()
+            if not is_saved and not self._is_switched_off(collection):
                 value = np.float32(value) if isinstance(value, float) else value
                 self._session.save_tensor(name, as_array(value), [collection])
 
@@ -269,14 +280,20 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         mode = save_config and save_config.get_save_config(self.mode)
         return mode is not None and mode.end_step == 0
 
-    # --- what the base asks ---
+    # --- what the bases ask ---
+
+    def is_bias(self, name):
+        """Whether a variable of that name is a bias."""
+        return any(re.search(pattern, name) for pattern in self._bias_patterns)
+
+    _is_bias = is_bias
+
+    def _has_own_steps(self):
+        return self._depth > 0 or self._is_in_batch
 
     @property
-    def _is_open(self):
-        return not self._is_closing
-
-    _is_closing = False
-    _epoch = 0
+    def _is_in_batch(self):
+        return any(watched.is_in_batch for watched in self._watched.values())
 
     def _layer_name(self, layer):
         for watched in self._watched.values():
@@ -288,6 +305,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         self._is_closing = True
         for watched in self._watched.values():
             watched.uninstall()
+        super()._detach()
 
 
 def _log_collection(name):

@@ -39,23 +39,31 @@ class LayerNames:
         that has it."""
         self._follow()
         owners = {}
-        for layer in [self._model, *layers_inside(self._model)]:
+        for _, layer in self._pairs():
             for variable in layer.weights:
                 owners[id(variable)] = layer
+        for variable in self._model.weights:  # of the model itself
+            owners.setdefault(id(variable), self._model)
         return [
             (self(owners[id(variable)]), variable)
             for variable in self._model.weights
-            if id(variable) in owners
         ]
 
     def _follow(self):
         """Names the layers that came since: a model may make them when it is called first."""
-        known = {id(self._model)}
-        for outer in [self._model, *layers_inside(self._model)]:
+        for outer, layer in self._pairs():
+            if id(layer) not in self._names:
+                self._name(layer, None if outer is self._model else outer)
+
+    def _pairs(self):
+        """(outer layer, layer) of each, those of the model itself first."""
+        seen, outer_layers = {id(self._model)}, [self._model]
+        for outer in outer_layers:
             for layer in layers_inside(outer):
-                if id(layer) not in known and id(layer) not in self._names:
-                    self._name(layer, None if outer is self._model else outer)
-                known.add(id(layer))
+                if id(layer) not in seen:
+                    seen.add(id(layer))
+                    outer_layers.append(layer)
+                    yield outer, layer
 
     def _name(self, layer, outer):
         name = layer.name

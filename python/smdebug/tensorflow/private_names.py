@@ -33,12 +33,12 @@ def as_traced(function):
     return autograph.tf_convert(function, autograph.control_status_ctx())
 
 
-def layers_inside(model):
-    """Every layer of a model, those inside layers included, outer ones first; not the model."""
-    flatten = getattr(model, "_flatten_layers", None)
+def layers_inside(layer):
+    """The layers that a layer or model holds itself, not those inside them."""
+    flatten = getattr(layer, "_flatten_layers", None)
     if flatten is None:
-        return list(getattr(model, "layers", ()))
-    return [layer for layer in flatten(include_self=False) if layer is not model]
+        return list(getattr(layer, "layers", ()))
+    return [each for each in flatten(recursive=False, include_self=False) if each is not layer]
 
 
 def hyper_variables(optimizer):

@@ -103,11 +103,20 @@ class StepFunction:
         self._is_capturing = self._recorder.batch_begins(self)
         try:
             result = self._chosen(self._is_capturing)(*arguments)
+        except (StopIteration, tf.errors.OutOfRangeError):  # Keras's sign that the data ended
+            raise
+        except BaseException:
+            self._recorder.batches_are_over()
+            raise
         finally:
             is_capturing, self._is_capturing = self._is_capturing, None
         result, captures = self._split(result)
         self._recorder.batch_ended(self, result, captures if is_capturing else None)
         return result
+
+    @property
+    def is_in_batch(self):
+        return self._is_capturing is not None
 
     def _resting(self):
         if self._only or self._functions:

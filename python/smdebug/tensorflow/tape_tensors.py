@@ -30,7 +30,7 @@ class TapeTensors:
                 continue
             name = names.variable_name(source)
             weight = names.tape_weight(name)
-            collections = [] if self._is_bias(weight) else [WEIGHTS]
+            collections = ["biases" if self._is_bias(weight) else WEIGHTS]
             found.append(Weight(WEIGHTS, self._site(WEIGHTS, weight, collections), source))
             if gradient is not None:
                 site = self._site(GRADIENTS, names.gradient(name), [GRADIENTS])

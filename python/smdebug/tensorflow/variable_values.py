@@ -1,20 +1,21 @@
 """The values of variables, saved once per step: weights, and what an optimizer keeps."""
 
-import re
-
 from smdebug.tensorflow import names
 from smdebug.tensorflow.tensors import as_array
-
-_BIAS = re.compile("bias")
 
 
 class VariableValues:
     """A list of variables, each with its place in the run."""
 
-    def __init__(self, session):
+    def __init__(self, session, is_bias=None):
         self._session = session
+        self._is_bias = is_bias  # of the name of a weight
         self._sites = []
         self._variables = []
+
+    def may_be_due(self):
+        """Whether one of those that are known is due, or none is known."""
+        return not self._sites or any(site.is_due() for site in self._sites)
 
     def follow_weights(self, weights):
         """`weights`: (name of its layer, variable) of each."""
@@ -23,7 +24,7 @@ class VariableValues:
         named = []
         for layer, variable in weights:
             name = names.variable_name(variable)
-            collection = "biases" if _BIAS.search(name) else "weights"
+            collection = "biases" if self._is_bias(name) else "weights"
             named.append((names.layer_weight(layer, name), collection, variable))
         self._follow(named)
 

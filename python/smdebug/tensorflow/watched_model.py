@@ -15,7 +15,7 @@ class WatchedModel:
         self.model = model
         self.layer_names = LayerNames(model)
         self._recorder = recorder
-        self._weights = VariableValues(session)
+        self._weights = VariableValues(session, recorder.is_bias)
         self._optimizer_variables = VariableValues(session)
         self._optimizer = None
         self._functions = [
@@ -44,15 +44,20 @@ class WatchedModel:
         LayerCalls.leave()
 
     @property
+    def is_in_batch(self):
+        return any(function.is_in_batch for function in self._functions)
+
+    @property
     def traces(self):
         """How often each function was traced: its kind -> a number."""
         return {function.kind: function.traces for function in self._functions}
 
     def put_variables(self):
-        self._weights.follow_weights(self.layer_names.weights())
-        self._weights.put()
+        if self._weights.may_be_due():
+            self._weights.follow_weights(self.layer_names.weights())
+            self._weights.put()
         optimizer = getattr(self.model, "optimizer", None)
-        if optimizer is not None:
+        if optimizer is not None and self._optimizer_variables.may_be_due():
             self._optimizer_variables.follow_optimizer(optimizer_variables(optimizer))
             self._optimizer_variables.put()
 

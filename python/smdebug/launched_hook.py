@@ -1,0 +1,45 @@
+"""The hook that `smdebug run` asks for, in any framework."""
+
+import os
+import signal
+import threading
+
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig
+
+
+def make_hook(hook_class, settings):
+    """A `hook_class` that saves what `settings` say, a dict: the JSON of the environment variable
+    SMDEBUG_RUN (the core's CaptureRequest)."""
+    interval = settings.get("save_interval", 10)
+    collections = settings.get("collections", [])
+    hook = hook_class(
+        out_dir=settings["out_dir"],
+        save_config=SaveConfig(save_interval=interval),
+        include_collections=[collection["name"] for collection in collections],
+        include_workers=settings.get("include_workers", "all"),
+    )
+    for wanted in collections:
+        collection = hook.get_collection(wanted["name"])
+        if wanted.get("include_regex"):
+            collection.include(wanted["include_regex"])
+        if wanted.get("summary"):
+            collection.reduction_config = ReductionConfig(summary=True)
+        if wanted.get("save_interval"):
+            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
+    return hook
+
+
+def close_on_termination(hook):
+    """Publishes the last step when the process is told to end, unless the script cares itself."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def terminate(number, frame):
+        hook.close()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, terminate)
