@@ -74,8 +74,10 @@ struct TensorSites {
         sites, [this](const Site* site) { return session->is_due(site); });
   }
   bool is_any_next_due() const {
-    return session->is_next_due() && std::ranges::any_of(
-        sites, [this](const Site* site) { return session->is_next_due(site); });
+    return session->is_next_due() &&
+           std::ranges::any_of(sites, [this](const Site* site) {
+             return session->is_next_due(site);
+           });
   }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
@@ -324,8 +326,7 @@ void bind_session(nb::module_& m) {
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
       .def("tensors", &make_tensor_sites, "names"_a,
-           "collections"_a = std::vector<std::string>{},
-           nb::keep_alive<0, 1>(),
+           "collections"_a = std::vector<std::string>{}, nb::keep_alive<0, 1>(),
            "The places of several tensors that belong to the same "
            "collections, and are put together.")
       .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
