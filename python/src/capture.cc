@@ -73,12 +73,6 @@ struct TensorSites {
     return std::ranges::any_of(
         sites, [this](const Site* site) { return session->is_due(site); });
   }
-  bool is_any_next_due() const {
-    return session->is_next_due() &&
-           std::ranges::any_of(sites, [this](const Site* site) {
-             return session->is_next_due(site);
-           });
-  }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
     for (const Site* site : sites) answers.push_back(session->can_match(site));
@@ -222,7 +216,6 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
       .def("is_any_due", &TensorSites::is_any_due)
-      .def("is_any_next_due", &TensorSites::is_any_next_due)
       .def("can_match", &TensorSites::can_match);
   nb::class_<ModulePlace>(m, "ModuleSite")
       .def_ro("was_called", &ModulePlace::was_called)

@@ -776,6 +776,44 @@ TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
   EXPECT_EQ(place(2), std::nullopt);
 }
 
+TEST_F(SessionTest, PutsATensorWhoseKindIsKnownIntoItsCollections) {
+  config_.save_all = false;
+  config_.include_collections = {"losses"};
+  auto session = open();
+  session->begin_step();
+  const std::vector<std::string> losses = {"losses"}, unknown = {"nowhere"};
+  const std::int64_t shape[] = {1};
+  Site* site = session->tensor("mse", losses);
+  EXPECT_TRUE(session->is_due(site)) << "in the step that is open";
+  session->put(site, view({1}, shape));
+  EXPECT_FALSE(session->is_due(session->tensor("other", unknown)));
+  HookConfig edited = session->config();
+  edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 2});
+  ASSERT_TRUE(session->set_config(edited).ok());
+  EXPECT_FALSE(session->is_next_due(site)) << "by the coming plan";
+  session->begin_step();
+  EXPECT_FALSE(session->is_due(site));
+  EXPECT_TRUE(session->is_next_due(site));
+  session->begin_step();
+  EXPECT_TRUE(session->is_due(site)) << "also in a later plan";
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")), HasSubstr("\"mse\""));
+}
+
+TEST_F(SessionTest, SaysAheadOfATensorByItsNameOrItsCollection) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients"};
+  config_.include_regex = {"^mine$"};
+  every_step(2);
+  auto session = open();
+  for (const bool is_due : {true, false, true}) {
+    EXPECT_EQ(session->is_next_due("x", "gradients"), is_due);
+    EXPECT_EQ(session->is_next_due("mine", "layers"), is_due);
+    EXPECT_FALSE(session->is_next_due("x", "layers"));
+    session->begin_step();
+  }
+}
+
 TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
   SaveConfig intervals;
   intervals.set_mode(Mode::train, SaveConfigMode{.save_interval = 2});

@@ -38,7 +38,9 @@ def sequential():
 
 def functional():
     x = keras.Input((64,))
-    return keras.Model(x, L.Dense(10, name="second")(L.Dense(8, activation="relu", name="first")(x)))
+    return keras.Model(
+        x, L.Dense(10, name="second")(L.Dense(8, activation="relu", name="first")(x))
+    )
 
 
 def made(make=sequential, **how):
@@ -158,7 +160,10 @@ def test_train_on_batch_is_recorded_in_the_mode_that_was_set(out_dir):
 
 def test_several_inputs_and_outputs_are_numbered_and_masks_are_no_inputs(out_dir):
     keras.utils.set_random_seed(1)
-    words, pixels = keras.Input((4,), name="words", dtype="int32"), keras.Input((64,), name="pixels")
+    words, pixels = (
+        keras.Input((4,), name="words", dtype="int32"),
+        keras.Input((64,), name="pixels"),
+    )
     embedded = L.Embedding(5, 3, mask_zero=True, name="embed")(words)
     summed = L.GlobalAveragePooling1D(name="pool")(embedded)
     joined = L.Concatenate(name="join")([summed, pixels])
@@ -170,9 +175,7 @@ def test_several_inputs_and_outputs_are_numbered_and_masks_are_no_inputs(out_dir
     model.compile("sgd", {"a": loss, "b": "mse"})
     data = {"words": np.arange(32).reshape(8, 4) % 5, "pixels": X[:8]}
     with recorder(out_dir) as hook:
-        model.fit(
-            data, {"a": Y[:8], "b": X[:8, :1]}, batch_size=8, verbose=0, callbacks=[hook]
-        )
+        model.fit(data, {"a": Y[:8], "b": X[:8, :1]}, batch_size=8, verbose=0, callbacks=[hook])
     trial = read(out_dir)
     names = set(trial.tensor_names())
     assert {"inputs_0", "inputs_1", "labels_0", "labels_1", "predictions_0"} <= names
@@ -287,16 +290,15 @@ def test_the_run_that_the_original_wrote_has_the_same_names(out_dir):
 
     trial = read(out_dir)
     prefix = "sequential" if keras.__version__.startswith("3") else ""
-    found = {name.replace(f"/{model.name}/" if prefix else "//", "/") for name in trial.tensor_names()}
+    found = {
+        name.replace(f"/{model.name}/" if prefix else "//", "/") for name in trial.tensor_names()
+    }
     assert found == {name for name in expected["tensor_names"] if not name.startswith("Adam")}
     assert trial.steps() == expected["steps"]["GLOBAL"]
     for mode in (modes.TRAIN, modes.EVAL, modes.PREDICT):
         assert trial.steps(mode=mode) == expected["steps"][mode.name]
     for name in ("losses", "metrics"):
-        assert (
-            trial.tensor_names(collection=name)
-            == expected["tensor_names_by_collection"][name]
-        )
+        assert trial.tensor_names(collection=name) == expected["tensor_names_by_collection"][name]
     by_step = {int(step): names for step, names in expected["tensor_names_by_step"].items()}
     assert trial.tensor_names(step=9) == ["accuracy", "batch", "loss"]
     assert sorted(trial.tensor_names(step=12)) == sorted(

@@ -115,20 +115,44 @@ def python(tmp_path, script, *arguments, check=True, environment=None):
 # --- traces ---
 
 
+class Counts(keras.layers.Layer):
+    """Counts how often Python runs it: once per trace."""
+
+    calls = 0
+
+    def call(self, x):
+        type(self).calls += 1
+        return x
+
+
+def traces(hook, *extra, fits=(1,)):
+    """How often the train function of a model is traced in each of several fits of 4 steps."""
+    model, counts = made(Counts(), *extra), []
+    for epochs in fits:
+        Counts.calls = 0
+        trained(hook, model, epochs=epochs, batch_size=11)
+        counts.append(Counts.calls)
+    return counts
+
+
 def test_nothing_is_traced_again_while_nothing_inside_is_due(out_dir):
+    plain = traces(None, fits=(1, 2))
     with recorder(out_dir, 1, ["weights", "losses", "metrics"]) as hook:
-        trained(hook, made(), batch_size=11)
-    assert hook.traces() == [{"train": 1, "test": 0, "predict": 0}]
+        assert traces(hook, fits=(1, 2)) == plain
 
 
 def test_one_more_function_is_traced_once_something_inside_is_due(out_dir):
-    model = made()
+    plain = traces(None, fits=(1, 2))
     with recorder(out_dir, 3, ["gradients"], start_step=4) as hook:
-        trained(hook, model, epochs=1, batch_size=11)  # steps 0 to 3
-        assert hook.traces()[0]["train"] == 1
-        trained(hook, model, epochs=2, batch_size=11)
-        assert hook.traces()[0]["train"] == 2
+        assert traces(hook, fits=(1, 2)) == [plain[0], plain[1] + 1]
     assert read(out_dir).tensor(_gradient(out_dir)).steps() == [6, 9]
+
+
+def test_a_graph_with_random_numbers_of_its_own_is_traced_once(out_dir):
+    plain = traces(None, FunctionalDropout(), fits=(2,))
+    with recorder(out_dir, 3, ["gradients"]) as hook:
+        assert traces(hook, FunctionalDropout(), fits=(2,)) == plain
+    assert read(out_dir).tensor(_gradient(out_dir)).steps() == [0, 3, 6]
 
 
 def _gradient(out_dir):
@@ -145,9 +169,9 @@ def test_no_tensor_leaves_the_graph_on_a_step_where_none_is_due(out_dir):
     handed = []
     hook = recorder(out_dir, 3, ["gradients"])
     saved = hook._save_step
-    hook._save_step = lambda function, result, captures: (
+    hook._save_step = lambda function, result, captures, state: (
         handed.append(captures is not None),
-        saved(function, result, captures),
+        saved(function, result, captures, state),
     )
     with hook:
         trained(hook, made(), epochs=1, batch_size=11)

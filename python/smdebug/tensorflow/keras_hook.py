@@ -11,10 +11,10 @@ import re
 import keras
 import numpy as np
 
-from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
+from smdebug.tensorflow.step_function import is_functional
 from smdebug.tensorflow.tape_recorder import TapeRecorder
 from smdebug.tensorflow.tensors import NotTaken, as_array
 from smdebug.tensorflow.watched_model import WatchedModel
@@ -72,11 +72,6 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     def set_mode(self, mode):
         super().set_mode(mode)
         self._has_own_mode = True
-
-    def traces(self):
-        """How often each function of each model was traced with the hook in it: a list of dicts,
-        kind ("train", "test", "predict") -> number."""
-        return [watched.traces for watched in self._watched.values()]
 
     # --- what Keras calls ---
 
@@ -172,10 +167,12 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             self._latch("before a batch", error)
             return False
 
-    def batch_ended(self, function, result, captures):
-        """After a batch: its step begins, and all that is due in it is saved."""
+    def batch_ended(self, function, result, captures, state=None):
+        """After a batch: its step begins, and all that is due in it is saved. `state` is what JAX
+        gives: lists of the values of the model's variables, by kind."""
         if self.is_recording:
-            self.unharmed(lambda: self._save_step(function, result, captures), "after a batch")
+            save = self._save_step
+            self.unharmed(lambda: save(function, result, captures, state), "after a batch")
 
     def site(self, name, collections):
         return self._session.tensor(name, list(collections))
@@ -220,12 +217,15 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             super().set_mode(mode)
 
     def _wants_graph(self, function):
+        if is_functional():
+            self.skip("of layers, and gradients", "they cannot be had from Keras on JAX")
+            return False
         if function.is_known:
             return function.wants_next()
         candidates = self._watched[id(function.model)].candidates(function.kind)
         return any(self._session.is_next_due(name, kind) for name, kind in candidates)
 
-    def _save_step(self, function, result, captures):
+    def _save_step(self, function, result, captures, state):
         is_due = self._begin_step()
         is_training = function.kind == "train"
         logs = result if isinstance(result, dict) and function.kind != "predict" else {}
@@ -233,7 +233,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         if is_due:
             function.put(captures or {})
             self._put_logs({**logs, names.BATCH: self._batch})
-            self._watched[id(function.model)].put_variables()
+            self._watched[id(function.model)].put_variables(state)
         self._batch += 1
 
     def _put_logs(self, logs):

@@ -44,10 +44,7 @@ class LayerNames:
                 owners[id(variable)] = layer
         for variable in self._model.weights:  # of the model itself
             owners.setdefault(id(variable), self._model)
-        return [
-            (self(owners[id(variable)]), variable)
-            for variable in self._model.weights
-        ]
+        return [(self(owners[id(variable)]), variable) for variable in self._model.weights]
 
     def _follow(self):
         """Names the layers that came since: a model may make them when it is called first."""

@@ -1,10 +1,10 @@
 """What the tensors of TensorFlow and Keras are called, and how variables name themselves.
 
-    <layer>/weights/<variable>     a weight of a layer, as fit sees it: dense/weights/dense/kernel:0
-    weights/<variable>             the same in a loop with a GradientTape
-    gradients/<variable>Grad       its gradient, without the variable's ":0"
-    <layer>/inputs, <layer>/outputs, inputs, labels, predictions
-                                   with "_<i>" behind, where there are several
+<layer>/weights/<variable>     a weight of a layer, as fit sees it: dense/weights/dense/kernel:0
+weights/<variable>             the same in a loop with a GradientTape
+gradients/<variable>Grad       its gradient, without the variable's ":0"
+<layer>/inputs, <layer>/outputs, inputs, labels, predictions
+                               with "_<i>" behind, where there are several
 """
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"

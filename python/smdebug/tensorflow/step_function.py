@@ -7,6 +7,7 @@ state of its own has only one function, which always hands its tensors out: with
 of random numbers would be split, and the training would be another one.
 """
 
+import keras
 import tensorflow as tf
 
 from smdebug._core import ModeKeys
@@ -20,6 +21,12 @@ CAPTURES = "~smdebug"
 _OUTPUTS = "outputs"
 
 MODES = {"train": ModeKeys.TRAIN, "test": ModeKeys.EVAL, "predict": ModeKeys.PREDICT}
+
+
+def is_functional():
+    """Whether Keras runs on JAX: a step takes and gives all state, and no tensor inside it can be
+    had without changing what it computes."""
+    return keras.backend.backend() == "jax"
 
 
 class StepFunction:
@@ -40,7 +47,6 @@ class StepFunction:
         self._is_installed = False
         self._sites = {}  # name of a tensor of the graph -> its site
         self._handed_out = set()  # names that the capturing function returns
-        self.traces = 0
 
     # --- in and out ---
 
@@ -48,9 +54,10 @@ class StepFunction:
         """Replaces the model's own functions, on this instance alone."""
         if self._is_installed:
             return
-        self._original_step = getattr(self.model, f"{self.kind}_step")
         self._original_make = getattr(self.model, f"make_{self.kind}_function")
-        setattr(self.model, f"{self.kind}_step", left_alone(self._watched_step))
+        if not is_functional():
+            self._original_step = getattr(self.model, f"{self.kind}_step")
+            setattr(self.model, f"{self.kind}_step", left_alone(self._watched_step))
         setattr(self.model, f"make_{self.kind}_function", self._make)
         self._is_installed = True
 
@@ -110,6 +117,10 @@ class StepFunction:
             raise
         finally:
             is_capturing, self._is_capturing = self._is_capturing, None
+        if is_functional():
+            logs, state = result
+            self._recorder.batch_ended(self, logs, None, state)
+            return result
         result, captures = self._split(result)
         self._recorder.batch_ended(self, result, captures if is_capturing else None)
         return result
@@ -155,13 +166,14 @@ class StepFunction:
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
+        if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+            self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
+            return False
         return self._is_capturing or not tf.executing_eagerly()
 
     def _captures(self, trace):
         """What this function hands out: name -> tensor."""
         is_eager = tf.executing_eagerly()
-        if not is_eager:
-            self.traces += 1
         wanted = {}
         for name, collections, tensor in trace.finished():
             site = self._sites[name] = self._recorder.site(name, collections)

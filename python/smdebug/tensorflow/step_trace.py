@@ -60,6 +60,8 @@ class StepTrace:
 
     def _add(self, name, collections, structure):
         found = [each for each in _flat(structure) if _is_tensor(each)]
+        if self._graph is None:  # Keras 3 may try a layer out in a graph to build it
+            found = [each for each in found if not tf.is_symbolic_tensor(each)]
         if found:
             self._found.setdefault((name, collections), []).extend(found)
 

@@ -3,7 +3,6 @@
 import sys
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook import BaseHook
 from smdebug.tensorflow import names
 from smdebug.tensorflow.collection import Collection, layer_pattern
@@ -41,7 +40,3 @@ class TensorFlowHook(BaseHook):
             if outputs:
                 patterns.append(layer_pattern(names.layer_outputs(name)))
         return patterns
-
-    def _check_name(self, tensor_name):
-        if not isinstance(tensor_name, str) or not tensor_name:
-            raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")

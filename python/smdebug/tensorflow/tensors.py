@@ -22,6 +22,8 @@ def as_array(tensor):
     if why:
         raise NotTaken(why)
     read = getattr(tensor, "read_value", None)
+    if hasattr(tensor, "detach"):  # of torch
+        tensor = tensor.detach().cpu()
     array = np.asarray(tensor if read is None else read())
     return array.reshape(1) if array.ndim == 0 else array
 

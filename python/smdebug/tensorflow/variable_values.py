@@ -32,11 +32,13 @@ class VariableValues:
         if not self._is_known(variables):
             self._follow([(names.variable_name(v), "optimizer_variables", v) for v in variables])
 
-    def put(self):
-        """Reads and saves those that are due."""
+    def put(self, values):
+        """Saves those that are due: what `values` has under the variable's id, else what it
+        holds."""
         for site, variable in zip(self._sites, self._variables, strict=True):
             if site.is_due():
-                site.put(as_array(value_of(variable)))
+                value = values.get(id(variable))
+                site.put(as_array(value_of(variable) if value is None else value))
 
     def _is_known(self, variables):
         return len(variables) == len(self._variables) and all(

@@ -1,11 +1,11 @@
 """`WatchedModel`: all that a hook has to do with one model of Keras."""
 
+from smdebug.tensorflow import names
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.step_function import StepFunction
 from smdebug.tensorflow.step_trace import LayerCalls
 from smdebug.tensorflow.variable_values import VariableValues
-from smdebug.tensorflow import names
 
 
 class WatchedModel:
@@ -47,23 +47,34 @@ class WatchedModel:
     def is_in_batch(self):
         return any(function.is_in_batch for function in self._functions)
 
-    @property
-    def traces(self):
-        """How often each function was traced: its kind -> a number."""
-        return {function.kind: function.traces for function in self._functions}
-
-    def put_variables(self):
+    def put_variables(self, state=None):
+        """Saves the variables that are due. `state` has their values on JAX, else they do."""
+        values = {} if state is None else self._values_in(state)
         if self._weights.may_be_due():
             self._weights.follow_weights(self.layer_names.weights())
-            self._weights.put()
+            self._weights.put(values)
         optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None and self._optimizer_variables.may_be_due():
             self._optimizer_variables.follow_optimizer(optimizer_variables(optimizer))
-            self._optimizer_variables.put()
+            self._optimizer_variables.put(values)
+
+    def _values_in(self, state):
+        kinds = [self.model.trainable_variables, self.model.non_trainable_variables]
+        if len(state) == 4:  # of a training step
+            kinds.append(self.model.optimizer.variables)
+        values = {}
+        for variables, given in zip(kinds, state, strict=False):
+            for variable, value in zip(variables, given, strict=False):
+                values[id(variable)] = value
+        return values
 
     def candidates(self, kind):
         """(name, collection) of what the graph of a step will hold, by the looks of the model."""
-        found = [(names.INPUTS, "inputs"), (names.LABELS, "outputs"), (names.PREDICTIONS, "outputs")]
+        found = [
+            (names.INPUTS, "inputs"),
+            (names.LABELS, "outputs"),
+            (names.PREDICTIONS, "outputs"),
+        ]
         for layer in self.layer_names.all():
             found.append((names.layer_inputs(layer), "layers"))
             found.append((names.layer_outputs(layer), "layers"))
