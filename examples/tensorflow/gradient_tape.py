@@ -1,6 +1,6 @@
 """The README's loop with a GradientTape: digits, with the accuracy saved beside the rest.
 
-    python examples/tensorflow/gradient_tape.py [OUT_DIR]
+python examples/tensorflow/gradient_tape.py [OUT_DIR]
 """
 
 import sys

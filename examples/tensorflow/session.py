@@ -1,6 +1,6 @@
 """A graph of TensorFlow 1 in a MonitoredSession: a line is fitted, and its slope is read again.
 
-    python examples/tensorflow/session.py [OUT_DIR]
+python examples/tensorflow/session.py [OUT_DIR]
 """
 
 import sys
@@ -39,5 +39,7 @@ hook.close()
 trial = smd.create_trial(out_dir)
 for step in trial.tensor("slope:0").steps():
     largest = abs(trial.tensor("error:0").value(step)).max()
-    print(f"step {step:2}  slope {trial.tensor('slope:0').value(step).item():.2f}  "
-          f"largest error {largest:.2f}")
+    print(
+        f"step {step:2}  slope {trial.tensor('slope:0').value(step).item():.2f}  "
+        f"largest error {largest:.2f}"
+    )

@@ -127,9 +127,7 @@ def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interva
         return [np.array(variable) for variable in model.trainable_variables]
 
     without = trained(None)
-    hook = TapeRecorder(
-        out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval)
-    )
+    hook = TapeRecorder(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval))
     with_hook = trained(hook)
     hook.close()
     assert hook.status().steps == 7
@@ -186,9 +184,9 @@ def test_where_nothing_is_due_no_tensor_is_read(kind, out_dir, monkeypatch):
 
 
 def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
-    expected = json.loads(
-        (REPOSITORY / "tests/golden/gradient_tape/expected.json").read_text()
-    )["trial"]
+    expected = json.loads((REPOSITORY / "tests/golden/gradient_tape/expected.json").read_text())[
+        "trial"
+    ]
     tf.keras.utils.set_random_seed(5)
     generator = np.random.RandomState(0)
     images = generator.rand(40, 5).astype("float32")
@@ -249,9 +247,10 @@ def test_tapes_that_are_entered_together_share_a_step(out_dir):
     one = tf.Variable([1.0, 2.0], name="one")
     two = tf.Variable([3.0], name="two")
     for _ in range(3):
-        with hook.wrap_tape(tf.GradientTape()) as first, hook.wrap_tape(
-            tf.GradientTape()
-        ) as second:
+        with (
+            hook.wrap_tape(tf.GradientTape()) as first,
+            hook.wrap_tape(tf.GradientTape()) as second,
+        ):
             loss_of_one = tf.reduce_sum(one**2)
             loss_of_two = tf.reduce_sum(two**3)
         first.gradient(loss_of_one, [one])

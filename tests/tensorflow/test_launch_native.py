@@ -1,37 +1,22 @@
 """Loops and sessions of scripts that do not know of smdebug."""
 
+import json
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 from conftest import read, tf
 
 import smdebug.tensorflow as smd
 
-# What `smdebug run` does before the script.
-LAUNCH = """
-import sys
-import tensorflow as tf
-from smdebug.save_config import SaveConfig
-from smdebug.tensorflow.launch_native import watch_native_loops
-from smdebug.tensorflow.tape_recorder import TapeRecorder
-
-def make(kind):
-    made.append(kind(sys.argv[1], include_collections=["weights", "gradients", "losses"],
-                     save_config=SaveConfig(save_interval=2)))
-    return made[-1]
-
-def tape_hook():
-    return made[0] if made else make(TapeRecorder)
-
-made = []
-if len(sys.argv) > 1:
-    watch_native_loops(make, tape_hook)
-"""
+SETTINGS = {
+    "save_interval": 2,
+    "collections": [{"name": name} for name in ("weights", "gradients", "losses")],
+}
 
 TAPE = """
+import tensorflow as tf
 tf.keras.utils.set_random_seed(1)
 x = tf.Variable([1.0, 2.0], name="x")
 
@@ -47,14 +32,15 @@ print("result", x.numpy().tobytes().hex())
 """
 
 KERAS = """
+import tensorflow as tf
 tf.keras.utils.set_random_seed(1)
 model = tf.keras.Sequential([tf.keras.layers.Input((3,)), tf.keras.layers.Dense(2)])
 model.compile("sgd", "mse")
-model.fit(tf.ones((8, 3)), tf.ones((8, 2)), batch_size=4, verbose=0)
-print("result", len(made))
+model.fit(tf.ones((20, 3)), tf.ones((20, 2)), batch_size=4, verbose=0)
 """
 
 SESSION = """
+import tensorflow as tf
 tf1 = tf.compat.v1
 tf1.disable_eager_execution()
 tf1.set_random_seed(1)
@@ -81,18 +67,22 @@ with tf1.train.MonitoredTrainingSession() as session:
 """
 
 
-def run(tmp_path, script, *arguments):
-    """What a script prints behind "result"."""
+def run(tmp_path, script, out_dir=None):
+    """What a script prints behind "result"; with an `out_dir` it is recorded there."""
     path = tmp_path / "script.py"
-    path.write_text(LAUNCH + textwrap.dedent(script))
+    path.write_text(script)
+    launch = (
+        {} if out_dir is None else {"SMDEBUG_RUN": json.dumps({**SETTINGS, "out_dir": out_dir})}
+    )
     done = subprocess.run(
-        [sys.executable, str(path), *arguments],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        [sys.executable, str(path)],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **launch},
         capture_output=True,
         text=True,
         timeout=200,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert "not recorded" not in done.stderr, done.stderr[-3000:]
     return [line for line in done.stdout.splitlines() if line.startswith("result")]
 
 
@@ -113,7 +103,8 @@ def test_a_script_is_recorded_and_computes_the_same(script, tmp_path, out_dir):
 
 
 def test_the_tapes_of_keras_are_left_to_keras(tmp_path, out_dir):
-    assert run(tmp_path, KERAS, out_dir) == ["result 0"]
+    run(tmp_path, KERAS, out_dir)
+    assert read(out_dir).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
 
 
 def test_tapes_are_as_they_were_where_nothing_watches():

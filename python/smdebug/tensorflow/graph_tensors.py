@@ -13,8 +13,8 @@ from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
 
 @dataclasses.dataclass
 class Fetched:
-    """A tensor of the graph with its name and place. `shape` is that of the variable whose gradient it is,
-    where it comes as tf.IndexedSlices."""
+    """A tensor of the graph with its name and place. `shape` is that of the variable whose gradient
+    it is, where it comes as tf.IndexedSlices."""
 
     name: str
     site: object
@@ -32,8 +32,8 @@ class Fetched:
 
 
 class GraphTensors:
-    """What can be saved of one graph: variables, which are read before a run, and tensors, which are
-    fetched with it.
+    """What can be saved of one graph: variables, which are read before a run, and tensors, which
+    are fetched with it.
 
     `wanted` is a list of (collection, patterns): the tensors of those names belong to it.
     """

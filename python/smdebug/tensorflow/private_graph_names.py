@@ -1,8 +1,8 @@
-"""The private names of TensorFlow that loops and sessions rely on, each with what holds without it.
+"""The private names of TensorFlow that loops rely on, each with what holds without it.
 
 | name | used for | without it |
 |---|---|---|
-| control_flow_util.GraphOrParentsInXlaContext | telling whether XLA compiles a function | see below |
+| control_flow_util.GraphOrParentsInXlaContext | whether XLA compiles a function | see below |
 | Function.__call__ | what a compiled function leaves behind | nothing of those is recorded |
 
 Where it cannot be told whether a function is compiled, no step is recorded from inside of one: a

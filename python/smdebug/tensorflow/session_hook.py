@@ -9,7 +9,6 @@ import re
 
 import tensorflow as tf
 
-
 from smdebug.exceptions import (
     RuleEvaluationConditionMet,
     SMDebugError,

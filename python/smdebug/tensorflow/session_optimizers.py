@@ -70,7 +70,7 @@ class SessionOptimizers:
         return list(found.values())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _watched_class(kind):
     class WatchedOptimizer(kind):
         def compute_gradients(self, loss, *args, **kwargs):

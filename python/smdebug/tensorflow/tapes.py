@@ -26,7 +26,7 @@ def watch(tape, recorder):
         tape.__class__ = _watched_class(type(tape))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _watched_class(kind):
     signature = inspect.signature(kind.gradient)
 
