@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 import enum
+from typing import overload
 
 
 version: str = '2.0.0'
@@ -107,6 +108,8 @@ def pytorch_framework() -> Framework: ...
 def xgboost_framework() -> Framework: ...
 
 def mxnet_framework() -> Framework: ...
+
+def tensorflow_framework() -> Framework: ...
 
 class HookConfig:
     def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection], tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
@@ -308,7 +311,12 @@ class TensorSite:
     def skip(self, reason: str) -> None:
         """Says why the tensor cannot be read: kept in the status, logged once."""
 
+    def is_next_due(self) -> bool: ...
+
     def can_match(self) -> bool: ...
+
+    def skip(self, reason: str) -> None:
+        """Says that the tensor cannot be saved: once, in the status and the log."""
 
 class TensorSites:
     def put(self, tensors: list) -> None:
@@ -372,7 +380,15 @@ class Session:
 
     def begin_step(self) -> bool: ...
 
+    @overload
     def is_next_due(self) -> bool: ...
+
+    @overload
+    def is_next_due(self, tensor_name: str, collection: str) -> bool:
+        """The same of one tensor, by its name or its collection."""
+
+    def take_over(self) -> None:
+        """Makes the calling thread the owner of the open step."""
 
     def before_update(self) -> None: ...
 
@@ -383,11 +399,17 @@ class Session:
 
     def is_capturing(self) -> bool: ...
 
-    def tensor(self, name: str) -> TensorSite: ...
+    def tensor(self, name: str, collections: Sequence[str] = []) -> TensorSite:
+        """
+        The place of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
+        """
 
     def gradient(self, root: str, path: str) -> TensorSite: ...
 
-    def tensors(self, names: Sequence[str]) -> TensorSites: ...
+    def tensors(self, names: Sequence[str], collections: Sequence[str] = []) -> TensorSites:
+        """
+        The places of several tensors that belong to the same collections, and are put together.
+        """
 
     def parameters(self, root: str, paths: Sequence[str]) -> TensorSites: ...
 

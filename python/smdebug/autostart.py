@@ -11,7 +11,13 @@ import sys
 
 VARIABLE = "SMDEBUG_RUN"
 # module -> folder of its adapter
-FRAMEWORKS = {"torch": "pytorch", "xgboost": "xgboost", "mxnet": "mxnet"}
+FRAMEWORKS = {
+    "torch": "pytorch",
+    "tensorflow": "tensorflow",
+    "keras": "tensorflow",
+    "xgboost": "xgboost",
+    "mxnet": "mxnet",
+}
 
 
 def complain(what):

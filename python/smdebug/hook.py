@@ -346,6 +346,11 @@ class BaseHook:
 
     def _begin_step(self):
         """Begins a step and returns whether anything is due in it."""
+        self._prepare_step()
+        return self._session.begin_step()
+
+    def _prepare_step(self):
+        """Hands over what the coming step is to be decided by."""
         if not self._has_begun:
             self._hand_over_configuration()
             self._session.set_worker(*self._rank_and_size())
@@ -356,7 +361,6 @@ class BaseHook:
                 self._take_up_edits()
             except SMDebugError as error:
                 logger.warning("an edit is ignored: %s", error)
-        return self._session.begin_step()
 
     def _take_up_edits(self):
         if self._seen_edits != edits.count:

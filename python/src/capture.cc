@@ -53,8 +53,9 @@ struct TensorSite {
 
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
   bool is_due() const { return session->is_due(site); }
-  void skip(const std::string& reason) { session->skip(site, reason); }
+  bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
+  void skip(const std::string& reason) { session->skip(site, reason); }
 };
 
 // The places of tensors that are put together, once per step.
@@ -233,10 +234,11 @@ void bind_sites(nb::module_& m) {
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("is_due", &TensorSite::is_due)
+      .def("is_next_due", &TensorSite::is_next_due)
+      .def("can_match", &TensorSite::can_match)
       .def("skip", &TensorSite::skip, "reason"_a,
-           "Says why the tensor cannot be read: kept in the status, logged "
-           "once.")
-      .def("can_match", &TensorSite::can_match);
+           "Says that the tensor cannot be saved: once, in the status and the "
+           "log.");
   nb::class_<TensorSites>(m, "TensorSites")
       .def("put", &TensorSites::put, "tensors"_a,
            "Captures those that are due, by position.")
@@ -288,10 +290,11 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
 }
 
 TensorSites make_tensor_sites(Session& self,
-                              const std::vector<std::string>& names) {
+                              const std::vector<std::string>& names,
+                              const std::vector<std::string>& collections) {
   TensorSites sites{&self, {}};
   for (const std::string& name : names)
-    sites.sites.push_back(self.tensor(name));
+    sites.sites.push_back(self.tensor(name, collections));
   return sites;
 }
 
@@ -316,7 +319,15 @@ void bind_session(nb::module_& m) {
       .def("set_mode", &Session::set_mode, "mode"_a)
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())
-      .def("is_next_due", &Session::is_next_due)
+      .def("is_next_due",
+           nb::overload_cast<>(&Session::is_next_due, nb::const_))
+      .def("is_next_due",
+           nb::overload_cast<std::string_view, std::string_view>(
+               &Session::is_next_due, nb::const_),
+           "tensor_name"_a, "collection"_a,
+           "The same of one tensor, by its name or its collection.")
+      .def("take_over", &Session::take_over,
+           "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
       .def_prop_ro("step",
@@ -328,17 +339,24 @@ void bind_session(nb::module_& m) {
       .def("is_capturing", &Session::is_capturing)
       .def(
           "tensor",
-          [](Session& self, const std::string& name) {
-            return TensorSite{&self, self.tensor(name)};
+          [](Session& self, const std::string& name,
+             const std::vector<std::string>& collections) {
+            return TensorSite{&self, self.tensor(name, collections)};
           },
-          "name"_a, nb::keep_alive<0, 1>())
+          "name"_a, "collections"_a = std::vector<std::string>{},
+          nb::keep_alive<0, 1>(),
+          "The place of a tensor. It belongs to `collections`, whatever its "
+          "name, beside those that match it.")
       .def(
           "gradient",
           [](Session& self, const std::string& root, const std::string& path) {
             return TensorSite{&self, self.gradient(root, path)};
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
-      .def("tensors", &make_tensor_sites, "names"_a, nb::keep_alive<0, 1>())
+      .def("tensors", &make_tensor_sites, "names"_a,
+           "collections"_a = std::vector<std::string>{}, nb::keep_alive<0, 1>(),
+           "The places of several tensors that belong to the same "
+           "collections, and are put together.")
       .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
       .def("gradients", &make_sites<&Session::gradient>, "root"_a, "paths"_a,

@@ -146,6 +146,8 @@ void bind_hook_config(nb::module_& m) {
   m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
   m.def("xgboost_framework", &xgboost_framework, nb::rv_policy::reference);
   m.def("mxnet_framework", &mxnet_framework, nb::rv_policy::reference);
+  m.def("tensorflow_framework", &tensorflow_framework,
+        nb::rv_policy::reference);
 
   nb::class_<HookConfig>(m, "HookConfig")
       .def(

@@ -80,8 +80,15 @@ NOT_BUILT = {
 }
 
 
+# Where a framework is missing, its adapter cannot be imported.
+NEEDED = {"smdebug.tensorflow": "tensorflow"}
+
+
 def is_built(module):
-    """Whether the package has it; of a package, it and so its modules."""
+    """Whether the package has it, and what it needs; of a package, it and so its modules."""
+    needed = NEEDED.get(module)
+    if needed and importlib.util.find_spec(needed) is None:
+        return False
     *parents, last = module.split(".")
     if parents and not is_built(".".join(parents)):
         return False

@@ -41,6 +41,17 @@ bool may_match_any(const Plan& plan, const std::string& prefix) {
   return false;
 }
 
+// Whether a collection of `due` is that one, or matches that name.
+bool is_among(const Plan& plan, const CollectionSet& due,
+              std::string_view tensor_name, std::string_view collection) {
+  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
+    if (due.contains(i) && plan.collections()[i].name() == collection) {
+      return true;
+    }
+  }
+  return !(due & plan.match(tensor_name)).empty();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
@@ -92,7 +103,20 @@ bool Session::begin_step() {
   return impl_->begin_step(capturing_);
 }
 
-bool Session::is_next_due() const { return impl_->is_next_due(); }
+bool Session::is_next_due() const { return !impl_->next_due().empty(); }
+
+bool Session::is_next_due(const Site* site) const {
+  const CollectionSet due = impl_->next_due();
+  if (due.empty()) return false;
+  return !(due & impl_->coming_matches(*site)).empty();
+}
+
+bool Session::is_next_due(std::string_view tensor_name,
+                          std::string_view collection) const {
+  const CollectionSet due = impl_->next_due();
+  return !due.empty() &&
+         is_among(impl_->coming_plan(), due, tensor_name, collection);
+}
 
 void Session::before_update() {
   if (!impl_->live.has_sink() || !is_capturing()) return;
@@ -104,7 +128,16 @@ void Session::end_step() {
   impl_->end_step(capturing_);
 }
 
+void Session::take_over() { impl_->take_over(); }
+
 Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
+
+Site* Session::tensor(std::string_view name,
+                      std::span<const std::string> collections) {
+  Site* site = tensor(name);
+  if (impl_->sites.assign(*site, collections)) impl_->has_new_members = true;
+  return site;
+}
 
 Site* Session::parameter(std::string_view root, std::string_view path) {
   return tensor(std::string(root) + "_" + std::string(path));
@@ -135,13 +168,7 @@ bool Session::is_due(std::string_view tensor_name,
                      std::string_view collection) const {
   if (!is_capturing()) return false;
   const Plan& plan = impl_->sites.plan();
-  const CollectionSet due = plan.due(step());
-  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
-    if (due.contains(i) && plan.collections()[i].name() == collection) {
-      return true;
-    }
-  }
-  return !(due & plan.match(tensor_name)).empty();
+  return is_among(plan, plan.due(step()), tensor_name, collection);
 }
 
 bool Session::can_match(const Site* site) const {

@@ -189,16 +189,22 @@ void Session::Impl::use_pending_plan() {
 
 void Session::Impl::tell_sink_collections() {
   if (!live.has_sink()) return;
+  const SiteTable::Members assigned = sites.assigned_members();
   std::vector<TensorGroup> groups;
-  for (const Collection& collection : sites.plan().collections())
+  for (const Collection& collection : sites.plan().collections()) {
     groups.push_back(collection.tensors);
+    const auto own = assigned.find(collection.name());
+    if (own == assigned.end()) continue;
+    auto& names = groups.back().tensor_names;
+    names.insert(names.end(), own->second.begin(), own->second.end());
+  }
   live.tell_collections(groups);
 }
 
 bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   if (is_dead || is_closed_) return false;
   end_step(capturing);
-  owner_ = current_thread();
+  take_over();
   if (checkpoints_) note_checkpoint();
   steps.next();
   is_step_open_ = true;
@@ -222,12 +228,16 @@ bool Session::Impl::begin_step(std::atomic<bool>& capturing) {
   return true;
 }
 
-bool Session::Impl::is_next_due() const {
+CollectionSet Session::Impl::next_due() const {
   if (is_dead || is_closed_ || state_ != SessionStatus::State::active ||
       wants_pause) {
-    return false;
+    return {};
   }
-  return !coming_plan().due(StepCounter(steps).next()).empty();
+  return coming_plan().due(StepCounter(steps).next());
+}
+
+CollectionSet Session::Impl::coming_matches(const Site& site) const {
+  return pending_plan ? sites.matches(site, *pending_plan) : site.matched;
 }
 
 void Session::Impl::announce_step() {
@@ -328,7 +338,9 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
   const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
-  if (live.has_sink() && kept != nullptr) live.add(site, tensor, *kept);
+  if (!live.has_sink() || kept == nullptr) return;
+  if (has_new_members.exchange(false)) tell_sink_collections();
+  live.add(site, tensor, *kept);
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {

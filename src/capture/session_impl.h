@@ -62,7 +62,10 @@ class Session::Impl {
 
   bool begin_step(std::atomic<bool>& capturing);
   void end_step(std::atomic<bool>& capturing);
-  bool is_next_due() const;
+  // The collections that are due in the step that would begin now.
+  CollectionSet next_due() const;
+  // The saved collections that a site belongs to in that step's plan.
+  CollectionSet coming_matches(const Site& site) const;
   const Plan& coming_plan() const {
     return pending_plan ? *pending_plan : sites.plan();
   }
@@ -90,6 +93,10 @@ class Session::Impl {
     return config.include_workers == IncludeWorkers::one ? 1 : num_workers;
   }
   bool is_owner() const { return owner_ == current_thread(); }
+  void take_over() { owner_ = current_thread(); }
+
+  // Tensors were assigned to collections since a sink was last told of them.
+  std::atomic<bool> has_new_members = false;
 
   HookConfig config;
   std::shared_ptr<const Plan> pending_plan;  // used from the next step on

@@ -29,6 +29,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -521,6 +522,23 @@ TEST_F(SessionTest, TakesTensorsOfOtherThreadsIntoTheOpenStep) {
   }
 }
 
+TEST_F(SessionTest, GoesOnInAThreadThatTakesTheStepOver) {
+  auto session = open();
+  std::jthread([&] { session->begin_step(); }).join();
+  const float number = 7;
+  const std::vector<std::int64_t> one = {1};
+  const TensorView seven = {
+      DType::float32, reinterpret_cast<const std::byte*>(&number), one, {}};
+  // Not its owner: what is saved waits for the next step.
+  ASSERT_TRUE(session->save_tensor("before", seven, {}).ok());
+  session->take_over();
+  ASSERT_TRUE(session->save_tensor("after", seven, {}).ok());
+  session->begin_step();
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), ElementsAre(Pair("after", ElementsAre(7))));
+  EXPECT_THAT(records(1), ElementsAre(Pair("before", ElementsAre(7))));
+}
+
 TEST_F(SessionTest, LosesNothingWhenTheQueueIsFullAndThePolicyIsBlock) {
   config_.queue_bytes = 1 << 20;
   auto session = open();
@@ -839,6 +857,44 @@ TEST_F(SessionTest, ShowsASinkASharedTensorUnderEachName) {
   ASSERT_TRUE(session->close().ok());
 }
 
+TEST_F(SessionTest, PutsATensorWhoseKindIsKnownIntoItsCollections) {
+  config_.save_all = false;
+  config_.include_collections = {"losses"};
+  auto session = open();
+  session->begin_step();
+  const std::vector<std::string> losses = {"losses"}, unknown = {"nowhere"};
+  const std::int64_t shape[] = {1};
+  Site* site = session->tensor("mse", losses);
+  EXPECT_TRUE(session->is_due(site)) << "in the step that is open";
+  session->put(site, view({1}, shape));
+  EXPECT_FALSE(session->is_due(session->tensor("other", unknown)));
+  HookConfig edited = session->config();
+  edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 2});
+  ASSERT_TRUE(session->set_config(edited).ok());
+  EXPECT_FALSE(session->is_next_due(site)) << "by the coming plan";
+  session->begin_step();
+  EXPECT_FALSE(session->is_due(site));
+  EXPECT_TRUE(session->is_next_due(site));
+  session->begin_step();
+  EXPECT_TRUE(session->is_due(site)) << "also in a later plan";
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")), HasSubstr("\"mse\""));
+}
+
+TEST_F(SessionTest, SaysAheadOfATensorByItsNameOrItsCollection) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients"};
+  config_.include_regex = {"^mine$"};
+  every_step(2);
+  auto session = open();
+  for (const bool is_due : {true, false, true}) {
+    EXPECT_EQ(session->is_next_due("x", "gradients"), is_due);
+    EXPECT_EQ(session->is_next_due("mine", "layers"), is_due);
+    EXPECT_FALSE(session->is_next_due("x", "layers"));
+    session->begin_step();
+  }
+}
+
 TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
   SaveConfig intervals;
   intervals.set_mode(Mode::train, SaveConfigMode{.save_interval = 2});
@@ -1067,6 +1123,31 @@ TEST_F(SessionTest, ShowsASinkTheStepBeforeTheUpdateAndWhenItIsComplete) {
   EXPECT_THAT(seen.lines,
               ElementsAre("0 before g 5.000000", "0 complete g 5.000000",
                           "0 complete h 2.000000"));
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
+}
+
+TEST_F(SessionTest, TellsASinkWhichTensorsWereAssignedToACollection) {
+  class Members : public ObservationSink {
+   public:
+    void on_collections(std::size_t,
+                        std::span<const TensorGroup> groups) override {
+      for (const TensorGroup& group : groups)
+        if (group.name == "losses") losses = group.tensor_names;
+    }
+    void on_step(const StepView&) override {}
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
+    std::vector<std::string> losses;
+  } seen;
+
+  auto session = open();
+  session->set_sink(&seen);
+  session->begin_step();
+  const std::vector<std::string> collections = {"losses"};
+  session->tensor("cost", collections);
+  put(*session, "cost", {1});
+  EXPECT_THAT(seen.losses, ElementsAre("cost"));
   session->set_sink(nullptr);
   ASSERT_TRUE(session->close().ok());
 }

@@ -86,6 +86,55 @@ SiteTable::Members SiteTable::joined() const {
   return joined_;
 }
 
+SiteTable::Members SiteTable::assigned_members() const {
+  std::lock_guard lock(mutex_);
+  Members members;
+  for (const auto& [tensor, collections] : assigned_)
+    for (const std::string& name : collections) members[name].insert(tensor);
+  return members;
+}
+
+bool SiteTable::assign(Site& site, std::span<const std::string> collections) {
+  std::lock_guard lock(mutex_);
+  bool is_new = false;
+  for (const std::string& name : collections)
+    is_new |= assigned_[site.name].insert(name).second;
+  if (!is_new) return false;
+  const CollectionSet before = site.matched;
+  site.matched = site.matched | assigned(site, plan());
+  if (site.matched == before) return true;
+  ++memberships_;
+  renew(site);
+  return true;
+}
+
+CollectionSet SiteTable::matches(const Site& site, const Plan& plan) const {
+  std::lock_guard lock(mutex_);
+  return plan.match(site.name) | assigned(site, plan);
+}
+
+CollectionSet SiteTable::assigned(const Site& site, const Plan& plan) const {
+  CollectionSet found;
+  const auto names = assigned_.find(site.name);
+  if (names == assigned_.end()) return found;
+  const auto all = plan.collections();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (plan.is_saved(i) && names->second.contains(all[i].name()))
+      found.insert(i);
+  return found;
+}
+
+void SiteTable::renew(Site& site) {
+  for (const auto& schedule : plans_.back().schedules) {
+    for (std::size_t i = 0; i < schedule->treatments.size(); ++i) {
+      if (sites_[i].get() == &site)
+        schedule->treatments[i] = treatment(site.matched & schedule->due);
+    }
+  }
+  if (applied_ != nullptr)
+    site.treatment.store(treatment(site.matched & applied_->due));
+}
+
 void SiteTable::place(Site& site,
                       const std::optional<ShardPlacement>& placement) {
   const ShardPlacement* known = site.placement.load(std::memory_order_acquire);
@@ -121,7 +170,7 @@ void SiteTable::use(std::shared_ptr<const Plan> plan) {
 }
 
 void SiteTable::match(Site& site) {
-  site.matched = plans_.back().plan->match(site.name);
+  site.matched = plan().match(site.name) | assigned(site, plan());
   if (!site.matched.empty()) ++memberships_;
 }
 

@@ -37,6 +37,14 @@ class SiteTable {
   Site* next_due(const ModuleSite& module, ModuleSite::Direction& direction,
                  std::uint64_t sequence);
 
+  // Says that `site` belongs to the collections of those names, in this plan
+  // and in later ones, whatever it is called. Any thread.
+  // Returns whether any of them is new to it.
+  bool assign(Site& site, std::span<const std::string> collections);
+
+  // The saved collections of `plan`, in use or not, that `site` belongs to.
+  CollectionSet matches(const Site& site, const Plan& plan) const;
+
   // Says which part of a larger tensor `site` is from now on. Any thread.
   void place(Site& site, const std::optional<ShardPlacement>& placement);
 
@@ -62,6 +70,8 @@ class SiteTable {
   // The names of tensors that joined, by collection.
   using Members = std::map<std::string, std::set<std::string>, std::less<>>;
   Members joined() const;
+  // The names of tensors that were assigned, by collection.
+  Members assigned_members() const;
 
   // Calls `visit` for each site in the order they were made. The table must
   // not be changed by it.
@@ -92,6 +102,10 @@ class SiteTable {
   Site* site_of_call(const ModuleSite& module, ModuleSite::Direction& direction,
                      std::uint32_t call);
   void match(Site& site);
+  // The saved collections of `plan` that `site` was assigned to.
+  CollectionSet assigned(const Site& site, const Plan& plan) const;
+  // Works out again what is written of `site` in the open step.
+  void renew(Site& site);
   const Treatment* treatment(const CollectionSet& due_and_matched);
   Schedule& schedule(const CollectionSet& due);
 
@@ -104,6 +118,8 @@ class SiteTable {
   Schedule* applied_ = nullptr;
   std::size_t memberships_ = 0;
   Members joined_;
+  // The names of collections that a site was assigned to, by its name.
+  std::map<std::string, std::set<std::string>, std::less<>> assigned_;
 };
 
 }  // namespace smdebug

@@ -161,6 +161,34 @@ const Framework& mxnet_framework() {
   return framework;
 }
 
+const Framework& tensorflow_framework() {
+  static const Framework& framework = *new Framework{
+      .name = "tensorflow",
+      .collections =
+          {
+              built_in("all", {}),
+              built_in("default", {}),
+              built_in("weights", {}),
+              built_in("biases", {"^(?!gradient).*bias"}),
+              built_in("gradients", {}),
+              built_in("losses", {}),
+              built_in("metrics", {}),
+              built_in("inputs", {}),
+              built_in("outputs", {}),
+              built_in("layers", {}),
+              built_in("sm_metrics", {}),
+              built_in("optimizer_variables", {}),
+          },
+      .further_collections = {},
+      .narrowed = {},
+      .default_saved = {"metrics", "losses", "sm_metrics"},
+      .default_save_interval = 500,
+      .deviation = Deviation::population,
+      .reductions_are_0d = false,
+  };
+  return framework;
+}
+
 const Framework& plain_framework() {
   static const Framework& framework = *new Framework{
       .name = "plain",

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,8 @@ namespace {
 
 TEST(Framework, HasEachCollectionOnceAndSavesOnlyThose) {
   for (const Framework* framework :
-       {&pytorch_framework(), &xgboost_framework(), &mxnet_framework(),
-        &plain_framework()}) {
+       {&pytorch_framework(), &tensorflow_framework(), &xgboost_framework(),
+        &mxnet_framework(), &plain_framework()}) {
     std::set<std::string> names;
     for (const Collection& collection : framework->collections) {
       EXPECT_TRUE(names.insert(collection.name()).second) << collection.name();
@@ -63,6 +64,16 @@ TEST(PytorchFramework, NarrowsOnlyPatternsThatItHas) {
     EXPECT_TRUE(patterns.contains(pattern)) << pattern;
     EXPECT_NE(pattern, narrowed);
   }
+}
+
+TEST(TensorflowFramework, SavesLossesAndMetricsAndReducesAsNumpyDoes) {
+  const Framework& framework = tensorflow_framework();
+  EXPECT_EQ(framework.default_saved,
+            (std::vector<std::string>{"metrics", "losses", "sm_metrics"}));
+  EXPECT_EQ(framework.find("biases")->tensors.include_regex,
+            (std::vector<std::string>{"^(?!gradient).*bias"}));
+  EXPECT_EQ(framework.deviation, Deviation::population);
+  EXPECT_FALSE(framework.reductions_are_0d);
 }
 
 TEST(PytorchFramework, ReducesAsTorchDoes) {

@@ -141,11 +141,20 @@ class Session {
   /// Whether anything will be due in the step that `begin_step` would begin
   /// now.
   bool is_next_due() const;
+  /// The same of one site, and of a tensor that may have none yet: for adapters
+  /// that choose before a step begins what their framework is to hand out.
+  bool is_next_due(const Site* site) const;
+  bool is_next_due(std::string_view tensor_name,
+                   std::string_view collection) const;
   /// The gradients are there and the optimizer is about to act: lets a sink
   /// judge the step so far.
   void before_update();
   /// Ends the open step and hands it to the writer.
   void end_step();
+  /// Makes the calling thread the owner. For frameworks that begin a step on
+  /// a thread of their own and come back from it: the threads own one after the
+  /// other, never at once.
+  void take_over();
   StepId step() const;
   /// Whether anything is due in the open step.
   bool is_capturing() const {
@@ -156,6 +165,9 @@ class Session {
 
   /// The site of a tensor by its full name.
   Site* tensor(std::string_view name);
+  /// The same for a tensor whose adapter knows what it is: it belongs to the
+  /// named collections, whatever its name, from now on and in every plan.
+  Site* tensor(std::string_view name, std::span<const std::string> collections);
   /// Names as spec'd for module frameworks: "Net_fc1.weight",
   /// "gradient/Net_fc1.weight".
   Site* parameter(std::string_view root, std::string_view path);

@@ -70,6 +70,10 @@ const Framework& xgboost_framework();
 /// Gluon gives (`dense0_weight`). Activations are known by the adapter.
 const Framework& mxnet_framework();
 
+/// TensorFlow and Keras: the adapter knows the kind of each tensor, so that
+/// only biases are found by name.
+const Framework& tensorflow_framework();
+
 /// A training loop of the user's own, in C++ or Python: collections exist by
 /// name (weights, biases, gradients, losses, metrics) and match nothing.
 const Framework& plain_framework();

@@ -37,6 +37,12 @@ class CollectionSet {
     return words_[collection / 64] >> (collection % 64) & 1;
   }
   bool empty() const { return *this == CollectionSet{}; }
+  CollectionSet operator|(const CollectionSet& other) const {
+    CollectionSet either;
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      either.words_[i] = words_[i] | other.words_[i];
+    return either;
+  }
   CollectionSet operator&(const CollectionSet& other) const {
     CollectionSet both;
     for (std::size_t i = 0; i < words_.size(); ++i)

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "report/plot/value_bins.h"
 #include "report/xgboost/classification.h"
 #include "report/xgboost/regression_errors.h"
-#include "report/plot/value_bins.h"
 
 namespace smdebug {
 namespace {

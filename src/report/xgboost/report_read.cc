@@ -8,11 +8,11 @@
 
 #include "smdebug/report/xgboost_report.h"
 
+#include "report/plot/value_bins.h"
+#include "report/wording.h"
 #include "report/xgboost/loss_reading.h"
 #include "report/xgboost/prediction_sections.h"
 #include "report/xgboost/task_type.h"
-#include "report/plot/value_bins.h"
-#include "report/wording.h"
 #include "rules/element_values.h"
 
 namespace smdebug {

@@ -1,11 +1,10 @@
-#include "smdebug/report/xgboost_report.h"
-
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "smdebug/report/rule_report.h"
+#include "smdebug/report/xgboost_report.h"
 
 #include "base/json.h"
 

@@ -1,0 +1,50 @@
+"""smdebug for TensorFlow and Keras: `KerasHook` records `fit`, `evaluate`, `predict` and loops with
+a GradientTape, `SessionHook` and `EstimatorHook` record graphs of TensorFlow 1.
+
+The hooks are loaded when they are asked for: Keras need not be there for a session, nor
+TensorFlow for Keras on another backend.
+"""
+
+import importlib
+
+from smdebug._core import ModeKeys as modes
+from smdebug.collection import CollectionKeys
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig, SaveConfigMode
+from smdebug.tensorflow.collection import Collection
+from smdebug.tensorflow.singleton_utils import del_hook, get_hook, set_hook
+from smdebug.trials import create_trial
+
+_HOOKS = {
+    "KerasHook": "smdebug.tensorflow.keras_hook",
+    "SessionHook": "smdebug.tensorflow.session_hook",
+    "EstimatorHook": "smdebug.tensorflow.session_hook",
+}
+
+__all__ = [
+    "Collection",
+    "CollectionKeys",
+    "EstimatorHook",
+    "KerasHook",
+    "ReductionConfig",
+    "SaveConfig",
+    "SaveConfigMode",
+    "SessionHook",
+    "create_trial",
+    "del_hook",
+    "get_hook",
+    "modes",
+    "set_hook",
+]
+
+
+def __getattr__(name):
+    if name not in _HOOKS:
+        raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOOKS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOOKS})

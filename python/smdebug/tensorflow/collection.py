@@ -1,0 +1,75 @@
+"""TensorFlow's `Collection`: it also takes variables, tensors and layers themselves."""
+
+import re
+
+from smdebug._core import ModeKeys
+from smdebug.collection import Collection as BaseCollection
+from smdebug.collection import CollectionKeys
+from smdebug.edits import edits
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.tensorflow import names
+
+__all__ = ["Collection", "CollectionKeys"]
+
+
+class Collection(BaseCollection):
+    def add(self, arg):
+        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list or
+        set of them. Raises SMDebugTypeError for what has no name, as tensors of eager code."""
+        if isinstance(arg, (list, tuple, set)):
+            for each in arg:
+                self.add(each)
+            return
+        self.added_patterns().append(_pattern_of(arg))
+        edits.count += 1
+
+    def add_for_mode(self, arg, mode):
+        """The same as `add` for one mode: a graph of its own has names of its own. `mode` is one of
+        smdebug.modes."""
+        if not isinstance(mode, ModeKeys):
+            raise SMDebugTypeError(f"mode must be one of smdebug.modes, found {mode!r}")
+        self.add(arg)
+
+    def add_keras_layer(self, layer, inputs=False, outputs=True):
+        """Adds the inputs and outputs of a layer of a model that the hook records."""
+        if not _is_layer(layer):
+            raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
+        self.added_layers().append((layer, inputs, outputs))
+        edits.count += 1
+
+    def added_patterns(self):
+        """The patterns of what `add` was given."""
+        return self.__dict__.setdefault("_added_patterns", [])
+
+    def added_layers(self):
+        """(layer, inputs, outputs) of each layer that was added."""
+        return self.__dict__.setdefault("_added_layers", [])
+
+
+def _is_layer(thing):
+    return callable(getattr(thing, "call", None)) and isinstance(
+        getattr(thing, "weights", None), list
+    )
+
+
+def _pattern_of(thing):
+    """A pattern for the names that `thing` has in a run."""
+    history = getattr(thing, "_keras_history", None)
+    if history is not None:  # of a functional model: the layer that makes it
+        layer = getattr(history, "layer", None) or history.operation
+        return layer_pattern(names.layer_outputs(layer.name))
+    try:
+        if not isinstance(thing.name, str):
+            raise AttributeError
+        name = names.variable_name(thing) if hasattr(thing, "assign") else thing.name
+    except AttributeError:  # a tensor of eager code says so when it is asked
+        raise SMDebugTypeError(
+            f"a collection takes variables, tensors of a graph and operations, found {thing!r}; "
+            "a tensor of eager code has no name: save it with hook.save_tensor"
+        ) from None
+    return f"^(?:(?:.*/)?weights/)?{re.escape(name)}$"
+
+
+def layer_pattern(name):
+    """A pattern for the tensors that are numbered behind `name`."""
+    return rf"^{re.escape(name)}(_\d+)?$"

@@ -1,0 +1,161 @@
+"""Steps of loops inside a tf.function that XLA compiles.
+
+Compiled code calls nobody. It leaves what is due in variables, which are read when the function has
+returned; what is due is said to it, in another variable, before it is called. Both happen where
+functions are called (function_calls.py). A call is one step, also of a function that holds a loop:
+then the last turn is recorded.
+"""
+
+import threading
+import weakref
+
+import tensorflow as tf
+
+from smdebug.tensorflow.function_calls import function_calls
+from smdebug.tensorflow.tape_tensors import KINDS, put_array
+
+
+class CompiledSteps:
+    """The compiled graphs of one recorder."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self._references = []
+
+    def new_step(self):
+        """A step of the graph that is being made, which it lives as long as."""
+        self.watch_calls()
+        due = [self._recorder.is_next_due()] * len(KINDS)
+        step = CompiledStep(due)
+        _kept_by(tf.compat.v1.get_default_graph()).append(step)
+        self._references.append(weakref.ref(step))
+        return step
+
+    def watch_calls(self):
+        """Has this told of calls of functions."""
+        function_calls.add(self)
+
+    def close(self):
+        for step in self._steps():
+            step.say_due([False] * len(KINDS))
+        function_calls.remove(self)
+        self._references = []
+
+    def _steps(self):
+        self._references = [each for each in self._references if each() is not None]
+        return [step for step in (each() for each in self._references) if step is not None]
+
+    # --- what function_calls tells ---
+
+    def before_call(self):
+        steps = self._steps()
+        if steps:
+            self.after_call()  # what the call left that made the graph: nobody was told of it
+            with self._recorder.tape_unharmed():
+                due = [self._recorder.is_kind_coming(kind) for kind in KINDS]
+                for step in steps:
+                    step.say_due(due)
+
+    def after_call(self):
+        for _ in self.take():
+            self._recorder.end_if_asked()
+
+    def failed_call(self):
+        """The exception of ours that ended a call, or None."""
+        return self._recorder.take_ending()
+
+    def take(self):
+        """Records what compiled code has left; yields after each step that is saved."""
+        for step in self._steps():
+            for turns_left in reversed(range(step.take_runs())):
+                is_due = self._recorder.begin_native_step()
+                if is_due and turns_left == 0:
+                    with self._recorder.tape_unharmed():
+                        step.put()
+                    yield step
+
+
+class CompiledStep:
+    """The step of one graph."""
+
+    def __init__(self, due):
+        self.losses = 0
+        self._said_due = due
+        self._kept = {kind: [] for kind in KINDS}  # (tensor of a tape, its variables)
+        self._seen_runs = 0
+        self._due, self._runs = _made_outside(
+            lambda: (
+                tf.Variable(due, trainable=False, name="smdebug_due"),
+                tf.Variable(0, dtype=tf.int64, trainable=False, name="smdebug_runs"),
+            )
+        )
+        self._runs.assign_add(1)
+
+    def record(self, tensors):
+        for number, kind in enumerate(KINDS):
+            kept = [each for each in tensors if each.kind == kind and self._can_be_kept(each)]
+            if kept:
+                self._keep(kind, self._due[number], kept)
+
+    def held(self, gradients):
+        """The rules judge when the function has returned, and its update is made."""
+        return gradients
+
+    def say_due(self, due):
+        if due != self._said_due:
+            self._due.assign(due)
+            self._said_due = due
+
+    def take_runs(self):
+        """How often the graph has run since the last call."""
+        runs = int(self._runs)
+        new, self._seen_runs = runs - self._seen_runs, runs
+        return new
+
+    def put(self):
+        for number, kind in enumerate(KINDS):
+            if not self._said_due[number]:
+                continue
+            for each, variables in self._kept[kind]:
+                if each.site.is_due():
+                    put_array(each.site, each.whole([variable.numpy() for variable in variables]))
+
+    def _can_be_kept(self, each):
+        is_known = all(spec.shape.is_fully_defined() for spec in each.specs())
+        if not is_known:
+            each.site.skip("its shape changes from call to call, and XLA compiles the function")
+        return is_known
+
+    def _keep(self, kind, is_due, tensors):
+        specs = [each.specs() for each in tensors]
+        variables = _made_outside(lambda: tf.nest.map_structure(_room_for, specs))
+        self._kept[kind] += zip(tensors, variables, strict=True)
+
+        def keep():
+            parts = tf.nest.flatten([each.parts() for each in tensors])
+            for variable, part in zip(tf.nest.flatten(variables), parts, strict=True):
+                variable.assign(part)
+            return tf.constant(True)
+
+        tf.cond(is_due, keep, lambda: tf.constant(False))
+
+
+def _kept_by(graph):
+    """What lives as long as a graph: it has no hold on variables of its own."""
+    if not hasattr(graph, "smdebug_kept"):
+        graph.smdebug_kept = []
+    return graph.smdebug_kept
+
+
+def _room_for(spec):
+    return tf.Variable(tf.zeros(spec.shape, spec.dtype), trainable=False, name="smdebug_kept")
+
+
+def _made_outside(make):
+    """What `make` makes, outside of the graph that is being made: the thread that makes the graph
+    may make variables in its first call only, and they would be the function's."""
+    made = []
+    thread = threading.Thread(target=lambda: made.append(make()))
+    thread.start()
+    thread.join()
+    return made[0]

@@ -1,0 +1,126 @@
+"""The tensors of a graph of TensorFlow 1 that a hook may save, and those of one run."""
+
+import dataclasses
+import re
+
+import numpy as np
+import tensorflow as tf
+
+from smdebug.tensorflow.graph_walk import run_key
+from smdebug.tensorflow.tape_tensors import put_array
+from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
+
+
+@dataclasses.dataclass
+class Fetched:
+    """A tensor of the graph with its name and place. `shape` is that of the variable whose gradient
+    it is, where it comes as tf.IndexedSlices."""
+
+    name: str
+    site: object
+    tensor: object
+    shape: object = None
+
+    def put(self, value):
+        """Records what a run gave for it."""
+        try:
+            if self.shape is not None:
+                value = _dense(value, self.shape)
+            put_array(self.site, as_array(value))
+        except NotTaken as error:
+            self.site.skip(str(error))
+
+
+class GraphTensors:
+    """What can be saved of one graph: variables, which are read before a run, and tensors, which
+    are fetched with it.
+
+    `wanted` is a list of (collection, patterns): the tensors of those names belong to it.
+    """
+
+    def __init__(self, session, graph, walk, optimizers, wanted, bias_patterns):
+        self._session = session
+        self._graph = graph
+        self._walk = walk
+        self._wanted = [(name, [re.compile(each) for each in found]) for name, found in wanted]
+        self._bias_patterns = [re.compile(each) for each in bias_patterns]
+        self._of_runs = {}  # (fetches, feeds) -> the tensors that can be fetched with them
+        self.variables = self._trainable() + self._of_optimizers(optimizers)
+        self.tensors = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
+
+    def of_run(self, fetches, feeds):
+        """Those of `tensors` that a run of that can give without harm."""
+        key = run_key(fetches, feeds)
+        if key not in self._of_runs:
+            computed = self._walk.computed(fetches, feeds)
+            known, found = {}, []
+            for each in self.tensors:
+                parts = tf.nest.flatten(each.tensor, expand_composites=True)
+                if all(self._walk.is_harmless(part, computed, known) for part in parts):
+                    found.append(each)
+            self._of_runs[key] = found
+        return self._of_runs[key]
+
+    def _trainable(self):
+        variables = self._graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
+        found = []
+        for variable in variables:
+            is_bias = any(each.search(variable.name) for each in self._bias_patterns)
+            found.append(self._fetched(variable, ["biases" if is_bias else "weights"]))
+        return found
+
+    def _of_optimizers(self, optimizers):
+        own = optimizers.variables(self._graph)
+        return [self._fetched(variable, ["optimizer_variables"]) for variable in own]
+
+    def _losses(self, optimizers):
+        losses = self._graph.get_collection(tf.compat.v1.GraphKeys.LOSSES)
+        losses = [*losses, *optimizers.losses(self._graph)]
+        return [self._fetched(loss, ["losses"]) for loss in losses]
+
+    def _gradients(self, optimizers):
+        found = []
+        for gradient, variable in optimizers.applied(self._graph):
+            if isinstance(gradient, tf.IndexedSlices):
+                each = self._fetched(gradient, ["gradients"], gradient.values.name)
+                each.shape = tuple(variable.shape)
+                if self._is_small(each, gradient):
+                    found.append(each)
+            else:
+                found.append(self._fetched(gradient, ["gradients"]))
+        return found
+
+    def _is_small(self, each, gradient):
+        elements = tf.TensorShape(each.shape).num_elements()
+        dense_bytes = (elements or 0) * gradient.dtype.size
+        if elements is not None and dense_bytes <= LARGEST_DENSE_BYTES:
+            return True
+        each.site.skip(f"filled up with zeros it would take {dense_bytes} bytes")
+        return False
+
+    def _matching(self):
+        if not self._wanted:
+            return []
+        variables = {each.tensor.name for each in self.variables}
+        found = []
+        for tensor in self._walk.tensors():
+            if tensor.name in variables:  # of the old kind: it is read with the variables
+                continue
+            collections = [
+                name
+                for name, patterns in self._wanted
+                if any(pattern.search(tensor.name) for pattern in patterns)
+            ]
+            if collections:
+                found.append(self._fetched(tensor, collections))
+        return found
+
+    def _fetched(self, tensor, collections, name=None):
+        name = name or tensor.name
+        return Fetched(name, self._session.tensor(name, collections), tensor)
+
+
+def _dense(slices, shape):
+    dense = np.zeros(shape, slices.values.dtype)
+    np.add.at(dense, slices.indices, slices.values)
+    return dense

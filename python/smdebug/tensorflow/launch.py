@@ -1,0 +1,120 @@
+"""Records Keras in an unmodified script: the part of `smdebug run` inside the trainer.
+
+`fit`, `evaluate` and `predict` of keras.Model are replaced by functions that put a hook among the
+callbacks, unless there is one; `train_on_batch` and `test_on_batch` register the model. Nothing is
+made before one of them is called. Loops with a tape, and sessions, are the business of
+launch_native.py.
+"""
+
+import functools
+import inspect
+import sys
+
+from smdebug.autostart import complain
+from smdebug.launched_hook import close_on_termination, make_hook
+
+_WITH_CALLBACKS = ("fit", "evaluate", "predict")
+_WITHOUT_CALLBACKS = ("train_on_batch", "test_on_batch")
+
+_launch = None
+
+
+def watch(settings):
+    """Waits for a training. Called when TensorFlow was imported, and when Keras was, in any order;
+    `settings` is what SMDEBUG_RUN says."""
+    global _launch
+    if _launch is None:
+        _launch = _Launch(settings)
+    _launch.follow_imports()
+
+
+class _Launch:
+    def __init__(self, settings):
+        self._settings = settings
+        self._hook = None
+        self._has_failed = False
+        self._followed = set()
+
+    def follow_imports(self):
+        tensorflow, keras = sys.modules.get("tensorflow"), sys.modules.get("keras")
+        if hasattr(tensorflow, "GradientTape") and "tensorflow" not in self._followed:
+            self._followed.add("tensorflow")
+            self._watch_native_loops()
+        if hasattr(keras, "Model") and "keras" not in self._followed:
+            self._followed.add("keras")
+            self._watch_models(keras.Model)
+
+    def _watch_native_loops(self):
+        try:
+            from smdebug.tensorflow.launch_native import watch_native_loops
+        except ImportError as error:
+            complain(f"loops without Keras: {error}")
+            return
+        watch_native_loops(functools.partial(_opened, self._settings), self.hook)
+
+    def _watch_models(self, model_class):
+        for name in _WITH_CALLBACKS:
+            original = getattr(model_class, name)
+            setattr(model_class, name, self._with_hook(original))
+        for name in _WITHOUT_CALLBACKS:
+            original = getattr(model_class, name)
+            setattr(model_class, name, self._registered(original))
+
+    def hook(self):
+        """The hook of this process, made at the first call."""
+        if self._hook is None:
+            from smdebug.tensorflow.keras_hook import KerasHook
+
+            self._hook = _opened(self._settings, KerasHook)
+        return self._hook
+
+    def _with_hook(self, original):
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def call(model, *arguments, **keywords):
+            callbacks = self._unharmed(
+                lambda: self._callbacks(signature.bind_partial(model, *arguments, **keywords))
+            )
+            if callbacks is None:
+                return original(model, *arguments, **keywords)
+            bound = signature.bind_partial(model, *arguments, **keywords)
+            bound.arguments["callbacks"] = callbacks
+            return original(*bound.args, **bound.kwargs)
+
+        return call
+
+    def _callbacks(self, bound):
+        """The callbacks of a call with the hook among them; None to leave them alone."""
+        given = bound.arguments.get("callbacks")
+        if not (given is None or isinstance(given, (list, tuple)) or hasattr(given, "set_model")):
+            return None
+        if hasattr(given, "callbacks"):  # Keras's own list, which holds the hook of an outer call
+            return None
+        given = list(given) if isinstance(given, (list, tuple)) else [given] * (given is not None)
+        hook = self.hook()
+        return None if any(isinstance(each, type(hook)) for each in given) else [*given, hook]
+
+    def _registered(self, original):
+        @functools.wraps(original)
+        def call(model, *arguments, **keywords):
+            self._unharmed(lambda: self.hook().register_model(model))
+            return original(model, *arguments, **keywords)
+
+        return call
+
+    def _unharmed(self, action):
+        if self._has_failed:
+            return None
+        try:
+            return action()
+        except Exception as error:
+            self._has_failed = True
+            complain(repr(error))
+            return None
+
+
+def _opened(settings, hook_class):
+    hook = make_hook(hook_class, settings)
+    close_on_termination(hook)
+    return hook

@@ -1,0 +1,74 @@
+"""What the layers of a model are called, each by a name of its own, and whose weights are whose."""
+
+from smdebug.tensorflow.private_names import layers_inside
+
+
+class LayerNames:
+    """Keras wants the names of one model's direct layers to differ, not those further inside.
+
+    Of layers that share a name the first keeps it; a later one is `<outer layer>/<name>`, and where
+    that is taken too it gets a number behind.
+    """
+
+    def __init__(self, model):
+        self._model = model
+        self._names = {}  # id of a layer -> its name
+        self._layers = []  # which keeps the ids theirs
+        self._taken = set()
+
+    def __call__(self, layer):
+        """The name of a layer, in the model or not."""
+        if id(layer) not in self._names:
+            self._follow()
+        if id(layer) not in self._names:
+            self._name(layer, None)
+        return self._names[id(layer)]
+
+    def knows(self, layer):
+        """Whether the layer is in the model."""
+        self._follow()
+        return id(layer) in self._names
+
+    def all(self):
+        """The names of all layers that the model has by now."""
+        self._follow()
+        return list(self._names.values())
+
+    def weights(self):
+        """(name of the layer, variable) of each weight of the model, under the innermost layer
+        that has it."""
+        self._follow()
+        owners = {}
+        for _, layer in self._pairs():
+            for variable in layer.weights:
+                owners[id(variable)] = layer
+        for variable in self._model.weights:  # of the model itself
+            owners.setdefault(id(variable), self._model)
+        return [(self(owners[id(variable)]), variable) for variable in self._model.weights]
+
+    def _follow(self):
+        """Names the layers that came since: a model may make them when it is called first."""
+        for outer, layer in self._pairs():
+            if id(layer) not in self._names:
+                self._name(layer, None if outer is self._model else outer)
+
+    def _pairs(self):
+        """(outer layer, layer) of each, those of the model itself first."""
+        seen, outer_layers = {id(self._model)}, [self._model]
+        for outer in outer_layers:
+            for layer in layers_inside(outer):
+                if id(layer) not in seen:
+                    seen.add(id(layer))
+                    outer_layers.append(layer)
+                    yield outer, layer
+
+    def _name(self, layer, outer):
+        name = layer.name
+        if name in self._taken and outer is not None:
+            name = f"{self(outer)}/{name}"
+        plain, number = name, 1
+        while name in self._taken:
+            name, number = f"{plain}_{number}", number + 1
+        self._taken.add(name)
+        self._names[id(layer)] = name
+        self._layers.append(layer)

@@ -1,0 +1,74 @@
+"""What an optimizer of Keras knows: the gradients that it applies, and its variables."""
+
+from smdebug.tensorflow.private_names import hyper_variables, left_alone
+from smdebug.tensorflow.step_trace import current_trace
+
+
+class WatchedOptimizer:
+    """Reports the gradients of one optimizer to the trace that runs.
+
+    They are what the training computed: with the scale of a mixed precision optimizer undone, not
+    yet clipped by the optimizer.
+    """
+
+    def __init__(self, optimizer, unharmed):
+        self.optimizer = optimizer
+        self._unharmed = unharmed
+        self._takes_pairs = not callable(getattr(optimizer, "apply", None))  # Keras 2
+
+    def install(self):
+        name = "apply_gradients" if self._takes_pairs else "apply"
+        if name in vars(self.optimizer):
+            return
+        self._original = getattr(self.optimizer, name)
+        watched = self._watched_pairs if self._takes_pairs else self._watched_apply
+        object.__setattr__(self.optimizer, name, left_alone(watched))
+        self._name = name
+
+    def uninstall(self):
+        if vars(self.optimizer).get(getattr(self, "_name", None)) is not None:
+            object.__delattr__(self.optimizer, self._name)
+
+    def _watched_pairs(self, grads_and_vars, *arguments, **keywords):
+        pairs = list(grads_and_vars)
+        self._report(lambda: pairs)
+        return self._original(pairs, *arguments, **keywords)
+
+    def _watched_apply(self, grads, trainable_variables=None, **keywords):
+        grads = list(grads)
+        if trainable_variables is not None:
+            trainable_variables = list(trainable_variables)
+        self._report(lambda: self._unscaled(grads, trainable_variables))
+        return self._original(grads, trainable_variables, **keywords)
+
+    def _report(self, pairs):
+        trace = current_trace()
+        if trace is None:
+            return
+
+        def report():
+            for gradient, variable in pairs():
+                trace.gradient_found(variable, gradient)
+
+        self._unharmed(report, "at the gradients")
+
+    def _unscaled(self, gradients, variables):
+        """Keras 3 hands its LossScaleOptimizer gradients that are still scaled."""
+        if variables is None:
+            variables = self.optimizer._trainable_variables
+        if hasattr(self.optimizer, "initial_scale"):
+            scale = self.optimizer.initial_scale
+            if self.optimizer.built:
+                scale = self.optimizer.dynamic_scale.value
+            gradients = [None if each is None else each / scale for each in gradients]
+        return list(zip(gradients, variables, strict=True))
+
+
+def optimizer_variables(optimizer):
+    """The variables of an optimizer of Keras 2 or 3, a list."""
+    variables = getattr(optimizer, "variables", ())
+    if callable(variables) and not isinstance(variables, (list, tuple)):
+        variables = variables()
+    variables = list(variables)
+    known = {id(variable) for variable in variables}
+    return variables + [each for each in hyper_variables(optimizer) if id(each) not in known]

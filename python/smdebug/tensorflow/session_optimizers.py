@@ -1,0 +1,89 @@
+"""What an optimizer of TensorFlow 1 shows while its graph is made: the loss that it minimizes, the
+gradients that it applies, its update, and its variables.
+
+The optimizer gets a class of its own, derived from the one it has, which notes them.
+"""
+
+import functools
+import weakref
+
+import tensorflow as tf
+
+from smdebug.exceptions import SMDebugTypeError
+
+
+class SessionOptimizers:
+    """The optimizers that were wrapped, and what each graph was given by them."""
+
+    def __init__(self):
+        self._optimizers = []
+        self._losses = weakref.WeakKeyDictionary()  # graph -> [tensor]
+        self._applied = weakref.WeakKeyDictionary()  # graph -> [(gradient, variable)]
+        self._updates = weakref.WeakKeyDictionary()  # graph -> {operation}
+
+    def wrap(self, optimizer):
+        if not callable(getattr(optimizer, "apply_gradients", None)) or not callable(
+            getattr(optimizer, "minimize", None)
+        ):
+            raise SMDebugTypeError(
+                f"wrap_optimizer takes a tf.compat.v1.train.Optimizer, found {optimizer!r}"
+            )
+        if not hasattr(optimizer, "smdebug_optimizers"):
+            optimizer.__class__ = _watched_class(type(optimizer))
+        optimizer.smdebug_optimizers = self
+
+    def note(self, optimizer, gradients_and_variables, update):
+        """That `optimizer` applies these gradients by the operation `update`."""
+        if not any(optimizer is each for each in self._optimizers):
+            self._optimizers.append(optimizer)
+        if isinstance(update, tf.Operation):
+            self._updates.setdefault(update.graph, set()).add(update)
+        for gradient, variable in gradients_and_variables:
+            if gradient is not None:
+                graph = getattr(gradient, "values", gradient).graph
+                self._applied.setdefault(graph, []).append((gradient, variable))
+
+    def note_loss(self, loss):
+        if isinstance(loss, tf.Tensor) and hasattr(loss, "graph"):
+            self._losses.setdefault(loss.graph, []).append(loss)
+
+    def losses(self, graph):
+        """The tensors that optimizers minimize in `graph`."""
+        return self._losses.get(graph, [])
+
+    def applied(self, graph):
+        """The gradients that optimizers apply in `graph`, and their variables."""
+        return self._applied.get(graph, [])
+
+    def updates(self, graph):
+        """The operations of `graph` by which optimizers act, a set."""
+        return self._updates.get(graph, set())
+
+    def variables(self, graph):
+        """The variables of the optimizers that are in `graph`, each once."""
+        found = {}
+        for optimizer in self._optimizers:
+            own = getattr(optimizer, "variables", ())
+            for variable in own() if callable(own) else own:
+                if getattr(variable, "graph", None) is graph:
+                    found[variable.name] = variable
+        return list(found.values())
+
+
+@functools.cache
+def _watched_class(kind):
+    class WatchedOptimizer(kind):
+        def compute_gradients(self, loss, *args, **kwargs):
+            self.smdebug_optimizers.note_loss(loss)
+            return super().compute_gradients(loss, *args, **kwargs)
+
+        def apply_gradients(self, grads_and_vars, *args, **kwargs):
+            grads_and_vars = list(grads_and_vars)
+            update = super().apply_gradients(grads_and_vars, *args, **kwargs)
+            self.smdebug_optimizers.note(self, grads_and_vars, update)
+            return update
+
+    WatchedOptimizer.__name__ = kind.__name__
+    WatchedOptimizer.__qualname__ = kind.__qualname__
+    WatchedOptimizer.__module__ = kind.__module__
+    return WatchedOptimizer

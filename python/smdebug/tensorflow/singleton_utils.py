@@ -1,0 +1,50 @@
+"""The hook of this process, for scripts that fetch it where they need it."""
+
+from smdebug import _core, current_hook
+from smdebug.exceptions import SMDebugTypeError
+from smdebug.log import get_logger
+from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+
+
+def get_hook(hook_type=None, json_config_path=None, create_if_not_exists=False):
+    """The hook that was made last.
+
+    Where there is none, `create_if_not_exists` makes one from a JSON configuration: the file at
+    `json_config_path`, else the one that create_from_json_file takes. `hook_type` says of which
+    class: "keras" (the default), "session" or "estimator". Returns None where that file is missing,
+    or where the environment variable USE_SMDEBUG is false.
+    """
+    if not _core.JobEnvironment.read().is_enabled:
+        return None
+    hook = current_hook.get_current()
+    if isinstance(hook, TensorFlowHook):
+        return hook
+    if not create_if_not_exists:
+        return None
+    try:
+        return _hook_class(hook_type).create_from_json_file(json_config_path)
+    except FileNotFoundError as error:
+        get_logger().info("no hook is made: %s", error)
+        return None
+
+
+def set_hook(hook):
+    """Makes `hook` the one that `get_hook` returns."""
+    if not isinstance(hook, TensorFlowHook):
+        raise SMDebugTypeError(f"expected a hook of smdebug.tensorflow, found {hook!r}")
+    current_hook.set_current(hook)
+
+
+def del_hook():
+    """Forgets the hook, which goes on recording until it is closed."""
+    current_hook.set_current(None)
+
+
+def _hook_class(hook_type):
+    import smdebug.tensorflow
+
+    names = {"keras": "KerasHook", "session": "SessionHook", "estimator": "EstimatorHook"}
+    name = names.get(hook_type or "keras")
+    if name is None:
+        raise SMDebugTypeError(f"hook_type must be one of {sorted(names)}, found {hook_type!r}")
+    return getattr(smdebug.tensorflow, name)

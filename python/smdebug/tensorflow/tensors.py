@@ -1,0 +1,55 @@
+"""Tensors of TensorFlow as the core takes them: by the buffer protocol, without a copy."""
+
+import numpy as np
+
+# A sparse gradient is filled up with zeros to the size of its variable; beyond so many bytes it
+# is not.
+LARGEST_DENSE_BYTES = 256 * 2**20
+
+
+class NotTaken(Exception):
+    """A tensor that is not saved; the text says why."""
+
+
+def as_array(tensor):
+    """`tensor` as a numpy array that shares its memory where it can.
+
+    Numbers become arrays of shape (1,). Raises NotTaken for what has no values of its own.
+    """
+    if isinstance(tensor, (bool, int, float, complex)):
+        return np.asarray([tensor])
+    why = why_not(tensor)
+    if why:
+        raise NotTaken(why)
+    read = getattr(tensor, "read_value", None)
+    if hasattr(tensor, "detach"):  # of torch
+        tensor = tensor.detach().cpu()
+    array = np.asarray(tensor if read is None else read())
+    return array.reshape(1) if array.ndim == 0 else array
+
+
+def why_not(tensor):
+    """Why a value cannot be saved, or None. Symbolic tensors are judged alike."""
+    kind = type(tensor).__name__
+    if kind in ("RaggedTensor", "RaggedTensorValue"):
+        return "its rows differ in length"
+    if kind in ("SparseTensor", "SparseTensorValue"):
+        return "it is sparse"
+    if not hasattr(tensor, "dtype") or not hasattr(tensor, "shape"):
+        return f"{kind} is no tensor"
+    if str(tensor.dtype) in ("<dtype: 'variant'>", "<dtype: 'resource'>"):
+        return f"it holds no numbers but {tensor.dtype}"
+    return None
+
+
+def dense_bytes(slices):
+    """What tf.IndexedSlices would take when filled up; None where its shape is not known."""
+    shape = slices.dense_shape
+    if shape is None:
+        return None
+    import tensorflow as tf
+
+    known = tf.get_static_value(shape)
+    if known is None:
+        return None
+    return int(np.prod([int(size) for size in known], dtype=np.int64)) * slices.dtype.size

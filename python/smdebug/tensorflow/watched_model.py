@@ -1,0 +1,98 @@
+"""`WatchedModel`: all that a hook has to do with one model of Keras."""
+
+from smdebug.tensorflow import names
+from smdebug.tensorflow.layer_names import LayerNames
+from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
+from smdebug.tensorflow.step_function import StepFunction
+from smdebug.tensorflow.step_trace import LayerCalls
+from smdebug.tensorflow.variable_values import VariableValues
+
+
+class WatchedModel:
+    """Puts the hook into a model and takes it out again; the functions that were traced stay."""
+
+    def __init__(self, recorder, session, model):
+        self.model = model
+        self.layer_names = LayerNames(model)
+        self._recorder = recorder
+        self._weights = VariableValues(session, recorder.is_bias)
+        self._optimizer_variables = VariableValues(session)
+        self._optimizer = None
+        self._functions = [
+            StepFunction(recorder, model, kind, self.layer_names)
+            for kind in ("train", "test", "predict")
+        ]
+        self._is_installed = False
+
+    def install(self):
+        self._watch_optimizer()
+        if self._is_installed:
+            return
+        self._is_installed = True
+        LayerCalls.watch()
+        for function in self._functions:
+            function.install()
+
+    def uninstall(self):
+        if not self._is_installed:
+            return
+        self._is_installed = False
+        for function in self._functions:
+            function.uninstall()
+        if self._optimizer is not None:
+            self._optimizer.uninstall()
+        LayerCalls.leave()
+
+    @property
+    def is_in_batch(self):
+        return any(function.is_in_batch for function in self._functions)
+
+    def put_variables(self, state=None):
+        """Saves the variables that are due. `state` has their values on JAX, else they do."""
+        values = {} if state is None else self._values_in(state)
+        if self._weights.may_be_due():
+            self._weights.follow_weights(self.layer_names.weights())
+            self._weights.put(values)
+        optimizer = getattr(self.model, "optimizer", None)
+        if optimizer is not None and self._optimizer_variables.may_be_due():
+            self._optimizer_variables.follow_optimizer(optimizer_variables(optimizer))
+            self._optimizer_variables.put(values)
+
+    def _values_in(self, state):
+        kinds = [self.model.trainable_variables, self.model.non_trainable_variables]
+        if len(state) == 4:  # of a training step
+            kinds.append(self.model.optimizer.variables)
+        values = {}
+        for variables, given in zip(kinds, state, strict=False):
+            for variable, value in zip(variables, given, strict=False):
+                values[id(variable)] = value
+        return values
+
+    def candidates(self, kind):
+        """(name, collection) of what the graph of a step will hold, by the looks of the model."""
+        found = [
+            (names.INPUTS, "inputs"),
+            (names.LABELS, "outputs"),
+            (names.PREDICTIONS, "outputs"),
+        ]
+        for layer in self.layer_names.all():
+            found.append((names.layer_inputs(layer), "layers"))
+            found.append((names.layer_outputs(layer), "layers"))
+        if kind == "train":
+            for variable in self.model.trainable_variables:
+                found.append((names.gradient(names.variable_name(variable)), "gradients"))
+            found.append((names.gradient("kernel:0"), "gradients"))  # where none is made yet
+        return found
+
+    def _watch_optimizer(self):
+        """A model that is compiled again has another one."""
+        optimizer = getattr(self.model, "optimizer", None)
+        if optimizer is None or (self._optimizer and self._optimizer.optimizer is optimizer):
+            watched = self._optimizer
+        else:
+            watched = WatchedOptimizer(optimizer, self._recorder.unharmed)
+        if self._optimizer is not None and self._optimizer is not watched:
+            self._optimizer.uninstall()
+        self._optimizer = watched
+        if watched is not None:
+            watched.install()

@@ -1,0 +1,88 @@
+"""`smdebug run` records scripts of Keras that know nothing of smdebug."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from conftest import read
+
+import smdebug.tensorflow as smd
+
+HEAD = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import {keras}
+from sklearn.datasets import load_digits
+
+x, y = load_digits(return_X_y=True)
+x, y = (x[:40] / 16).astype("float32"), y[:40]
+model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10, name="last")])
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+model.compile("sgd", loss, metrics=["accuracy"])
+"""
+IMPORTS = ["keras", "tensorflow; keras = tensorflow.keras"]
+SETTINGS = {
+    "save_interval": 2,
+    "collections": [
+        {"name": "losses"},
+        {"name": "gradients", "summary": True, "save_interval": 2},
+    ],
+}
+
+
+def launched(tmp_path, script, keras="keras"):
+    path, out_dir = tmp_path / "train.py", str(tmp_path / "run")
+    path.write_text(HEAD.format(keras=keras) + textwrap.dedent(script))
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env={**os.environ, "SMDEBUG_RUN": json.dumps({**SETTINGS, "out_dir": out_dir})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "not recorded" not in done.stderr, done.stderr[-3000:]
+    return read(out_dir)
+
+
+@pytest.mark.parametrize("keras", IMPORTS)
+def test_fit_evaluate_and_predict_are_recorded_each_in_its_mode(tmp_path, keras):
+    trial = launched(
+        tmp_path,
+        """
+        model.fit(x, y, 8, 1, 0, validation_data=(x[:16], y[:16]), shuffle=False)
+        model.evaluate(x, y, batch_size=40, verbose=0)
+        model.predict(x, batch_size=40, verbose=0)
+        """,
+        keras,
+    )
+    assert trial.steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+    assert trial.steps(mode=smd.modes.EVAL) == [0, 1, 2], "1 ends an epoch"
+    gradient = next(name for name in trial.tensor_names() if name.endswith("kernelGrad"))
+    assert trial.tensor(gradient).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
+def test_a_loop_of_train_on_batch_is_recorded(tmp_path):
+    trial = launched(tmp_path, "for _ in range(5): model.train_on_batch(x[:8], y[:8])")
+    assert trial.tensor("loss").steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
+def test_a_callback_of_the_script_stays_and_its_own_hook_goes_before(tmp_path):
+    trial = launched(
+        tmp_path,
+        """
+        import smdebug.tensorflow as smd
+        seen = []
+        class Counts(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                seen.append(batch)
+        model.fit(x, y, batch_size=8, verbose=0, callbacks=[Counts()])
+        model.fit(x, y, batch_size=8, verbose=0, callbacks=Counts())
+        assert seen == 2 * [0, 1, 2, 3, 4]
+        """,
+    )
+    assert trial.tensor("loss").steps() == [0, 2, 4, 6, 8, 9]
