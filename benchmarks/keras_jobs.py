@@ -68,8 +68,8 @@ def ratio(figures: dict, way: str, clock: str = "cpu") -> float:
 
 def targets(name: str, figures: dict) -> list[dict]:
     return [
-        at_most(f"T30 {name}, nothing due, times bare", 1.03, ratio(figures, "nothing")),
-        at_most(f"T31 {name}, default every 10 steps, times bare", 1.03, ratio(figures, "default")),
+        at_most(f"T26 {name}, nothing due, times bare", 1.03, ratio(figures, "nothing")),
+        at_most(f"T27 {name}, default every 10 steps, times bare", 1.03, ratio(figures, "default")),
     ]
 
 

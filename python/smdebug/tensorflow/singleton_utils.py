@@ -1,8 +1,7 @@
 """The hook of this process, for scripts that fetch it where they need it."""
 
-from smdebug import _core, current_hook
+from smdebug import current_hook
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.log import get_logger
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
 
@@ -14,25 +13,16 @@ def get_hook(hook_type=None, json_config_path=None, create_if_not_exists=False):
     class: "keras" (the default), "session" or "estimator". Returns None where that file is missing,
     or where the environment variable USE_SMDEBUG is false.
     """
-    if not _core.JobEnvironment.read().is_enabled:
-        return None
-    hook = current_hook.get_current()
-    if isinstance(hook, TensorFlowHook):
-        return hook
-    if not create_if_not_exists:
-        return None
-    try:
+
+    def create():
         return _hook_class(hook_type).create_from_json_file(json_config_path)
-    except FileNotFoundError as error:
-        get_logger().info("no hook is made: %s", error)
-        return None
+
+    return current_hook.get_hook(TensorFlowHook, create if create_if_not_exists else None)
 
 
 def set_hook(hook):
     """Makes `hook` the one that `get_hook` returns."""
-    if not isinstance(hook, TensorFlowHook):
-        raise SMDebugTypeError(f"expected a hook of smdebug.tensorflow, found {hook!r}")
-    current_hook.set_current(hook)
+    current_hook.set_hook(TensorFlowHook, hook)
 
 
 def del_hook():
