@@ -7,6 +7,7 @@
 
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -27,6 +28,7 @@ const ParameterSpec kParameters[] = {
      .maximum = 100.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 // Whether all elements are zero, as far as saved reductions tell: those that

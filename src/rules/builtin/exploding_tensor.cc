@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rules/non_finite.h"
+#include "rules/preset.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -15,7 +16,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text_list,
      .default_text = "",
      .sentence = "Collections to judge; without these and tensor_regex, every "
-                 "tensor that the run holds."},
+                 "tensor that the run holds.",
+     .tuned_text = "losses,gradients,weights,biases"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -26,6 +28,7 @@ const ParameterSpec kParameters[] = {
      .sentence = "Whether infinities are let pass."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 // ", the first at [2, 7]", or nothing where the elements are not at hand.

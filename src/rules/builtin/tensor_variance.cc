@@ -4,6 +4,7 @@
 
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -28,6 +29,7 @@ const ParameterSpec kParameters[] = {
      .minimum = 0.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 struct Limits {

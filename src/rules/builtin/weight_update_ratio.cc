@@ -11,6 +11,7 @@
 #include "rules/evidence.h"
 #include "rules/kept_tensor.h"
 #include "rules/layer_name.h"
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -29,7 +30,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::real,
      .default_text = "10.0",
      .sentence = "A ratio above this fires.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "1"},
     {.name = "small_threshold",
      .type = ParameterType::real,
      .default_text = "1e-8",
@@ -48,6 +50,7 @@ const ParameterSpec kParameters[] = {
                  "the run holds no gradient, while other weights do or have."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 struct SavedWeight {
