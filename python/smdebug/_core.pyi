@@ -575,6 +575,9 @@ class SavedCollections:
 def builtin_rules() -> list:
     """The rules that come with smdebug: name, sentence and parameters."""
 
+def default_rules() -> list:
+    """The rules that judge where none are asked for: (name, parameters)."""
+
 class BuiltinJudge:
     @staticmethod
     def create(name: str, parameters: Mapping[str, str]) -> BuiltinJudge: ...

@@ -132,6 +132,7 @@ nb::dict parameter_row(const ParameterSpec& parameter) {
   nb::dict row;
   row["name"] = parameter.name;
   row["default"] = parameter.default_text;
+  row["tuned"] = parameter.preset_text("tuned");
   row["sentence"] = parameter.sentence;
   return row;
 }
@@ -148,6 +149,14 @@ nb::list builtin_rule_table() {
     row["sentence"] = rule.sentence;
     row["parameters"] = parameters;
     table.append(row);
+  }
+  return table;
+}
+
+nb::list default_rule_table() {
+  nb::list table;
+  for (const RuleRequest& request : default_rules()) {
+    table.append(nb::make_tuple(request.rule, request.given));
   }
   return table;
 }
@@ -178,6 +187,8 @@ std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
 void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
         "The rules that come with smdebug: name, sentence and parameters.");
+  m.def("default_rules", &default_rule_table,
+        "The rules that judge where none are asked for: (name, parameters).");
   nb::class_<BuiltinJudge>(m, "BuiltinJudge")
       .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
       .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)
