@@ -1,5 +1,5 @@
 # Every verb sets up what it needs; nothing has to be installed before, but make.
-.PHONY: demo test bench check long setup clean
+.PHONY: demo test bench check long zoo setup clean
 
 demo: setup
 	@tools/demo
@@ -18,6 +18,10 @@ check: setup
 long: setup
 	@tools/bootstrap fuzz
 	@tools/test --long
+	@$(MAKE) --no-print-directory zoo
+
+zoo: setup
+	@.venv/torch/bin/python tests/zoo/run_zoo.py
 
 setup:
 	@tools/bootstrap

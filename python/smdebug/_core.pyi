@@ -619,6 +619,9 @@ def builtin_rules() -> list:
     The rules that come with smdebug: name, sentence, parameters and remedies.
     """
 
+def default_rules() -> list:
+    """The rules that judge where none are asked for: (name, parameters)."""
+
 class BuiltinJudge:
     @staticmethod
     def create(name: str, parameters: Mapping[str, str]) -> BuiltinJudge: ...

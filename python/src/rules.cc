@@ -146,6 +146,7 @@ nb::dict parameter_row(const ParameterSpec& parameter) {
   nb::dict row;
   row["name"] = parameter.name;
   row["default"] = parameter.default_text;
+  row["tuned"] = parameter.preset_text("tuned");
   row["sentence"] = parameter.sentence;
   return row;
 }
@@ -179,6 +180,14 @@ nb::list builtin_rule_table() {
   return table;
 }
 
+nb::list default_rule_table() {
+  nb::list table;
+  for (const RuleRequest& request : default_rules()) {
+    table.append(nb::make_tuple(request.rule, request.given));
+  }
+  return table;
+}
+
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Rule>>> make_rules(const nb::list& rules) {
@@ -206,6 +215,8 @@ void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
         "The rules that come with smdebug: name, sentence, parameters and "
         "remedies.");
+  m.def("default_rules", &default_rule_table,
+        "The rules that judge where none are asked for: (name, parameters).");
   nb::class_<BuiltinJudge>(m, "BuiltinJudge")
       .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
       .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)

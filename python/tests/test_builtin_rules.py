@@ -411,5 +411,39 @@ def test_the_document_lists_every_rule_and_parameter():
     for rule in _core.builtin_rules():
         section = sections[rule["name"]]
         for parameter in rule["parameters"]:
-            if parameter["name"] not in ("start_step", "end_step"):
+            if parameter["name"] not in ("start_step", "end_step", "preset"):
                 assert f"`{parameter['name']}`" in section, (rule["name"], parameter["name"])
+
+
+def test_a_tuned_rule_takes_what_is_given_and_tunes_the_rest(out_dir):
+    trial = read(record(out_dir, perceptron()))
+    assert builtin("VanishingGradient", trial, preset="tuned").judge()["status"] == "NoIssuesFound"
+    # One of six gradients is below this: enough as documented, too few as tuned.
+    step = trial.steps()[-1]
+    means = sorted(
+        np.abs(trial.tensor(name).value(step)).mean()
+        for name in trial.tensor_names(collection="gradients")
+    )
+    rule = {"threshold": (means[0] + means[1]) / 2, "start_step": step}
+    assert builtin("VanishingGradient", trial, **rule).judge()["status"] == "IssuesFound"
+    tuned = builtin("VanishingGradient", trial, preset="tuned", **rule)
+    assert tuned.judge()["status"] == "NoIssuesFound"
+    given = builtin("VanishingGradient", trial, preset="tuned", aggregate="any", **rule)
+    assert given.judge()["status"] == "IssuesFound"
+
+
+def test_an_unknown_preset_is_refused_with_those_that_there_are():
+    with pytest.raises(SMDebugValueError, match="'default', 'tuned'.*'best'"):
+        builtin("VanishingGradient", preset="best")
+
+
+def test_a_rule_is_explained_with_both_its_presets(capfd):
+    assert _core.run_command_line(["rules", "VanishingGradient"], lambda *_: None) == 0
+    [head] = re.findall(r"^ +parameter.*$", capfd.readouterr().out, re.MULTILINE)
+    assert head.split() == ["parameter", "type", "default", "tuned"]
+    assert _core.run_command_line(["rules", "--json", "VanishingGradient"], lambda *_: None) == 0
+    [rule] = json.loads(capfd.readouterr().out)
+    tuned = {each["name"]: (each["default"], each["tuned"]) for each in rule["parameters"]}
+    assert tuned["aggregate"] == ("any", "fraction:0.3")
+    assert tuned["threshold"] == ("1e-7", "1e-7")
+    assert tuned["start_step"] == (None, None)

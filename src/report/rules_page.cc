@@ -25,11 +25,20 @@ std::string_view type_name(ParameterType type) {
   return "text";
 }
 
+Json text_or_null(std::string_view text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+std::string text_or_dash(std::string_view text) {
+  return text.empty() ? "-" : std::string(text);
+}
+
 Json to_json(const ParameterSpec& spec) {
   Json json;
   json["name"] = spec.name;
   json["type"] = type_name(spec.type);
-  json["default"] = spec.default_text.empty() ? Json() : spec.default_text;
+  json["default"] = text_or_null(spec.default_text);
+  json["tuned"] = text_or_null(spec.preset_text("tuned"));
   json["minimum"] = Json(spec.minimum);
   json["maximum"] = Json(spec.maximum);
   json["choices"] = Json::Array();
@@ -57,10 +66,11 @@ std::string rules_text(std::span<const RuleFactory> rules) {
 }
 
 std::string rule_text(const RuleFactory& rule) {
-  TextTable table({"parameter", "type", "default", ""});
+  TextTable table({"parameter", "type", "default", "tuned", ""});
   for (const ParameterSpec& spec : rule.parameters) {
     table.add({std::string(spec.name), std::string(type_name(spec.type)),
-               std::string(spec.default_text.empty() ? "-" : spec.default_text),
+               text_or_dash(spec.default_text),
+               text_or_dash(spec.preset_text("tuned")),
                std::string(spec.sentence)});
   }
   std::string remedies;

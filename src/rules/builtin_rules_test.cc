@@ -141,6 +141,23 @@ TEST(BuiltinRules, EachAcceptsStepBounds) {
   }
 }
 
+TEST(BuiltinRules, EachCanBeMadeWithEitherPresetAndNoOther) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    auto given = required_by(factory.name);
+    for (const char* preset : {"default", "tuned"}) {
+      given["preset"] = preset;
+      EXPECT_TRUE(make_builtin_rule(factory.name, given).ok()) << factory.name;
+    }
+    given["preset"] = "best";
+    const auto rule = make_builtin_rule(factory.name, given);
+    ASSERT_FALSE(rule.ok()) << factory.name;
+    EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+    EXPECT_THAT(rule.error().message,
+                AllOf(HasSubstr("'preset'"), HasSubstr("'default', 'tuned'"),
+                      HasSubstr("'best'")));
+  }
+}
+
 TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
   TensorStatistics nan;
   nan.count = nan.nan = 1;
@@ -183,12 +200,20 @@ TEST(DefaultRules, CanAllBeMade) {
   }
 }
 
+TEST(DefaultRules, AreTunedAndSortedByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(default_rules(), {}, &RuleRequest::rule));
+  for (const RuleRequest& request : default_rules()) {
+    EXPECT_THAT(request.given,
+                testing::ElementsAre(testing::Pair("preset", "tuned")));
+  }
+}
+
 // A loss that has converged under small batches: exponential noise about a
 // small mean. Seed 7, so that a failure can be repeated.
 TEST(DefaultRules, LetATrainingPassThatHasConverged) {
   std::mt19937 random(7);
   std::exponential_distribution<double> noise(50);
-  OneRule rule("LossNotDecreasing", default_rules()[2].given);
+  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
   for (Step step = 0; step < 500'000; step += 10) {
     const double loss = 2 * std::exp(-0.01 * double(step)) + noise(random);
     ASSERT_FALSE(rule.fires_at(ObservedStep(step).with_scalar("Loss", loss)))
@@ -197,7 +222,7 @@ TEST(DefaultRules, LetATrainingPassThatHasConverged) {
 }
 
 TEST(DefaultRules, FindALossThatGrows) {
-  OneRule rule("LossNotDecreasing", default_rules()[2].given);
+  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
   bool fired = false;
   for (Step step = 0; step < 5000 && !fired; step += 10) {
     fired = rule.fires_at(

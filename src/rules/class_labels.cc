@@ -13,11 +13,17 @@ namespace {
 // Positions in `ClassSelectors::list`.
 enum Selector : std::size_t { labels, predictions, loss_labels, loss_scores };
 
-constexpr const char* kLossLabels = ".*Loss_input_1$";
-constexpr const char* kLossScores = ".*Loss_input_0$";
-// As Gluon numbers its losses.
-constexpr const char* kGluonLossLabels = ".*loss\\d+_input_1$";
-constexpr const char* kGluonLossScores = ".*loss\\d+_input_0$";
+// Tensors of PyTorch's losses, but for those that compare numbers: these know
+// no classes.
+constexpr std::string_view kClassLoss =
+    "^(?!.*(MSE|L1|Huber|KLDiv|PoissonNLL|GaussianNLL|CosineEmbedding|"
+    "HingeEmbedding|MarginRanking|TripletMargin(WithDistance)?)Loss_)"
+    ".*Loss_";
+// The same of Gluon, which numbers its losses.
+constexpr std::string_view kGluonClassLoss =
+    "^(?!.*(l1|l2|huber|kldiv|poissonnll|cosineembedding|hinge|triplet|sdml)"
+    "loss)"
+    ".*loss\\d+_";
 
 // The label that PyTorch's losses leave out unless told otherwise.
 constexpr std::int64_t kIgnoredLabel = -100;
@@ -96,11 +102,13 @@ std::vector<TensorSelector> ClassSelectors::list() const {
   all[1].capture_as = "predictions";
   if (!with_loss_inputs) return all;
   all.push_back({.collections = {},
-                 .regexes = {kGluonLossLabels, kLossLabels},
+                 .regexes = {std::string(kGluonClassLoss) + "input_1$",
+                             std::string(kClassLoss) + "input_1$"},
                  .every_tensor = false,
                  .capture_as = "labels"});
   all.push_back({.collections = {},
-                 .regexes = {kGluonLossScores, kLossScores},
+                 .regexes = {std::string(kGluonClassLoss) + "input_0$",
+                             std::string(kClassLoss) + "input_0$"},
                  .every_tensor = false,
                  .capture_as = "predictions"});
   return all;

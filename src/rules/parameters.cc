@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/words.h"
+#include "rules/preset.h"
 
 namespace smdebug {
 namespace {
@@ -70,7 +71,19 @@ Error unknown_parameter(std::string_view rule, std::string_view name,
                       rule)};
 }
 
+// The text of a parameter as it stands: given, or else `fallback`.
+std::string_view text_of(const std::map<std::string, std::string>& given,
+                         std::string_view name, std::string_view fallback) {
+  const auto found = given.find(std::string(name));
+  return trimmed(found == given.end() ? fallback : found->second);
+}
+
 }  // namespace
+
+std::string_view ParameterSpec::preset_text(std::string_view preset) const {
+  const bool is_tuned = preset == kTunedPreset && !tuned_text.empty();
+  return is_tuned ? tuned_text : default_text;
+}
 
 Result<Parameters> Parameters::parse(
     std::string_view rule, std::span<const ParameterSpec> table,
@@ -80,11 +93,11 @@ Result<Parameters> Parameters::parse(
         table, [&](const ParameterSpec& spec) { return spec.name == name; });
     if (!known) return unknown_parameter(rule, name, table);
   }
+  const std::string preset = lower_case(text_of(given, kPreset.name, ""));
   Parameters parameters;
   for (const ParameterSpec& spec : table) {
-    const auto found = given.find(std::string(spec.name));
     const std::string_view text =
-        trimmed(found == given.end() ? spec.default_text : found->second);
+        text_of(given, spec.name, spec.preset_text(preset));
     // "None" is how the original's documents write that nothing is set.
     if (text.empty() || text == "None") continue;
     SMD_TRY(parameters.values_[std::string(spec.name)],

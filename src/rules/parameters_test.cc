@@ -46,6 +46,32 @@ TEST(Parameters, TakeWhatIsGiven) {
   EXPECT_THAT(parameters->text_list("regexes"), ElementsAre("x", "y"));
 }
 
+TEST(Parameters, TakeThePresetForWhatIsNotGiven) {
+  const ParameterSpec table[] = {
+      {"low", ParameterType::real, "1", "", {}, {}, {}, "2"},
+      {"high", ParameterType::real, "3", "", {}, {}, {}, "4"},
+      {"same", ParameterType::real, "5", "", {}, {}, {}},
+      {"preset",
+       ParameterType::text,
+       "default",
+       "",
+       {},
+       {},
+       {"default", "tuned"}},
+  };
+  const auto values = [&](const std::map<std::string, std::string>& given) {
+    const auto parameters = Parameters::parse("SomeRule", table, given);
+    EXPECT_TRUE(parameters.ok());
+    return std::vector{parameters->real("low"), parameters->real("high"),
+                       parameters->real("same")};
+  };
+  EXPECT_THAT(values({}), ElementsAre(1, 3, 5));
+  EXPECT_THAT(values({{"preset", "default"}}), ElementsAre(1, 3, 5));
+  EXPECT_THAT(values({{"preset", " Tuned"}}), ElementsAre(2, 4, 5));
+  EXPECT_THAT(values({{"preset", "tuned"}, {"high", "9"}}),
+              ElementsAre(2, 9, 5));
+}
+
 TEST(Parameters, TakeNoneForNothing) {
   const auto parameters = parse({{"mode", "None"}});
   ASSERT_TRUE(parameters.ok());

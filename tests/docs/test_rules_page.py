@@ -6,7 +6,7 @@ import re
 from smdebug import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OF_EVERY_RULE = {"start_step", "end_step"}
+OF_EVERY_RULE = {"start_step", "end_step", "preset"}
 
 
 def sections():
@@ -48,3 +48,15 @@ def test_every_section_says_what_a_verdict_says_of_cause_and_remedy():
             said = f"{remedy['cause']}. *What to try*: {remedy['advice']}."
             assert plain(said) in section, f"{rule['name']}: {said}"
             assert remedy["when"] in section
+
+
+def test_every_section_says_what_its_rule_is_tuned_to():
+    rules = {rule["name"]: rule for rule in _core.builtin_rules()}
+    for name, section in sections().items():
+        said = re.findall(r"^\*Tuned\*: (.*?)\.$", section, flags=re.MULTILINE)
+        values = dict(re.findall(r"`(\w+)=([^`]*)`", said[0])) if said else {}
+        assert values == {
+            parameter["name"]: parameter["tuned"]
+            for parameter in rules[name]["parameters"]
+            if parameter["tuned"] != parameter["default"]
+        }, name

@@ -26,12 +26,19 @@ struct ParameterSpec {
   std::optional<double> minimum;  // numbers only, both ends allowed
   std::optional<double> maximum;
   std::vector<std::string_view> choices;  // texts only; empty: any
+  std::string_view tuned_text = {};  // with preset=tuned; "" for the default
+
+  /// Returns what `preset` sets: the tuned text where there is one and the
+  /// preset is "tuned", else the default.
+  std::string_view preset_text(std::string_view preset) const;
 };
 
 // Parameters after parsing: every one of the table, typed, in range.
 class Parameters {
  public:
   /// Parses `given` (name -> text, as written after `--set`) against `table`.
+  /// What is not given is as the parameter `preset` says, where the table has
+  /// one: "default" or "tuned".
   /// Fails with `invalid_config`, naming the rule, the parameter, what was
   /// found and what is accepted; an unknown name is answered with the nearest.
   static Result<Parameters> parse(

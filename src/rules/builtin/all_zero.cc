@@ -8,6 +8,7 @@
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -28,6 +29,7 @@ const ParameterSpec kParameters[] = {
      .maximum = 100.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "rules/element_values.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -15,8 +16,9 @@ namespace smdebug {
 namespace {
 
 constexpr const char* kGluonInput = ".*hybridsequential0_input_0";
-// The input of PyTorch's outermost module, and Keras' model inputs.
-constexpr const char* kRootInput = "^(?!.*[Ll]oss)[^_./]+_input_0$";
+// The input of PyTorch's outermost module, which is named after its class while
+// those in it are named after attributes, and Keras' model inputs.
+constexpr const char* kRootInput = "^(?!.*[Ll]oss)[A-Z][^_./]*_input_0$";
 constexpr const char* kModelInputs = "^inputs(_\\d+)?$";
 
 const ParameterSpec kParameters[] = {
@@ -46,6 +48,7 @@ const ParameterSpec kParameters[] = {
      .maximum = 8.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -93,7 +93,8 @@ TEST(CheckInputImages, TakesTheInputOfTheOutermostModuleByDefault) {
         rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))
         << name;
   }
-  for (const char* name : {"CrossEntropyLoss_input_0", "layer1.0_input_0"}) {
+  for (const char* name : {"CrossEntropyLoss_input_0", "layer1.0_input_0",
+                           "conv2_input_0", "3_input_0"}) {
     OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
     EXPECT_FALSE(
         rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))

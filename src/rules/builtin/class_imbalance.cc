@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rules/class_labels.h"
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -27,13 +28,15 @@ const ParameterSpec kParameters[] = {
      .default_text = "0.7",
      .sentence = "Which share of a class may be mispredicted.",
      .minimum = 0.0,
-     .maximum = 1.0},
+     .maximum = 1.0,
+     .tuned_text = "0.9"},
     {.name = "samples",
      .type = ParameterType::integer,
      .default_text = "500",
      .sentence = "How many labels must have been seen before anything is "
                  "judged.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "2000"},
     {.name = "argmax",
      .type = ParameterType::boolean,
      .default_text = "false",
@@ -51,6 +54,7 @@ const ParameterSpec kParameters[] = {
                  "finds none, input 0 of PyTorch's loss modules is taken."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -152,6 +152,18 @@ TEST(ClassImbalance, TakesTheInputsOfALossThatGluonNamed) {
           .with_values("softmaxcrossentropyloss12_input_1", {1, 0}, {2})));
 }
 
+TEST(ClassImbalance, TakesNoInputsOfALossThatComparesNumbers) {
+  for (const std::string loss : {"MSELoss", "Net_HuberLoss", "l2loss0"}) {
+    OneRule rule("ClassImbalance", {{"samples", "2"}});
+    EXPECT_FALSE(rule.fires_at(
+        ObservedStep(0)
+            .with_values(loss + "_input_0", {2, 1, 1, 2}, {2, 2})
+            .with_values(loss + "_input_1", {1, 2, 2, 1}, {2, 2})))
+        << loss;
+    EXPECT_EQ(rule.finish().status, RuleStatus::error) << loss;
+  }
+}
+
 TEST(ClassImbalance, LeavesOutIgnoredLabelsAndNan) {
   OneRule rule("ClassImbalance", {{"samples", "2"}});
   EXPECT_FALSE(

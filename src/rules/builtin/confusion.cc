@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rules/class_labels.h"
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -58,6 +59,7 @@ const ParameterSpec kParameters[] = {
                  "each step anew."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

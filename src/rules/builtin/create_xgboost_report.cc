@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 
 namespace smdebug {
@@ -10,7 +11,7 @@ namespace {
 // Every fifth round, as the cloud's configuration of the rule has it.
 constexpr Step kInterval = 5;
 
-// With the patterns that XGBoost's hook has for them.
+// With the patterns of the original.
 constexpr std::pair<const char*, const char*> kCollections[] = {
     {"metrics", "^[a-zA-z]+-[a-zA-z0-9]+$"},
     {"feature_importance", "^feature_importance/.*"},
@@ -19,7 +20,7 @@ constexpr std::pair<const char*, const char*> kCollections[] = {
     {"labels", "^labels$"},
 };
 
-const ParameterSpec kParameters[] = {kStartStep, kEndStep};
+const ParameterSpec kParameters[] = {kStartStep, kEndStep, kPreset};
 
 class CreateXgboostReport : public Rule {
  public:

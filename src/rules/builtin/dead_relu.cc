@@ -5,6 +5,7 @@
 #include "rules/evidence.h"
 #include "rules/inactive_layers.h"
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -27,10 +28,11 @@ const ParameterSpec kParameters[] = {
          "/outputs/.*[Rr]elu(_\\d+)?:\\d+$",
      .sentence = "Patterns of names of ReLU outputs to judge."},
     kThresholdInactivity,
-    kThresholdLayer,
+    tuned(kThresholdLayer, "80"),
     kUnit,
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

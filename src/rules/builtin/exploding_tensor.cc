@@ -4,6 +4,7 @@
 
 #include "rules/neighbours.h"
 #include "rules/non_finite.h"
+#include "rules/preset.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -16,7 +17,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text_list,
      .default_text = "",
      .sentence = "Collections to judge; without these and tensor_regex, every "
-                 "tensor that the run holds."},
+                 "tensor that the run holds.",
+     .tuned_text = "losses,gradients,weights,biases"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -27,6 +29,7 @@ const ParameterSpec kParameters[] = {
      .sentence = "Whether infinities are let pass."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "rules/element_values.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -32,6 +33,7 @@ const ParameterSpec kParameters[] = {
      .sentence = "Patterns of the importances' tensor names."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

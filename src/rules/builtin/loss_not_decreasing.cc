@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "rules/counted_step.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -33,19 +34,22 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "10",
      .sentence = "How many steps apart two losses that are compared must be.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "200"},
     {.name = "diff_percent",
      .type = ParameterType::real,
      .default_text = "0.1",
      .sentence = "A loss that fell by less than this has not decreased.",
      .minimum = 0.0,
-     .maximum = 100.0},
+     .maximum = 100.0,
+     .tuned_text = "0.0001"},
     {.name = "increase_threshold_percent",
      .type = ParameterType::real,
      .default_text = "5",
      .sentence = "A loss that rose by up to this is let pass.",
      .minimum = 0.0,
-     .maximum = 100.0},
+     .maximum = 100.0,
+     .tuned_text = "40"},
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
@@ -62,7 +66,8 @@ const ParameterSpec kParameters[] = {
      .sentence = "How many saved losses up to a step are averaged before they "
                  "are compared: against the noise of small batches.",
      .minimum = 1.0,
-     .maximum = 10000.0},
+     .maximum = 10000.0,
+     .tuned_text = "100"},
     {.name = "use_mean",
      .type = ParameterType::boolean,
      .default_text = "false",
@@ -70,6 +75,7 @@ const ParameterSpec kParameters[] = {
                  "otherwise it is skipped."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -6,6 +6,7 @@
 
 #include "base/words.h"
 #include "rules/element_values.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -34,6 +35,7 @@ const ParameterSpec kParameters[] = {
                  "be; as many as those."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "rules/loss_role.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/running_mean.h"
 #include "rules/step_bounds.h"
@@ -31,14 +32,17 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "1",
      .sentence = "How many evaluations in a row must exceed the ratio.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "3"},
     {.name = "ratio_threshold",
      .type = ParameterType::real,
      .default_text = "0.1",
      .sentence = "How far, as a part of the mean training loss, the mean "
                  "validation loss may lie above it.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "5"},
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

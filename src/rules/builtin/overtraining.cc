@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rules/loss_role.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/running_mean.h"
 #include "rules/step_bounds.h"
@@ -20,7 +21,8 @@ const ParameterSpec kParameters[] = {
      .default_text = "5",
      .sentence = "How many saved TRAIN steps may pass without a new best "
                  "training loss.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "20"},
     {.name = "patience_validation",
      .type = ParameterType::integer,
      .default_text = "10",
@@ -35,6 +37,7 @@ const ParameterSpec kParameters[] = {
      .minimum = 0.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

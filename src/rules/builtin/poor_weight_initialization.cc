@@ -13,6 +13,7 @@
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
 #include "rules/percentile.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -37,19 +38,22 @@ const ParameterSpec kParameters[] = {
      .default_text = "10.0",
      .sentence = "A largest variance of an activation input above the "
                  "smallest by more than this factor fires.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "20"},
     {.name = "distribution_range",
      .type = ParameterType::real,
      .default_text = "0.001",
      .sentence = "A gradient whose 95th percentile lies above its 5th by less "
                  "than this fires.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "0"},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "5",
      .sentence = "A loss that was not lower than ever before for so many saved "
                  "steps fires.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "8"},
     {.name = "steps",
      .type = ParameterType::real,
      .default_text = "10",
@@ -58,6 +62,7 @@ const ParameterSpec kParameters[] = {
      .minimum = 1.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -9,6 +9,7 @@
 
 #include "rules/closeness.h"
 #include "rules/layer_name.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -31,6 +32,7 @@ const ParameterSpec kParameters[] = {
     kAtol,
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

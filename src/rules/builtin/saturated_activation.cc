@@ -9,6 +9,7 @@
 #include "rules/evidence.h"
 #include "rules/inactive_layers.h"
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -31,24 +32,29 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold_tanh_min",
      .type = ParameterType::real,
      .default_text = "-9.4999",
-     .sentence = "An input of tanh at or below this is saturated."},
+     .sentence = "An input of tanh at or below this is saturated.",
+     .tuned_text = "-5"},
     {.name = "threshold_tanh_max",
      .type = ParameterType::real,
      .default_text = "9.4999",
-     .sentence = "An input of tanh at or above this is saturated."},
+     .sentence = "An input of tanh at or above this is saturated.",
+     .tuned_text = "5"},
     {.name = "threshold_sigmoid_min",
      .type = ParameterType::real,
      .default_text = "-23",
-     .sentence = "An input of sigmoid at or below this is saturated."},
+     .sentence = "An input of sigmoid at or below this is saturated.",
+     .tuned_text = "-10"},
     {.name = "threshold_sigmoid_max",
      .type = ParameterType::real,
      .default_text = "16.99999",
-     .sentence = "An input of sigmoid at or above this is saturated."},
-    kThresholdInactivity,
+     .sentence = "An input of sigmoid at or above this is saturated.",
+     .tuned_text = "10"},
+    tuned(kThresholdInactivity, "25"),
     kThresholdLayer,
     kUnit,
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

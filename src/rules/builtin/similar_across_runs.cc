@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/preset.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
 #include "rules/tensor_difference.h"
@@ -37,6 +38,7 @@ const ParameterSpec kParameters[] = {
      .sentence = "Whether NaN in both runs is alike."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

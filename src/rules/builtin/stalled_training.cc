@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -29,6 +30,7 @@ const ParameterSpec kParameters[] = {
                  "stopped."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -5,6 +5,7 @@
 #include "rules/evidence.h"
 #include "rules/layer_name.h"
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -29,6 +30,7 @@ const ParameterSpec kParameters[] = {
      .minimum = 0.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -24,6 +25,7 @@ const ParameterSpec kParameters[] = {
      .minimum = 0.0},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -9,6 +9,7 @@
 #include "rules/closeness.h"
 #include "rules/counted_step.h"
 #include "rules/layer_name.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/selection.h"
 #include "rules/step_bounds.h"
@@ -37,6 +38,7 @@ const ParameterSpec kParameters[] = {
      .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

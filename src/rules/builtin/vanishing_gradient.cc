@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/quantity.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
@@ -23,9 +24,11 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text,
      .default_text = "any",
      .sentence = "How many gradients of a step must vanish: 'any', 'all', or "
-                 "'fraction:0.5' for at least half of them."},
+                 "'fraction:0.5' for at least half of them.",
+     .tuned_text = "fraction:0.3"},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

@@ -12,6 +12,7 @@
 #include "rules/kept_tensor.h"
 #include "rules/layer_name.h"
 #include "rules/neighbours.h"
+#include "rules/preset.h"
 #include "rules/step_bounds.h"
 #include "rules/wording.h"
 
@@ -30,7 +31,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::real,
      .default_text = "10.0",
      .sentence = "A ratio above this fires.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "1"},
     {.name = "small_threshold",
      .type = ParameterType::real,
      .default_text = "1e-8",
@@ -49,6 +51,7 @@ const ParameterSpec kParameters[] = {
                  "the run holds no gradient, while other weights do or have."},
     kStartStep,
     kEndStep,
+    kPreset,
 };
 
 const Remedy kRemedies[] = {

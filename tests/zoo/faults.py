@@ -1,0 +1,301 @@
+"""The planted faults: each changes one thing of a healthy training.
+
+`meant` are the rules whose business the fault is, and `why` says so in a sentence. Other rules may
+well fire on what follows from it; that is shown, and neither counted for them nor against them.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import recipes
+import torch
+from torch import nn
+from training import Training
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """`spoil(training)` plants it; `recipes` are the names of those that it is planted into."""
+
+    name: str
+    why: str
+    meant: tuple[str, ...]
+    recipes: tuple[str, ...]
+    spoil: Callable[[Training], None]
+
+
+def _vanishing(training):
+    training.make_model = recipes.stack
+    training.activation = nn.Sigmoid
+    training.depth = max(training.depth, 10)
+    training.on_model = []
+
+
+def _exploding(training):
+    training.make_model = recipes.stack
+    training.make_optimizer = recipes.plain_sgd
+    _scaled_weights(1e4)(training)
+
+
+def _scaled_weights(factor):
+    def scale(model):
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("weight") and parameter.dim() > 1:
+                    parameter.mul_(factor)
+
+    return lambda training: training.on_model.append(scale)
+
+
+def _zero_weights(training):
+    def fill(model):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.dim() > 1:
+                    parameter.zero_()
+
+    training.on_model.append(fill)
+
+
+class LogOfShares(nn.NLLLoss):
+    """The negative logarithm of the right class' share of all positive scores."""
+
+    def forward(self, scores, labels):
+        positive = torch.relu(scores)
+        shares = positive / positive.sum(1, keepdim=True)
+        return super().forward(shares.log(), labels)
+
+
+def _log_of_zero(training):
+    training.loss = LogOfShares()
+
+
+def _dead_relus(training):
+    def bury(model):
+        with torch.no_grad():
+            modules = list(model.modules())
+            before = [
+                a for a, b in zip(modules, modules[1:], strict=False) if isinstance(b, nn.ReLU)
+            ]
+            before[len(before) // 2].bias.fill_(-30.0)
+
+    training.on_model.append(bury)
+
+
+def _frozen(training):
+    def freeze(model):
+        layer = next(m for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d)))
+        layer.requires_grad_(False)
+
+    training.on_model.append(freeze)
+
+
+def _forgotten_by_the_optimizer(training):
+    model = training.make_model(training)
+    names = [name for name, p in model.named_parameters() if p.dim() > 1]
+    forgotten = names[len(names) // 2].rpartition(".")[0]
+    training.learns = lambda name: name.rpartition(".")[0] != forgotten
+
+
+def _keeps_gradients(training):
+    training.clears_gradients = False
+
+
+def _learning_rate(factor):
+    def spoil(training):
+        training.lr *= factor
+
+    return spoil
+
+
+def _shuffled_labels(training):
+    order = torch.Generator().manual_seed(training.seed)
+    labels = training.task.train_y
+    training.task.train_y = labels[torch.randperm(len(labels), generator=order)]
+
+
+def _imbalanced(training):
+    training.steps *= 2
+    task = training.task
+    for part in ("train", "test"):
+        labels = getattr(task, f"{part}_y")
+        keep = labels == 0
+        for label in range(1, task.classes):
+            places = (labels == label).nonzero().flatten()
+            keep[places[: 1 + len(places) // 25]] = True
+        setattr(task, f"{part}_x", getattr(task, f"{part}_x")[keep])
+        setattr(task, f"{part}_y", labels[keep])
+
+
+def _few_samples(training):
+    task = training.task
+    task.train_x, task.train_y = task.train_x[:40], task.train_y[:40]
+    training.width *= 2
+    training.steps += 300
+    training.batch = 16
+    training.has_schedule = False
+
+
+def _empty_inputs(training):
+    training.task.train_x = torch.zeros_like(training.task.train_x)
+
+
+def _raw_images(scale):
+    def spoil(training):
+        for name in ("train_x", "test_x"):
+            x = getattr(training.task, name)
+            low = x.amin()
+            setattr(training.task, name, scale * (x - low) / (x.amax() - low))
+
+    return spoil
+
+
+def _long_padding(training):
+    for name in ("train_x", "test_x"):
+        setattr(training.task, name, nn.functional.pad(getattr(training.task, name), (0, 40)))
+
+
+CLASSIFIERS = ("perceptron", "small_table", "transformer")
+
+FAULTS = (
+    Fault(
+        "vanishing gradient",
+        "ten or more layers of sigmoids: nothing arrives at the first ones",
+        ("VanishingGradient",),
+        ("perceptron", "small_table", "deep_perceptron"),
+        _vanishing,
+    ),
+    Fault(
+        "exploding",
+        "weights ten thousand times too large in ten or more layers: the signal overflows",
+        ("ExplodingTensor",),
+        ("deep_perceptron",),
+        _exploding,
+    ),
+    Fault(
+        "NaN from log(0)",
+        "a loss that takes the logarithm of a share that becomes 0",
+        ("ExplodingTensor",),
+        ("perceptron", "small_table", "convolutions"),
+        _log_of_zero,
+    ),
+    Fault(
+        "dead ReLU",
+        "a layer whose biases are so low that no sample lifts a unit above 0",
+        ("DeadRelu",),
+        ("perceptron", "deep_perceptron", "plain_convolutions"),
+        _dead_relus,
+    ),
+    Fault(
+        "frozen layer",
+        "the first layer takes no gradient: its weights stay as they are",
+        ("UnchangedTensor",),
+        ("perceptron", "tanh_perceptron", "plain_convolutions"),
+        _frozen,
+    ),
+    Fault(
+        "layer not in the optimizer",
+        "a layer has gradients, and nobody applies them",
+        ("UnchangedTensor", "WeightUpdateRatio"),
+        ("perceptron", "tanh_perceptron", "transformer"),
+        _forgotten_by_the_optimizer,
+    ),
+    Fault(
+        "forgotten zero_grad",
+        "gradients of all steps add up: the loss swings and grows",
+        ("LossNotDecreasing",),
+        ("perceptron", "tanh_perceptron", "regression"),
+        _keeps_gradients,
+    ),
+    Fault(
+        "learning rate too high",
+        "a hundred times what the healthy twin has: the loss grows, the weights jump",
+        ("LossNotDecreasing", "WeightUpdateRatio"),
+        ("perceptron", "regression", "transformer"),
+        _learning_rate(100.0),
+    ),
+    Fault(
+        "learning rate too low",
+        "a hundredth of what the healthy twin has: the weights hardly move",
+        ("WeightUpdateRatio",),
+        ("perceptron", "regression", "transformer"),
+        _learning_rate(0.01),
+    ),
+    Fault(
+        "bad initialization: zeros",
+        "all weights are 0: no layer passes a gradient to the one before it",
+        ("PoorWeightInitialization", "TensorVariance"),
+        ("perceptron", "plain_convolutions", "small_table"),
+        _zero_weights,
+    ),
+    Fault(
+        "bad initialization: large",
+        "weights forty times too large: each layer multiplies the signal",
+        ("PoorWeightInitialization", "TensorVariance"),
+        ("perceptron", "plain_convolutions", "small_table"),
+        _scaled_weights(40.0),
+    ),
+    Fault(
+        "bad initialization: small",
+        "weights a hundred times too small: the signal dies on its way",
+        ("PoorWeightInitialization", "TensorVariance"),
+        ("perceptron", "plain_convolutions", "small_table"),
+        _scaled_weights(0.01),
+    ),
+    Fault(
+        "shuffled labels",
+        "labels that have nothing to do with the inputs: classes are mispredicted to the end",
+        ("ClassImbalance", "Confusion"),
+        ("perceptron", "convolutions", "transformer"),
+        _shuffled_labels,
+    ),
+    Fault(
+        "class imbalance",
+        "one class whole, four in a hundred of each other one",
+        ("ClassImbalance",),
+        CLASSIFIERS,
+        _imbalanced,
+    ),
+    Fault(
+        "overfitting",
+        "40 samples, twice the width, and more steps than they bear",
+        ("Overfit", "Overtraining"),
+        ("perceptron", "tanh_perceptron", "transformer"),
+        _few_samples,
+    ),
+    Fault(
+        "saturated tanh",
+        "weights forty times too large before tanh",
+        ("SaturatedActivation",),
+        ("tanh_perceptron",),
+        _scaled_weights(40.0),
+    ),
+    Fault(
+        "all-zero input",
+        "a loader that gives zeros",
+        ("AllZero",),
+        ("perceptron", "convolutions", "recurrent"),
+        _empty_inputs,
+    ),
+    Fault(
+        "images between 0 and 1",
+        "pixels that nobody centred",
+        ("CheckInputImages",),
+        ("convolutions", "plain_convolutions"),
+        _raw_images(1.0),
+    ),
+    Fault(
+        "images between 0 and 255",
+        "pixels that nobody centred or scaled",
+        ("CheckInputImages",),
+        ("convolutions", "plain_convolutions"),
+        _raw_images(255.0),
+    ),
+    Fault(
+        "wrong token padding",
+        "each text is filled up to nearly three times the longest one",
+        ("NLPSequenceRatio",),
+        ("text",),
+        _long_padding,
+    ),
+)

@@ -1,0 +1,78 @@
+"""The verdicts of every rule on a run, as documented and tuned: one call of `smdebug check`."""
+
+import json
+import os
+import tempfile
+
+from smdebug import _core
+
+PRESETS = ("default", "tuned")
+# What rules must be given that have no default for it.
+NEEDED = {
+    "AllZero": {"tensor_regex": "_input_0$"},
+    "TensorVariance": {
+        "collection_names": "weights",
+        "max_threshold": "10",
+        "min_threshold": "1e-5",
+    },
+    "UnchangedTensor": {"collection_names": "weights"},
+}
+# Judged only where there is another run to compare with.
+COMPARES_RUNS = "SimilarAcrossRuns"
+# Judged only while a training runs.
+NEEDS_TIME = "StalledTrainingRule"
+# Nobody waits half an hour here for the rule's own threshold.
+WATCHED_SECONDS = 20
+
+
+def judged_rules(more=()):
+    """The names of the rules that judge a finished run, sorted."""
+    names = [rule["name"] for rule in _core.builtin_rules()]
+    return [name for name in names if name not in (COMPARES_RUNS, NEEDS_TIME) or name in more]
+
+
+def judge(out_dir, more=None):
+    """The verdicts on the run: (rule, preset) -> dict as `smdebug check --json` gives them. `more`
+    are further parameters: rule -> name -> text."""
+    more = more or {}
+    asked = [(rule, preset) for rule in judged_rules(more) for preset in PRESETS]
+    words = ["check", "--json", str(out_dir)]
+    for rule, preset in asked:
+        words += _rule_words(rule, {"preset": preset} | NEEDED.get(rule, {}) | more.get(rule, {}))
+    [judged] = json.loads(_output_of(words))
+    return dict(zip(asked, judged["verdicts"], strict=True))
+
+
+def watch(out_dir):
+    """The verdicts of the rule that needs time, on a training that runs: as `judge` gives them."""
+    words = ["watch", "--json", str(out_dir)]
+    parameters = {"threshold": str(WATCHED_SECONDS)}
+    for preset in PRESETS:
+        words += _rule_words(NEEDS_TIME, {"preset": preset} | parameters)
+    [judged] = json.loads(_output_of(words))
+    asked = [(NEEDS_TIME, preset) for preset in PRESETS]
+    return dict(zip(asked, judged["verdicts"], strict=True))
+
+
+def _rule_words(rule, parameters):
+    words = ["--rule", rule]
+    for name, value in parameters.items():
+        words += ["--set", f"{name}={value}"]
+    return words
+
+
+def _output_of(words):
+    """What the command line writes to standard output."""
+    with tempfile.TemporaryFile("w+") as file:
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        try:
+            code = _core.run_command_line(words, lambda *_: None)
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+        file.seek(0)
+        said = file.read()
+    if not said:
+        raise RuntimeError(f"smdebug {' '.join(words)} ended with {code}")
+    return said

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Trains every case of the zoo, judges it with every rule, and writes docs/rule-quality.md.
+
+    make zoo
+    .venv/torch/bin/python tests/zoo/run_zoo.py [--only TEXT] [--keep FOLDER] [--jobs N]
+
+Each case runs in a process of its own. With --only, cases whose name holds TEXT are run and
+printed, and no file is written. Runs are removed in the end, unless --keep names a folder.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+from multiprocessing import connection
+
+import cases
+import page
+import torch
+
+FORK = multiprocessing.get_context("fork")
+# No case may hang the whole: seconds.
+CASE_LIMIT = 900
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    wanted = [case for case in cases.all_cases() if options.only in case.name]
+    if options.keep:
+        results = run_cases(wanted, pathlib.Path(options.keep), options.jobs)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            results = run_cases(wanted, pathlib.Path(folder), options.jobs)
+    failed = [result for result in results if "error" in result]
+    for result in failed:
+        print(f"failed: {result['case']}: {result['error']}")
+    if options.only:
+        for result in results:
+            print(json.dumps(result))
+    elif not failed:
+        page.write(results)
+    return bool(failed)
+
+
+def run_cases(wanted, folder, jobs):
+    """Runs the cases, so many at a time; returns their results in the order of `wanted`."""
+    torch.set_num_threads(1)
+    os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
+    folder.mkdir(parents=True, exist_ok=True)
+    waiting, running, results = list(enumerate(wanted)), {}, {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            number, case = waiting.pop(0)
+            out_dir = folder / str(number)
+            process = FORK.Process(target=_run_in_child, args=(case, out_dir))
+            process.start()
+            running[process.sentinel] = (number, case, out_dir, process, time.monotonic())
+        for sentinel in connection.wait(list(running), timeout=1):
+            number, case, out_dir, process, _ = running.pop(sentinel)
+            process.join()
+            results[number] = _result(case, out_dir, process)
+            print(f"{len(results)}/{len(wanted)} {case.name}", file=sys.stderr, flush=True)
+        for _, _, _, process, since in running.values():
+            if time.monotonic() - since > CASE_LIMIT:
+                process.kill()
+    return [results[number] for number in sorted(results)]
+
+
+def _run_in_child(case, out_dir):
+    try:
+        verdicts, quality = case.train(out_dir)
+        result = {"quality": quality, "verdicts": _short(verdicts)}
+    except Exception:
+        result = {"error": traceback.format_exc()}
+    pathlib.Path(f"{out_dir}.json").write_text(json.dumps(result))
+
+
+def _short(verdicts):
+    """rule -> preset -> [status, step of the first finding or None, message]."""
+    short = {}
+    for (rule, preset), verdict in verdicts.items():
+        found = verdict["status"] == "IssuesFound"
+        step = verdict["step"]["global"] if found else None
+        short.setdefault(rule, {})[preset] = [verdict["status"], step, verdict["message"]]
+    return short
+
+
+def _result(case, out_dir, process):
+    path = pathlib.Path(f"{out_dir}.json")
+    result = {"case": case.name, "half": case.half, "fault": case.fault, "meant": case.meant}
+    if not path.exists():
+        return result | {"error": f"the process ended with {process.exitcode}"}
+    return result | json.loads(path.read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

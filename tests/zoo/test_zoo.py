@@ -1,0 +1,143 @@
+"""A small fixed part of the zoo, and what the committed result of the whole is held to.
+
+The whole is `make zoo`. What is trained here takes seconds.
+"""
+
+import json
+import re
+
+import cases
+import page
+import pytest
+import run_zoo
+import scores
+
+from smdebug import _core
+
+# Of the half that nothing was tuned on: one seed of faults that a rule must find.
+FOUND = {
+    "vanishing gradient/small_table/report/1": "VanishingGradient",
+    "NaN from log(0)/small_table/report/1": "ExplodingTensor",
+    "dead ReLU/perceptron/report/1": "DeadRelu",
+    "layer not in the optimizer/perceptron/report/1": "UnchangedTensor",
+    "all-zero input/perceptron/report/1": "AllZero",
+    "wrong token padding/text/report/1": "NLPSequenceRatio",
+    "replica that drifts/replicas/report/1": "ReplicasDiffer",
+    "unrepeatable run/repetition/report/1": "SimilarAcrossRuns",
+}
+HEALTHY = (
+    "healthy/perceptron/report/1",
+    "healthy/small_table/report/1",
+    "healthy/text/report/1",
+    "replica that drifts/healthy/report/1",
+    "unrepeatable run/healthy/report/1",
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Results of those cases: name -> result as run_zoo.py collects them."""
+    wanted = [case for case in cases.all_cases() if case.name in (*FOUND, *HEALTHY)]
+    assert len(wanted) == len(FOUND) + len(HEALTHY)
+    found = run_zoo.run_cases(wanted, tmp_path_factory.mktemp("zoo"), jobs=1)
+    for result in found:
+        assert "error" not in result, result["error"]
+    return {result["case"]: result for result in found}
+
+
+@pytest.fixture(scope="module")
+def committed():
+    return json.loads(page.RESULTS.read_text())
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_planted_fault_is_found_with_either_preset(results, name):
+    verdicts = results[name]["verdicts"][FOUND[name]]
+    assert {preset: verdict[0] for preset, verdict in verdicts.items()} == {
+        "default": "IssuesFound",
+        "tuned": "IssuesFound",
+    }
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_the_default_set_says_nothing_of_a_healthy_training(results, name):
+    verdicts = results[name]["verdicts"]
+    fired = {
+        rule: verdicts[rule]["tuned"]
+        for rule, _ in _core.default_rules()
+        if rule in verdicts and verdicts[rule]["tuned"][0] == "IssuesFound"
+    }
+    assert not fired
+
+
+def test_the_default_set_is_what_the_zoo_found(committed):
+    assert [rule for rule, _ in _core.default_rules()] == committed["default_set"]
+    assert all(given == {"preset": "tuned"} for _, given in _core.default_rules())
+
+
+def test_the_default_set_raised_no_false_alarm_and_needs_no_argument(committed):
+    for rule in committed["default_set"]:
+        halves = committed["rules"][rule].values()
+        assert sum(half["tuned"]["false_alarms"] for half in halves) == 0, rule
+        assert sum(half["tuned"]["healthy_judged"] for half in halves) > 0, rule
+        _core.BuiltinJudge.create(rule, {})
+
+
+def test_the_page_says_what_the_results_say(committed):
+    text = page.PAGE.read_text()
+    reported = text[text.index("## The half that nothing was tuned on") :]
+    reported = reported[: reported.index("## The half that was tuned on")]
+    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", reported, re.MULTILINE))
+    for rule, halves in committed["rules"].items():
+        score = halves["report"]
+        if rule not in rows:
+            assert not score["tuned"]["meant"] and not score["tuned"]["healthy_judged"]
+            continue
+        cells = rows[rule].split(" | ")
+        for column, preset in enumerate(("default", "tuned")):
+            one = score[preset]
+            wanted = f"({one['found']} of {one['meant']})" if one["meant"] else "-"
+            assert cells[column].endswith(wanted), rule
+            assert cells[2 + column] == f"{one['false_alarms']} of {one['healthy_judged']}", rule
+
+
+def test_the_page_names_every_fault_and_its_rules():
+    text = page.PAGE.read_text()
+    for fault in cases.all_faults():
+        assert f"| {fault.name} | {fault.why} | {', '.join(fault.meant)} |" in text, fault.name
+
+
+def test_the_halves_share_no_seed_and_every_fault_is_in_both():
+    seeds = {"tune": set(), "report": set()}
+    faults = {"tune": set(), "report": set()}
+    for case in cases.all_cases():
+        seeds[case.half].add(case.seed)
+        faults[case.half].add(case.fault)
+    assert not seeds["tune"] & seeds["report"]
+    assert faults["tune"] == faults["report"] == {None, *(f.name for f in cases.all_faults())}
+
+
+def test_a_score_counts_what_was_meant_and_blames_only_healthy_cases():
+    def result(fault, meant, status, step=None, half="report"):
+        verdict = [status, step, ""]
+        return {"case": f"{fault}{step}", "half": half, "fault": fault, "meant": meant,
+                "verdicts": {"R": {"default": verdict, "tuned": verdict}}}  # fmt: skip
+
+    results = [
+        result("a", ["R"], "IssuesFound", 10),
+        result("a", ["R"], "IssuesFound", 30),
+        result("a", ["R"], "NoIssuesFound"),
+        result("a", ["R"], "Error"),
+        result("b", ["Q"], "IssuesFound", 5),
+        result("a", ["R"], "IssuesFound", 7, half="tune"),
+        result(None, [], "IssuesFound", 3),
+        result(None, [], "NoIssuesFound"),
+        result(None, [], "Error"),
+    ]
+    score = scores.score(results, "R", "tuned", "report")
+    assert (score.meant, score.found, score.recall) == (4, 2, 0.5)
+    assert (score.judged, score.alarms, score.median_step) == (2, ["None3"], 20)
+    assert scores.also_fires(results, "tuned") == {"b": {"R": 1}}
+    assert scores.default_set(results) == []
+    assert scores.default_set(results[:6] + results[7:]) == ["R"]
+    assert scores.default_set(results[:6] + results[8:]) == []
