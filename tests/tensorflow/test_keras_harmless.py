@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import digits, read
+from conftest import KERAS_3, digits, read
 
 import smdebug.tensorflow as smd
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
@@ -89,6 +89,8 @@ print(hashlib.sha256(b"".join(each.tobytes() for each in weights)).hexdigest())
 @pytest.mark.parametrize("dropout", DROPOUTS)
 def test_compiled_by_xla_they_are_the_same_too(tmp_path, dropout):
     """In a process each: XLA draws its random numbers from a counter of the process."""
+    if KERAS_3 and dropout == "a layer":
+        pytest.xfail("its weights differ: the two functions that take turns are compiled apart")
     said = [
         python(tmp_path, COMPILED, pathlib.Path(__file__).parent, dropout, out_dir)
         for out_dir in ("", tmp_path / "run")
