@@ -11,7 +11,7 @@ import re
 import keras
 import numpy as np
 
-from smdebug.exceptions import SMDebugError, SMDebugTypeError
+from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
 from smdebug.tensorflow.step_function import is_functional
@@ -33,7 +33,9 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     optimizer was given. The modes are those of the call: TRAIN, EVAL, PREDICT. `register_model`
     also records `train_on_batch` and its like.
 
-    The arguments are those of BaseHook.
+    The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after
+    the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out
+    of Keras; in a loop with a tape both act before the update, see TapeRecorder.
     """
 
     def __init__(self, out_dir, *arguments, **keywords):
@@ -173,6 +175,19 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         if self.is_recording:
             save = self._save_step
             self.unharmed(lambda: save(function, result, captures, state), "after a batch")
+            if self._rules:
+                self._follow_rules(function.model)
+
+    def _follow_rules(self, model):
+        """Does what a rule asks for that fired in this batch, whose update is made by then."""
+        self.unharmed(self._session.before_update, "judging a step")
+        answer, verdict = self._rules.answer()
+        if answer == "raise":
+            self.batches_are_over()
+            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
+        if answer == "stop":
+            logger.error("fit is asked to stop: %s", verdict["message"])
+            model.stop_training = True
 
     def site(self, name, collections):
         return self._session.tensor(name, list(collections))
