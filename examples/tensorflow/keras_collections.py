@@ -32,7 +32,7 @@ hook = smd.KerasHook(
 )
 hook.get_collection("hidden_outputs").add_keras_layer(model.get_layer("hidden"))
 hook.add_to_collection("score_weights", model.get_layer("scores").kernel)
-hook.get_collection("biases_only").include("weights/.*bias")
+hook.get_collection("biases_only").include("weights/.*bias:0$")
 hook.get_collection("metrics").save_config.end_step = 0  # none of them
 
 model.fit(x, y, batch_size=32, verbose=0, callbacks=[hook])
