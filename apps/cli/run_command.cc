@@ -236,6 +236,7 @@ int run(const RunCommand& command, const Console& console) {
   }
 
   summary.command = command.trainer;
+  summary.has_default_rules = command.rules.empty();
   summary.location = *location;
   const auto started = console.clock.monotonic();
   auto trainer = Trainer::start(

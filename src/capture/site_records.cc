@@ -38,13 +38,14 @@ const TensorRecordEncoder& SiteRecords::raw(
 }
 
 const SiteRecords::ReductionRecord& SiteRecords::reduction(
-    std::string_view name, ReductionOp op, DType dtype, bool is_0d) {
+    std::string_view name, ReductionOp op, DType dtype,
+    const ReductionForm& form) {
   for (const auto& record : reductions_)
     if (record->op == op && record->dtype == dtype) return *record;
   constexpr std::array<std::int64_t, 1> kOne = {1};
-  const std::string tag = reduction_tag(op, name);
+  const std::string tag = reduction_tag(op, name, form.keeps_colon_digits);
   const std::span<const std::int64_t> shape =
-      is_0d ? std::span<const std::int64_t>{} : kOne;
+      form.is_0d ? std::span<const std::int64_t>{} : kOne;
   reductions_.push_back(std::make_unique<ReductionRecord>(ReductionRecord{
       op, dtype, json_string(tag), TensorRecordEncoder(tag, dtype, shape)}));
   return *reductions_.back();

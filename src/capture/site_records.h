@@ -20,6 +20,12 @@
 
 namespace smdebug {
 
+// How a framework's reductions are stored: see Framework.
+struct ReductionForm {
+  bool is_0d = false;
+  bool keeps_colon_digits = false;
+};
+
 class SiteRecords {
  public:
   // The tensor's own record. Encoders of the last few shapes are kept: the
@@ -34,7 +40,7 @@ class SiteRecords {
     TensorRecordEncoder encoder;
   };
   const ReductionRecord& reduction(std::string_view name, ReductionOp op,
-                                   DType dtype, bool is_0d);
+                                   DType dtype, const ReductionForm& form);
 
   // TensorBoard's tag: of the tensor's number, or with a collection of its
   // histogram there.

@@ -42,7 +42,8 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
-      reductions_are_0d_(framework.reductions_are_0d),
+      reduction_form_{framework.reductions_are_0d,
+                      framework.reductions_keep_colon_digits},
       checksum_(checksum),
       tensorboard_(std::move(tensorboard)),
       retention_(std::move(retention)) {}
@@ -167,7 +168,7 @@ void StepWriter::add_reduction(const Message& message, ReductionOp op,
 
   Site& site = *message.tensor.site;
   const SiteRecords::ReductionRecord& record =
-      site.records.reduction(site.name, op, dtype, reductions_are_0d_);
+      site.records.reduction(site.name, op, dtype, reduction_form_);
   const std::size_t start = arena_.size();
   tail_.clear();
   const std::uint64_t record_bytes =

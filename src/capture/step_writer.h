@@ -97,7 +97,7 @@ class StepWriter {
   const std::shared_ptr<Storage> storage_;
   const std::string worker_;
   const Deviation deviation_;
-  const bool reductions_are_0d_;
+  const ReductionForm reduction_form_;
   const Checksum checksum_;
   const std::shared_ptr<TensorBoardWriter> tensorboard_;
   // Whether the run had index files before this writer's first; none: not

@@ -185,6 +185,7 @@ const Framework& tensorflow_framework() {
       .default_save_interval = 500,
       .deviation = Deviation::population,
       .reductions_are_0d = false,
+      .reductions_keep_colon_digits = true,
   };
   return framework;
 }

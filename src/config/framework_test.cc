@@ -74,6 +74,7 @@ TEST(TensorflowFramework, SavesLossesAndMetricsAndReducesAsNumpyDoes) {
             (std::vector<std::string>{"^(?!gradient).*bias"}));
   EXPECT_EQ(framework.deviation, Deviation::population);
   EXPECT_FALSE(framework.reductions_are_0d);
+  EXPECT_TRUE(framework.reductions_keep_colon_digits);
 }
 
 TEST(PytorchFramework, ReducesAsTorchDoes) {

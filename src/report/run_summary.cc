@@ -69,6 +69,27 @@ void add_lines(const std::string& title, std::string_view text,
   }
 }
 
+bool had_nothing_to_judge(const Verdict& verdict) {
+  return verdict.status == RuleStatus::error &&
+         verdict.observations_judged == 0;
+}
+
+void add_verdicts(const RunSummary& summary, TextTable& table) {
+  std::string without_tensors;
+  for (const Verdict& verdict : in_order_of_cause(summary.verdicts)) {
+    if (summary.has_default_rules && had_nothing_to_judge(verdict)) {
+      without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
+      continue;
+    }
+    table.add({"rule", fmt::format("{}: {}", verdict.rule,
+                                   rule_status_name(verdict.status))});
+    add_lines("", verdict.message, table, "  ");
+  }
+  if (without_tensors.empty()) return;
+  table.add({"no data", without_tensors});
+  table.add({"", "  the training has no tensors that these look at"});
+}
+
 }  // namespace
 
 std::string run_summary_text(const RunSummary& summary) {
@@ -76,13 +97,7 @@ std::string run_summary_text(const RunSummary& summary) {
   table.add({"training", ending_text(summary)});
   if (summary.page) add_page(*summary.page, table);
   // Where nothing was recorded, that is the one thing to say.
-  for (const Verdict& verdict : summary.page
-                                    ? in_order_of_cause(summary.verdicts)
-                                    : std::vector<Verdict>()) {
-    table.add({"rule", fmt::format("{}: {}", verdict.rule,
-                                   rule_status_name(verdict.status))});
-    add_lines("", verdict.message, table, "  ");
-  }
+  if (summary.page) add_verdicts(summary, table);
   if (const std::string cause = likely_cause_text(summary.verdicts);
       summary.page && !cause.empty()) {
     table.add({"cause", cause});

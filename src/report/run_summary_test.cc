@@ -51,6 +51,26 @@ TEST(RunSummary, TellsHowTheTrainingWent) {
             "            trial = create_trial(\"/runs/a\")\n");
 }
 
+TEST(RunSummary, TellsDefaultRulesThatHadNothingToJudgeTogether) {
+  RunSummary summary = stopped();
+  for (const char* rule : {"NLPSequenceRatio", "CheckInputImages"}) {
+    Verdict verdict;
+    verdict.rule = rule;
+    verdict.status = RuleStatus::error;
+    verdict.message = "nothing to judge: no such tensor";
+    summary.verdicts.push_back(verdict);
+  }
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("nothing to judge"))
+      << "of rules that were asked for";
+  summary.has_default_rules = true;
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
+                    HasSubstr("  no data   NLPSequenceRatio, CheckInputImages\n"
+                              "              the training has no tensors that "
+                              "these look at\n"),
+                    Not(HasSubstr("nothing to judge"))));
+}
+
 TEST(RunSummary, NamesTheFirstOfSeveralRulesAsTheLikelyCause) {
   RunSummary summary = stopped();
   summary.verdicts[0].step.global = 9;

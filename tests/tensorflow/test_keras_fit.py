@@ -305,3 +305,19 @@ def test_the_run_that_the_original_wrote_has_the_same_names(out_dir):
         name if not prefix else name.replace("weights/", f"weights/{model.name}/")
         for name in by_step[12]
     )
+
+
+def test_a_reduction_stands_under_the_name_of_its_tensor(out_dir):
+    hook = smd.KerasHook(
+        out_dir,
+        include_collections=["weights"],
+        reduction_config=smd.ReductionConfig(reductions=["mean"]),
+    )
+    model = made()
+    fitted(hook, model)
+    hook.close()
+    trial = read(out_dir)
+    names = trial.tensor_names(collection="weights")
+    assert len(names) == 2 and all(name.endswith("kernel:0") for name in names)
+    step = trial.tensor(names[0]).steps()[0]
+    assert np.isfinite(trial.tensor(names[0]).reduction_value(step, "mean"))

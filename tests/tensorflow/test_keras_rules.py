@@ -22,9 +22,12 @@ def broken_images():
 def fitted(hook, images, seen, epochs=2):
     model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(10)])
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    count = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(batch)
+    )
     model.fit(
-        *(images, Y),
+        images,
+        Y,
         batch_size=BATCH,
         epochs=epochs,
         shuffle=False,

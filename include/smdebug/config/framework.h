@@ -29,6 +29,8 @@ struct Framework {
   Deviation deviation = Deviation::population;
   // A saved reduction has shape () and the tensor's dtype; else (1,).
   bool reductions_are_0d = false;
+  // The name of a saved reduction keeps the ":0" of its tensor's.
+  bool reductions_keep_colon_digits = false;
 
   /// True for a collection that exists without pattern or tensor names: this
   /// framework's own, those that other frameworks fill by name, and those of

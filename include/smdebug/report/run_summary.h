@@ -24,6 +24,9 @@ struct RunSummary {
   std::optional<RunPage> page;   // none: nothing was recorded
   std::string problem;           // why nothing was, or what else went wrong
   std::vector<Verdict> verdicts;
+  // Nobody asked for the rules: those that found nothing of what they look at
+  // are told together.
+  bool has_default_rules = false;
   std::vector<ActionResult> actions;
 };
 

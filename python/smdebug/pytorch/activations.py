@@ -14,6 +14,7 @@ _KINDS = {
     "tanh_input": ((nn.Tanh,), "input"),
     "sigmoid_input": ((nn.Sigmoid,), "input"),
 }
+ACTIVATION_COLLECTIONS = frozenset(_KINDS)
 
 
 def activation_patterns(collection, paths):

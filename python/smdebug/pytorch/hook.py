@@ -15,7 +15,7 @@ from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
-from smdebug.pytorch.activations import activation_patterns
+from smdebug.pytorch.activations import ACTIVATION_COLLECTIONS, activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
@@ -444,8 +444,11 @@ class Hook(BaseHook):
         return 0, 1
 
     def _hand_over_configuration(self):
-        for name in LOOP_COLLECTIONS.intersection(self.include_collections):
-            self.get_collection(name)  # its patterns are those of _module_patterns
+        # Their patterns are those of _module_patterns.
+        for name in (LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS).intersection(
+            self.include_collections
+        ):
+            self.get_collection(name)
         super()._hand_over_configuration()
 
     def _module_patterns(self, collection):
