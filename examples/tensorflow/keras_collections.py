@@ -42,4 +42,4 @@ trial = smd.create_trial(out_dir)
 for name in ("gradients", "hidden_outputs", "score_weights", "biases_only", "metrics"):
     print(name, len(trial.tensor_names(collection=name)))
 mean = trial.tensor("hidden/outputs").reduction_value(4, "mean")
-print(f"mean of hidden at step 4: {float(mean):.4f}")
+print(f"mean of hidden at step 4: {mean.item():.4f}")

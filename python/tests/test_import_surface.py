@@ -96,9 +96,7 @@ def is_built(module):
 
 
 def is_excused(module):
-    return any(
-        module == part or module.startswith(part + ".") for part in {*NOT_BUILT, *NEEDED}
-    )
+    return any(module == part or module.startswith(part + ".") for part in {*NOT_BUILT, *NEEDED})
 
 
 @pytest.mark.parametrize("module", SURFACE)

@@ -64,7 +64,8 @@ TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
 
 TEST(BuiltinRules, EachKnowsItsUsualCauseAndWhatToTry) {
   for (const RuleFactory& factory : builtin_rules()) {
-    ASSERT_FALSE(factory.remedies.empty()) << factory.name;
+    const bool never_fires = factory.name == "CreateXgboostReport";
+    ASSERT_EQ(factory.remedies.empty(), never_fires) << factory.name;
     for (const Remedy& remedy : factory.remedies) {
       EXPECT_EQ(remedy.when.empty(), factory.remedies.size() == 1);
       EXPECT_FALSE(remedy.cause.empty() || remedy.advice.empty());

@@ -43,7 +43,8 @@ def test_every_section_says_what_a_verdict_says_of_cause_and_remedy():
     text = sections()
     for rule in _core.builtin_rules():
         section = plain(text[rule["name"]])
-        assert rule["remedies"], rule["name"]
+        never_fires = rule["name"] == "CreateXgboostReport"
+        assert bool(rule["remedies"]) != never_fires, rule["name"]
         for remedy in rule["remedies"]:
             said = f"{remedy['cause']}. *What to try*: {remedy['advice']}."
             assert plain(said) in section, f"{rule['name']}: {said}"

@@ -307,6 +307,24 @@ def test_the_run_that_the_original_wrote_has_the_same_names(out_dir):
     )
 
 
+def test_a_model_that_is_built_by_its_first_batch_is_recorded_from_there(out_dir):
+    model = keras.Sequential([L.Dense(10, name="scores")])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    hook = smd.KerasHook(
+        out_dir,
+        save_config=smd.SaveConfig(save_interval=1),
+        include_collections=["gradients", "weights"],
+    )
+    fitted(hook, model)
+    hook.close()
+    assert hook.status().error is None
+    trial = read(out_dir)
+    for collection, count in (("gradients", 2), ("weights", 1)):
+        names = trial.tensor_names(collection=collection)
+        assert len(names) == count
+        assert trial.tensor(names[0]).steps() == list(range(len(X) // 8))
+
+
 def test_a_reduction_stands_under_the_name_of_its_tensor(out_dir):
     hook = smd.KerasHook(
         out_dir,

@@ -51,7 +51,7 @@ def test_a_rule_that_fires_stops_fit_after_the_batch(out_dir, logged):
     hook = hook_that("stop", out_dir)
     fitted(hook, broken_images(), seen)
     assert seen == list(range(BAD_BATCH + 1))
-    assert hook.verdicts()[0]["first_step"]["global"] == BAD_BATCH
+    assert hook.verdicts()[0]["step"]["global"] == BAD_BATCH
     assert any("fit is asked to stop" in line for line in logged)
 
 

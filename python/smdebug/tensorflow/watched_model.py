@@ -79,7 +79,8 @@ class WatchedModel:
             found.append((names.layer_inputs(layer), "layers"))
             found.append((names.layer_outputs(layer), "layers"))
         if kind == "train":
-            for variable in self.model.trainable_variables:
+            # Keras 2 raises where none is made yet.
+            for variable in self.model.trainable_variables if self.model.built else ():
                 found.append((names.gradient(names.variable_name(variable)), "gradients"))
             found.append((names.gradient("kernel:0"), "gradients"))  # where none is made yet
         return found
