@@ -213,7 +213,8 @@ int run(const RunCommand& command, const Console& console) {
     remove_if_empty(*location);
     return console.fail(rules.error());
   }
-  const CaptureRequest request = capture_request(*rules, *location);
+  CaptureRequest request = capture_request(*rules, *location);
+  request.is_optional = command.rules.empty();
   LiveJudge judge(*location, *std::move(rules), console);
   if (auto opened = judge.open_others(); !opened) {
     remove_if_empty(*location);

@@ -41,6 +41,8 @@ class Collection:
     up when the next step begins.
     """
 
+    is_optional = False  # whether nobody need know where it finds nothing
+
     def __init__(
         self,
         name,
@@ -192,6 +194,7 @@ class Collection:
             self._save_config and self._save_config.to_core(),
             self._reduction_config and self._reduction_config.to_core(),
             self._save_histogram,
+            self.is_optional,
         )
 
     @classmethod

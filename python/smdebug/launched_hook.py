@@ -21,6 +21,7 @@ def make_hook(hook_class, settings):
     )
     for wanted in collections:
         collection = hook.get_collection(wanted["name"])
+        collection.is_optional = wanted.get("optional", False)
         if wanted.get("include_regex"):
             collection.include(wanted["include_regex"])
         if wanted.get("summary"):

@@ -100,16 +100,17 @@ void bind_collection(nb::module_& m) {
              std::vector<std::string> tensor_names,
              std::optional<SaveConfig> save_config,
              std::optional<ReductionConfig> reduction_config,
-             bool save_histogram) {
+             bool save_histogram, bool is_optional) {
             new (self) Collection{{std::move(name), std::move(include_regex),
                                    std::move(tensor_names)},
                                   std::move(save_config),
                                   std::move(reduction_config),
-                                  save_histogram};
+                                  save_histogram,
+                                  is_optional};
           },
           "name"_a, "include_regex"_a, "tensor_names"_a,
           "save_config"_a = nb::none(), "reduction_config"_a = nb::none(),
-          "save_histogram"_a = true)
+          "save_histogram"_a = true, "is_optional"_a = false)
       .def_prop_ro("name", &Collection::name)
       .def_prop_ro(
           "include_regex",

@@ -62,6 +62,7 @@ MatchSummary summarize_matches(const SiteTable& sites) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (!plan.is_saved(i)) continue;
     const Collection& collection = plan.collections()[i];
+    if (collection.is_optional && counts[i] == 0) continue;
     summary.text += (summary.text.empty() ? "" : "\n") +
                     std::string("collection '") + collection.name() +
                     "': " + std::to_string(counts[i]) + " of " +

@@ -988,6 +988,21 @@ TEST_F(SessionTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
+TEST_F(SessionTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
+  config_.save_all = false;
+  Collection rare{{"rare", {"^attention"}, {}}, {}, {}};
+  rare.is_optional = true;
+  config_.collections = {rare};
+  config_.include_collections = {"rare"};
+  config_.include_regex = {"fc1"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.lines(), Not(HasSubstr("rare")));
+  EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 1 of 1"));
+}
+
 TEST_F(SessionTest, RewritesTheCollectionsFileWhenANameIsNew) {
   auto session = open();
   const auto names = [&] {

@@ -7,6 +7,8 @@
 namespace smdebug {
 namespace {
 
+constexpr const char* kLosses = "losses";
+
 RequestedCollection& collection(CaptureRequest& request,
                                 const std::string& name) {
   for (RequestedCollection& known : request.collections) {
@@ -63,7 +65,7 @@ CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
   request.out_dir = std::move(out_dir);
   for (const auto& rule : rules) require(request, *rule);
   if (request.collections.empty()) collection(request, "gradients");
-  collection(request, "losses").summary = false;
+  collection(request, kLosses).summary = false;
   for (RequestedCollection& wanted : request.collections) {
     if (wanted.save_interval == 0) {
       wanted.save_interval = request.save_interval;
@@ -85,6 +87,7 @@ std::string CaptureRequest::json() const {
     }
     collection["summary"] = wanted.summary;
     collection["save_interval"] = wanted.save_interval;
+    if (is_optional && wanted.name != kLosses) collection["optional"] = true;
     request["collections"].append(std::move(collection));
   }
   request["include_workers"] = "all";

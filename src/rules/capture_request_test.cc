@@ -44,6 +44,16 @@ TEST(CaptureRequest, IsTheDocumentThatAutostartReads) {
             R"("include_workers":"all"})");
 }
 
+TEST(CaptureRequest, MarksWhatNobodyAskedForButTheLosses) {
+  auto request = capture_request(built_in("VanishingGradient"), "/r");
+  request.is_optional = true;
+  EXPECT_THAT(request.json(),
+              testing::HasSubstr(
+                  R"({"name":"gradients","summary":true,"save_interval":10,)"
+                  R"("optional":true},{"name":"losses","summary":false,)"
+                  R"("save_interval":10}])"));
+}
+
 TEST(CaptureRequest, NamesTheRulesOwnPatterns) {
   RuleNeeds needs;
   needs.selectors.push_back({{}, {"relu", "tanh"}, false});

@@ -16,6 +16,7 @@ struct Collection {
   std::optional<SaveConfig> save_config;  // none: the hook's
   std::optional<ReductionConfig> reduction_config;  // none: the hook's
   bool save_histogram = true;
+  bool is_optional = false;  // not told where it finds nothing
 
   const std::string& name() const { return tensors.name; }
 

@@ -30,6 +30,8 @@ struct CaptureRequest {
   std::string out_dir;
   Step save_interval = 10;
   std::vector<RequestedCollection> collections;
+  // Nobody asked for the rules: but for losses, what finds nothing is not told.
+  bool is_optional = false;
 
   std::string json() const;
 };
