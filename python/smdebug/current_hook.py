@@ -43,7 +43,8 @@ def get_hook(kind, create=None):
 def set_hook(kind, hook):
     """Makes `hook`, a `kind`, the one that `get_hook` returns."""
     if not isinstance(hook, kind):
-        raise SMDebugTypeError(f"expected a {kind.__module__}.{kind.__name__}, found {hook!r}")
+        adapter = kind.__module__.rpartition(".")[0]
+        raise SMDebugTypeError(f"expected a hook of {adapter}, found {hook!r}")
     set_current(hook)
 
 

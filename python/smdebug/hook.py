@@ -71,6 +71,7 @@ class BaseHook:
     tensorboard_dir = None
     mode = ModeKeys.GLOBAL
     collection_class = Collection
+    adapter_options = ()  # of "step_on" and "gradients": those that the adapter takes
     vetoes = ()  # the answers to a rule that fires, beside "record", which the adapter can give
 
     def __init__(

@@ -6,7 +6,7 @@ The format is described in include/smdebug/config/hook_config_file.h, which pars
 import json
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugError
+from smdebug.exceptions import SMDebugError, SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
@@ -60,7 +60,17 @@ def _make_hook(hook_cls, config):
     tensorboard = {}
     if config.tensorboard_dir is not None:
         tensorboard = {"export_tensorboard": True, "tensorboard_dir": config.tensorboard_dir}
-    of_adapter = {"step_on": config.step_on, "gradients": config.gradients}
+    of_adapter = {
+        name: value
+        for name, value in (("step_on", config.step_on), ("gradients", config.gradients))
+        if value is not None
+    }
+    for name in of_adapter:
+        if name not in hook_cls.adapter_options:
+            raise SMDebugValueError(
+                f"{hook_cls.__module__}.{hook_cls.__name__} has no '{name}'; "
+                "take it out of the configuration"
+            )
     hook = hook_cls(
         config.out_dir,
         dry_run=config.dry_run,
@@ -75,7 +85,7 @@ def _make_hook(hook_cls, config):
         max_run_bytes=config.max_run_bytes,
         keep_every=config.keep_every,
         **tensorboard,
-        **{name: value for name, value in of_adapter.items() if value is not None},
+        **of_adapter,
     )
     for collection in config.collections:
         hook.add_collection(hook_cls.collection_class.from_core(collection))

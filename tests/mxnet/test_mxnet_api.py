@@ -60,7 +60,7 @@ def test_get_hook_makes_a_hook_from_json_and_returns_it_from_then_on(tmp_path):
 
 
 def test_set_hook_takes_a_hook_of_mxnet_alone(out_dir):
-    with pytest.raises(SMDebugTypeError, match="smdebug.mxnet.Hook"):
+    with pytest.raises(SMDebugTypeError, match="a hook of smdebug.mxnet"):
         smd.set_hook("hook")
     hook = smd.Hook(out_dir)
     smd.del_hook()

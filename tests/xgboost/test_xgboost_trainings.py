@@ -10,6 +10,7 @@ from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whol
 from sklearn.base import clone
 
 import smdebug.xgboost as smd
+from smdebug.exceptions import SMDebugValueError
 
 KINDS = {
     "trees": {},
@@ -189,6 +190,14 @@ def test_a_json_file_makes_a_hook_that_takes_its_data_later(tmp_path, out_dir):
     assert trial.steps() == [0, 2]
     np.testing.assert_array_equal(trial.tensor("predictions").value(2), booster.predict(dval))
     assert trial.tensor("hyperparameters/eta").value(0).tolist() == [0.3]
+
+
+@pytest.mark.parametrize("option", [{"step_on": "optimizer"}, {"gradients": "final"}])
+def test_a_json_file_with_what_only_others_have_is_refused(option, tmp_path, out_dir):
+    path = tmp_path / "hook.json"
+    path.write_text(json.dumps({"LocalPath": out_dir, "HookParameters": option}))
+    with pytest.raises(SMDebugValueError, match=f"has no '{next(iter(option))}'"):
+        smd.Hook.create_from_json_file(str(path))
 
 
 def test_get_hook_makes_one_from_the_configuration(tmp_path, out_dir, monkeypatch):

@@ -57,6 +57,7 @@ class Hook(BaseHook):
     """
 
     collection_class = Collection
+    adapter_options = ("step_on",)
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
 

@@ -56,6 +56,7 @@ class Hook(BaseHook):
     """
 
     collection_class = Collection
+    adapter_options = ("step_on", "gradients")
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
     _losses_may_be_compiled = True
