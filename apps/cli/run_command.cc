@@ -156,8 +156,9 @@ Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
 }
 
 constexpr const char* kNothingRecorded =
-    "nothing was recorded: the program never trained a PyTorch model (no "
-    "torch module was called), or runs in a Python without the package "
+    "nothing was recorded: the program trained no model (of PyTorch, "
+    "TensorFlow, "
+    "Keras, XGBoost or MXNet), or runs in a Python without the package "
     "'smdebug'";
 
 void add_page(const std::string& location, const Console& console,

@@ -12,7 +12,13 @@ def make_hook(hook_class, settings):
     """A `hook_class` that saves what `settings` say, a dict: the JSON of the environment variable
     SMDEBUG_RUN (the core's CaptureRequest)."""
     interval = settings.get("save_interval", 10)
-    collections = settings.get("collections", [])
+    framework = hook_class.make_framework()
+    # Weights and gradients of a framework that has none: there is nothing to look for.
+    collections = [
+        collection
+        for collection in settings.get("collections", [])
+        if collection.get("include_regex") or framework.knows(collection["name"])
+    ]
     hook = hook_class(
         out_dir=settings["out_dir"],
         save_config=SaveConfig(save_interval=interval),

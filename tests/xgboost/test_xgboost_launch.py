@@ -56,6 +56,13 @@ def read(tmp_path):
     return smd.create_trial(str(tmp_path / "run"), timeout=5)
 
 
+def test_collections_that_xgboost_has_not_are_left_out(tmp_path):
+    script = TRAIN + "import json; print(json.dumps(result))"
+    _, said = run(tmp_path, script, collections=("weights", "losses", "biases"))
+    assert "error" not in said
+    assert read(tmp_path).tensor_names() == ["train-logloss", "validation-logloss"]
+
+
 def test_xgboost_train_is_recorded(tmp_path):
     result, _ = run(tmp_path, TRAIN + "import json; print(json.dumps(result))")
     trial = read(tmp_path)
