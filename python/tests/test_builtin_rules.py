@@ -119,6 +119,17 @@ def test_a_dead_relu_is_found_with_the_share_of_its_units(out_dir, check):
     assert check(out_dir, "dead_relu", "threshold_layer=99")["status"] == "NoIssuesFound"
 
 
+def test_one_rule_asked_twice_is_told_apart_by_what_it_was_given(out_dir, capfd):
+    record(out_dir, perceptron(fault=dead))
+    asked = ["--rule", "DeadRelu", "--set", "threshold_layer=99", "--rule", "DeadRelu"]
+    assert _core.run_command_line(["check", "--json", out_dir, *asked], lambda *_: None) == 3
+    [judged] = json.loads(capfd.readouterr().out)
+    said = [(verdict["parameters"], verdict["status"]) for verdict in judged["verdicts"]]
+    assert said == [({}, "IssuesFound"), ({"threshold_layer": "99"}, "NoIssuesFound")]
+    assert _core.run_command_line(["check", out_dir, *asked], lambda *_: None) == 3
+    assert "DeadRelu (threshold_layer=99)  NoIssuesFound" in capfd.readouterr().out
+
+
 def test_a_living_relu_is_let_pass(out_dir, check):
     record(out_dir, perceptron())
     verdict = check(out_dir, "DeadRelu")

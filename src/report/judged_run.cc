@@ -18,7 +18,7 @@ std::string judged_runs_text(std::span<const JudgedRun> runs) {
     }
     for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
       table.add(
-          {run.location, verdict.rule,
+          {run.location, rule_title(verdict, run.verdicts),
            std::string(rule_status_name(verdict.status)),
            verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
            verdict.message});

@@ -81,7 +81,8 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
       without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
       continue;
     }
-    table.add({"rule", fmt::format("{}: {}", verdict.rule,
+    table.add({"rule", fmt::format("{}: {}",
+                                   rule_title(verdict, summary.verdicts),
                                    rule_status_name(verdict.status))});
     add_lines("", verdict.message, table, "  ");
   }

@@ -33,6 +33,18 @@ std::string evidence_text(std::span<const Evidence> evidence) {
 
 }  // namespace
 
+std::string rule_title(const Verdict& verdict, std::span<const Verdict> among) {
+  if (std::ranges::count(among, verdict.rule, &Verdict::rule) < 2 ||
+      verdict.parameters.empty()) {
+    return verdict.rule;
+  }
+  std::string given;
+  for (const auto& [name, text] : verdict.parameters) {
+    given += fmt::format("{}{}={}", given.empty() ? "" : ", ", name, text);
+  }
+  return fmt::format("{} ({})", verdict.rule, given);
+}
+
 std::string verdict_text(const Verdict& verdict) {
   std::string text = fmt::format("{}: {}\n  {}\n", verdict.rule,
                                  rule_status_name(verdict.status),
@@ -50,7 +62,8 @@ std::string verdict_text(const Verdict& verdict) {
 std::string verdicts_text(std::span<const Verdict> verdicts) {
   TextTable table({"", "", ""});
   for (const Verdict& verdict : verdicts) {
-    table.add({verdict.rule, std::string(rule_status_name(verdict.status)),
+    table.add({rule_title(verdict, verdicts),
+               std::string(rule_status_name(verdict.status)),
                verdict.message});
   }
   return table.text("  ");

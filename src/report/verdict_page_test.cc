@@ -16,6 +16,7 @@ using testing::HasSubstr;
 Verdict fired() {
   Verdict verdict;
   verdict.rule = "VanishingGradient";
+  verdict.parameters = {{"threshold", "0.5"}};
   verdict.status = RuleStatus::issues_found;
   verdict.step = {40, Mode::train, 30};
   verdict.message = "gradient/a: too small";
@@ -53,10 +54,22 @@ TEST(VerdictPage, ShowsOnlySomeOfALotOfEvidence) {
   EXPECT_THAT(verdict_text(verdict), HasSubstr("and 12 more"));
 }
 
+TEST(VerdictPage, NamesTheParametersWhereOneRuleIsAskedTwice) {
+  Verdict other = fired();
+  other.parameters = {{"preset", "tuned"}, {"threshold", "1"}};
+  const Verdict both[] = {fired(), other};
+  EXPECT_EQ(rule_title(both[1], both),
+            "VanishingGradient (preset=tuned, threshold=1)");
+  EXPECT_EQ(rule_title(both[1], std::span(&both[1], 1)), "VanishingGradient");
+  EXPECT_THAT(verdicts_text(both),
+              HasSubstr("VanishingGradient (threshold=0.5)  "));
+}
+
 TEST(VerdictPage, IsJsonOfAFixedShape) {
   EXPECT_EQ(
       verdict_json(fired()),
-      R"({"rule":"VanishingGradient","status":"IssuesFound",)"
+      R"({"rule":"VanishingGradient","parameters":{"threshold":"0.5"},)"
+      R"("status":"IssuesFound",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("message":"gradient/a: too small","cause":"saturation",)"
       R"("advice":"use ReLU",)"
@@ -90,18 +103,20 @@ TEST(JudgedRuns, ShowARowPerRunAndRule) {
   JudgedRun judged;
   judged.location = "/runs/a";
   judged.verdicts = {fired(), fired()};
+  judged.verdicts[1].parameters.clear();
   JudgedRun broken;
   broken.location = "/runs/b";
   broken.error = Error{Error::Code::io, "the disk said no"};
   const JudgedRun runs[] = {judged, broken};
   EXPECT_EQ(
       judged_runs_text(runs),
-      "run      rule               status       step\n"
-      "/runs/a  VanishingGradient  IssuesFound    40  gradient/a: too "
-      "small\n"
-      "/runs/a  VanishingGradient  IssuesFound    40  gradient/a: too "
-      "small\n"
-      "/runs/b                     Error              the disk said no\n"
+      "run      rule                               status       step\n"
+      "/runs/a  VanishingGradient (threshold=0.5)  IssuesFound    40  "
+      "gradient/a: too small\n"
+      "/runs/a  VanishingGradient                  IssuesFound    40  "
+      "gradient/a: too small\n"
+      "/runs/b                                     Error              the disk "
+      "said no\n"
       "likely cause in /runs/a: VanishingGradient at step 40 (TRAIN step 30), "
       "in gradient/a, the first of 2 rules that fired\n");
   EXPECT_THAT(judged_runs_json(runs),

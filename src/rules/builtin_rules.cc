@@ -120,8 +120,10 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
           Parameters::parse(factory->name, factory->parameters,
                             with_other_trials(factory->parameters, given)));
   SMD_TRY(auto rule, factory->make(parameters));
-  return within_step_bounds(std::move(rule), parameters,
-                            factory->has_own_start_step);
+  auto bounded = within_step_bounds(std::move(rule), parameters,
+                                    factory->has_own_start_step);
+  bounded->set_given(given);
+  return bounded;
 }
 
 std::span<const RuleRequest> default_rules() {

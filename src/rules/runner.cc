@@ -149,7 +149,9 @@ RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
           static_cast<std::size_t>(known - other_runs_.begin()) + 1;
       judge->runs.emplace(number, judge->runs.size());
     }
-    verdicts_.emplace_back().rule = rule->name();
+    Verdict& verdict = verdicts_.emplace_back();
+    verdict.rule = rule->name();
+    verdict.parameters = rule->given();
     judge->rule = std::move(rule);
     judges_.push_back(std::move(judge));
   }

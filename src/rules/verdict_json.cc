@@ -41,7 +41,10 @@ Json to_json(const Evidence& evidence) {
 }
 
 Json to_json(const Verdict& verdict) {
+  Json parameters = Json::Object();
+  for (const auto& [name, text] : verdict.parameters) parameters[name] = text;
   return Json::Object{{"rule", verdict.rule},
+                      {"parameters", std::move(parameters)},
                       {"status", rule_status_name(verdict.status)},
                       {"step", to_json(verdict.step)},
                       {"message", verdict.message},

@@ -35,12 +35,12 @@ def judge(out_dir, more=None):
     """The verdicts on the run: (rule, preset) -> dict as `smdebug check --json` gives them. `more`
     are further parameters: rule -> name -> text."""
     more = more or {}
-    asked = [(rule, preset) for rule in judged_rules(more) for preset in PRESETS]
     words = ["check", "--json", str(out_dir)]
-    for rule, preset in asked:
-        words += _rule_words(rule, {"preset": preset} | NEEDED.get(rule, {}) | more.get(rule, {}))
-    [judged] = json.loads(_output_of(words))
-    return dict(zip(asked, judged["verdicts"], strict=True))
+    for rule in judged_rules(more):
+        for preset in PRESETS:
+            given = {"preset": preset} | NEEDED.get(rule, {}) | more.get(rule, {})
+            words += _rule_words(rule, given)
+    return _verdicts(words)
 
 
 def watch(out_dir):
@@ -49,9 +49,15 @@ def watch(out_dir):
     parameters = {"threshold": str(WATCHED_SECONDS)}
     for preset in PRESETS:
         words += _rule_words(NEEDS_TIME, {"preset": preset} | parameters)
+    return _verdicts(words)
+
+
+def _verdicts(words):
     [judged] = json.loads(_output_of(words))
-    asked = [(NEEDS_TIME, preset) for preset in PRESETS]
-    return dict(zip(asked, judged["verdicts"], strict=True))
+    return {
+        (verdict["rule"], verdict["parameters"]["preset"]): verdict
+        for verdict in judged["verdicts"]
+    }
 
 
 def _rule_words(rule, parameters):

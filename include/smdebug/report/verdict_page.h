@@ -12,6 +12,11 @@
 
 namespace smdebug {
 
+/// Returns how a list of verdicts names the rule of `verdict`: its name and,
+/// where another of `among` has the same, the parameters that its user gave:
+/// "AllZero (tensor_regex=.*_input_0)".
+std::string rule_title(const Verdict& verdict, std::span<const Verdict> among);
+
 /// Returns a verdict as lines: what was found, the evidence, what to do. Ends
 /// with a line feed.
 std::string verdict_text(const Verdict& verdict);

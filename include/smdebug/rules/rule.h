@@ -93,6 +93,16 @@ class Rule {
   /// What of its condition this rule could not judge, for the verdict that
   /// nothing was found: "the gradients: none were saved". Empty: all of it was.
   virtual std::string not_judged() const;
+
+  /// The parameters that its user gave, name -> text as written: they tell two
+  /// rules of one name apart.
+  const std::map<std::string, std::string>& given() const { return given_; }
+  void set_given(std::map<std::string, std::string> given) {
+    given_ = std::move(given);
+  }
+
+ private:
+  std::map<std::string, std::string> given_;
 };
 
 // What usually leads to what a rule finds, and what to try: the one source of

@@ -4,6 +4,7 @@
 // parses.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ std::string_view rule_status_name(RuleStatus status);
 
 struct Verdict {
   std::string rule;
+  // As its user gave them, name -> text; what is left to the defaults is not.
+  std::map<std::string, std::string> parameters = {};
   RuleStatus status = RuleStatus::in_progress;
   std::size_t run = 0;
   StepId step;          // where it fired; the last step judged otherwise
