@@ -81,9 +81,9 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
       without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
       continue;
     }
-    table.add({"rule", fmt::format("{}: {}",
-                                   rule_title(verdict, summary.verdicts),
-                                   rule_status_name(verdict.status))});
+    table.add(
+        {"rule", fmt::format("{}: {}", rule_title(verdict, summary.verdicts),
+                             rule_status_name(verdict.status))});
     add_lines("", verdict.message, table, "  ");
   }
   if (without_tensors.empty()) return;

@@ -63,8 +63,7 @@ std::string verdicts_text(std::span<const Verdict> verdicts) {
   TextTable table({"", "", ""});
   for (const Verdict& verdict : verdicts) {
     table.add({rule_title(verdict, verdicts),
-               std::string(rule_status_name(verdict.status)),
-               verdict.message});
+               std::string(rule_status_name(verdict.status)), verdict.message});
   }
   return table.text("  ");
 }
