@@ -1,6 +1,5 @@
 """What the tests of the Python face share: small models, and a way to read what was recorded."""
 
-import logging
 import subprocess
 import sys
 import textwrap
@@ -9,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from smdebug import _core, current_hook  # noqa: E402
+from smdebug import _core  # noqa: E402
 from smdebug.trials import create_trial  # noqa: E402
 
 _core.set_leak_warnings(True)
@@ -28,37 +27,6 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.fc2(self.dropout(self.relu(self.fc1(x))))
-
-
-@pytest.fixture(autouse=True)
-def _every_hook_is_closed():
-    yield
-    for hook in current_hook.open_hooks():
-        hook.close()
-    current_hook.set_current(None)
-
-
-@pytest.fixture
-def out_dir(tmp_path):
-    return str(tmp_path / "run")
-
-
-class _KeptMessages(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-
-@pytest.fixture
-def logged():
-    """The messages that the Python face logs during the test, a list of str."""
-    handler = _KeptMessages()
-    logging.getLogger("smdebug").addHandler(handler)
-    yield handler.messages
-    logging.getLogger("smdebug").removeHandler(handler)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What the tests of the MXNet adapter share: small nets, and a way to read what was recorded."""
 
-import logging
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from mxnet import autograd, gluon  # noqa: E402
 from mxnet.gluon import nn  # noqa: E402
 
 import smdebug.mxnet as smd  # noqa: E402
-from smdebug import _core, current_hook  # noqa: E402
+from smdebug import _core  # noqa: E402
 
 _core.set_leak_warnings(True)
 
@@ -92,37 +91,6 @@ class Training:
         """Parameter name -> its gradient, summed over the devices."""
         parameters = self.net.collect_params().items()
         return {name: sum(g.asnumpy() for g in each.list_grad()) for name, each in parameters}
-
-
-@pytest.fixture(autouse=True)
-def _every_hook_is_closed():
-    yield
-    for hook in current_hook.open_hooks():
-        hook.close()
-    current_hook.set_current(None)
-
-
-@pytest.fixture
-def out_dir(tmp_path):
-    return str(tmp_path / "run")
-
-
-class _KeptMessages(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-
-@pytest.fixture
-def logged():
-    """The messages that the Python face logs during the test, a list of str."""
-    handler = _KeptMessages()
-    logging.getLogger("smdebug").addHandler(handler)
-    yield handler.messages
-    logging.getLogger("smdebug").removeHandler(handler)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What the tests of the TensorFlow face share. Each file runs on Keras 2 and on Keras 3."""
 
-import logging
 import os
 import pathlib
 
@@ -12,7 +11,7 @@ import pytest  # noqa: E402
 
 tf = pytest.importorskip("tensorflow")
 
-from smdebug import _core, current_hook  # noqa: E402
+from smdebug import _core  # noqa: E402
 from smdebug.trials import create_trial  # noqa: E402
 
 _core.set_leak_warnings(True)
@@ -21,37 +20,6 @@ tf.config.threading.set_inter_op_parallelism_threads(1)
 
 KERAS_3 = not hasattr(tf.keras, "__internal__") and tf.keras.__version__.startswith("3")
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _every_hook_is_closed():
-    yield
-    for hook in current_hook.open_hooks():
-        hook.close()
-    current_hook.set_current(None)
-
-
-@pytest.fixture
-def out_dir(tmp_path):
-    return str(tmp_path / "run")
-
-
-class _KeptMessages(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-
-@pytest.fixture
-def logged():
-    """The messages that the Python face logs during the test, a list of str."""
-    handler = _KeptMessages()
-    logging.getLogger("smdebug").addHandler(handler)
-    yield handler.messages
-    logging.getLogger("smdebug").removeHandler(handler)
 
 
 def read(out_dir):

@@ -1,13 +1,10 @@
 """Small trainings, and what the tests of this folder share."""
 
-import logging
 
 import numpy as np
-import pytest
 import xgboost
 
 import smdebug.xgboost as smd
-from smdebug import current_hook
 
 EVERY_ROUND = smd.SaveConfig(save_interval=1)
 COLLECTIONS = [
@@ -22,37 +19,6 @@ COLLECTIONS = [
     "trees",
 ]
 BINARY = {"objective": "binary:logistic", "max_depth": 2, "eta": 0.3, "seed": 1, "nthread": 1}
-
-
-@pytest.fixture
-def out_dir(tmp_path):
-    return str(tmp_path / "run")
-
-
-@pytest.fixture(autouse=True)
-def _every_hook_is_closed():
-    yield
-    for hook in current_hook.open_hooks():
-        hook.close()
-    current_hook.set_current(None)
-
-
-class _KeptMessages(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-
-@pytest.fixture
-def logged():
-    """The messages that the Python face logs during the test, a list of str."""
-    handler = _KeptMessages()
-    logging.getLogger("smdebug").addHandler(handler)
-    yield handler.messages
-    logging.getLogger("smdebug").removeHandler(handler)
 
 
 def rows(seed=0, count=60, features=4):
