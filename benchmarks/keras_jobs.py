@@ -12,58 +12,26 @@ program: of the wall clock, and of the time that the process had cores, by which
 
 import argparse
 import pathlib
-import shutil
 import sys
-import tempfile
 
-from paired_worker import PairedWorker
+from jobs_in_pairs import JobWorker, in_turn, ratio, table, work_folder
 from step_cost import at_most, report
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-WORKER = ROOT / "benchmarks/keras_job_worker.py"
 JOBS = ("mlp", "cnn")
 ENVIRONMENTS = ("tensorflow-2.15", "tensorflow")
 WAYS = ("nothing", "default", "everything", "reductions")
-CLOCKS = ("wall", "cpu")
 STEPS = 40  # of a block
-
-
-class JobWorker(PairedWorker):
-    """One job watched in one way, in a program of its own."""
-
-    def __init__(self, environment: str, job: str, way: str, folder: pathlib.Path):
-        python = ROOT / ".venv" / environment / "bin/python"
-        super().__init__([python, WORKER, job, way, folder / way], folder / f"{way}.stderr")
-
-    def figures(self) -> dict[str, float]:
-        """Milliseconds of a step."""
-        return {
-            f"{name} {clock}": 1e3 / STEPS * min(block[i] for block in blocks)
-            for name, blocks in (("bare", self.bare), ("watched", self.watched))
-            for i, clock in enumerate(CLOCKS)
-        }
 
 
 def measure(environment: str, job: str, rounds: int) -> dict[str, dict[str, float]]:
     """By way, its figures."""
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="keras_jobs-", dir=ROOT / "build"))
-    try:
-        workers = {way: JobWorker(environment, job, way, folder) for way in WAYS}
+    with work_folder("keras_jobs") as folder:
+        workers = {
+            way: JobWorker(environment, "keras_job_worker.py", job, way, folder) for way in WAYS
+        }
         for worker in workers.values():
             worker.answer()
-        for _ in range(rounds):
-            for worker in workers.values():
-                worker.run(1)
-        for worker in workers.values():
-            worker.close()
-        return {way: worker.figures() for way, worker in workers.items()}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def ratio(figures: dict, way: str, clock: str = "cpu") -> float:
-    return figures[way][f"watched {clock}"] / figures[way][f"bare {clock}"]
+        return in_turn(workers, rounds, STEPS)
 
 
 def targets(name: str, figures: dict) -> list[dict]:
@@ -71,20 +39,6 @@ def targets(name: str, figures: dict) -> list[dict]:
         at_most(f"T26 {name}, nothing due, times bare", 1.03, ratio(figures, "nothing")),
         at_most(f"T27 {name}, default every 10 steps, times bare", 1.03, ratio(figures, "default")),
     ]
-
-
-def table(results: dict) -> str:
-    lines = [
-        f"| Keras job, times bare: wall / CPU | step, ms | {' | '.join(WAYS)} |",
-        f"| --- | ---: |{' ---: |' * len(WAYS)}",
-    ]
-    for job, figures in results.items():
-        bare = min(figure["bare wall"] for figure in figures.values())
-        ratios = " | ".join(
-            " / ".join(f"{ratio(figures, way, clock):.3f}" for clock in CLOCKS) for way in WAYS
-        )
-        lines.append(f"| {job} | {bare:.2f} | {ratios} |")
-    return "\n".join(lines)
 
 
 def main() -> int:
@@ -100,7 +54,7 @@ def main() -> int:
         for job in options.jobs
     }
     rows = [row for name, figures in results.items() for row in targets(name, figures)]
-    report(options.json, table(results), results, rows)
+    report(options.json, table("Keras job", "step", results), results, rows)
     return 0
 
 

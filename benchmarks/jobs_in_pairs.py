@@ -1,0 +1,77 @@
+"""What the programs share that measure whole trainings, watched and bare in turn.
+
+A job is trained by a worker program in an environment of its own, which alternates blocks of steps
+bare and watched in one way. Figures are minima over blocks, in milliseconds of a step; ratios are
+to the same job bare in the same program.
+"""
+
+import contextlib
+import pathlib
+import shutil
+import tempfile
+
+from paired_worker import PairedWorker
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLOCKS = ("wall", "cpu")
+
+Figures = dict[str, float]  # "bare cpu" -> milliseconds of a step
+
+
+class JobWorker(PairedWorker):
+    """One job watched in one way: `program` in an environment of tools/venv."""
+
+    def __init__(self, environment: str, program: str, job: str, way: str, folder: pathlib.Path):
+        python = ROOT / ".venv" / environment / "bin/python"
+        run = folder / f"{environment} {way}".replace(" ", "_")
+        command = [python, ROOT / "benchmarks" / program, job, way, run]
+        super().__init__(command, run.with_suffix(".stderr"))
+
+    def figures(self, steps: int) -> Figures:
+        """Of blocks of so many steps."""
+        return {
+            f"{name} {clock}": 1e3 / steps * min(block[i] for block in blocks)
+            for name, blocks in (("bare", self.bare), ("watched", self.watched))
+            for i, clock in enumerate(CLOCKS)
+        }
+
+
+def in_turn(workers: dict[str, JobWorker], rounds: int, steps: int) -> dict[str, Figures]:
+    """By heading, the figures of workers that are ready, after `rounds` blocks of each."""
+    for _ in range(rounds):
+        for worker in workers.values():
+            worker.run(1)
+    for worker in workers.values():
+        worker.close()
+    return {heading: worker.figures(steps) for heading, worker in workers.items()}
+
+
+@contextlib.contextmanager
+def work_folder(name: str):
+    """A folder on the disk of the repository, removed afterwards."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=ROOT / "build"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def ratio(figures: dict[str, Figures], way: str, clock: str = "cpu") -> float:
+    return figures[way][f"watched {clock}"] / figures[way][f"bare {clock}"]
+
+
+def table(title: str, unit: str, results: dict[str, dict[str, Figures]]) -> str:
+    """A row per job, a column per way; in Markdown."""
+    headings = list(next(iter(results.values())))
+    lines = [
+        f"| {title}, times bare: wall / CPU | {unit}, ms | {' | '.join(headings)} |",
+        f"| --- | ---: |{' ---: |' * len(headings)}",
+    ]
+    for job, figures in results.items():
+        bare = min(figure["bare wall"] for figure in figures.values())
+        ratios = " | ".join(
+            " / ".join(f"{ratio(figures, way, clock):.3f}" for clock in CLOCKS) for way in headings
+        )
+        lines.append(f"| {job} | {bare:.2f} | {ratios} |")
+    return "\n".join(lines)
