@@ -109,7 +109,7 @@ def at_most(name: str, target: float, reached: float) -> dict:
     return {
         "name": name,
         "target": f"≤ {target:.4g}",
-        "reached": f"{reached:.3g}",
+        "reached": f"{reached:.4g}",
         "met": reached <= target,
     }
 

@@ -147,11 +147,27 @@ class Hooked(Training):
             path.unlink(missing_ok=True)
 
 
+class Launched(Hooked):
+    """What `smdebug run` hooks in for the rules of its default set; who judges is not here."""
+
+    def watch(self):
+        from smdebug import _core, launched_hook
+        from smdebug.pytorch import Hook
+
+        request = _core.RunJudge.create(str(self.folder), _core.default_rules()).request
+        settings = json.loads(request) | {"out_dir": str(self.folder)}
+        self.hook = launched_hook.make_hook(Hook, settings)
+        self.hook.register_module(self.model)
+        self.hook.register_loss(self.loss)
+
+
 def watched_job(job, way, folder, twin):
     if way == "nothing":
         return Training(job, twin)
     if way == "empty hooks":
         return EmptyHooks(job, twin)
+    if way == "default rules":
+        return Launched(job, way, folder, twin)
     return Hooked(job, way, folder, twin)
 
 

@@ -5,10 +5,11 @@ transformer compiled, and over two processes.
     benchmarks/torch_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
 
 Batches are small, one thread per process, SGD. Ways to watch: not at all, which shows how well two
-times can be told apart; hooks that do nothing; a hook with nothing due; losses, gradients and
-weights, or everything, every 10 steps. Figures are minima over blocks of 10 steps, as ratios to the
-same job bare in the same program, on the same tensors: of the wall clock, and of the time that the
-training thread had a core, by which the targets go: neighbours disturb it less.
+times can be told apart; hooks that do nothing; a hook with nothing due; losses, what the default
+rules of `smdebug run` look at, gradients and weights, or everything, every 10 steps. Figures are
+minima over blocks of 10 steps, as ratios to the same job bare in the same program, on the same
+tensors: of the wall clock, and of the time that the training thread had a core, by which the
+targets go: neighbours disturb it less.
 """
 
 import argparse
@@ -19,7 +20,15 @@ from jobs_in_pairs import JobWorker, in_turn, ratio, table, work_folder
 from step_cost import at_most, report
 
 JOBS = ("transformer", "resnet", "compiled", "ddp")
-WAYS = ("nothing", "empty hooks", "nothing due", "losses", "gradients and weights", "everything")
+WAYS = (
+    "nothing",
+    "empty hooks",
+    "nothing due",
+    "losses",
+    "default rules",
+    "gradients and weights",
+    "everything",
+)
 STEPS = 10  # of a block
 
 
