@@ -1,9 +1,5 @@
 """The hook that `smdebug run` asks for, in any framework."""
 
-import os
-import signal
-import threading
-
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
@@ -35,18 +31,3 @@ def make_hook(hook_class, settings):
         if wanted.get("save_interval"):
             collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
     return hook
-
-
-def close_on_termination(hook):
-    """Publishes the last step when the process is told to end, unless the script cares itself."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-
-    def terminate(number, frame):
-        hook.close()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, terminate)

@@ -1,6 +1,5 @@
 """Small trainings, and what the tests of this folder share."""
 
-
 import numpy as np
 import xgboost
 

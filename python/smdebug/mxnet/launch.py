@@ -14,7 +14,7 @@ from mxnet import autograd, gluon
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched_hook import close_on_termination, make_hook
+from smdebug.launched_hook import make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
@@ -143,7 +143,6 @@ class Launch:
             hook.on_detach = self._undo
             hook.expect_loss(FUNCTIONAL_LOSS)
             self._watch_backward()
-            close_on_termination(hook)
         self._hook.register_block(block)
 
     def _watch_backward(self):

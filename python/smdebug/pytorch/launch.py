@@ -15,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched_hook import close_on_termination, make_hook
+from smdebug.launched_hook import make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
@@ -133,7 +133,6 @@ class Launch:
             hook.on_mode_change = self.find
             hook.on_detach = self._undo
             self._backward_watch.install()
-            close_on_termination(hook)
         self._hook.register_module(root)
         self._hook.begin_during_call(root, arguments)
 

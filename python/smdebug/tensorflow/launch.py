@@ -11,7 +11,7 @@ import inspect
 import sys
 
 from smdebug.autostart import complain
-from smdebug.launched_hook import close_on_termination, make_hook
+from smdebug.launched_hook import make_hook
 
 _WITH_CALLBACKS = ("fit", "evaluate", "predict")
 _WITHOUT_CALLBACKS = ("train_on_batch", "test_on_batch")
@@ -50,7 +50,7 @@ class _Launch:
         except ImportError as error:
             complain(f"loops without Keras: {error}")
             return
-        watch_native_loops(functools.partial(_opened, self._settings), self.hook)
+        watch_native_loops(functools.partial(make_hook, settings=self._settings), self.hook)
 
     def _watch_models(self, model_class):
         for name in _WITH_CALLBACKS:
@@ -65,7 +65,7 @@ class _Launch:
         if self._hook is None:
             from smdebug.tensorflow.keras_hook import KerasHook
 
-            self._hook = _opened(self._settings, KerasHook)
+            self._hook = make_hook(KerasHook, self._settings)
         return self._hook
 
     def _with_hook(self, original):
@@ -112,9 +112,3 @@ class _Launch:
             self._has_failed = True
             complain(repr(error))
             return None
-
-
-def _opened(settings, hook_class):
-    hook = make_hook(hook_class, settings)
-    close_on_termination(hook)
-    return hook
