@@ -333,6 +333,10 @@ class Hook(BaseHook):
         for watched in self._watched.values():
             watched.remove()
         self._graphs.close()
+        # A net holds its trainer, and that its kvstore, which must go before the interpreter does:
+        # a hook that is over, and may be the current one still, keeps none of them.
+        for held in (self._handles, self._models, self._watched):
+            held.clear()
 
     def _latch(self, where, error):
         super()._latch(where, error)
