@@ -27,8 +27,8 @@ REASONS = {
     "have fewer; with two classes, no class of shuffled labels is mispredicted by nine in ten; and "
     "large batches bring so many labels before some classes are ever predicted",
     "Confusion": "it judges from the first step, when nothing is learned; set `start_step`",
-    "FeatureImportanceOverweight": "it fires where one feature has four fifths of the gain; with "
-    "three classes and columns drawn by chance, a feature that is the label has two",
+    "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
+    "number of a class of three takes more than one split, and has six at most",
     "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
     "losses, 200 steps apart; a loss that swings, or stays where it began, passes",
     "Overfit": "it fires where the training loss ends near 0 at a good accuracy on both sets",

@@ -76,7 +76,7 @@ TEST(FeatureImportanceOverweight, LetsTheFirstTreesPassWhenTuned) {
   OneRule rule("FeatureImportanceOverweight", {{"preset", "tuned"}});
   const auto gains = [](Step step) {
     return ObservedStep(step)
-        .with_scalar("feature_importance/total_gain/a", 9)
+        .with_scalar("feature_importance/total_gain/a", 99)
         .with_scalar("feature_importance/total_gain/b", 1);
   };
   EXPECT_FALSE(rule.fires_at(gains(0)));
