@@ -58,8 +58,9 @@ struct TensorSite {
   // No array is made of it.
   void put_number(double value) {
     constexpr std::array<std::int64_t, 1> kOne = {1};
-    session->put(site, {DType::float64,
-                        reinterpret_cast<const std::byte*>(&value), kOne, {}});
+    session->put(
+        site,
+        {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
   }
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
