@@ -306,6 +306,9 @@ class TensorSite:
     def put(self, tensor: object) -> None:
         """Captures the tensor if it is due. Any thread."""
 
+    def put_number(self, value: float) -> None:
+        """Captures the number, a float64 of shape (1,), if it is due."""
+
     def is_due(self) -> bool: ...
 
     def is_next_due(self) -> bool: ...
@@ -431,6 +434,9 @@ class Session:
         """Whether the plan in use saves the collection at all."""
 
     def is_due(self, tensor_name: str, collection: str) -> bool: ...
+
+    def due_collections(self) -> list[str]:
+        """The names of the collections that the open step saves."""
 
     def export_collections(self) -> None: ...
 

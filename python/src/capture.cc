@@ -3,6 +3,9 @@
 // asks first whether the tensor is due and looks at it only then.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +55,13 @@ struct TensorSite {
   Site* site;
 
   void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
+  // No array is made of it.
+  void put_number(double value) {
+    constexpr std::array<std::int64_t, 1> kOne = {1};
+    session->put(
+        site,
+        {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
+  }
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
@@ -233,6 +243,8 @@ void bind_sites(nb::module_& m) {
   nb::class_<TensorSite>(m, "TensorSite")
       .def("put", &TensorSite::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
+      .def("put_number", &TensorSite::put_number, "value"_a,
+           "Captures the number, a float64 of shape (1,), if it is due.")
       .def("is_due", &TensorSite::is_due)
       .def("is_next_due", &TensorSite::is_next_due)
       .def("can_match", &TensorSite::can_match)
@@ -381,6 +393,8 @@ void bind_session(nb::module_& m) {
            nb::overload_cast<std::string_view, std::string_view>(
                &Session::is_due, nb::const_),
            "tensor_name"_a, "collection"_a)
+      .def("due_collections", &Session::due_collections,
+           "The names of the collections that the open step saves.")
       .def("export_collections", &Session::export_collections, WithoutGil())
       .def("flush", &Session::flush, WithoutGil())
       .def("close", &Session::close, WithoutGil())

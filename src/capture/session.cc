@@ -171,6 +171,17 @@ bool Session::is_due(std::string_view tensor_name,
   return is_among(plan, plan.due(step()), tensor_name, collection);
 }
 
+std::vector<std::string> Session::due_collections() const {
+  std::vector<std::string> names;
+  if (!is_capturing()) return names;
+  const Plan& plan = impl_->sites.plan();
+  const CollectionSet due = plan.due(step());
+  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
+    if (due.contains(i)) names.push_back(plan.collections()[i].name());
+  }
+  return names;
+}
+
 bool Session::can_match(const Site* site) const {
   return !site->matched.empty();
 }

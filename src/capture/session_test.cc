@@ -881,6 +881,25 @@ TEST_F(SessionTest, PutsATensorWhoseKindIsKnownIntoItsCollections) {
   EXPECT_THAT(text(collections_file_key("worker_0")), HasSubstr("\"mse\""));
 }
 
+TEST_F(SessionTest, NamesTheCollectionsThatTheOpenStepSaves) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients", "weights"};
+  every_step(2);
+  auto session = open();
+  EXPECT_THAT(session->due_collections(), testing::IsEmpty());
+  for (const bool is_due : {true, false, true}) {
+    session->begin_step();
+    const auto due = session->due_collections();
+    EXPECT_EQ(due.empty(), !is_due);
+    for (const char* name : {"gradients", "weights", "biases"}) {
+      EXPECT_EQ(std::ranges::count(due, name), session->is_due("", name))
+          << name;
+    }
+  }
+  session->end_step();
+  EXPECT_THAT(session->due_collections(), testing::IsEmpty());
+}
+
 TEST_F(SessionTest, SaysAheadOfATensorByItsNameOrItsCollection) {
   config_.save_all = false;
   config_.include_collections = {"gradients"};

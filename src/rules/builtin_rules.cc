@@ -133,8 +133,9 @@ std::span<const RuleRequest> default_rules() {
     std::vector<RuleRequest> requests;
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "LossNotDecreasing", "NLPSequenceRatio", "ReplicasDiffer",
-          "SaturatedActivation", "StalledTrainingRule", "VanishingGradient"}) {
+          "FeatureImportanceOverweight", "LossNotDecreasing",
+          "NLPSequenceRatio", "ReplicasDiffer", "SaturatedActivation",
+          "StalledTrainingRule", "TreeDepth", "VanishingGradient"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;

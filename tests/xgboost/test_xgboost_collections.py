@@ -457,3 +457,39 @@ def test_a_round_can_be_read_as_soon_as_it_has_ended(out_dir):
     dtrain = binary()
     xgboost.train(BINARY, dtrain, 2, evals=[(dtrain, "train")], callbacks=[hook, Reader()])
     assert seen == [[0], [0, 1]]
+
+
+class Untouchable:
+    """A model that nothing may be asked."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"the model was asked for {name}")
+
+
+def test_a_round_whose_metrics_alone_are_due_asks_the_model_nothing(out_dir):
+    hook = smd.Hook(out_dir)
+    losses = []
+    for step in range(21):
+        losses.append(1 / (step + 1))
+        history = {"train": {"logloss": losses}, "validation": {"error@0.7": losses}}
+        assert hook.after_iteration(Untouchable(), step, history) is False
+    hook.close()
+    assert hook.status().error is None
+    trial = smd.create_trial(out_dir)
+    assert trial.steps() == [0, 10, 20]
+    assert trial.tensor_names() == ["train-logloss", "validation-error@0.7"]
+    for step in trial.steps():
+        for name in trial.tensor_names():
+            value = trial.tensor(name).value(step)
+            np.testing.assert_array_equal(value, [1 / (step + 1)], strict=True)
+
+
+def test_a_hook_of_a_training_may_go_on_to_a_cross_validation(out_dir):
+    hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
+    losses = [0.5, 0.25]
+    hook.after_iteration(Untouchable(), 0, {"train": {"logloss": losses[:1]}})
+    hook.after_iteration(Untouchable(), 1, {"train": {"logloss": [(losses[1], 0.125)]}})
+    hook.close()
+    trial = smd.create_trial(out_dir)
+    assert [trial.tensor("train-logloss").value(step)[0] for step in (0, 1)] == losses
+    assert trial.tensor("train-logloss-std").value(1).tolist() == [0.125]

@@ -2,7 +2,7 @@
 
 A case is a recipe or a training of `together`, a half, a seed, and a fault or none. The healthy
 ones are the twins of the faulty: the same recipe, half and seed. What another framework brings
-joins here: XGBoost's rules (FeatureImportanceOverweight, TreeDepth) have no case yet.
+joins here (xgboost_cases.py).
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ import judging
 import recipes
 import together
 import training as zoo
+import xgboost_cases
 
 FAULTY_SEEDS = 2
 HEALTHY_SEEDS = 3
@@ -31,6 +32,7 @@ class Case:
     fault: str | None
     meant: tuple[str, ...]
     train: Callable
+    framework: str = "pytorch"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +73,13 @@ def all_cases():
         *(case for each in TOGETHER for case in _together_cases(each)),
         *(case for half in recipes.HALVES for case in _healthy_cases(half)),
         *(case for fault in faults.FAULTS for case in _faulty_cases(fault)),
+        *(Case(*row, framework="xgboost") for row in xgboost_cases.rows_of_cases()),
     ]
 
 
 def all_faults():
     """Everything with a name, a `why` and `meant` rules."""
-    return [*faults.FAULTS, *TOGETHER]
+    return [*faults.FAULTS, *TOGETHER, *xgboost_cases.FAULTS]
 
 
 def _together_cases(kind):

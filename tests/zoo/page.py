@@ -12,6 +12,7 @@ import judging
 import recipes
 import scores
 import torch
+import xgboost
 
 from smdebug import _core
 
@@ -26,6 +27,8 @@ REASONS = {
     "have fewer; with two classes, no class of shuffled labels is mispredicted by nine in ten; and "
     "large batches bring so many labels before some classes are ever predicted",
     "Confusion": "it judges from the first step, when nothing is learned; set `start_step`",
+    "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
+    "number of a class of three takes more than one split, and has six at most",
     "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
     "losses, 200 steps apart; a loss that swings, or stays where it began, passes",
     "Overfit": "it fires where the training loss ends near 0 at a good accuracy on both sets",
@@ -90,7 +93,9 @@ def _introduction(results):
         f"""Made by `make zoo`, which runs `tests/zoo/run_zoo.py`: {len(results)} small real
         trainings, {healthy} of them healthy, the others each with one planted fault, on data that
         come with scikit-learn; each judged by every rule as documented (`preset=default`) and tuned
-        (`preset=tuned`). Made with PyTorch {torch.__version__} on {platform.machine()},
+        (`preset=tuned`). Those whose recipe ends in `_trees` are XGBoost's, a step of which is a
+        boosting round. Made with PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on
+        {platform.machine()},
         {os.cpu_count()} cores, no GPU.""",
         """The trainings are of two halves that share neither size nor optimizer nor seed. The tuned
         values were chosen on the one, and say what they are worth on the other. *Recall* counts the
@@ -100,8 +105,8 @@ def _introduction(results):
         does, and every step of an evaluation.""",
         f"""Rules that need arguments were given: {_needed_text()}. SimilarAcrossRuns compares a
         training with its repetition; StalledTrainingRule watches a training while it runs, with a
-        `threshold` of {judging.WATCHED_SECONDS} seconds instead of half an hour. No training of the
-        zoo has trees, so FeatureImportanceOverweight and TreeDepth are not measured.""",
+        `threshold` of {judging.WATCHED_SECONDS} seconds instead of half an hour.
+        {judging.WRITES_REPORT} finds nothing, and is not measured.""",
     )
 
 

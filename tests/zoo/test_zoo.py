@@ -24,11 +24,16 @@ FOUND = {
     "wrong token padding/text/report/1": "NLPSequenceRatio",
     "replica that drifts/replicas/report/1": "ReplicasDiffer",
     "unrepeatable run/repetition/report/1": "SimilarAcrossRuns",
+    "feature that is the label/cancer_trees/report/1": "FeatureImportanceOverweight",
+    "trees without a limit/diabetes_trees/report/1": "TreeDepth",
+    "learning rate 0/wine_trees/report/1": "LossNotDecreasing",
 }
 HEALTHY = (
     "healthy/perceptron/report/1",
     "healthy/small_table/report/1",
     "healthy/text/report/1",
+    "healthy/cancer_trees/report/1",
+    "healthy/diabetes_trees/report/1",
     "replica that drifts/healthy/report/1",
     "unrepeatable run/healthy/report/1",
 )

@@ -184,6 +184,9 @@ class Session {
   /// adapters that ask before they make a tensor: it searches the name with
   /// every pattern and remembers nothing.
   bool is_due(std::string_view tensor_name, std::string_view collection) const;
+  /// The names of the collections that the open step saves, in the plan's
+  /// order; none where nothing is due. For adapters that ask once per step.
+  std::vector<std::string> due_collections() const;
   /// Whether the present plan can ever save it.
   bool can_match(const Site* site) const;
 

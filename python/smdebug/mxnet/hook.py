@@ -7,7 +7,6 @@ hook is closed: after the update. Names are Gluon's own; the decision what to sa
 
 import contextlib
 import re
-import sys
 
 import mxnet
 from mxnet import autograd, gluon
@@ -17,7 +16,7 @@ from smdebug import _core
 from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.mxnet import trainers
+from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import ACTIVATION_COLLECTIONS, activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
 from smdebug.mxnet.block_hooks import Gate, WatchedBlock
@@ -96,6 +95,7 @@ class Hook(BaseHook):
         self._modes_seen = set()
         self._is_settling = False
         self._veto = None
+        self._place = None  # rank and number of workers, from the first step on
         super().__init__(
             out_dir,
             export_tensorboard,
@@ -279,10 +279,9 @@ class Hook(BaseHook):
         return super()._versions() | {"mxnet": mxnet.__version__}
 
     def _rank_and_size(self):
-        horovod = sys.modules.get("horovod.mxnet")
-        if horovod is not None and horovod.size() > 0:
-            return horovod.rank(), horovod.size()
-        return 0, 1
+        if self._place is None:
+            self._place = workers.rank_and_size()
+        return self._place
 
     def _module_patterns(self, collection):
         patterns = activation_patterns(
@@ -334,6 +333,10 @@ class Hook(BaseHook):
         for watched in self._watched.values():
             watched.remove()
         self._graphs.close()
+        # A net holds its trainer, and that its kvstore, which must go before the interpreter does:
+        # a hook that is over, and may be the current one still, keeps none of them.
+        for held in (self._handles, self._models, self._watched):
+            held.clear()
 
     def _latch(self, where, error):
         super()._latch(where, error)

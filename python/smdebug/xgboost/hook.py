@@ -193,23 +193,18 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
             return False
         if not self._failure:
             try:
-                self._record_round(model, evals_log)
+                if self._begin_step():
+                    self._rounds.record(model, evals_log)
+                self._session.end_step()
             except SMDebugError:  # the configuration makes no sense
                 raise
             except Exception as error:
                 self._latch("at the end of a round", error)
-        return self._answer()
-
-    def _record_round(self, model, evals_log):
-        if self._begin_step():
-            self._rounds.record(model, evals_log)
-        self._session.end_step()
+        return self._answer() if self._rules else False
 
     # --- rules ---
 
     def _answer(self):
-        if not self._rules:
-            return False
         answer, verdict = self._rules.answer()
         if answer == "raise":
             raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])

@@ -43,8 +43,9 @@ def importances(booster):
             for feature, score in booster.get_score(importance_type=kind).items()
         }
         total = sum(np.abs(score).sum() for score in scores.values())
-        for feature, score in scores.items():
-            found.append((f"{kind}/{feature}", score / total if total > 0 else score))
+        with np.errstate(invalid="ignore"):  # of a model that has diverged: it is NaN
+            for feature, score in scores.items():
+                found.append((f"{kind}/{feature}", score / total if total > 0 else score))
     return found
 
 

@@ -4,10 +4,10 @@ What several collections want of a round (predictions, SHAP values) is computed 
 be had is told once, with the reason, in `hook.status().skipped`.
 """
 
-import numpy as np
-
 from smdebug.xgboost import hyperparameters, model_tensors
 
+# Those of numbers that XGBoost hands to a callback anyhow.
+_METRICS = {"metrics", "losses"}
 _FOLDS = "xgboost.cv trains one model per fold: it has metrics and hyperparameters alone"
 
 
@@ -16,9 +16,11 @@ class RoundRecorder:
         self._session = session
         self._hook = hook
         self._sites = {}  # by name
+        self._metrics = {}  # those of metrics: by evaluation set, metric, ending
         self._shared = {}  # names of one tensor -> their places
         self._plan_version = None
         self._has_patterns = False
+        self._due = set()  # the names of the collections that this round saves
         self._booster_keys = None  # the names of the booster's own hyperparameters
 
     def record(self, model, evals_log):
@@ -27,6 +29,13 @@ class RoundRecorder:
         `model` is a Booster, or the booster of xgboost.cv, which holds one per fold.
         """
         self._follow_plan()
+        self._due = set(self._session.due_collections())
+        if self._has_patterns or not self._due <= _METRICS:
+            self._put_all_of_round(model, evals_log)
+        else:
+            self._put_metrics(evals_log)
+
+    def _put_all_of_round(self, model, evals_log):
         folds = getattr(model, "cvfolds", None)
         self._put_hyperparameters(folds[0].bst if folds else model)
         self._put_metrics(evals_log)
@@ -49,7 +58,7 @@ class RoundRecorder:
     def _is_due(self, collection, names):
         """Whether the collection is, or another one that holds one of the tensors. `names` is
         called where that must be found out."""
-        if self._session.is_due("", collection):
+        if collection in self._due:
             return True
         return self._has_patterns and any(
             self._session.is_due(name, collection) for name in names()
@@ -104,14 +113,23 @@ class RoundRecorder:
             self._skip("metrics", "xgboost.train was given no evals to evaluate the model on")
         for evaluation_set, metrics in evals_log.items():
             for metric, values in metrics.items():
-                self._put_metric(f"{evaluation_set}-{metric}", values[-1])
+                self._put_metric(evaluation_set, metric, values[-1])
 
-    def _put_metric(self, name, value):
+    def _put_metric(self, evaluation_set, metric, value):
         """In xgboost.cv a value is the mean over folds and their standard deviation."""
         if isinstance(value, tuple):
             value, deviation = value
-            self._put(f"{name}-std", np.asarray([deviation], np.float64))
-        self._put(name, np.asarray([value], np.float64))
+            self._metric(evaluation_set, metric, "-std").put_number(deviation)
+        self._metric(evaluation_set, metric, "").put_number(value)
+
+    def _metric(self, evaluation_set, metric, ending):
+        """Its place, found without making a name of it."""
+        key = (evaluation_set, metric, ending)
+        site = self._metrics.get(key)
+        if site is None:
+            site = self._session.tensor(f"{evaluation_set}-{metric}{ending}")
+            self._metrics[key] = site
+        return site
 
     def _put_predictions(self, model):
         wanted = [name for name in ("predictions", "labels") if self._session.is_due(name, name)]

@@ -41,6 +41,9 @@ const Remedy kRemedies[] = {
                "step, lower the learning rate, or clip the gradients"},
 };
 
+// XGBoost's column of thresholds: a leaf has none, which is NaN.
+constexpr std::string_view kTreeSplits = "trees/Split";
+
 // ", the first at [2, 7]", or nothing where the elements are not at hand.
 std::string first_place_text(const Observation& observation, bool only_nan) {
   const auto view = observation.values->load();
@@ -79,6 +82,7 @@ class ExplodingTensor : public Rule {
   Result<std::optional<Finding>> on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
+      if (selector_.every_tensor && tensor->name == kTreeSplits) continue;
       SMD_TRY(const auto found, find_non_finite(*tensor));
       if (!found) continue;
       ++judged_;

@@ -114,5 +114,18 @@ TEST(ExplodingTensor, JudgesOnlyWhatItsSelectorTakes) {
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
 }
 
+TEST(ExplodingTensor, LetsLeavesOfTreesHaveNoThreshold) {
+  const auto tree = [] {
+    return ObservedStep(0)
+        .with_statistics("trees/Split", counts(3, 0, 0))
+        .with_statistics("trees/Gain", counts(0, 0, 0));
+  };
+  OneRule every("ExplodingTensor");
+  EXPECT_FALSE(every.fires_at(tree()));
+  EXPECT_EQ(every.verdict().observations_judged, 1u);
+  OneRule asked("ExplodingTensor", {{"tensor_regex", "^trees/Split$"}});
+  EXPECT_TRUE(asked.fires_at(tree()));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -21,17 +21,26 @@ const ParameterSpec kParameters[] = {
      .default_text = "0.8",
      .sentence = "Which part of all importance the largest may have together.",
      .minimum = 0.0,
-     .maximum = 1.0},
+     .maximum = 1.0,
+     .tuned_text = "0.9"},
     {.name = "nfeatures",
      .type = ParameterType::integer,
      .default_text = "3",
      .sentence = "How many of the largest importances are added up.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "1"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = ".*feature_importance/weight",
-     .sentence = "Patterns of the importances' tensor names."},
-    kStartStep,
+     .sentence = "Patterns of the importances' tensor names.",
+     .tuned_text = ".*feature_importance/total_gain"},
+    // The first trees of a healthy model hang on a feature or two.
+    {.name = kStartStep.name,
+     .type = kStartStep.type,
+     .default_text = kStartStep.default_text,
+     .sentence = kStartStep.sentence,
+     .minimum = kStartStep.minimum,
+     .tuned_text = "10"},
     kEndStep,
     kPreset,
 };
@@ -87,12 +96,8 @@ class FeatureImportanceOverweight : public Rule {
 
   Result<std::optional<Finding>> finish() override {
     if (judged_ > 0 || most_features_ == 0) return std::optional<Finding>();
-    return Error{
-        Error::Code::not_found,
-        fmt::format("nothing to judge: no step has more than {} features with "
-                    "a positive sum of importances, so the share of the "
-                    "largest {} says nothing; lower nfeatures",
-                    most_features_, nfeatures_)};
+    return Error{Error::Code::not_found,
+                 "nothing to judge: " + why_nothing_was_judged()};
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
@@ -125,6 +130,22 @@ class FeatureImportanceOverweight : public Rule {
       importances.push_back(std::move(importance));
     }
     return {};
+  }
+
+  // XGBoost tells of the features that its trees use, not of the others.
+  std::string why_nothing_was_judged() const {
+    if (most_features_ > nfeatures_) {
+      return "the importances of no step have a positive sum";
+    }
+    if (most_features_ == 1) {
+      return "the model uses a single feature, whose share of all importance "
+             "is always 1; if it was given more, check that this one does not "
+             "give the label away";
+    }
+    return fmt::format(
+        "the model uses {} features, and the largest {} of so few always have "
+        "all importance; lower nfeatures below {}",
+        most_features_, nfeatures_, most_features_);
   }
 
   std::optional<Finding> judge(std::vector<Importance>& importances) {

@@ -48,8 +48,39 @@ TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {
   OneRule rule("FeatureImportanceOverweight");
   EXPECT_FALSE(rule.fires_at(importances(0, {5, 2, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
-  EXPECT_THAT(rule.verdict().message,
-              AllOf(HasSubstr("more than 3 features"), HasSubstr("nfeatures")));
+  EXPECT_EQ(rule.verdict().message,
+            "nothing to judge: the model uses 3 features, and the largest 3 of "
+            "so few always have all importance; lower nfeatures below 3");
+}
+
+TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
+  for (const char* nfeatures : {"1", "3"}) {
+    OneRule rule("FeatureImportanceOverweight", {{"nfeatures", nfeatures}});
+    EXPECT_FALSE(rule.fires_at(importances(0, {0.25})));
+    EXPECT_EQ(rule.finish().status, RuleStatus::error);
+    EXPECT_THAT(rule.verdict().message,
+                AllOf(HasSubstr("uses a single feature"),
+                      HasSubstr("give the label away"),
+                      testing::Not(HasSubstr("nfeatures"))));
+  }
+}
+
+TEST(FeatureImportanceOverweight, SaysThatSumsAreNotPositive) {
+  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_FALSE(rule.fires_at(importances(0, {0, 0})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("positive sum"));
+}
+
+TEST(FeatureImportanceOverweight, LetsTheFirstTreesPassWhenTuned) {
+  OneRule rule("FeatureImportanceOverweight", {{"preset", "tuned"}});
+  const auto gains = [](Step step) {
+    return ObservedStep(step)
+        .with_scalar("feature_importance/total_gain/a", 99)
+        .with_scalar("feature_importance/total_gain/b", 1);
+  };
+  EXPECT_FALSE(rule.fires_at(gains(0)));
+  EXPECT_TRUE(rule.fires_at(gains(10)));
 }
 
 TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {

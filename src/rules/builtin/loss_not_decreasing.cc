@@ -3,7 +3,6 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -133,8 +132,7 @@ class LossSeries {
   std::optional<Comparison> add(Loss loss) {
     recent_.push_back(loss.value);
     if (recent_.size() > average_) recent_.pop_front();
-    loss.value = std::accumulate(recent_.begin(), recent_.end(), 0.0) /
-                 static_cast<double>(recent_.size());
+    loss.value = recent_mean();
     saved_.push_back(loss);
     // Only the newest of those old enough can ever be compared with.
     while (saved_.size() > 1 && saved_[1].step <= loss.step - num_steps_) {
@@ -149,6 +147,15 @@ class LossSeries {
   }
 
  private:
+  // The mean of equal losses is that loss, to the bit: a loss that stands
+  // still must not seem to rise by a rounding.
+  double recent_mean() const {
+    const double first = std::isfinite(recent_.front()) ? recent_.front() : 0;
+    double deviation = 0;
+    for (const double loss : recent_) deviation += loss - first;
+    return first + deviation / static_cast<double>(recent_.size());
+  }
+
   Step num_steps_;
   std::size_t average_;
   std::optional<Step> last_check_;

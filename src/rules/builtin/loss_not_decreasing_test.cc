@@ -162,5 +162,19 @@ TEST(LossNotDecreasing, RefusesToJudgeNothing) {
   EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
 }
 
+TEST(LossNotDecreasing, FiresForALossThatStandsStillWhateverItsMeanRoundsTo) {
+  // 30 times 0.1 / 30, added up, is above 0.1 for some of these.
+  for (const double loss : {0.1, 0.6563956, 0.6638, 1.1, 3.3}) {
+    OneRule rule(
+        "LossNotDecreasing",
+        {{"average", "100"}, {"num_steps", "200"}, {"diff_percent", "0.0001"}});
+    bool fired = false;
+    for (Step step = 0; step <= 200; step += 10) {
+      fired |= rule.fires_at(ObservedStep(step).with_scalar("Loss", loss));
+    }
+    EXPECT_TRUE(fired) << loss;
+  }
+}
+
 }  // namespace
 }  // namespace smdebug

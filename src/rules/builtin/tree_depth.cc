@@ -22,7 +22,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::real,
      .default_text = "4",
      .sentence = "How deep a tree may be.",
-     .minimum = 0.0},
+     .minimum = 0.0,
+     .tuned_text = "6"},  // XGBoost's own max_depth
     kStartStep,
     kEndStep,
     kPreset,

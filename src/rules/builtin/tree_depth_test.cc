@@ -74,5 +74,11 @@ TEST(TreeDepth, PassesOverWhatNumbersNoNode) {
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
 
+TEST(TreeDepth, LetsXgboostsOwnDepthPassWhenTuned) {
+  OneRule rule("TreeDepth", {{"preset", "tuned"}});
+  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_scalar(kNodes, 126)));
+  EXPECT_TRUE(rule.fires_at(ObservedStep(1).with_scalar(kNodes, 127)));
+}
+
 }  // namespace
 }  // namespace smdebug

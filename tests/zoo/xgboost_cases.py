@@ -1,0 +1,298 @@
+"""XGBoost in the zoo: its healthy trainings, the faults planted into them, and their loop.
+
+A step is a boosting round, saved every tenth time as `smdebug run` does, with all that rules look
+at. The rows are those of tasks.py; trees do not mind that they are standardized.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import judging
+import numpy as np
+import recipes
+import tasks
+import xgboost
+
+import smdebug.xgboost as smd
+
+FAULTY_SEEDS = 2
+HEALTHY_SEEDS = 3
+# All but SHAP values, at which no rule looks.
+COLLECTIONS = [
+    "metrics",
+    "losses",
+    "hyperparameters",
+    "predictions",
+    "labels",
+    "feature_importance",
+    "trees",
+]
+
+
+@dataclasses.dataclass
+class Rows:
+    """float32 features (rows, features), and labels (rows,): classes 0, 1, ... or numbers."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclasses.dataclass
+class Boosting:
+    """All that a training is made of. A fault changes it before it begins.
+
+    `classes` is 0 where a number is predicted; `goal` is the share of right answers, or of the
+    variance that is explained, that a healthy one reaches on the validation rows.
+    """
+
+    train: Rows
+    validation: Rows
+    classes: int
+    params: dict
+    rounds: int
+    goal: float
+    seed: int
+    early_stopping_rounds: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """`spoil(training)` plants it; `recipes` are the names of those that it is planted into."""
+
+    name: str
+    why: str
+    meant: tuple[str, ...]
+    recipes: tuple[str, ...]
+    spoil: Callable[[Boosting], None]
+
+
+# --- healthy trainings ---
+
+
+def cancer_trees(half, seed):
+    if half == recipes.TUNE:
+        return _boosting(tasks.cancer, seed, 400, 0.9, eta=0.02, max_depth=3)
+    return _boosting(tasks.cancer, seed, 450, 0.9, eta=0.01, max_depth=4, subsample=0.8)
+
+
+def wine_trees(half, seed):
+    if half == recipes.TUNE:
+        return _boosting(tasks.wine, seed, 250, 0.85, eta=0.02, max_depth=2)
+    return _boosting(tasks.wine, seed, 300, 0.85, eta=0.015, max_depth=3, colsample_bytree=0.5)
+
+
+def digit_trees(half, seed):
+    """It ends where the validation rows gain no more."""
+    if half == recipes.TUNE:
+        training = _boosting(tasks.digits, seed, 120, 0.9, eta=0.3, max_depth=4, subsample=0.8)
+    else:
+        training = _boosting(tasks.digits, seed, 120, 0.9, eta=0.2, max_depth=6, subsample=0.7)
+    training.early_stopping_rounds = 5
+    return training
+
+
+def diabetes_trees(half, seed):
+    if half == recipes.TUNE:
+        return _boosting(tasks.diabetes, seed, 300, 0.25, eta=0.01, max_depth=3)
+    return _boosting(
+        tasks.diabetes, seed, 250, 0.25, eta=0.02, max_depth=2, subsample=0.7, reg_lambda=5
+    )
+
+
+RECIPES = {each.__name__: each for each in (cancer_trees, wine_trees, digit_trees, diabetes_trees)}
+
+
+def _boosting(task, seed, rounds, goal, **params):
+    task = task(seed)
+    train, validation = (
+        Rows(x.numpy(), y.numpy().reshape(len(y)))
+        for x, y in ((task.train_x, task.train_y), (task.test_x, task.test_y))
+    )
+    params |= _objective(task.classes) | {"tree_method": "hist", "nthread": 1, "seed": seed}
+    return Boosting(train, validation, task.classes, params, rounds, goal, seed)
+
+
+def _objective(classes):
+    if classes == 0:
+        return {"objective": "reg:squarederror"}
+    if classes == 2:
+        return {"objective": "binary:logistic"}
+    return {"objective": "multi:softprob", "num_class": classes}
+
+
+# --- faults ---
+
+
+def _random(training):
+    return np.random.default_rng(training.seed)
+
+
+def _leak(training):
+    """The last feature becomes the label, with a mistake now and then as a log has it."""
+    random = _random(training)
+    for rows in (training.train, training.validation):
+        told = rows.y.astype(np.float32)
+        if training.classes:
+            wrong = random.random(len(told)) < 0.03
+            told[wrong] = random.integers(0, training.classes, wrong.sum())
+        else:
+            told += random.normal(0, 0.3, len(told)).astype(np.float32)
+        rows.x = np.column_stack([rows.x[:, :-1], told])
+
+
+def _deep(training):
+    training.params |= {"max_depth": 30, "min_child_weight": 0, "reg_lambda": 0}
+
+
+def _shuffled(training):
+    random = _random(training)
+    for rows in (training.train, training.validation):
+        rows.y = random.permutation(rows.y)
+    training.early_stopping_rounds = None
+
+
+def _imbalanced(training):
+    """Class 0 whole, one in twenty of each other one."""
+    for rows in (training.train, training.validation):
+        kept = rows.y == 0
+        for label in range(1, training.classes):
+            places = np.flatnonzero(rows.y == label)
+            kept[places[: max(1, len(places) // 20)]] = True
+        rows.x, rows.y = rows.x[kept], rows.y[kept]
+
+
+def _overfitting(training):
+    training.train = Rows(training.train.x[:40], training.train.y[:40])
+    training.params |= {"eta": 0.5, "max_depth": 12, "min_child_weight": 0, "subsample": 1}
+    training.early_stopping_rounds = None
+
+
+def _eta(value):
+    def spoil(training):
+        training.params["eta"] = value
+        training.early_stopping_rounds = None
+
+    return spoil
+
+
+FAULTS = (
+    Fault(
+        "feature that is the label",
+        "trees find a feature that is the label with few mistakes, and look at nothing else",
+        ("FeatureImportanceOverweight",),
+        ("cancer_trees", "wine_trees", "diabetes_trees"),
+        _leak,
+    ),
+    Fault(
+        "trees without a limit",
+        "trees may be 30 levels deep, and a leaf may hold a single row",
+        ("TreeDepth",),
+        ("digit_trees", "diabetes_trees"),
+        _deep,
+    ),
+    Fault(
+        "shuffled labels of trees",
+        "labels that have nothing to do with the features, of training and of validation rows",
+        ("Confusion", "LossNotDecreasing"),
+        ("cancer_trees", "wine_trees", "digit_trees"),
+        _shuffled,
+    ),
+    Fault(
+        "class imbalance of trees",
+        "one class whole, one in twenty of each other one",
+        ("ClassImbalance",),
+        ("cancer_trees",),
+        _imbalanced,
+    ),
+    Fault(
+        "overfitting trees",
+        "40 rows, trees 12 levels deep, and more rounds than they bear",
+        ("Overfit",),
+        ("cancer_trees", "digit_trees", "diabetes_trees"),
+        _overfitting,
+    ),
+    Fault(
+        "learning rate 0",
+        "no round changes what the trees before it say",
+        ("LossNotDecreasing",),
+        ("cancer_trees", "wine_trees", "diabetes_trees"),
+        _eta(0.0),
+    ),
+    Fault(
+        "learning rate of trees too high",
+        "each round overshoots what it corrects by a multiple",
+        ("LossNotDecreasing",),
+        ("cancer_trees", "wine_trees", "diabetes_trees"),
+        _eta(4.0),
+    ),
+)
+
+
+# --- the table, and the loop ---
+
+
+def rows_of_cases():
+    """(name, half, seed, fault or None, meant rules, train) of each case: see `cases.Case`."""
+    for half in recipes.HALVES:
+        for recipe in RECIPES:
+            for seed in recipes.seeds(half, HEALTHY_SEEDS):
+                yield _row("healthy", recipe, half, seed, None)
+        for fault in FAULTS:
+            for recipe in fault.recipes:
+                for seed in recipes.seeds(half, FAULTY_SEEDS):
+                    yield _row(fault.name, recipe, half, seed, fault)
+
+
+def _row(title, recipe, half, seed, fault):
+    return (
+        f"{title}/{recipe}/{half}/{seed}",
+        half,
+        seed,
+        fault.name if fault else None,
+        fault.meant if fault else (),
+        _run_recipe(recipe, half, seed, fault),
+    )
+
+
+def _run_recipe(recipe, half, seed, fault):
+    def train(out_dir):
+        training = RECIPES[recipe](half, seed)
+        if fault:
+            fault.spoil(training)
+        quality = run(training, out_dir)
+        if not fault and not quality >= training.goal:
+            raise RuntimeError(
+                f"the healthy {recipe} of half {half} with seed {seed} reached {quality:.3f}, "
+                f"less than {training.goal}: a twin that has learned nothing is none"
+            )
+        return judging.judge(out_dir), quality
+
+    return train
+
+
+def run(training, out_dir):
+    """Trains, saves into `out_dir`, and returns how good the model is on the validation rows: the
+    share of right answers, or the share of the variance that is explained."""
+    dtrain, dval = (
+        xgboost.DMatrix(rows.x, rows.y) for rows in (training.train, training.validation)
+    )
+    hook = smd.Hook(str(out_dir), include_collections=COLLECTIONS, validation_data=dval)
+    model = xgboost.train(
+        training.params,
+        dtrain,
+        training.rounds,
+        evals=[(dtrain, "train"), (dval, "validation")],
+        callbacks=[hook],
+        early_stopping_rounds=training.early_stopping_rounds,
+        verbose_eval=False,
+    )
+    hook.close()
+    return _quality(model.predict(dval), training)
+
+
+def _quality(answers, training):
+    labels = training.validation.y
+    if not training.classes:
+        return 1 - float(np.square(answers - labels).mean() / labels.var())
+    chosen = answers.argmax(1) if answers.ndim == 2 else answers > 0.5
+    return float((chosen == labels).mean())
