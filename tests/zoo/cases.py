@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import faults
 import judging
+import keras_cases
 import recipes
 import together
 import training as zoo
@@ -31,6 +32,7 @@ class Case:
     fault: str | None
     meant: tuple[str, ...]
     train: Callable
+    framework: str = "PyTorch"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +73,7 @@ def all_cases():
         *(case for each in TOGETHER for case in _together_cases(each)),
         *(case for half in recipes.HALVES for case in _healthy_cases(half)),
         *(case for fault in faults.FAULTS for case in _faulty_cases(fault)),
+        *keras_cases.all_of(Case),
     ]
 
 
