@@ -1,4 +1,4 @@
-"""One training of the zoo by Keras, in an interpreter of its own: see keras_cases.py and elsewhere.py.
+"""One training of the zoo by Keras, in an interpreter of its own (keras_cases.py, elsewhere.py).
 
     python keras_training.py CASE.json DATA.npz OUT_DIR
 
@@ -21,7 +21,7 @@ from keras import layers  # noqa: E402
 import smdebug.tensorflow as smd  # noqa: E402
 from smdebug import modes  # noqa: E402
 
-# What layers without a name of their own take and give: not in `save_all` by these names.
+# Not in `save_all`: the adapter fills these by the kinds of activations.
 BY_KIND = ["relu_input", "relu_output", "tanh_input", "sigmoid_input"]
 VOCABULARY = 2000
 
@@ -152,9 +152,7 @@ def _fit(model, case, data, out_dir):
             modes.EVAL: smd.SaveConfigMode(save_interval=1),
         }
     )
-    hook = smd.KerasHook(
-        out_dir, save_all=True, include_collections=BY_KIND, save_config=config
-    )
+    hook = smd.KerasHook(out_dir, save_all=True, include_collections=BY_KIND, save_config=config)
     x, y = data["train_x"], data["train_y"]
     batches = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x), case["seed"])
     with hook:

@@ -93,7 +93,8 @@ def _introduction(results):
         trainings, {healthy} of them healthy, the others each with one planted fault, on data that
         come with scikit-learn; each judged by every rule as documented (`preset=default`) and tuned
         (`preset=tuned`). Made with PyTorch {torch.__version__} on {platform.machine()},
-        {os.cpu_count()} cores, no GPU. Cases whose names say so are trained by other frameworks.""",
+        {os.cpu_count()} cores, no GPU. Names of cases say which other framework
+        trained them.""",
         """The trainings are of two halves that share neither size nor optimizer nor seed. The tuned
         values were chosen on the one, and say what they are worth on the other. *Recall* counts the
         faulty trainings whose fault is the rule's business (below) and fired it; a *false alarm* is

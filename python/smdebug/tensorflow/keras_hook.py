@@ -330,7 +330,9 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
 
     def _module_patterns(self, collection):
         layers = [
-            each for watched in self._watched.values() for each in watched.layer_names.named_layers()
+            each
+            for watched in self._watched.values()
+            for each in watched.layer_names.named_layers()
         ]
         return super()._module_patterns(collection) + activation_patterns(collection, layers)
 

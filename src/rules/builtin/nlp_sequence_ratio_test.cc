@@ -72,7 +72,8 @@ TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
     EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
         << name;
   }
-  for (const char* name : {"embedding/outputs", "embedding_block/dense/inputs"}) {
+  for (const char* name :
+       {"embedding/outputs", "embedding_block/dense/inputs"}) {
     OneRule rule("NLPSequenceRatio");
     EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
         << name;
