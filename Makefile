@@ -21,6 +21,8 @@ long: setup
 	@$(MAKE) --no-print-directory zoo
 
 zoo: setup
+	@tools/venv tensorflow
+	@tools/install_package tensorflow
 	@.venv/torch/bin/python tests/zoo/run_zoo.py
 
 setup:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import faults
 import judging
+import keras_cases
 import recipes
 import together
 import training as zoo
@@ -32,7 +33,7 @@ class Case:
     fault: str | None
     meant: tuple[str, ...]
     train: Callable
-    framework: str = "pytorch"
+    framework: str = "PyTorch"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +74,8 @@ def all_cases():
         *(case for each in TOGETHER for case in _together_cases(each)),
         *(case for half in recipes.HALVES for case in _healthy_cases(half)),
         *(case for fault in faults.FAULTS for case in _faulty_cases(fault)),
-        *(Case(*row, framework="xgboost") for row in xgboost_cases.rows_of_cases()),
+        *(Case(*row, framework="XGBoost") for row in xgboost_cases.rows_of_cases()),
+        *keras_cases.all_of(Case),
     ]
 
 

@@ -9,7 +9,7 @@ from smdebug import _core
 PRESETS = ("default", "tuned")
 # What rules must be given that have no default for it.
 NEEDED = {
-    "AllZero": {"tensor_regex": "_input_0$"},
+    "AllZero": {"tensor_regex": "_input_0$,(^|/)inputs$"},
     "TensorVariance": {
         "collection_names": "weights",
         "max_threshold": "10",

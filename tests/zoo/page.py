@@ -72,6 +72,8 @@ def text(results):
                 _goal(results),
                 "## The half that was tuned on",
                 _rule_table(results, recipes.TUNE),
+                "## By framework",
+                _framework_table(results),
                 "## What is tuned",
                 _tuned_table(),
                 "## The default set",
@@ -93,9 +95,9 @@ def _introduction(results):
         f"""Made by `make zoo`, which runs `tests/zoo/run_zoo.py`: {len(results)} small real
         trainings, {healthy} of them healthy, the others each with one planted fault, on data that
         come with scikit-learn; each judged by every rule as documented (`preset=default`) and tuned
-        (`preset=tuned`). Those whose recipe ends in `_trees` are XGBoost's, a step of which is a
-        boosting round. Made with PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on
-        {platform.machine()},
+        (`preset=tuned`). Names of cases say which other framework trained them: `keras_` before a
+        recipe, `_trees` behind one of XGBoost, a step of which is a boosting round. Made with
+        PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on {platform.machine()},
         {os.cpu_count()} cores, no GPU.""",
         """The trainings are of two halves that share neither size nor optimizer nor seed. The tuned
         values were chosen on the one, and say what they are worth on the other. *Recall* counts the
@@ -189,6 +191,37 @@ def _alarms(score):
 
 def _step(score):
     return "-" if score.median_step is None else f"{score.median_step:g}"
+
+
+def _framework_table(results):
+    """Each rule's recall and false alarms, of one framework after the other."""
+    names = sorted({result["framework"] for result in results}, key=lambda name: name != "PyTorch")
+    told = _paragraphs(
+        """Tuned, over both halves: recall, and false alarms. The twins of other frameworks have the
+        data, sizes and faults of PyTorch's, and names and loops of their own; nothing was tuned on
+        them. A rule that judged nothing of a framework has a dash."""
+    )
+    by_framework = {
+        name: [result for result in results if result["framework"] == name] for name in names
+    }
+    counts = [f"{len(own)} cases" for own in by_framework.values()]
+    rows = [
+        [rule, *(_framework_cell(own, rule) for own in by_framework.values())]
+        for rule in _rules(results)
+    ]
+    head = ["rule", *(f"{name}, {count}" for name, count in zip(names, counts, strict=True))]
+    return f"{told}\n\n" + _table(head, [row for row in rows if set(row[1:]) != {"-"}])
+
+
+def _framework_cell(results, rule):
+    halves = [scores.score(results, rule, "tuned", half) for half in recipes.HALVES]
+    meant, found, judged = (
+        sum(getattr(score, name) for score in halves) for name in ("meant", "found", "judged")
+    )
+    alarms = sum(len(score.alarms) for score in halves)
+    if not meant and not judged:
+        return "-"
+    return f"{found} of {meant}; {alarms} of {judged}"
 
 
 def _goal(results):

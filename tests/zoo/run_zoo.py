@@ -96,7 +96,13 @@ def _short(verdicts):
 
 def _result(case, out_dir, process):
     path = pathlib.Path(f"{out_dir}.json")
-    result = {"case": case.name, "half": case.half, "fault": case.fault, "meant": case.meant}
+    result = {
+        "case": case.name,
+        "framework": case.framework,
+        "half": case.half,
+        "fault": case.fault,
+        "meant": case.meant,
+    }
     if not path.exists():
         return result | {"error": f"the process ended with {process.exitcode}"}
     return result | json.loads(path.read_text())

@@ -27,6 +27,7 @@ FOUND = {
     "feature that is the label/cancer_trees/report/1": "FeatureImportanceOverweight",
     "trees without a limit/diabetes_trees/report/1": "TreeDepth",
     "learning rate 0/wine_trees/report/1": "LossNotDecreasing",
+    "dead ReLU/keras_perceptron/report/1": "DeadRelu",
 }
 HEALTHY = (
     "healthy/perceptron/report/1",
@@ -36,6 +37,7 @@ HEALTHY = (
     "healthy/diabetes_trees/report/1",
     "replica that drifts/healthy/report/1",
     "unrepeatable run/healthy/report/1",
+    "healthy/keras_perceptron/report/1",
 )
 
 
@@ -120,6 +122,32 @@ def test_the_halves_share_no_seed_and_every_fault_is_in_both():
         faults[case.half].add(case.fault)
     assert not seeds["tune"] & seeds["report"]
     assert faults["tune"] == faults["report"] == {None, *(f.name for f in cases.all_faults())}
+
+
+def test_every_fault_of_keras_is_a_twin_of_one_of_pytorch():
+    own = {(case.fault, case.half) for case in cases.all_cases() if case.framework == "PyTorch"}
+    keras = {(case.fault, case.half) for case in cases.all_cases() if case.framework == "Keras"}
+    assert len(keras) > 10 and keras < own
+
+
+def test_the_page_tells_each_framework_for_itself():
+    def result(framework, fault, status, half="report"):
+        verdicts = {"R": {"default": [status, 0, ""], "tuned": [status, 0, ""]}}
+        return {"case": f"{framework}{fault}", "framework": framework, "half": half,
+                "fault": fault, "meant": ["R"] if fault else [], "verdicts": verdicts}  # fmt: skip
+
+    table = page._framework_table(
+        [
+            result("Keras", "a", "NoIssuesFound"),
+            result("Keras", None, "IssuesFound"),
+            result("PyTorch", "a", "IssuesFound"),
+            result("PyTorch", "a", "NoIssuesFound", "tune"),
+            result("PyTorch", None, "NoIssuesFound"),
+            result("Other", None, "Error"),
+        ]
+    )
+    assert "| rule | PyTorch, 3 cases | Keras, 2 cases | Other, 1 cases |" in table
+    assert "| R | 1 of 2; 0 of 1 | 0 of 1; 1 of 1 | - |" in table
 
 
 def test_a_score_counts_what_was_meant_and_blames_only_healthy_cases():

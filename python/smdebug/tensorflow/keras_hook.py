@@ -11,9 +11,11 @@ import re
 import keras
 import numpy as np
 
+from smdebug.edits import edits
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
+from smdebug.tensorflow.activations import ACTIVATION_COLLECTIONS, activation_patterns
 from smdebug.tensorflow.step_function import is_functional
 from smdebug.tensorflow.tape_recorder import TapeRecorder
 from smdebug.tensorflow.tensors import NotTaken, as_array
@@ -52,6 +54,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         self._is_training_saved = False  # of this epoch, before its validation
         self._is_epoch_saved = False
         self._is_closing = False
+        self._layers_handed_over = 0
         self._skipped = set()
         super().__init__(out_dir, *arguments, **keywords)
         # A bias is told among the weights: its name is in that of its optimizer's variables too.
@@ -309,6 +312,29 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     @property
     def _is_in_batch(self):
         return any(watched.is_in_batch for watched in self._watched.values())
+
+    def _prepare_step(self):
+        if self._layers_handed_over != self._known_layers():
+            edits.count += 1  # a model has made layers since: patterns by their kinds are others
+        super()._prepare_step()
+
+    def _hand_over_configuration(self):
+        # Their patterns are those of _module_patterns.
+        for name in ACTIVATION_COLLECTIONS.intersection(self.include_collections):
+            self.get_collection(name)
+        super()._hand_over_configuration()
+        self._layers_handed_over = self._known_layers()
+
+    def _known_layers(self):
+        return sum(len(watched.layer_names) for watched in self._watched.values())
+
+    def _module_patterns(self, collection):
+        layers = [
+            each
+            for watched in self._watched.values()
+            for each in watched.layer_names.named_layers()
+        ]
+        return super()._module_patterns(collection) + activation_patterns(collection, layers)
 
     def _layer_name(self, layer):
         for watched in self._watched.values():

@@ -29,10 +29,14 @@ class LayerNames:
         self._follow()
         return id(layer) in self._names
 
-    def all(self):
-        """The names of all layers that the model has by now."""
+    def named_layers(self):
+        """(name, layer) of all layers that the model has by now."""
         self._follow()
-        return list(self._names.values())
+        return [(self._names[id(layer)], layer) for layer in self._layers]
+
+    def __len__(self):
+        """How many layers were named so far."""
+        return len(self._layers)
 
     def weights(self):
         """(name of the layer, variable) of each weight of the model, under the innermost layer

@@ -5,6 +5,7 @@ weights/<variable>             the same in a loop with a GradientTape
 gradients/<variable>Grad       its gradient, without the variable's ":0"
 <layer>/inputs, <layer>/outputs, inputs, labels, predictions
                                with "_<i>" behind, where there are several
+<layer>/relu_input             what the ReLU inside a layer takes; tanh and sigmoid likewise
 """
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
@@ -39,6 +40,10 @@ def layer_inputs(layer):
 
 def layer_outputs(layer):
     return f"{layer}/outputs"
+
+
+def activation_input(layer, kind):
+    return f"{layer}/{kind}_input"
 
 
 def numbered(name, count):

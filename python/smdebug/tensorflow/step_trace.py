@@ -4,6 +4,7 @@ The call may be a trace, which builds a graph, or eager code. A trace only takes
 adds nothing to the graph.
 """
 
+import contextlib
 import functools
 import threading
 
@@ -11,6 +12,7 @@ import keras
 import tensorflow as tf
 
 from smdebug.tensorflow import names
+from smdebug.tensorflow.activations import activation_kind, has_inner_input, inner_input_told
 from smdebug.tensorflow.private_names import left_alone
 from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, dense_bytes, why_not
 
@@ -42,6 +44,10 @@ class StepTrace:
         keywords = {key: value for key, value in keywords.items() if key not in _NO_VALUES}
         self._add(names.layer_inputs(name), ("layers",), (arguments, keywords))
         self._add(names.layer_outputs(name), ("layers",), outputs)
+
+    def activation_called(self, layer, x):
+        name = names.activation_input(self._layer_names(layer), activation_kind(layer))
+        self._add(name, (), [x])
 
     def gradient_found(self, variable, value):
         if value is not None:
@@ -120,6 +126,12 @@ def current_trace():
     return _current.trace
 
 
+def _told_inside(trace, layer):
+    if not has_inner_input(layer):
+        return contextlib.nullcontext()
+    return inner_input_told(layer, functools.partial(trace.activation_called, layer))
+
+
 class LayerCalls:
     """Keras's own `Layer.__call__`, replaced while a hook records: public hooks for layers that
     run inside a graph there are none."""
@@ -136,9 +148,12 @@ class LayerCalls:
 
         @functools.wraps(original)
         def watched(layer, *arguments, **keywords):
-            outputs = original(layer, *arguments, **keywords)
-            if _current.trace is not None:
-                _current.trace.layer_called(layer, arguments, keywords, outputs)
+            trace = _current.trace
+            if trace is None:
+                return original(layer, *arguments, **keywords)
+            with _told_inside(trace, layer):
+                outputs = original(layer, *arguments, **keywords)
+            trace.layer_called(layer, arguments, keywords, outputs)
             return outputs
 
         keras.layers.Layer.__call__ = left_alone(watched)

@@ -1,6 +1,7 @@
 """`WatchedModel`: all that a hook has to do with one model of Keras."""
 
 from smdebug.tensorflow import names
+from smdebug.tensorflow.activations import activation_kind, has_inner_input
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.step_function import StepFunction
@@ -75,9 +76,12 @@ class WatchedModel:
             (names.LABELS, "outputs"),
             (names.PREDICTIONS, "outputs"),
         ]
-        for layer in self.layer_names.all():
-            found.append((names.layer_inputs(layer), "layers"))
-            found.append((names.layer_outputs(layer), "layers"))
+        for name, layer in self.layer_names.named_layers():
+            found.append((names.layer_inputs(name), "layers"))
+            found.append((names.layer_outputs(name), "layers"))
+            if has_inner_input(layer):
+                kind = activation_kind(layer)
+                found.append((names.activation_input(name, kind), f"{kind}_input"))
         if kind == "train":
             # Keras 2 raises where none is made yet.
             for variable in self.model.trainable_variables if self.model.built else ():

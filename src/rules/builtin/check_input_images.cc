@@ -43,7 +43,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "1",
      .sentence = "Which dimension of the tensor counts the channels; 0 counts "
-                 "the images.",
+                 "the images. With 1, of a Keras model's inputs the last one "
+                 "is taken where it is smaller.",
      .minimum = 1.0,
      .maximum = 8.0},
     kStartStep,
@@ -77,6 +78,17 @@ struct Layout {
   std::size_t channels = 1;
   std::size_t inner = 1;  // elements of one channel that lie together
 };
+
+// Keras has channels last unless told otherwise, and calls what a model is
+// given `inputs`. Of the two places they are where fewer are: images have more
+// rows than channels.
+std::size_t channel_of(const Observation& tensor, std::size_t wanted) {
+  const bool is_of_keras =
+      tensor.name == "inputs" || tensor.name.starts_with("inputs_");
+  const std::size_t last = tensor.shape.size() - 1;
+  if (!is_of_keras || wanted != 1 || tensor.shape.size() < 4) return wanted;
+  return tensor.shape[last] < tensor.shape[1] ? last : wanted;
+}
 
 // None where a tensor of that shape holds no images.
 std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
@@ -173,7 +185,7 @@ class CheckInputImages : public Rule {
  private:
   // Returns false where the tensor holds no images that can be judged.
   Result<bool> add(const Observation& tensor, const StepId& step) {
-    const auto layout = layout_of(tensor.shape, channel_);
+    const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_));
     if (!layout) {
       no_image_ = fmt::format(
           "'{}' of shape ({}) holds no images with channels in dimension {}",

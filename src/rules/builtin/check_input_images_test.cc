@@ -78,6 +78,22 @@ TEST(CheckInputImages, CountsTheChannelsInTheDimensionThatItIsTold) {
   EXPECT_EQ(rule.verdict().evidence[0].value, 2);
 }
 
+TEST(CheckInputImages, CountsTheChannelsOfKerasLastUnlessFewerStandFirst) {
+  const auto quantity_of = [](const char* name,
+                              const std::vector<std::int64_t>& shape) {
+    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    // Every other element is 8: one of two channels that stand last.
+    EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
+        name, {0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8}, shape)));
+    return rule.verdict().evidence[0].quantity +
+           (rule.verdict().evidence.size() == 1 ? ", alone" : "");
+  };
+  EXPECT_EQ(quantity_of("inputs", {1, 3, 2, 2}), "mean of channel 1, alone");
+  EXPECT_EQ(quantity_of("inputs_1", {1, 3, 2, 2}), "mean of channel 1, alone");
+  EXPECT_EQ(quantity_of("inputs", {1, 2, 3, 2}), "mean of channel 0");
+  EXPECT_EQ(quantity_of("Net_input_0", {1, 3, 2, 2}), "mean of channel 0");
+}
+
 TEST(CheckInputImages, LeavesOutNanAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();

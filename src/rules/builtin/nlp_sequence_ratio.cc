@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char* kGluonInput = ".*embedding0_input_0";
 constexpr const char* kEmbeddingInput = ".*[Ee]mbedding.*_input_0";
+constexpr const char* kKerasEmbeddingInputs =
+    "[Ee]mbedding[^/]*/inputs(_\\d+)?$";
 
 const ParameterSpec kParameters[] = {
     {.name = "tensor_regex",
@@ -99,7 +101,7 @@ class NLPSequenceRatio : public Rule {
                    std::vector<TokenLimit> limits)
       : limits_(std::move(limits)) {
     if (regexes == std::vector<std::string>{kGluonInput}) {
-      regexes.push_back(kEmbeddingInput);
+      regexes.insert(regexes.end(), {kEmbeddingInput, kKerasEmbeddingInputs});
     }
     selector_.regexes = std::move(regexes);
     selector_.capture_as = "input_sequence";

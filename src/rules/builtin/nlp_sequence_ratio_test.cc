@@ -65,9 +65,17 @@ TEST(NLPSequenceRatio, AsksForElementsOnlyWhereZeroesAreNotEnough) {
 }
 
 TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
-  for (const char* name : {"encoder.embedding_input_0", "Embedding_input_0"}) {
+  for (const char* name :
+       {"encoder.embedding_input_0", "Embedding_input_0", "embedding/inputs",
+        "encoder/token_embedding_1/inputs_0"}) {
     OneRule rule("NLPSequenceRatio");
     EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
+        << name;
+  }
+  for (const char* name :
+       {"embedding/outputs", "embedding_block/dense/inputs"}) {
+    OneRule rule("NLPSequenceRatio");
+    EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
         << name;
   }
   OneRule own("NLPSequenceRatio", {{"tensor_regex", "^ids$"}});

@@ -1,6 +1,7 @@
 #include "rules/builtin/weight_update_ratio.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <set>
@@ -106,6 +107,17 @@ class WeightSeries {
   std::deque<SavedWeight> saved_;
 };
 
+// What Keras lists among the weights of a normalization and other frameworks do
+// not: its offset, which begins at 0 as a bias does, and moving statistics,
+// which no optimizer updates.
+bool is_beside_weights(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kVariables = {
+      "/beta:0", "/moving_mean:0", "/moving_variance:0"};
+  return std::ranges::any_of(kVariables, [name](std::string_view variable) {
+    return name.ends_with(variable);
+  });
+}
+
 class WeightUpdateRatio : public Rule {
  public:
   explicit WeightUpdateRatio(const Parameters& parameters)
@@ -186,7 +198,9 @@ class WeightUpdateRatio : public Rule {
       const StepId& step) {
     std::vector<Update> updates;
     for (const Observation* weight : weights) {
-      if (!is_floating(weight->dtype)) continue;
+      if (!is_floating(weight->dtype) || is_beside_weights(weight->name)) {
+        continue;
+      }
       WeightSeries& series =
           series_[{std::string(weight->name), std::string(weight->worker)}];
       if (series.has(counted)) continue;

@@ -35,6 +35,19 @@ TEST(WeightUpdateRatio, FiresAboveTheLargeThreshold) {
   EXPECT_DOUBLE_EQ(above.verdict().evidence.front().value, 12);
 }
 
+TEST(WeightUpdateRatio, PassesOverWhatKerasNormalizationsAddToTheirWeights) {
+  const auto fires = [](const char* name) {
+    OneRule rule("WeightUpdateRatio");
+    rule.fires_at(weight(0, {0, 0}, name));
+    return rule.fires_at(weight(10, {1, 1}, name));
+  };
+  EXPECT_FALSE(fires("bn/weights/bn/beta:0"));
+  EXPECT_FALSE(fires("bn/weights/bn/moving_mean:0"));
+  EXPECT_FALSE(fires("bn/weights/bn/moving_variance:0"));
+  EXPECT_TRUE(fires("bn/weights/bn/gamma:0"));
+  EXPECT_TRUE(fires("alphabeta/weights/alphabeta/kernel:0"));
+}
+
 TEST(WeightUpdateRatio, FiresBelowTheSmallThreshold) {
   OneRule rule("WeightUpdateRatio",
                {{"small_threshold", "0.01"}, {"epsilon", "0"}});
