@@ -5,10 +5,12 @@ weights/<variable>             the same in a loop with a GradientTape
 gradients/<variable>Grad       its gradient, without the variable's ":0"
 <layer>/inputs, <layer>/outputs, inputs, labels, predictions
                                with "_<i>" behind, where there are several
+replica_loss                   what one replica of a strategy computed, beside the loss that is logged
 """
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
 LOSS, BATCH = "loss", "batch"
+REPLICA_LOSS = "replica_loss"
 
 
 def variable_name(variable):

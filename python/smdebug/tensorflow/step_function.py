@@ -14,6 +14,7 @@ from smdebug._core import ModeKeys
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.random_ops import draws_random_numbers
+from smdebug.tensorflow.replicas import are_replicas_known, handed_out_apart
 from smdebug.tensorflow.step_trace import StepTrace, collecting, dense
 
 # Sorts behind every key of a log: Keras takes the first tensor of a result for its own ends.
@@ -110,7 +111,8 @@ class StepFunction:
             return self._split(self._resting()(*arguments))[0]
         self._is_capturing = self._recorder.batch_begins(self)
         try:
-            result = self._chosen(self._is_capturing)(*arguments)
+            with handed_out_apart(self._strategy, CAPTURES):
+                result = self._chosen(self._is_capturing)(*arguments)
         except (StopIteration, tf.errors.OutOfRangeError):  # Keras's sign that the data ended
             raise
         except BaseException:
@@ -125,6 +127,10 @@ class StepFunction:
         result, captures = self._split(result)
         self._recorder.batch_ended(self, result, captures if is_capturing else None)
         return result
+
+    @property
+    def _strategy(self):
+        return getattr(self.model, "distribute_strategy", None)
 
     @property
     def is_in_batch(self):
@@ -157,7 +163,10 @@ class StepFunction:
         step = as_traced(self._original_step)
         if not self._wants_trace():
             return step(data)
-        trace = StepTrace(self.model, self._layer_names, self._recorder.skip)
+        recorder = self._recorder
+        trace = StepTrace(
+            self.model, self._layer_names, recorder.skip, recorder.are_replicas_apart
+        )
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
@@ -167,7 +176,8 @@ class StepFunction:
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
-        if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        strategy = tf.distribute.get_strategy()
+        if strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy):
             self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
             return False
         return self._is_capturing or not tf.executing_eagerly()

@@ -3,8 +3,9 @@
 from smdebug.tensorflow import names
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
+from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.step_function import StepFunction
-from smdebug.tensorflow.step_trace import LayerCalls
+from smdebug.tensorflow.step_trace import LayerCalls, current_trace
 from smdebug.tensorflow.variable_values import VariableValues
 
 
@@ -32,6 +33,7 @@ class WatchedModel:
         LayerCalls.watch()
         for function in self._functions:
             function.install()
+        self._watch_loss()
 
     def uninstall(self):
         if not self._is_installed:
@@ -39,6 +41,7 @@ class WatchedModel:
         self._is_installed = False
         for function in self._functions:
             function.uninstall()
+        vars(self.model).pop("compute_loss", None)
         if self._optimizer is not None:
             self._optimizer.uninstall()
         LayerCalls.leave()
@@ -78,12 +81,29 @@ class WatchedModel:
         for layer in self.layer_names.all():
             found.append((names.layer_inputs(layer), "layers"))
             found.append((names.layer_outputs(layer), "layers"))
+        if kind != "predict" and self._recorder.are_replicas_apart:
+            found.append((names.REPLICA_LOSS, "losses"))
         if kind == "train":
             # Keras 2 raises where none is made yet.
             for variable in self.model.trainable_variables if self.model.built else ():
                 found.append((names.gradient(names.variable_name(variable)), "gradients"))
             found.append((names.gradient("kernel:0"), "gradients"))  # where none is made yet
         return found
+
+    def _watch_loss(self):
+        """Each replica computes its own, which Keras does not show."""
+        original = getattr(self.model, "compute_loss", None)
+        if not self._recorder.are_replicas_apart or not callable(original):
+            return
+
+        def watched(*arguments, **keywords):
+            loss = as_traced(original)(*arguments, **keywords)
+            trace = current_trace()
+            if trace is not None:
+                self._recorder.unharmed(lambda: trace.loss_found(loss), "at a loss")
+            return loss
+
+        self.model.compute_loss = left_alone(watched)
 
     def _watch_optimizer(self):
         """A model that is compiled again has another one."""
