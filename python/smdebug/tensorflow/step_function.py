@@ -43,7 +43,8 @@ class StepFunction:
         self.model = model
         self._layer_names = layer_names
         self._function = self._dispatch  # one object, by which it is known again
-        self._functions = {}  # whether it captures -> the function
+        self._ready = {}  # whether it captures -> a function that was not called yet
+        self._functions = {}  # the same of those that were called
         self._only = None  # the one function of a graph with random numbers
         self._is_capturing = None  # during a call: whether this batch wants tensors
         self._is_installed = False
@@ -93,6 +94,9 @@ class StepFunction:
         if self._current is self._function and not force:
             return self._function
         self._functions, self._only = {}, None
+        # Both are made now: in the last steps of an epoch, which may be fewer than
+        # `steps_per_execution`, Keras would make one that runs as few for ever.
+        self._ready = {is_capturing: self._make_function() for is_capturing in (False, True)}
         self._current = self._function
         return self._function
 
@@ -145,7 +149,8 @@ class StepFunction:
         if self._only is not None:
             return self._only
         if is_capturing not in self._functions:
-            self._functions[is_capturing] = self._make_function()
+            ready = self._ready.pop(is_capturing, None)
+            self._functions[is_capturing] = ready or self._make_function()
         self._called = self._functions[is_capturing]
         return self._called
 
