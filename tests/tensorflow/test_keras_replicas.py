@@ -185,7 +185,12 @@ def test_files_are_named_after_devices_as_readers_expect(strategy, out_dir):
     assert {each.name for each in collections.iterdir()} == {
         f"{device}{r}_collections.json" for r in (0, 1)
     }
-    assert read(out_dir).num_workers == 2
+    trial = read(out_dir)
+    assert trial.num_workers == 2
+    tensors = [trial.tensor(name) for name in trial.tensor_names()]
+    saved = sum(len(each.workers(step)) for each in tensors for step in each.steps())
+    assert hook.status().records == saved
+    assert hook.cost().bytes_written == hook.status().bytes
 
 
 def test_one_worker_is_the_first_replica(strategy, tmp_path):

@@ -33,6 +33,10 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     optimizer was given. The modes are those of the call: TRAIN, EVAL, PREDICT. `register_model`
     also records `train_on_batch` and its like.
 
+    Under a tf.distribute.MirroredStrategy `include_workers="all"` makes each replica a worker, named
+    after its device, with its own inputs, outputs, gradients, copies of variables and, as
+    `replica_loss`, loss; "one" records those of the first replica, as `worker_0`.
+
     The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after
     the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out
     of Keras; in a loop with a tape both act before the update, see TapeRecorder.

@@ -9,17 +9,37 @@ that of the first.
 import contextlib
 import functools
 import threading
+from dataclasses import replace
 
 import tensorflow as tf
 
+from smdebug.hook_status import HookCost, HookStatus
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import left_alone
 
+_COUNTS_OF_TENSORS = (
+    "tensors",
+    "records",
+    "bytes",
+    "removed_steps",
+    "replaced_tensors",
+    "dropped_tensors",
+    "dropped_bytes",
+)
+_COSTS = (
+    "step_thread_seconds",
+    "wait_seconds",
+    "writer_cpu_seconds",
+    "bytes_captured",
+    "bytes_written",
+)
+
 
 def are_replicas_known(strategy):
-    """Whether what the replicas of a strategy have can be told apart: those of one process, which
+    """Whether a strategy has several replicas that can be told apart: those of one process, which
     mirror their variables."""
-    return isinstance(strategy, tf.distribute.MirroredStrategy)
+    is_mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
+    return is_mirrored and strategy.num_replicas_in_sync > 1
 
 
 def replica_here():
@@ -210,9 +230,18 @@ class ReplicaSessions:
         self._all_told("after_fork_in_child")
 
     def status(self):
-        """That of the first session, or of the first that failed."""
+        """That of the first session that failed, else of the first; tensors are those of all."""
         found = self._all_told("status")
-        return next((each for each in found if each.error), found[0])
+        worst = next((each for each in found if each.error), found[0])
+        skipped = {name: why for each in found for name, why in each.skipped.items()}
+        return replace(
+            HookStatus.from_core(worst), skipped=skipped, **_added_up(found, _COUNTS_OF_TENSORS)
+        )
+
+    def cost(self):
+        """That of all sessions together."""
+        found = self._all_told("cost")
+        return replace(HookCost.from_core(found[0]), **_added_up(found, _COSTS))
 
     def close(self):
         """Ends the run when the steps of all workers are written: the first that closes writes the
@@ -229,6 +258,10 @@ class ReplicaSessions:
 
     def _all_told(self, method, *arguments):
         return _each(self._sessions, method, arguments)
+
+
+def _added_up(found, fields):
+    return {field: sum(getattr(each, field) for each in found) for field in fields}
 
 
 def _each(sessions, method, arguments):
