@@ -120,10 +120,8 @@ class ReplicaSessions:
     """The sessions of all replicas, used like one: what concerns a worker's files is told to each,
     anything else to the first, which is the only one without a strategy."""
 
-    def __init__(self, first, make_another):
-        """`make_another()` gives a further session of the same run."""
+    def __init__(self, first):
         self._sessions = [first]
-        self._make_another = make_another
         self._strategy = None
         self._has_begun = False
         self._chosen = _Chosen()
@@ -142,8 +140,9 @@ class ReplicaSessions:
         """Whether a replica has a session: without one for each, the first has."""
         return 0 <= replica < len(self._sessions)
 
-    def spread_over(self, strategy):
-        """Before the first step: from now on there is a session for each replica."""
+    def spread_over(self, strategy, make_another):
+        """Before the first step: from now on there is a session for each replica. `make_another()`
+        gives a further session of the same run."""
         if strategy is self._strategy:
             return
         if self._has_begun:
@@ -152,11 +151,11 @@ class ReplicaSessions:
                 "its own, that of the first is saved"
             )
         else:
-            self._make_sessions(strategy.extended.worker_devices)
+            self._make_sessions(strategy.extended.worker_devices, make_another)
         self._strategy = strategy
 
-    def _make_sessions(self, devices):
-        self._sessions += [self._make_another() for _ in devices[1:]]
+    def _make_sessions(self, devices, make_another):
+        self._sessions += [make_another() for _ in devices[1:]]
         for number, (session, device) in enumerate(zip(self._sessions, devices, strict=True)):
             session.set_worker(number, len(devices), device)
             session.set_mode(self._sessions[0].mode)

@@ -66,7 +66,7 @@ class TapeRecorder(TensorFlowHook):
         self._begun_in_graph = False
         self._ending = None  # the exception that a graph is to end by
         super().__init__(*args, **kwargs)
-        self._session = ReplicaSessions(self._session, self._make_replica_session)
+        self._session = ReplicaSessions(self._session)
         self._tape_tensors = TapeTensors(self._session, self._is_bias)
         self._compiled_steps = CompiledSteps(self)
         if self._rules:
@@ -139,7 +139,7 @@ class TapeRecorder(TensorFlowHook):
         """Before a step under `strategy`, None for none: its replicas are workers from then on,
         where all workers are asked for."""
         if self.include_workers == "all" and are_replicas_known(strategy):
-            self._session.spread_over(strategy)
+            self._session.spread_over(strategy, self._make_replica_session)
 
     def speaking_for(self, replica):
         """A context in which this thread's steps and tensors are those of one replica; None: of
