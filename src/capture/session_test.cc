@@ -772,7 +772,8 @@ TEST_F(SessionTest, RecordsSeveralNamedWorkersOfOneProcessInOneRun) {
       "index/000000000/"
       "000000000000__job-localhost_replica-0_task-0_device-CPU-1.json"));
   for (const std::string& device : devices) {
-    const auto file = parse_collections_file(text(collections_file_key(device)));
+    const auto file =
+        parse_collections_file(text(collections_file_key(device)));
     ASSERT_TRUE(file.ok()) << device;
     EXPECT_EQ(file->num_workers, 2);
   }

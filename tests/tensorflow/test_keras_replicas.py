@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import digits, read
+from conftest import KERAS_3, digits, read
 
 import smdebug.tensorflow as smd
 from smdebug.rules import builtin
@@ -104,12 +104,8 @@ def test_every_value_of_a_replica_is_that_of_its_part_of_the_batch(strategy, out
         )
         kernel, bias = kernel - RATE * updates[0], bias - RATE * updates[1]
         for r in (0, 1):
-            np.testing.assert_allclose(
-                values(trial, KERNEL, step)[r], kernel, rtol=1e-4, atol=1e-6
-            )
-            np.testing.assert_allclose(
-                values(trial, BIAS, step)[r], bias, rtol=1e-4, atol=1e-6
-            )
+            np.testing.assert_allclose(values(trial, KERNEL, step)[r], kernel, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(values(trial, BIAS, step)[r], bias, rtol=1e-4, atol=1e-6)
         if step == 0:  # later ones are means over the epoch
             np.testing.assert_allclose(values(trial, "loss", 0)[1], total, rtol=1e-4)
     np.testing.assert_array_equal(values(trial, KERNEL, 2)[1], after[0])
@@ -140,9 +136,7 @@ def test_statistics_that_replicas_move_apart_are_what_the_model_shows(strategy, 
     with recorder(out_dir) as hook:
         model = made(strategy, L.BatchNormalization(name="norm"))
         trained(model, hook)
-        (mean,) = [
-            each for each in model.non_trainable_variables if "moving_mean" in _name(each)
-        ]
+        (mean,) = [each for each in model.non_trainable_variables if "moving_mean" in _name(each)]
         shown = model.get_layer("norm").get_weights()[2]
     assert not np.array_equal(*[copy.numpy() for copy in copies(strategy, mean)])
     trial = read(out_dir)
@@ -230,11 +224,15 @@ class FunctionalDropout(L.Layer):
         return tf.nn.dropout(x, 0.3) if training else x
 
 
+# Keras 3 itself fails over several batches in one execution under a strategy.
+TOGETHER = {} if KERAS_3 else {"steps_per_execution": 2}
+
+
 @pytest.mark.parametrize(
     "workers, extra, how",
     [
         ("all", [], {}),
-        ("all", [L.BatchNormalization], {"steps_per_execution": 2}),
+        ("all", [L.BatchNormalization], TOGETHER),
         ("all", [L.Dropout], {}),
         ("one", [FunctionalDropout], {}),
         ("all", [L.BatchNormalization], {"run_eagerly": True}),

@@ -33,8 +33,8 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     optimizer was given. The modes are those of the call: TRAIN, EVAL, PREDICT. `register_model`
     also records `train_on_batch` and its like.
 
-    Under a tf.distribute.MirroredStrategy `include_workers="all"` makes each replica a worker, named
-    after its device, with its own inputs, outputs, gradients, copies of variables and, as
+    Under a tf.distribute.MirroredStrategy `include_workers="all"` makes each replica a worker,
+    named after its device, with its own inputs, outputs, gradients, copies of variables and, as
     `replica_loss`, loss; "one" records those of the first replica, as `worker_0`.
 
     The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after

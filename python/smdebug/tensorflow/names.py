@@ -5,7 +5,7 @@ weights/<variable>             the same in a loop with a GradientTape
 gradients/<variable>Grad       its gradient, without the variable's ":0"
 <layer>/inputs, <layer>/outputs, inputs, labels, predictions
                                with "_<i>" behind, where there are several
-replica_loss                   what one replica of a strategy computed, beside the loss that is logged
+replica_loss                   what one replica of a strategy minimises; `loss` is what Keras logs
 """
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
