@@ -327,7 +327,8 @@ void bind_session(nb::module_& m) {
                   "command"_a, "versions"_a, "environment"_a)
       .def("set_config", &Session::set_config, "config"_a)
       .def_prop_ro("plan_version", &Session::plan_version)
-      .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a)
+      .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a,
+           "name"_a = std::string_view())
       .def("set_mode", &Session::set_mode, "mode"_a)
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())

@@ -99,7 +99,7 @@ class StepRules : private ObservationSink {
     for (const Verdict& verdict : runner_.verdicts()) {
       options.rules.push_back(verdict.rule);
     }
-    if (session_->worker() != "worker_0") options.worker = session_->worker();
+    if (!session_->is_first_worker()) options.worker = session_->worker();
     options.say = [](const std::string& text) {
       default_logger().warning(text);
     };

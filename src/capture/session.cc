@@ -88,10 +88,13 @@ Status Session::set_config(HookConfig config) {
 
 std::uint64_t Session::plan_version() const { return impl_->plan_version; }
 
-void Session::set_worker(int rank, int world_size) {
+void Session::set_worker(int rank, int world_size, std::string_view name) {
   if (impl_->sequence != 0) return;
-  impl_->worker = "worker_" + std::to_string(rank);
+  impl_->rank = rank;
+  impl_->worker =
+      name.empty() ? "worker_" + std::to_string(rank) : std::string(name);
   impl_->num_workers = world_size;
+  impl_->shares_process = !name.empty();
 }
 
 void Session::set_mode(Mode mode) { impl_->steps.set_mode(mode); }
@@ -300,6 +303,8 @@ Status Session::close() { return impl_->close(capturing_); }
 SessionStatus Session::status() const { return impl_->status(); }
 SessionCost Session::cost() const { return impl_->cost(); }
 std::string Session::worker() const { return impl_->worker; }
+
+bool Session::is_first_worker() const { return impl_->is_first_worker(); }
 std::string Session::summary() const { return impl_->summary; }
 
 void Session::set_sink(ObservationSink* sink) {

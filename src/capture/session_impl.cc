@@ -90,7 +90,7 @@ void Session::Impl::resume_from_checkpoint() {
 
 // One process of a run speaks for all: they count the same steps.
 void Session::Impl::note_checkpoint() {
-  if (worker != "worker_0" || config.dry_run ||
+  if (!is_first_worker() || config.dry_run ||
       state_ == SessionStatus::State::silent) {
     return;
   }
@@ -101,7 +101,7 @@ void Session::Impl::start() {
   is_started_ = true;
   first_step_at_ = clock.monotonic();
   if (config.include_workers == IncludeWorkers::one) {
-    if (worker != "worker_0") {
+    if (!is_first_worker()) {
       state_ = SessionStatus::State::silent;
       silent_reason_ = worker + " saves nothing: include_workers is 'one'";
       return;
@@ -113,7 +113,9 @@ void Session::Impl::start() {
 }
 
 Status Session::Impl::start_recording() {
-  if (!config.dry_run && num_workers == 1) {
+  const bool is_alone =
+      num_workers == 1 || (shares_process && is_first_worker());
+  if (!config.dry_run && is_alone) {
     SMD_TRY(std::optional<std::string> other, claim_run(*storage, logger));
     if (other) {
       state_ = SessionStatus::State::silent;
@@ -133,7 +135,7 @@ Status Session::Impl::start_recording() {
                   target, worker, framework, config.checksum, tensorboard_,
                   Retention::make(config, target, worker, logger)),
               logger));
-  if (worker == "worker_0") {
+  if (is_first_worker()) {
     run_record_.emplace(*storage, process, framework, clock);
     recorder->owner_lane->write(
         {std::string(kRunFileKey),
@@ -143,7 +145,7 @@ Status Session::Impl::start_recording() {
 }
 
 void Session::Impl::make_tensorboard_writer() {
-  if (!tensorboard_storage) return;
+  if (!tensorboard_storage || is_spoken_for()) return;
   tensorboard_ = std::make_shared<TensorBoardWriter>(
       tensorboard_storage,
       config.dry_run ? TensorBoardWriter::Files::none
@@ -288,6 +290,7 @@ void Session::Impl::export_collections() {
 
 void Session::Impl::tell_summary() {
   is_summarized_ = true;
+  if (is_spoken_for()) return;
   MatchSummary matches = summarize_matches(sites);
   summary = std::move(matches.text);
   logger.info("first saved step is " + std::to_string(steps.current().global) +

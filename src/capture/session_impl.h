@@ -92,6 +92,9 @@ class Session::Impl {
   int num_writers() const {
     return config.include_workers == IncludeWorkers::one ? 1 : num_workers;
   }
+  bool is_first_worker() const { return rank == 0; }
+  // The first worker's session tells what concerns all of the process's.
+  bool is_spoken_for() const { return shares_process && !is_first_worker(); }
   bool is_owner() const { return owner_ == current_thread(); }
   void take_over() { owner_ = current_thread(); }
 
@@ -112,8 +115,10 @@ class Session::Impl {
   StepCounter steps;  // where a checkpoint was taken, they go on from there
   std::uint64_t sequence = 0;  // of the step that was begun last
   std::uint64_t plan_version = 1;
+  int rank = 0;
   std::string worker = "worker_0";
   int num_workers = 1;
+  bool shares_process = false;  // with the sessions of other workers
   std::string summary;
   bool wants_pause = false;  // from the next step on
   LiveStep live;

@@ -751,6 +751,36 @@ TEST_F(SessionTest, WritesARunOfOneWorkerWhereTheFirstAloneSaves) {
   EXPECT_EQ(file->num_workers, 1) << "a reader would wait for the others";
 }
 
+TEST_F(SessionTest, RecordsSeveralNamedWorkersOfOneProcessInOneRun) {
+  const std::array<std::string, 2> devices = {
+      "/job:localhost/replica:0/task:0/device:CPU:0",
+      "/job:localhost/replica:0/task:0/device:CPU:1"};
+  config_.include_workers = IncludeWorkers::all;
+  std::array<std::unique_ptr<Session>, 2> sessions = {open(), open()};
+  for (int i = 0; i < 2; ++i) {
+    sessions[i]->set_worker(i, 2, devices[i]);
+    EXPECT_TRUE(sessions[i]->begin_step());
+    put(*sessions[i], "a", {static_cast<float>(i)});
+  }
+  EXPECT_TRUE(is_there(kClaimKey));
+  EXPECT_TRUE(sessions[0]->is_first_worker());
+  EXPECT_FALSE(sessions[1]->is_first_worker());
+  EXPECT_EQ(sessions[1]->worker(), devices[1]);
+  for (auto& session : sessions) ASSERT_TRUE(session->close().ok());
+
+  EXPECT_TRUE(is_there(
+      "index/000000000/"
+      "000000000000__job-localhost_replica-0_task-0_device-CPU-1.json"));
+  for (const std::string& device : devices) {
+    const auto file =
+        parse_collections_file(text(collections_file_key(device)));
+    ASSERT_TRUE(file.ok()) << device;
+    EXPECT_EQ(file->num_workers, 2);
+  }
+  EXPECT_TRUE(is_there(kRunFileKey));
+  EXPECT_FALSE(is_there(kClaimKey));
+}
+
 TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
   const ShardPlacement first{{4}, {0}}, second{{4}, {3}};
   auto session = open();

@@ -338,3 +338,13 @@ def test_a_failure_of_ours_stays_out_of_the_training(out_dir, logged):
     hook.close()
     assert "after a batch" in hook.status().error
     assert sum("the training goes on" in message for message in logged) == 1
+
+
+def test_what_is_first_due_in_a_shorter_execution_runs_as_many_batches_as_the_others(out_dir):
+    """Four batches in executions of three: the second one of an epoch is a batch alone."""
+    how = {"batch_size": 11, "epochs": 3}
+    plain = trained(None, made(steps_per_execution=3), **how)
+    config = smd.SaveConfig(save_interval=1, start_step=1)
+    with smd.KerasHook(out_dir, include_collections=["layers"], save_config=config) as hook:
+        assert_same(trained(hook, made(steps_per_execution=3), **how), plain)
+    assert read(out_dir).tensor("first/outputs").steps() == [1, 2, 3, 4, 5]

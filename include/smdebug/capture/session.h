@@ -1,6 +1,6 @@
 #pragma once
 
-// A `Session` records one process's part of one run: it decides what is due,
+// A `Session` records one worker's part of one run: it decides what is due,
 // copies it with its statistics in one pass, and hands it to a thread that
 // writes. It owns the names of tensors and the numbers of steps, so a model
 // has the same names in every language; an adapter says only "step begins",
@@ -126,9 +126,12 @@ class Session {
   /// them back when it changes.
   std::uint64_t plan_version() const;
 
-  /// Names this process among its workers. Before the first step; later calls
-  /// are ignored.
-  void set_worker(int rank, int world_size);
+  /// Names what this session records among the workers of the run: `name`, or
+  /// `worker_<rank>` where that is empty. A process that records several
+  /// workers, such as the devices that share a model, has a session for each
+  /// and names them all; the first of them claims the run. Before the first
+  /// step; later calls are ignored.
+  void set_worker(int rank, int world_size, std::string_view name = {});
 
   // --- steps ---
 
@@ -262,6 +265,8 @@ class Session {
   SessionStatus status() const;
   SessionCost cost() const;
   std::string worker() const;
+  /// Whether that is the first worker, which speaks for the run.
+  bool is_first_worker() const;
   /// What the first saved step matched, as told in the log; empty before.
   std::string summary() const;
 

@@ -22,11 +22,12 @@ class CompiledSteps:
         self._recorder = recorder
         self._references = []
 
-    def new_step(self):
-        """A step of the graph that is being made, which it lives as long as."""
+    def new_step(self, replica=None):
+        """A step of the graph that is being made, which it lives as long as. What it records is
+        that of `replica`, where there are several."""
         self.watch_calls()
         due = [self._recorder.is_next_due()] * len(KINDS)
-        step = CompiledStep(due)
+        step = CompiledStep(due, replica)
         _kept_by(tf.compat.v1.get_default_graph()).append(step)
         self._references.append(weakref.ref(step))
         return step
@@ -70,7 +71,8 @@ class CompiledSteps:
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._recorder.begin_native_step()
                 if is_due and turns_left == 0:
-                    with self._recorder.tape_unharmed():
+                    speaking = self._recorder.speaking_for(step.replica)
+                    with self._recorder.tape_unharmed(), speaking:
                         step.put()
                     yield step
 
@@ -78,7 +80,8 @@ class CompiledSteps:
 class CompiledStep:
     """The step of one graph."""
 
-    def __init__(self, due):
+    def __init__(self, due, replica):
+        self.replica = replica
         self.losses = 0
         self._said_due = due
         self._kept = {kind: [] for kind in KINDS}  # (tensor of a tape, its variables)

@@ -19,11 +19,13 @@ logger = get_logger()
 class GraphStep:
     """A step that begins whenever the graph runs past here. Made while the graph is."""
 
-    def __init__(self, recorder):
+    def __init__(self, recorder, replica=None):
+        """`replica` is the number of that whose graph is made, where there are several."""
         self._recorder = recorder
+        self._replica = replica
         self._done = []
         self.losses = 0
-        self._due = tf.numpy_function(recorder.begin_in_graph, [], tf.bool)
+        self._due = tf.numpy_function(lambda: recorder.begin_in_graph(replica), [], tf.bool)
         self._due.set_shape([len(KINDS)])
         # The step before ends as this one begins, and what optimizers keep is read then: a write
         # waits for the reads that stand before it.
@@ -39,7 +41,8 @@ class GraphStep:
 
     def held(self, gradients):
         """`gradients`, which are there once the step has begun and the rules have judged it."""
-        with tf.control_dependencies([self._judged() if self._recorder.has_rules else self._due]):
+        is_judged = self._recorder.has_rules and not self._replica
+        with tf.control_dependencies([self._judged() if is_judged else self._due]):
             return tf.nest.map_structure(
                 lambda each: None if each is None else tf.identity(each),
                 gradients,
@@ -67,7 +70,7 @@ class GraphStep:
         return tf.cond(is_due, take, lambda: tf.constant(False))
 
     def _take(self, tensors, counts, arrays):
-        with self._recorder.tape_unharmed():
+        with self._recorder.tape_unharmed(), self._recorder.speaking_for(self._replica):
             arrays = list(arrays)
             for each, count in zip(tensors, counts, strict=True):
                 own, arrays = arrays[:count], arrays[count:]

@@ -35,6 +35,10 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     optimizer was given. The modes are those of the call: TRAIN, EVAL, PREDICT. `register_model`
     also records `train_on_batch` and its like.
 
+    Under a tf.distribute.MirroredStrategy `include_workers="all"` makes each replica a worker,
+    named after its device, with its own inputs, outputs, gradients, copies of variables and, as
+    `replica_loss`, loss; "one" records those of the first replica, as `worker_0`.
+
     The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after
     the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out
     of Keras; in a loop with a tape both act before the update, see TapeRecorder.
@@ -192,16 +196,28 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             logger.error("fit is asked to stop: %s", verdict["message"])
             model.stop_training = True
 
+    @property
+    def are_replicas_apart(self):
+        """Whether each replica of a strategy is a worker of its own."""
+        return self._session.are_apart
+
     def site(self, name, collections):
         return self._session.tensor(name, list(collections))
 
     def put(self, site, name, tensor):
-        """Saves a tensor where its site is due."""
-        if site.is_due():
-            try:
+        """Saves a tensor where its site is due; of a tuple, which holds one for each replica, each
+        under its worker, or the first where there is one worker."""
+        if not site.is_due():
+            return
+        try:
+            if not isinstance(tensor, tuple):
                 site.put(as_array(tensor))
-            except NotTaken as why:
-                self.skip(name, str(why))
+            elif self._session.are_apart:
+                site.put_each([as_array(each) for each in tensor])
+            else:
+                site.put(as_array(tensor[0]))
+        except NotTaken as why:
+            self.skip(name, str(why))
 
     def skip(self, name, why):
         """Says once that a tensor is not saved."""
@@ -221,6 +237,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
     def _watch(self, model):
         watched = self._watched.get(id(model))
         if watched is None:
+            self.follow_strategy(getattr(model, "distribute_strategy", None))
             if self._watched:
                 logger.warning(
                     "a second model is recorded in %s: its steps are counted on, and tensors of "

@@ -6,10 +6,12 @@ gradients/<variable>Grad       its gradient, without the variable's ":0"
 <layer>/inputs, <layer>/outputs, inputs, labels, predictions
                                with "_<i>" behind, where there are several
 <layer>/relu_input             what the ReLU inside a layer takes; tanh and sigmoid likewise
+replica_loss                   what one replica of a strategy minimises; `loss` is what Keras logs
 """
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
 LOSS, BATCH = "loss", "batch"
+REPLICA_LOSS = "replica_loss"
 
 
 def variable_name(variable):

@@ -14,6 +14,7 @@ from smdebug._core import ModeKeys
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.random_ops import draws_random_numbers
+from smdebug.tensorflow.replicas import are_replicas_known, handed_out_apart
 from smdebug.tensorflow.step_trace import StepTrace, collecting, dense
 
 # Sorts behind every key of a log: Keras takes the first tensor of a result for its own ends.
@@ -42,7 +43,8 @@ class StepFunction:
         self.model = model
         self._layer_names = layer_names
         self._function = self._dispatch  # one object, by which it is known again
-        self._functions = {}  # whether it captures -> the function
+        self._ready = {}  # whether it captures -> a function that was not called yet
+        self._functions = {}  # the same of those that were called
         self._only = None  # the one function of a graph with random numbers
         self._is_capturing = None  # during a call: whether this batch wants tensors
         self._is_installed = False
@@ -92,6 +94,9 @@ class StepFunction:
         if self._current is self._function and not force:
             return self._function
         self._functions, self._only = {}, None
+        # Both are made now: in the last steps of an epoch, which may be fewer than
+        # `steps_per_execution`, Keras would make one that runs as few for ever.
+        self._ready = {is_capturing: self._make_function() for is_capturing in (False, True)}
         self._current = self._function
         return self._function
 
@@ -110,7 +115,8 @@ class StepFunction:
             return self._split(self._resting()(*arguments))[0]
         self._is_capturing = self._recorder.batch_begins(self)
         try:
-            result = self._chosen(self._is_capturing)(*arguments)
+            with handed_out_apart(self._strategy, CAPTURES):
+                result = self._chosen(self._is_capturing)(*arguments)
         except (StopIteration, tf.errors.OutOfRangeError):  # Keras's sign that the data ended
             raise
         except BaseException:
@@ -127,6 +133,10 @@ class StepFunction:
         return result
 
     @property
+    def _strategy(self):
+        return getattr(self.model, "distribute_strategy", None)
+
+    @property
     def is_in_batch(self):
         return self._is_capturing is not None
 
@@ -139,7 +149,8 @@ class StepFunction:
         if self._only is not None:
             return self._only
         if is_capturing not in self._functions:
-            self._functions[is_capturing] = self._make_function()
+            ready = self._ready.pop(is_capturing, None)
+            self._functions[is_capturing] = ready or self._make_function()
         self._called = self._functions[is_capturing]
         return self._called
 
@@ -157,7 +168,8 @@ class StepFunction:
         step = as_traced(self._original_step)
         if not self._wants_trace():
             return step(data)
-        trace = StepTrace(self.model, self._layer_names, self._recorder.skip)
+        recorder = self._recorder
+        trace = StepTrace(self.model, self._layer_names, recorder.skip, recorder.are_replicas_apart)
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
@@ -167,7 +179,8 @@ class StepFunction:
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
-        if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        strategy = tf.distribute.get_strategy()
+        if strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy):
             self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
             return False
         return self._is_capturing or not tf.executing_eagerly()

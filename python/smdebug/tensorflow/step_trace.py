@@ -23,8 +23,9 @@ _COMPOSITES = (tf.RaggedTensor, tf.SparseTensor)
 class StepTrace:
     """Collects by kind and name; `finished()` gives what can be handed out."""
 
-    def __init__(self, model, layer_names, skip):
+    def __init__(self, model, layer_names, skip, has_replica_loss):
         """`layer_names` is a function of a layer; `skip(name, why)` is told what is not taken."""
+        self._has_replica_loss = has_replica_loss
         self._model = model
         self._layer_names = layer_names
         self._skip = skip
@@ -48,6 +49,11 @@ class StepTrace:
     def activation_called(self, layer, x):
         name = names.activation_input(self._layer_names(layer), activation_kind(layer))
         self._add(name, (), [x])
+
+    def loss_found(self, loss):
+        """That of one replica: what Keras logs is that of all."""
+        if self._has_replica_loss:
+            self._add(names.REPLICA_LOSS, ("losses",), loss)
 
     def gradient_found(self, variable, value):
         if value is not None:

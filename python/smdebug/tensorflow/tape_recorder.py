@@ -21,8 +21,10 @@ from smdebug.tensorflow import names, tapes
 from smdebug.tensorflow.compiled_steps import CompiledSteps
 from smdebug.tensorflow.graph_steps import GraphStep, call_in_graph, is_symbolic
 from smdebug.tensorflow.private_graph_names import is_compilation_known, is_compiled
+from smdebug.tensorflow.replicas import ReplicaSessions, are_replicas_known, replica_here
 from smdebug.tensorflow.tape_tensors import KINDS, TapeTensors, put_variable
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+from smdebug.tensorflow.variable_values import put_copies
 
 logger = get_logger()
 
@@ -48,7 +50,8 @@ class TapeRecorder(TensorFlowHook):
     are entered together share it. Its mode is TRAIN unless `set_mode` says something else. A
     gradient that is None is left out, tf.IndexedSlices are filled up with zeros to
     256 MiB at most, and of sources that are no variables nothing is recorded. Under a
-    tf.distribute strategy the first replica is recorded.
+    tf.distribute strategy the first replica is recorded; with `include_workers="all"`, under a
+    MirroredStrategy, each replica, as a worker of its own.
 
     Inside a tf.function no function is traced again, and a tensor leaves the graph only in a step
     in which one of its kind is due. Where XLA compiles the function (`jit_compile=True`), a call of
@@ -63,6 +66,7 @@ class TapeRecorder(TensorFlowHook):
         self._begun_in_graph = False
         self._ending = None  # the exception that a graph is to end by
         super().__init__(*args, **kwargs)
+        self._session = ReplicaSessions(self._session)
         self._tape_tensors = TapeTensors(self._session, self._is_bias)
         self._compiled_steps = CompiledSteps(self)
         if self._rules:
@@ -101,32 +105,64 @@ class TapeRecorder(TensorFlowHook):
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
         if is_symbolic(tensor_value):
-            call_in_graph(lambda value: self.record_tensor_value(tensor_name, value), tensor_value)
+            record = self._as_replica_here(self.record_tensor_value)
+            call_in_graph(lambda value: record(tensor_name, value), tensor_value)
         elif self.should_save_tensor_or_collection(tensor_name, "metrics"):
             self.save_tensor(tensor_name, tensor_value, "metrics")
 
     def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
         if is_symbolic(tensor_value):
+            save = self._as_replica_here(self.save_tensor)
             call_in_graph(
-                lambda value: self.save_tensor(tensor_name, value, collections_to_write),
-                tensor_value,
+                lambda value: save(tensor_name, value, collections_to_write), tensor_value
             )
             return
         self._own_step()
-        super().save_tensor(tensor_name, tensor_value, collections_to_write)
+        save = self._as_replica_here(super().save_tensor)
+        save(tensor_name, tensor_value, collections_to_write)
 
     save_tensor.__doc__ = TensorFlowHook.save_tensor.__doc__
 
     def save_scalar(self, name, value, sm_metric=False, timestamp=None):
         if is_symbolic(value):
-            call_in_graph(
-                lambda number: self.save_scalar(name, number, sm_metric, timestamp), value
-            )
+            save = self._as_replica_here(self.save_scalar)
+            call_in_graph(lambda number: save(name, number, sm_metric, timestamp), value)
             return
         self._own_step()
-        super().save_scalar(name, value, sm_metric, timestamp)
+        self._as_replica_here(super().save_scalar)(name, value, sm_metric, timestamp)
 
     save_scalar.__doc__ = TensorFlowHook.save_scalar.__doc__
+
+    # --- replicas ---
+
+    def follow_strategy(self, strategy):
+        """Before a step under `strategy`, None for none: its replicas are workers from then on,
+        where all workers are asked for."""
+        if self.include_workers == "all" and are_replicas_known(strategy):
+            self._session.spread_over(strategy, self._make_replica_session)
+
+    def speaking_for(self, replica):
+        """A context in which this thread's steps and tensors are those of one replica; None: of
+        all."""
+        return self._session.only(replica)
+
+    def _as_replica_here(self, save):
+        """`save`, done for the replica that this thread runs or traces, if that is recorded."""
+        replica = replica_here() if self._session else None
+        if replica is None:
+            return save
+
+        def save_for_replica(*arguments):
+            if self._session.records(replica):
+                with self.speaking_for(replica):
+                    save(*arguments)
+
+        return save_for_replica
+
+    def _make_replica_session(self):
+        session = self._make_session()
+        session.set_config(self._core_configuration())
+        return session
 
     # --- what a watched tape tells ---
 
@@ -159,16 +195,21 @@ class TapeRecorder(TensorFlowHook):
         return self._tapes.open
 
     def _new_step(self):
-        if self._failure or self._session is None or self._has_own_steps() or not _is_first():
+        if self._failure or self._session is None or self._has_own_steps():
             return None
+        replica = replica_here()
+        if replica is not None:
+            self.follow_strategy(tf.distribute.get_strategy())
+            if not self._session.records(replica):
+                return None
         if tf.executing_eagerly():
-            return EagerStep(self, self.begin_native_step())
+            return EagerStep(self, self.begin_native_step(replica), replica)
         if not tf.inside_function() or not is_compilation_known():
             return None
         self.check_configuration()
         if is_compiled():
-            return self._compiled_steps.new_step()
-        return GraphStep(self)
+            return self._compiled_steps.new_step(replica) if not replica else None
+        return GraphStep(self, replica)
 
     def _has_own_steps(self):
         """Whether steps are counted by something else just now, such as the callbacks of fit."""
@@ -176,27 +217,30 @@ class TapeRecorder(TensorFlowHook):
 
     # --- steps ---
 
-    def begin_native_step(self):
-        """Begins the step of a loop of the user's own; returns whether anything is due in it."""
+    def begin_native_step(self, replica=None):
+        """Begins the step of a loop of the user's own, of one replica or of all; returns whether
+        anything is due in it."""
         if self._failure:
             return False
         try:
-            self._put_optimizers()
-            if self.mode is ModeKeys.GLOBAL:
-                self._session.set_mode(ModeKeys.TRAIN)
-            return self._begin_step()
+            with self.speaking_for(replica):
+                self._put_optimizers()
+                if self.mode is ModeKeys.GLOBAL:
+                    self._session.set_mode(ModeKeys.TRAIN)
+                return self._begin_step()
         except SMDebugError:  # the configuration makes no sense
             raise
         except Exception as error:
             self._latch("at the beginning of a step", error)
             return False
 
-    def begin_in_graph(self):
+    def begin_in_graph(self, replica=None):
         """Begins a step from inside a graph; returns which KINDS are due in it, bool (3,)."""
         try:
-            is_due = self.begin_native_step()
+            is_due = self.begin_native_step(replica)
             self._begun_in_graph = True
-            return np.array([is_due and self.is_kind_due(kind) for kind in KINDS])
+            with self.speaking_for(replica):
+                return np.array([is_due and self.is_kind_due(kind) for kind in KINDS])
         except Exception as error:
             self._latch("at the beginning of a step", error)
             return np.zeros(len(KINDS), bool)
@@ -284,8 +328,11 @@ class TapeRecorder(TensorFlowHook):
         if self._has_own_steps():
             return
         for variable in self.optimizer_variables():
-            name = names.variable_name(variable)
-            put_variable(self._session.tensor(name, ["optimizer_variables"]), variable)
+            site = self._session.tensor(names.variable_name(variable), ["optimizer_variables"])
+            if self._session.are_apart:
+                put_copies(self._session, site, variable)
+            else:
+                put_variable(site, variable)
 
     # --- the end ---
 
@@ -305,25 +352,19 @@ class TapeRecorder(TensorFlowHook):
 class EagerStep:
     """A step of eager code: what is due is read at once."""
 
-    def __init__(self, recorder, is_due):
+    def __init__(self, recorder, is_due, replica=None):
         self._recorder = recorder
         self._is_due = is_due
+        self._replica = replica
         self.losses = 0
 
     def record(self, tensors):
         if self._is_due:
-            for each in tensors:
-                each.put()
+            with self._recorder.speaking_for(self._replica):
+                for each in tensors:
+                    each.put()
 
     def held(self, gradients):
-        if self._is_due:
+        if self._is_due and not self._replica:
             self._recorder.end_if_asked()
         return gradients
-
-
-def _is_first():
-    """Whether this is the first of several replicas, or the only one."""
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return True
-    return tf.get_static_value(tf.convert_to_tensor(context.replica_id_in_sync_group)) == 0

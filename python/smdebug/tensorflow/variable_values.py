@@ -12,6 +12,7 @@ class VariableValues:
         self._is_bias = is_bias  # of the name of a weight
         self._sites = []
         self._variables = []
+        self._are_mirrored = []  # whether replicas hold a copy each, alike in a sound training
 
     def may_be_due(self):
         """Whether one of those that are known is due, or none is known."""
@@ -27,6 +28,9 @@ class VariableValues:
             collection = "biases" if self._is_bias(name) else "weights"
             named.append((names.layer_weight(layer, name), collection, variable))
         self._follow(named)
+        # Statistics of its own shards are what a replica moves: they are one with the others' when
+        # the model is read.
+        self._are_mirrored = [variable.trainable for _, variable in weights]
 
     def follow_optimizer(self, variables):
         if not self._is_known(variables):
@@ -35,8 +39,13 @@ class VariableValues:
     def put(self, values):
         """Saves those that are due: what `values` has under the variable's id, else what it
         holds."""
-        for site, variable in zip(self._sites, self._variables, strict=True):
-            if site.is_due():
+        known = zip(self._sites, self._variables, self._are_mirrored, strict=True)
+        for site, variable, is_mirrored in known:
+            if not site.is_due():
+                continue
+            if is_mirrored and self._session.are_apart:
+                put_copies(self._session, site, variable)
+            else:
                 value = values.get(id(variable))
                 site.put(as_array(value_of(variable) if value is None else value))
 
@@ -48,6 +57,18 @@ class VariableValues:
     def _follow(self, named):
         self._sites = [self._session.tensor(name, [collection]) for name, collection, _ in named]
         self._variables = [variable for _, _, variable in named]
+        self._are_mirrored = [True] * len(named)
+
+
+def put_copies(session, site, variable):
+    """Saves what each replica holds of a variable, where it is due, in a run that tells replicas
+    apart."""
+    inner = variable if callable(variable.value) else variable.value  # of Keras 3
+    copies = [as_array(copy.read_value()) for copy in session.copies(inner)]
+    if len(copies) == 1:  # not of the strategy: they share it
+        site.put(copies[0])
+    else:
+        site.put_each(copies)
 
 
 def value_of(variable):

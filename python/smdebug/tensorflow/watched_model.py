@@ -4,8 +4,9 @@ from smdebug.tensorflow import names
 from smdebug.tensorflow.activations import activation_kind, has_inner_input
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
+from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.step_function import StepFunction
-from smdebug.tensorflow.step_trace import LayerCalls
+from smdebug.tensorflow.step_trace import LayerCalls, current_trace
 from smdebug.tensorflow.variable_values import VariableValues
 
 
@@ -33,6 +34,7 @@ class WatchedModel:
         LayerCalls.watch()
         for function in self._functions:
             function.install()
+        self._watch_loss()
 
     def uninstall(self):
         if not self._is_installed:
@@ -40,6 +42,7 @@ class WatchedModel:
         self._is_installed = False
         for function in self._functions:
             function.uninstall()
+        vars(self.model).pop("compute_loss", None)
         if self._optimizer is not None:
             self._optimizer.uninstall()
         LayerCalls.leave()
@@ -80,14 +83,31 @@ class WatchedModel:
             found.append((names.layer_inputs(name), "layers"))
             found.append((names.layer_outputs(name), "layers"))
             if has_inner_input(layer):
-                kind = activation_kind(layer)
-                found.append((names.activation_input(name, kind), f"{kind}_input"))
+                inner = activation_kind(layer)
+                found.append((names.activation_input(name, inner), f"{inner}_input"))
+        if kind != "predict" and self._recorder.are_replicas_apart:
+            found.append((names.REPLICA_LOSS, "losses"))
         if kind == "train":
             # Keras 2 raises where none is made yet.
             for variable in self.model.trainable_variables if self.model.built else ():
                 found.append((names.gradient(names.variable_name(variable)), "gradients"))
             found.append((names.gradient("kernel:0"), "gradients"))  # where none is made yet
         return found
+
+    def _watch_loss(self):
+        """Each replica computes its own, which Keras does not show."""
+        original = getattr(self.model, "compute_loss", None)
+        if not self._recorder.are_replicas_apart or not callable(original):
+            return
+
+        def watched(*arguments, **keywords):
+            loss = as_traced(original)(*arguments, **keywords)
+            trace = current_trace()
+            if trace is not None:
+                self._recorder.unharmed(lambda: trace.loss_found(loss), "at a loss")
+            return loss
+
+        self.model.compute_loss = left_alone(watched)
 
     def _watch_optimizer(self):
         """A model that is compiled again has another one."""
