@@ -165,6 +165,25 @@ def test_elements_of_every_kind_arrive_as_they_are(tmp_path):
     assert contents(run) == contents(host) and frame(run) == frame(host)
 
 
+def test_a_shard_on_a_device_keeps_its_place_in_the_whole(tmp_path):
+    from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        whole = torch.arange(6.0).reshape(3, 2)
+        tensor = distribute_tensor(whole, init_device_mesh("cpu", (1,)), [Shard(0)])
+        host, _ = record(str(tmp_path / "host"), tensor)
+        with stand_in_accelerator.at_work() as device:
+            run, hook = record(str(tmp_path / "device"), tensor)
+    finally:
+        torch.distributed.destroy_process_group()
+    assert device.copied > 0 and hook.status().skipped == {}
+    assert contents(run) == contents(host)
+    place = run.tensor("Given_output_0").placement(0)
+    assert place is not None and place == host.tensor("Given_output_0").placement(0)
+
+
 # --- waiting ---
 
 
@@ -194,6 +213,38 @@ def test_nothing_is_asked_of_the_device_where_tensors_lie_in_host_memory(out_dir
     train(model, 2)
     hook.close()
     assert hook.status().error is None and hook.status().skipped == {}
+
+
+def test_a_hook_looks_for_no_accelerator_before_a_tensor_lies_on_one(out_dir, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("it was looked for")
+
+    for name in ("is_available", "current_accelerator", "current_stream"):
+        monkeypatch.setattr(torch.accelerator, name, refuse)
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    assert hook.status().error is None and hook.status().skipped == {}
+
+
+def test_what_is_asked_of_torch_is_there(monkeypatch):
+    here = torch.device("xpu", 1)
+    assert not device_copies.TorchAccelerator().serves(here)
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("xpu"))
+    monkeypatch.setattr(torch.accelerator, "current_stream", lambda device: f"of {device}")
+    accelerator = device_copies.TorchAccelerator()
+    assert accelerator.serves(here) and not accelerator.serves(torch.device("cpu"))
+    assert not accelerator.is_recorded(here)
+    source, copy = torch.ones(2), torch.zeros(2)
+    assert accelerator.copy(source, copy) == "of cpu" and copy.tolist() == [1, 1]
+    for owner, name in (
+        (torch.Event, "record"),
+        (torch.Event, "synchronize"),
+        (torch.cuda, "is_current_stream_capturing"),
+    ):
+        assert callable(getattr(owner, name))
 
 
 def test_each_stream_that_copies_has_its_event(out_dir, device):

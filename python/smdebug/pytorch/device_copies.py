@@ -45,13 +45,15 @@ class DeviceCopies:
 
     def take(self, place, tensor):
         """Begins to copy `tensor` for `place`, a TensorSite. False: it was not taken."""
-        if self._is_off or not self._accelerator.serves(tensor.device):
+        if self._is_off:
             return False
-        if self._accelerator.is_recorded(tensor.device):
-            place.skip("it is computed while a graph is captured, which reads no values")
-            return True
         with self._lock:
             try:
+                if not self._accelerator.serves(tensor.device):
+                    return False
+                if self._accelerator.is_recorded(tensor.device):
+                    place.skip("it is computed while a graph is captured, which reads no values")
+                    return True
                 source = tensor.detach().resolve_conj().resolve_neg().contiguous()
                 copy = self._room_for(source)
             except Exception:  # the core tells what is wrong with this one
@@ -120,12 +122,14 @@ class DeviceCopies:
 class TorchAccelerator:
     """The accelerator of this process, through torch's public names."""
 
-    def __init__(self):
-        here = hasattr(torch, "accelerator") and torch.accelerator.is_available()
-        device = torch.accelerator.current_accelerator() if here else None
-        self._type = device.type if device else None
+    _type = None
 
     def serves(self, device):
+        """Asked of a device that a tensor lies on: before there is one, to look for an accelerator
+        could start it, and a program that forks later would find it unusable in the child."""
+        if self._type is None:
+            known = hasattr(torch, "accelerator") and torch.accelerator.current_accelerator()
+            self._type = known.type if known else ""
         return device.type == self._type
 
     def is_recorded(self, device):
