@@ -485,6 +485,17 @@ def test_memory_is_made_once_for_steps_of_one_size(out_dir, device, monkeypatch)
     assert in_step[1:] == [in_step[0] + 1] * 4  # then one piece for all
 
 
+def test_memory_that_a_prediction_made_serves_a_training(out_dir, device):
+    model = Given(torch.ones(3, dtype=torch.uint8))
+    with smd.Hook(out_dir, include_regex=["_output_"], save_config=EVERY_STEP) as hook:
+        hook.register_module(model)
+        with torch.inference_mode():
+            model()
+        model()
+    assert device.copied == 2 and device.copied_at_once == 0
+    assert read(out_dir).tensor("Given_output_0").value(1).tolist() == [1, 1, 1]
+
+
 def test_pieces_of_memory_never_overlap_and_never_exceed_the_limit():
     seed = 20240117
     random = np.random.default_rng(seed)
