@@ -218,6 +218,11 @@ def set_local_part(function: object) -> None:
     Sets what shows this process's part of a tensor that is spread over several: a function of a tensor that returns None for any other, else (part, shape of the whole, offsets of the part).
     """
 
+def set_device_copies(function: object) -> None:
+    """
+    Sets what copies tensors that lie on a device: a function of a session, the place of a tensor that is put there, and the tensor. It returns whether it will call `put_copy` of that place before the step ends; where it will not, the elements are copied at once, and waited for.
+    """
+
 class SessionStatus:
     """Where a hook stands: nothing here raises."""
 
@@ -308,6 +313,11 @@ class TensorSite:
 
     def put_number(self, value: float) -> None:
         """Captures the number, a float64 of shape (1,), if it is due."""
+
+    def put_copy(self, copy: object) -> None:
+        """
+        Captures a copy in host memory of what lay on a device when it was put: see set_device_copies.
+        """
 
     def is_due(self) -> bool: ...
 

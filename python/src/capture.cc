@@ -35,14 +35,30 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-void put(Session& session, Site* site, nb::handle tensor) {
-  LentTensor lent;
-  if (Status status = lent.borrow(tensor); !status) {
+// Captures what was borrowed, or says why it could not be.
+void put_lent(Session& session, Site* site, const LentTensor& lent,
+              const Status& status) {
+  if (!status) {
     session.skip(site, status.error().message);
     return;
   }
   session.set_placement(site, lent.placement());
   session.put(site, lent.view());
+}
+
+bool leave_to_device_copies(Session& session, Site* site,
+                            const LentTensor& lent);
+
+void put(Session& session, Site* site, nb::handle tensor) {
+  LentTensor lent;
+  const Status status = lent.borrow(tensor, LentTensor::OnDevice::left);
+  if (!status || !lent.is_left()) {
+    put_lent(session, site, lent, status);
+  } else if (!leave_to_device_copies(session, site, lent)) {
+    LentTensor copied;
+    const Status was_copied = copied.borrow(tensor);
+    put_lent(session, site, copied, was_copied);
+  }
 }
 
 void put_if_due(Session& session, Site* site, nb::handle tensor) {
@@ -62,11 +78,43 @@ struct TensorSite {
         site,
         {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
   }
+  void put_copy(nb::handle copy) {
+    if (!session->is_due(site)) return;
+    LentTensor lent;
+    if (Status status = lent.borrow(copy); !status) {
+      session->skip(site, status.error().message);
+      return;
+    }
+    session->put(site, lent.view());
+  }
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
   void skip(const std::string& reason) { session->skip(site, reason); }
 };
+
+nb::object place_of(Session* session, Site* site) {
+  nb::object place = nb::cast(TensorSite{session, site});
+  nb::keep_alive_obj(place, nb::find(session));
+  return place;
+}
+
+// Owned for as long as the interpreter lives.
+PyObject* device_copies = nullptr;
+
+// Whether the adapter copies the elements that lie on a device, and hands them
+// over later in the step.
+bool leave_to_device_copies(Session& session, Site* site,
+                            const LentTensor& lent) {
+  if (device_copies == nullptr) return false;
+  session.set_placement(site, lent.placement());
+  try {
+    return nb::cast<bool>(nb::handle(device_copies)(
+        nb::find(&session), place_of(&session, site), lent.device_tensor()));
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 // The places of tensors that are put together, once per step.
 struct TensorSites {
@@ -172,9 +220,7 @@ struct ModulePlace {
         nb::cast<bool>(tensor.attr("is_leaf"))) {
       return;
     }
-    nb::object place = nb::cast(TensorSite{session, site});
-    nb::keep_alive_obj(place, nb::find(session));
-    tensor.attr("register_hook")(place.attr("put"));
+    tensor.attr("register_hook")(place_of(session, site).attr("put"));
   }
 };
 
@@ -245,6 +291,9 @@ void bind_sites(nb::module_& m) {
            "Captures the tensor if it is due. Any thread.")
       .def("put_number", &TensorSite::put_number, "value"_a,
            "Captures the number, a float64 of shape (1,), if it is due.")
+      .def("put_copy", &TensorSite::put_copy, "copy"_a,
+           "Captures a copy in host memory of what lay on a device when it was "
+           "put: see set_device_copies.")
       .def("is_due", &TensorSite::is_due)
       .def("is_next_due", &TensorSite::is_next_due)
       .def("can_match", &TensorSite::can_match)
@@ -322,7 +371,7 @@ TensorSites make_sites(Session& self, const std::string& root,
 
 void bind_session(nb::module_& m) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<Session>(m, "Session")
+  nb::class_<Session>(m, "Session", nb::is_weak_referenceable())
       .def_static("create", &create_session, "config"_a, "framework"_a,
                   "command"_a, "versions"_a, "environment"_a)
       .def("set_config", &Session::set_config, "config"_a)
@@ -415,6 +464,17 @@ void bind_capture(nb::module_& m) {
       "Sets what shows this process's part of a tensor that is spread over "
       "several: a function of a tensor that returns None for any other, else "
       "(part, shape of the whole, offsets of the part).");
+  m.def(
+      "set_device_copies",
+      [](nb::object function) {
+        Py_XDECREF(device_copies);
+        device_copies = function.release().ptr();
+      },
+      "function"_a,
+      "Sets what copies tensors that lie on a device: a function of a session, "
+      "the place of a tensor that is put there, and the tensor. It returns "
+      "whether it will call `put_copy` of that place before the step ends; "
+      "where it will not, the elements are copied at once, and waited for.");
   bind_status(m);
   bind_sites(m);
   bind_session(m);

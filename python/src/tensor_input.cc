@@ -309,7 +309,8 @@ LentTensor::~LentTensor() {
   if (buffer_) PyBuffer_Release(&*buffer_);
 }
 
-Status LentTensor::borrow(nb::handle object) {
+Status LentTensor::borrow(nb::handle object, OnDevice on_device) {
+  on_device_ = on_device;
   const CachedTable& lender = lender_of(Py_TYPE(object.ptr()));
   if (lender.table) {
     const dlpack::ExchangeTable& table = *lender.table;
@@ -338,11 +339,18 @@ Status LentTensor::borrow_table(nb::handle object,
     return unreadable(std::move(why));
   }
   if (look_at_plain(tensor, view_)) return {};
-  if (!is_host(tensor.device)) return borrow_host_copy(object, "cpu");
+  if (!is_host(tensor.device)) return borrow_from_device(object);
   SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {
     return borrow_host_copy(object, "resolve_conj");
   }
+  return {};
+}
+
+Status LentTensor::borrow_from_device(nb::handle tensor) {
+  if (on_device_ == OnDevice::copied) return borrow_host_copy(tensor, "cpu");
+  owner_ = nb::borrow(tensor);
+  is_left_ = true;
   return {};
 }
 
@@ -393,7 +401,7 @@ Status LentTensor::borrow_local_part(nb::handle object) {
   if (is_host(tensor.device)) {
     SMD_CHECK_OK(look_at(tensor, view_));
   } else {
-    SMD_CHECK_OK(borrow_host_copy(part, "cpu"));
+    SMD_CHECK_OK(borrow_from_device(part));
   }
   if (shape && offsets) placement_ = {*std::move(shape), *std::move(offsets)};
   return {};

@@ -8,9 +8,9 @@
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
 // that no view can show (on a device, sparse, lazily conjugated or negated, in
 // the other byte order, strides that are no multiple of the element) are copied
-// to host memory first. A tensor that is spread over processes (torch's
-// DTensor) is lent as the part that lies in this one. numpy's strings, fixed in
-// width or objects, are lent one by one.
+// to host memory first; those on a device may be left there. A tensor that is
+// spread over processes (torch's DTensor) is lent as the part that lies in this
+// one. numpy's strings, fixed in width or objects, are lent one by one.
 
 #include <array>
 #include <cstdint>
@@ -40,6 +40,9 @@ bool lends_through_table(nanobind::handle object);
 
 class LentTensor {
  public:
+  // What becomes of elements that lie on a device.
+  enum class OnDevice { copied, left };
+
   LentTensor() = default;
   LentTensor(const LentTensor&) = delete;
   LentTensor& operator=(const LentTensor&) = delete;
@@ -48,7 +51,12 @@ class LentTensor {
   /// Borrows `object`, which must outlive this. Leaves no Python exception.
   /// Fails with `unsupported`, saying why the elements cannot be read. Call it
   /// once; needs the GIL.
-  Status borrow(nanobind::handle object);
+  Status borrow(nanobind::handle object, OnDevice on_device = OnDevice::copied);
+
+  /// Whether the elements were left on a device: there is no view then, and
+  /// `device_tensor` is the tensor, or the part of it in this process.
+  bool is_left() const { return is_left_; }
+  const nanobind::object& device_tensor() const { return owner_; }
 
   const TensorView& view() const { return view_; }
   /// Which part of a larger tensor the view shows; none: a whole one.
@@ -64,10 +72,14 @@ class LentTensor {
   Status borrow_strings(const nanobind::object& array, char kind);
   Status borrow_capsule(nanobind::handle object);
   Status borrow_host_copy(nanobind::handle object, const char* method);
+  // The elements of `tensor` are on a device.
+  Status borrow_from_device(nanobind::handle tensor);
   // Of a tensor that is spread over processes: the part in this one.
   Status borrow_local_part(nanobind::handle object);
 
   TensorView view_;
+  OnDevice on_device_ = OnDevice::copied;
+  bool is_left_ = false;
   std::optional<ShardPlacement> placement_;
   // What keeps the view alive where the object does not.
   nanobind::object owner_;

@@ -6,6 +6,7 @@ core's. What an optimizer has is seen in optimizers.py; where a step ends, in st
 """
 
 import contextlib
+import dataclasses
 import re
 
 import torch
@@ -18,6 +19,7 @@ from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import ACTIVATION_COLLECTIONS, activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
+from smdebug.pytorch.device_copies import DeviceCopies
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
@@ -51,6 +53,10 @@ class Hook(BaseHook):
     smdebug/pytorch/optimizers.py), `activation_gradients` (activation_gradients.py there), and
     `inputs`, `outputs`, `labels` (loop_tensors.py there).
 
+    Tensors on an accelerator are copied while the training goes on; it waits for them once per
+    saved step, when the next one begins, and with `rules` before the optimizer acts as well: see
+    smdebug/pytorch/device_copies.py.
+
     `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also
     be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
@@ -60,6 +66,7 @@ class Hook(BaseHook):
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
     _losses_may_be_compiled = True
+    _device_copies = None
 
     def __init__(
         self,
@@ -117,6 +124,7 @@ class Hook(BaseHook):
             rules,
             on_fire,
         )
+        self._device_copies = DeviceCopies(self._session)
         self._activation_gradients = ActivationGradients(self._session, self._gate)
         self._optimizers = Optimizers(
             self._session,
@@ -274,6 +282,7 @@ class Hook(BaseHook):
             self.include_workers == "all",
             lambda: self._rank_and_size()[1],
             self._unharmed,
+            self._device_copies,
         )
 
     def _make_steps(self):
@@ -302,6 +311,10 @@ class Hook(BaseHook):
             root.put()
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
+
+    def _begin_step(self):
+        self._device_copies.hand_over()  # the step before ends here
+        return super()._begin_step()
 
     def _begin_root_step(self, root):
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
@@ -471,7 +484,21 @@ class Hook(BaseHook):
                 patterns.append(f"^{re.escape(path)}_output_")
         return patterns
 
+    def cost(self):
+        """What watching has cost so far, a HookCost. Waiting for copies from a device is in its
+        `wait_seconds` and `step_thread_seconds`; what run.json says is without it."""
+        cost = super().cost()
+        if self._device_copies is None:
+            return cost
+        waited = self._device_copies.wait_seconds
+        return dataclasses.replace(
+            cost,
+            step_thread_seconds=cost.step_thread_seconds + waited,
+            wait_seconds=cost.wait_seconds + waited,
+        )
+
     def _detach(self):
+        self._device_copies.hand_over()
         self._gate.is_open = False
         self._gate.places.close()
         for start in self._starts.values():
@@ -491,6 +518,7 @@ class Hook(BaseHook):
 
     def _after_fork_in_child(self):
         self._gate.is_open = False
+        self._device_copies.after_fork_in_child()
         super()._after_fork_in_child()
 
 

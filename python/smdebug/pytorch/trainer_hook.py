@@ -91,6 +91,7 @@ class TrainerHook(Hook):
         if self._is_step_open:
             self._is_step_open = False
             with self._unharmed("at the end of a step"):
+                self._device_copies.hand_over()
                 self._session.end_step()
 
     def is_saving(self):

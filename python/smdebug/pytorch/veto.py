@@ -10,13 +10,18 @@ class OptimizerVeto(UpdateVeto):
     and no state moves, weight decay and momentum included.
 
     Where the optimizer computes its gradients in a closure (LBFGS), none can be hidden.
+
+    What is under way from a device is waited for: the rules are asked before the parameters move.
     """
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
+    def __init__(self, session, rules, judges_every_worker, world_size, unharmed, device_copies):
+        super().__init__(session, rules, judges_every_worker, world_size, unharmed)
+        self._device_copies = device_copies
         self._hidden = weakref.WeakKeyDictionary()  # optimizer -> its parameters and gradients
 
     def before(self, optimizer, has_closure):
+        with self._unharmed("copying from the device"):
+            self._device_copies.hand_over()
         obstacle = "the optimizer computes its gradients in a closure" if has_closure else None
         if self.skips_update(obstacle):
             self._hide(optimizer)

@@ -1,0 +1,37 @@
+"""Two runs of one training, compared record by record."""
+
+import numpy as np
+
+
+def contents(run):
+    """(name, mode, step of the mode) -> (dtype, shape, bytes) of each value of a Trial."""
+    found = {}
+    for name in run.tensor_names():
+        tensor = run.tensor(name)
+        for mode in run.modes():
+            for step in tensor.steps(mode=mode):
+                value = np.asarray(tensor.value(step, mode=mode))
+                found[name, mode, step] = str(value.dtype), value.shape, value.tobytes()
+    return found
+
+
+def statistics(run):
+    """(name, mode, step of the mode) -> the statistics of each tensor of a Trial."""
+    return {
+        (name, mode, step): run.tensor(name).statistics(step, mode=mode)
+        for name in run.tensor_names()
+        for mode in run.modes()
+        for step in run.tensor(name).steps(mode=mode)
+    }
+
+
+def frame(run):
+    """What a run says beside its values: steps, modes, workers, collections."""
+    return {
+        "steps": {mode: run.steps(mode=mode) for mode in run.modes()},
+        "global steps": run.steps(),
+        "workers": run.workers(),
+        "collections": {
+            name: sorted(run.tensor_names(collection=name)) for name in run.collections()
+        },
+    }

@@ -1,0 +1,153 @@
+"""An accelerator that is not there, for tests of what happens between a device and the core.
+
+While it is `at_work`, every tensor of this process is lent to the core as one that lies on a
+device, except the copies that were made of it: torch's exchange table is replaced by one that says
+so, which must happen before the core has seen a tensor. A copy has the elements that its source
+has when it is begun, as it would have on a stream, and has them only once an event behind it was
+waited for; until then it is full of another byte.
+"""
+
+import contextlib
+import ctypes
+
+import torch
+
+from smdebug.pytorch import device_copies
+
+UNWRITTEN = 0xAB
+_CUDA = 2  # DLPack's number of the device
+_DEVICE_OFFSET = 8  # in DLPack's tensor, behind the pointer to the elements
+_WORDS_OF_TABLE = 7  # the version as one, the table before, five functions
+_BORROW = 5
+
+_Borrow = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_at_work = None
+_kept = []
+
+
+def _replace_table():
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    new_capsule = ctypes.pythonapi.PyCapsule_New
+    new_capsule.restype = ctypes.py_object
+    new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    original = torch.Tensor.__dlpack_c_exchange_api__
+    words = ctypes.c_void_p * _WORDS_OF_TABLE
+    table = words.from_buffer_copy(words.from_address(pointer_of(original, b"dlpack_exchange_api")))
+    lend = _Borrow(table[_BORROW])
+
+    @_Borrow
+    def lend_from_device(tensor, out):
+        answer = lend(tensor, out)
+        address = ctypes.c_void_p.from_address(out).value
+        is_asked = answer == 0 and address is not None and _at_work is not None
+        if is_asked and not _at_work.is_host(address):
+            ctypes.c_int32.from_address(out + _DEVICE_OFFSET).value = _CUDA
+        return answer
+
+    table[_BORROW] = ctypes.cast(lend_from_device, ctypes.c_void_p).value
+    _kept.extend((original, table, lend_from_device))
+    torch.Tensor.__dlpack_c_exchange_api__ = new_capsule(
+        ctypes.addressof(table), b"dlpack_exchange_api", None
+    )
+
+
+_replace_table()
+
+
+class StandIn:
+    """In place of TorchAccelerator. Tests look at what was asked of it."""
+
+    def __init__(self):
+        self.stream = "stream"  # the current one
+        self.is_recording = False
+        self.fails_at = None  # "copy", "event" or "synchronize"
+        self.copied = 0
+        self.events = []
+        self.waits = 0  # for an event that had not passed
+        self.copied_at_once = 0
+        self._queue = []  # (stream, number, copy, elements of the source)
+        self._host = []  # storages of copies, kept: an address must not mean two things
+
+    # --- what DeviceCopies asks ---
+
+    def serves(self, device):
+        return True
+
+    def is_recorded(self, device):
+        return self.is_recording
+
+    def copy(self, source, copy):
+        self._fail("copy")
+        self.add_host(copy)
+        copy.view(-1).view(torch.uint8).fill_(UNWRITTEN)
+        self.copied += 1
+        self._queue.append((self.stream, self.copied, copy, source.detach().clone()))
+        return self.stream
+
+    def make_event(self, device):
+        self._fail("event")
+        self.events.append(StandInEvent(self))
+        return self.events[-1]
+
+    # --- what the stand-in asks ---
+
+    def is_host(self, address):
+        return any(
+            each.data_ptr() <= address < each.data_ptr() + each.nbytes() for each in self._host
+        )
+
+    def add_host(self, tensor):
+        storage = tensor.untyped_storage()
+        if all(storage.data_ptr() != each.data_ptr() for each in self._host):
+            self._host.append(storage)
+
+    def copy_at_once(self, tensor):
+        """What Tensor.cpu does meanwhile."""
+        self.copied_at_once += 1
+        copy = tensor.detach().clone()
+        self.add_host(copy)
+        return copy
+
+    def run(self, stream, last):
+        """Everything on `stream` up to copy number `last` is done."""
+        done = [each for each in self._queue if each[0] == stream and each[1] <= last]
+        self.waits += bool(done)
+        for each in done:
+            self._queue.remove(each)
+            _, _, copy, elements = each
+            with torch.inference_mode():
+                copy.copy_(elements)
+
+    def _fail(self, where):
+        if self.fails_at == where:
+            raise RuntimeError(f"no {where} today")
+
+
+class StandInEvent:
+    def __init__(self, accelerator):
+        self._accelerator = accelerator
+        self._mark = None
+
+    def record(self, stream):
+        self._mark = stream, self._accelerator.copied
+
+    def synchronize(self):
+        self._accelerator._fail("synchronize")
+        self._accelerator.run(*self._mark)
+
+
+@contextlib.contextmanager
+def at_work():
+    """Tensors lie on a device; hooks that are made meanwhile copy by the StandIn that is given."""
+    global _at_work
+    accelerator = StandIn()
+    torchs_own = device_copies.TorchAccelerator, torch.Tensor.cpu
+    device_copies.TorchAccelerator = lambda: accelerator
+    torch.Tensor.cpu = lambda tensor: accelerator.copy_at_once(tensor)
+    _at_work = accelerator
+    try:
+        yield accelerator
+    finally:
+        _at_work = None
+        device_copies.TorchAccelerator, torch.Tensor.cpu = torchs_own

@@ -1,0 +1,193 @@
+"""Recording a training on a real accelerator. What can be tested without one is in
+test_pytorch_device_copies.py."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import read
+from recorded_runs import contents, frame, statistics
+
+import smdebug.pytorch as smd
+
+pytestmark = pytest.mark.skipif(
+    not torch.accelerator.is_available(),
+    reason="no accelerator: torch.accelerator.is_available() is False",
+)
+
+EVERY_STEP = smd.SaveConfig(save_interval=1)
+EVERYTHING = ["all", "buffers", "optimizer_state", "activation_gradients"]
+
+
+class Net(torch.nn.Module):
+    """Layers of which some overwrite what others gave."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(16, 64, bias=False)
+        self.norm = torch.nn.BatchNorm1d(64)
+        self.relu = torch.nn.ReLU(inplace=True)
+        self.dropout = torch.nn.Dropout(0.2)
+        self.last = torch.nn.Linear(64, 3)
+
+    def forward(self, x):
+        return self.last(self.dropout(self.relu(self.norm(self.fc(x)))))
+
+
+def accelerator():
+    return torch.accelerator.current_accelerator()
+
+
+def has_fp64(device):
+    return device.type != "mps"
+
+
+class Training:
+    """A training of six steps on `device` with a validation in between, in mixed precision if
+    `amp`. A step in `bad_steps` gets a NaN."""
+
+    def __init__(self, device, hook=None, amp=False, dropout=0.2, dtype=None, bad_steps=()):
+        torch.manual_seed(0)
+        net = Net()
+        net.dropout.p = dropout
+        self.model = net.to(device, dtype)
+        self.device, self.dtype, self.amp, self.bad_steps = device, dtype, amp, bad_steps
+        self.loss = torch.nn.CrossEntropyLoss()
+        self.hook = hook
+        if hook:
+            hook.register_module(self.model)
+            hook.register_loss(self.loss)
+
+    def run(self, on_step=lambda step, model: None):
+        """Returns the losses and the final parameters, as bytes."""
+        # Not Adam: it makes steps of one size of gradients that are rounding errors.
+        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9)
+        scaler = torch.amp.GradScaler(self.device.type, enabled=self.amp)
+        random = torch.Generator().manual_seed(1)
+        torch.manual_seed(2)
+        losses = []
+        for step in range(6):
+            self._set_mode(smd.modes.TRAIN)
+            x = torch.randn(32, 16, generator=random)
+            if step in self.bad_steps:
+                x[0, 0] = float("nan")
+            y = torch.randint(0, 3, (32,), generator=random).to(self.device)
+            optimizer.zero_grad()
+            with torch.autocast(self.device.type, enabled=self.amp):
+                loss = self.loss(self.model(x.to(self.device, self.dtype)), y)
+            scaler.scale(loss).backward()
+            on_step(step, self.model)
+            scaler.step(optimizer)
+            scaler.update()
+            losses.append(loss.detach())
+            if step == 2:
+                self._set_mode(smd.modes.EVAL)
+                self.model.eval()
+                with torch.inference_mode():
+                    self.model(torch.ones(2, 16).to(self.device, self.dtype))
+                self.model.train()
+        state = [each.detach().cpu().numpy().tobytes() for each in self.model.parameters()]
+        return [loss.item() for loss in losses], state
+
+    def _set_mode(self, mode):
+        if self.hook:
+            self.hook.set_mode(mode)
+
+
+def hook_for(folder, **options):
+    return smd.Hook(
+        str(folder), **{"include_collections": EVERYTHING, "save_config": EVERY_STEP, **options}
+    )
+
+
+@pytest.mark.parametrize("gradients", ["backward", "final"])
+def test_a_run_is_that_of_the_same_training_on_the_cpu(tmp_path, gradients):
+    device = accelerator()
+    dtype = torch.float64 if has_fp64(device) else torch.float32
+    rtol, atol = (1e-9, 1e-12) if has_fp64(device) else (1e-3, 1e-4)
+    runs = []
+    for name, where in ("host", torch.device("cpu")), ("device", device):
+        with hook_for(tmp_path / name, gradients=gradients) as hook:
+            Training(where, hook, dropout=0.0, dtype=dtype).run()
+        assert hook.status().error is None and hook.status().skipped == {}
+        runs.append(read(str(tmp_path / name)))
+    host, run = runs
+    assert frame(run) == frame(host)
+    found, expected = contents(run), contents(host)
+    assert found.keys() == expected.keys()
+    for key, (kind, shape, elements) in expected.items():
+        assert found[key][:2] == (kind, shape)
+        np.testing.assert_allclose(
+            np.frombuffer(found[key][2], kind),
+            np.frombuffer(elements, kind),
+            rtol=rtol,
+            atol=atol,
+            err_msg=str(key),
+        )
+    found, expected = statistics(run), statistics(host)
+    for key, values in expected.items():
+        for name, value in values.items():
+            np.testing.assert_allclose(
+                found[key][name], value, rtol=10 * rtol, atol=1000 * atol, err_msg=f"{key} {name}"
+            )
+
+
+def test_what_is_recorded_is_what_lay_on_the_device(tmp_path):
+    seen = {}
+    with hook_for(tmp_path / "run", include_collections=["weights", "gradients"]) as hook:
+        training = Training(accelerator(), hook)
+
+        def note(step, model):
+            torch.accelerator.synchronize()
+            for name, parameter in model.named_parameters():
+                if "weight" in name:
+                    seen[f"Net_{name}", step] = parameter.detach().cpu().numpy().copy()
+                seen[f"gradient/Net_{name}", step] = parameter.grad.cpu().numpy().copy()
+
+        training.run(note)
+    run = read(str(tmp_path / "run"))
+    assert len(seen) == 6 * (3 + 5)
+    for (name, step), expected in seen.items():
+        found = run.tensor(name).value(step, mode=smd.modes.TRAIN)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{name} {step}")
+
+
+@pytest.mark.parametrize("amp", [False, True], ids=["fp32", "amp"])
+def test_no_bit_of_the_training_changes(tmp_path, amp):
+    device = accelerator()
+    bare = Training(device, amp=amp).run()
+    with hook_for(tmp_path / "run") as hook:
+        watched = Training(device, hook, amp=amp).run()
+    assert hook.status().error is None
+    assert watched == bare
+
+
+def test_a_rule_skips_the_step_that_would_break_the_parameters(tmp_path):
+    with hook_for(
+        tmp_path / "run", include_collections=[], rules=["ExplodingTensor"], on_fire="skip_step"
+    ) as hook:
+        training = Training(accelerator(), hook, bad_steps=(3,))
+        training.run()
+    assert hook.status().error is None
+    assert len(hook.skipped_steps) == 1
+    assert all(torch.isfinite(each).all() for each in training.model.parameters())
+
+
+def test_a_graph_can_be_captured_while_a_hook_is_there(tmp_path):
+    device = accelerator()
+    if device.type != "cuda":
+        pytest.skip("graphs are captured on CUDA devices alone")
+    model = torch.nn.Linear(4, 4).to(device)
+    x = torch.ones(2, 4, device=device)
+    with hook_for(tmp_path / "run") as hook:
+        hook.register_module(model)
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side), torch.no_grad():
+            model(x)  # outside of the graph: what a first call needs is there
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.no_grad(), torch.cuda.graph(graph):
+            y = model(x)
+        graph.replay()
+        torch.cuda.synchronize()
+        torch.testing.assert_close(y, torch.nn.functional.linear(x, model.weight, model.bias))
+    assert any("graph" in reason for reason in hook.status().skipped.values())
