@@ -28,9 +28,10 @@ REASONS = {
     "large batches bring so many labels before some classes are ever predicted",
     "Confusion": "it judges from the first step, when nothing is learned; set `start_step`",
     "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
-    "number of a class of three takes more than one split, and has six at most",
+    "number of a class of three takes more than one split, and has less than seven",
     "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
-    "losses, 200 steps apart; a loss that swings, or stays where it began, passes",
+    "losses, 200 steps apart; a loss that swings, or stays where it began, passes; trees learn "
+    "shuffled labels by heart, and what they lose on validation rows rises by less than it takes",
     "Overfit": "it fires where the training loss ends near 0 at a good accuracy on both sets",
     "Overtraining": "it fires where the training goes on after both losses are near 0",
     "PoorWeightInitialization": "the range of gradients is not judged when tuned: biases before a "

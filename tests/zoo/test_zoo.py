@@ -24,7 +24,7 @@ FOUND = {
     "wrong token padding/text/report/1": "NLPSequenceRatio",
     "replica that drifts/replicas/report/1": "ReplicasDiffer",
     "unrepeatable run/repetition/report/1": "SimilarAcrossRuns",
-    "feature that is the label/cancer_trees/report/1": "FeatureImportanceOverweight",
+    "feature that is the label/diabetes_trees/report/1": "FeatureImportanceOverweight",
     "trees without a limit/diabetes_trees/report/1": "TreeDepth",
     "learning rate 0/wine_trees/report/1": "LossNotDecreasing",
     "dead ReLU/keras_perceptron/report/1": "DeadRelu",
