@@ -2,6 +2,9 @@
 and judges the same training without it in silence."""
 
 import dataclasses
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 
 import keras
@@ -250,3 +253,49 @@ def test_a_rule_judges_the_healthy_twin_in_silence(out_dir, name):
     verdict = judged(healthy, out_dir, rule, parameters)
     assert verdict["status"] == "NoIssuesFound", verdict["message"]
     assert verdict["observations_judged"] > 0
+
+
+SCRIPT = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+from sklearn.datasets import load_digits
+
+x, y = load_digits(return_X_y=True)
+bias = keras.initializers.Constant({bias})
+model = keras.Sequential(
+    [
+        keras.Input((64,)),
+        keras.layers.Dense(16, "relu", name="first", bias_initializer=bias),
+        keras.layers.Dense(16, "tanh", name="second"),
+        keras.layers.Dense(10),
+    ]
+)
+model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.fit(x[:320] / 16, y[:320], verbose=0)
+"""
+ASKED = ["DeadRelu", "SaturatedActivation", "ClassImbalance"]
+
+
+@pytest.mark.parametrize(("bias", "status"), [(-30.0, "IssuesFound"), (0.0, "NoIssuesFound")])
+def test_a_script_that_is_launched_saves_what_its_rules_need(tmp_path, bias, status):
+    script, run = tmp_path / "train.py", tmp_path / "run"
+    script.write_text(SCRIPT.format(bias=bias))
+    rules = [word for rule in ASKED for word in ("--rule", rule)]
+    train = ["run", "--out", run, *rules, "--", sys.executable, script]
+    done = smdebug(*train)
+    assert (done.returncode == 3) == (status == "IssuesFound"), done.stderr
+    [judged] = json.loads(smdebug("check", "--json", run, *rules).stdout)
+    found = {verdict["rule"]: verdict for verdict in judged["verdicts"]}
+    assert found["DeadRelu"]["status"] == status, found["DeadRelu"]
+    assert found["SaturatedActivation"]["status"] == "NoIssuesFound", found["SaturatedActivation"]
+    assert "labels were seen" in found["ClassImbalance"]["message"]
+
+
+def smdebug(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "smdebug", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
