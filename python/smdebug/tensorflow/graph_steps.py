@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from smdebug.log import get_logger
-from smdebug.tensorflow.private_graph_names import is_compiled
+from smdebug.tensorflow.private_names import is_compiled
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
 from smdebug.tensorflow.variable_values import value_of
 

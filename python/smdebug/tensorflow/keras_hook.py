@@ -14,15 +14,19 @@ import numpy as np
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
-from smdebug.tensorflow.step_function import is_functional
-from smdebug.tensorflow.tape_recorder import TapeRecorder
+from smdebug.tensorflow.step_backend import HAS_TENSORFLOW, why_closed
 from smdebug.tensorflow.tensors import NotTaken, as_array
 from smdebug.tensorflow.watched_model import WatchedModel
+
+if HAS_TENSORFLOW:
+    from smdebug.tensorflow.tape_recorder import TapeRecorder as LoopRecorder
+else:
+    from smdebug.tensorflow.no_tapes import LoopRecorder
 
 logger = get_logger()
 
 
-class KerasHook(TapeRecorder, keras.callbacks.Callback):
+class KerasHook(LoopRecorder, keras.callbacks.Callback):
     """Records `fit`, `evaluate` and `predict` as a callback.
 
         hook = KerasHook(out_dir="runs/1", include_collections=["gradients"])
@@ -232,8 +236,9 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             super().set_mode(mode)
 
     def _wants_graph(self, function):
-        if is_functional():
-            self.skip("of layers, and gradients", "they cannot be had from Keras on JAX")
+        why = why_closed(function.model)
+        if why:
+            self.skip("of layers, and gradients", why)
             return False
         if function.is_known:
             return function.wants_next()
@@ -246,6 +251,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         logs = result if isinstance(result, dict) and function.kind != "predict" else {}
         self._last_train_logs = logs if is_training else None
         if is_due:
+            self._write_graph(self.mode)
             function.put(captures or {})
             self._put_logs({**logs, names.BATCH: self._batch})
             self._watched[id(function.model)].put_variables(state)

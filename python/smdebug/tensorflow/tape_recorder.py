@@ -20,7 +20,8 @@ from smdebug.log import get_logger
 from smdebug.tensorflow import names, tapes
 from smdebug.tensorflow.compiled_steps import CompiledSteps
 from smdebug.tensorflow.graph_steps import GraphStep, call_in_graph, is_symbolic
-from smdebug.tensorflow.private_graph_names import is_compilation_known, is_compiled
+from smdebug.tensorflow.optimizers import optimizer_variables as variables_of
+from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.tape_tensors import KINDS, TapeTensors, put_variable
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
@@ -166,6 +167,7 @@ class TapeRecorder(TensorFlowHook):
         if not tf.inside_function() or not is_compilation_known():
             return None
         self.check_configuration()
+        self.graph_made(tf.compat.v1.get_default_graph())
         if is_compiled():
             return self._compiled_steps.new_step()
         return GraphStep(self)
@@ -182,9 +184,12 @@ class TapeRecorder(TensorFlowHook):
             return False
         try:
             self._put_optimizers()
-            if self.mode is ModeKeys.GLOBAL:
-                self._session.set_mode(ModeKeys.TRAIN)
-            return self._begin_step()
+            mode = ModeKeys.TRAIN if self.mode is ModeKeys.GLOBAL else self.mode
+            self._session.set_mode(mode)
+            is_due = self._begin_step()
+            if is_due:
+                self._write_graph(mode)
+            return is_due
         except SMDebugError:  # the configuration makes no sense
             raise
         except Exception as error:
@@ -228,11 +233,7 @@ class TapeRecorder(TensorFlowHook):
 
     def optimizer_variables(self):
         """The variables that wrapped optimizers have by now."""
-        found = []
-        for optimizer in self._native_optimizers:
-            own = optimizer.variables
-            found += own() if callable(own) else own
-        return found
+        return [each for optimizer in self._native_optimizers for each in variables_of(optimizer)]
 
     # --- rules ---
 

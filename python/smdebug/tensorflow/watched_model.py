@@ -3,6 +3,7 @@
 from smdebug.tensorflow import names
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
+from smdebug.tensorflow.step_backend import why_closed
 from smdebug.tensorflow.step_function import StepFunction
 from smdebug.tensorflow.step_trace import LayerCalls
 from smdebug.tensorflow.variable_values import VariableValues
@@ -29,7 +30,9 @@ class WatchedModel:
         if self._is_installed:
             return
         self._is_installed = True
-        LayerCalls.watch()
+        self._watches_layers = not why_closed(self.model)
+        if self._watches_layers:
+            LayerCalls.watch()
         for function in self._functions:
             function.install()
 
@@ -41,7 +44,8 @@ class WatchedModel:
             function.uninstall()
         if self._optimizer is not None:
             self._optimizer.uninstall()
-        LayerCalls.leave()
+        if self._watches_layers:
+            LayerCalls.leave()
 
     @property
     def is_in_batch(self):
