@@ -1,6 +1,8 @@
 """Keras 3 on torch: what a callback records of fit, evaluate and predict, against torch itself."""
 
+import json
 import os
+import subprocess
 import sys
 
 os.environ["KERAS_BACKEND"] = "torch"
@@ -229,3 +231,38 @@ def test_a_rule_stops_fit_after_the_batch(out_dir):
     assert hook.status().steps == 1
     assert hook.verdicts()[0]["status"] == "IssuesFound"
     closed(hook)
+
+
+SCRIPT = """
+import keras, numpy as np
+x, y = np.random.rand(40, 12).astype("float32"), np.arange(40) % 5
+model = keras.Sequential([keras.Input((12,)), keras.layers.Dense(5, name="last")], name="model")
+model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.fit(x, y, batch_size=8, epochs=2, verbose=0)
+model.train_on_batch(x[:8], y[:8])
+"""
+
+
+def test_a_launched_script_is_recorded_as_one_of_keras(tmp_path, out_dir):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    settings = {
+        "save_interval": 2,
+        "collections": [{"name": "losses"}, {"name": "gradients"}],
+        "out_dir": out_dir,
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(path)],
+        env={**os.environ, "SMDEBUG_RUN": json.dumps(settings)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "nothing will be saved" not in done.stderr and "meta" not in done.stderr
+    trial = create_trial(out_dir, timeout=5)
+    gradients = trial.tensor_names(collection="gradients")
+    assert gradients == ["gradients/model/last/biasGrad", "gradients/model/last/kernelGrad"]
+    assert trial.tensor(gradients[0]).steps(mode=smd.modes.TRAIN) == [0, 2, 4, 6, 8, 10]
+    # With the end of the second epoch.
+    assert trial.tensor("loss").steps(mode=smd.modes.TRAIN) == [0, 2, 4, 6, 8, 9, 10]
