@@ -8,7 +8,6 @@ import threading
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
-
 _state = threading.local()
 
 

@@ -61,6 +61,7 @@ class TapeRecorder(TensorFlowHook):
     def __init__(self, *args, **kwargs):
         self._tapes = threading.local()
         self._native_optimizers = []
+        self._graph_steps = weakref.WeakSet()  # None once the hook is closed
         self._begun_in_graph = False
         self._ending = None  # the exception that a graph is to end by
         super().__init__(*args, **kwargs)
@@ -102,15 +103,18 @@ class TapeRecorder(TensorFlowHook):
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
         if is_symbolic(tensor_value):
-            call_in_graph(lambda value: self.record_tensor_value(tensor_name, value), tensor_value)
+            call_in_graph(
+                self.record_tensor_value, tensor_value, lambda value: (tensor_name, value)
+            )
         elif self.should_save_tensor_or_collection(tensor_name, "metrics"):
             self.save_tensor(tensor_name, tensor_value, "metrics")
 
     def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
         if is_symbolic(tensor_value):
             call_in_graph(
-                lambda value: self.save_tensor(tensor_name, value, collections_to_write),
+                self.save_tensor,
                 tensor_value,
+                lambda value: (tensor_name, value, collections_to_write),
             )
             return
         self._own_step()
@@ -121,7 +125,7 @@ class TapeRecorder(TensorFlowHook):
     def save_scalar(self, name, value, sm_metric=False, timestamp=None):
         if is_symbolic(value):
             call_in_graph(
-                lambda number: self.save_scalar(name, number, sm_metric, timestamp), value
+                self.save_scalar, value, lambda number: (name, number, sm_metric, timestamp)
             )
             return
         self._own_step()
@@ -164,13 +168,15 @@ class TapeRecorder(TensorFlowHook):
             return None
         if tf.executing_eagerly():
             return EagerStep(self, self.begin_native_step())
-        if not tf.inside_function() or not is_compilation_known():
+        if not tf.inside_function() or not is_compilation_known() or self._graph_steps is None:
             return None
         self.check_configuration()
         self.graph_made(tf.compat.v1.get_default_graph())
         if is_compiled():
             return self._compiled_steps.new_step()
-        return GraphStep(self)
+        step = GraphStep(self)
+        self._graph_steps.add(step)
+        return step
 
     def _has_own_steps(self):
         """Whether steps are counted by something else just now, such as the callbacks of fit."""
@@ -293,6 +299,9 @@ class TapeRecorder(TensorFlowHook):
     def _detach(self):
         self._end_native_steps()
         self._compiled_steps.close()
+        for step in self._graph_steps or ():
+            step.close()
+        self._graph_steps = None
         super()._detach()
 
     def _end_native_steps(self):
