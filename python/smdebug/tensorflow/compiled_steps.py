@@ -103,8 +103,10 @@ class CompiledStep:
         return gradients
 
     def close(self):
-        """Has the graph keep nothing any more, and lets go of the places in the run."""
+        """Has the graph keep nothing any more, and lets go of the places in the run. The graph may
+        go on, and needs its variables."""
         self.say_due([False] * len(KINDS))
+        self._variables = [own for kept in self._kept.values() for _, own in kept]
         self._kept = {kind: [] for kind in KINDS}
 
     def say_due(self, due):
