@@ -1,7 +1,28 @@
 """The hook that `smdebug run` asks for, in any framework."""
 
+import contextlib
+import threading
+
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
+
+_state = threading.local()
+
+
+def is_recorded():
+    """Whether a launch records what this thread runs now: Keras may run on another framework,
+    whose own launch is to leave that alone."""
+    return getattr(_state, "is_recorded", False)
+
+
+@contextlib.contextmanager
+def recorded():
+    """Within it, `is_recorded`."""
+    outer, _state.is_recorded = is_recorded(), True
+    try:
+        yield
+    finally:
+        _state.is_recorded = outer
 
 
 def make_hook(hook_class, settings):

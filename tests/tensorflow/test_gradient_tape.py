@@ -1,14 +1,17 @@
 """Loops of the user's own with a tf.GradientTape: what is recorded of them, and that they go on as
 without."""
 
+import gc
 import json
 import random
+import weakref
 
 import numpy as np
 import pytest
 from conftest import KERAS_3, REPOSITORY, digits, read, tf
 
 import smdebug.tensorflow as smd
+from smdebug import current_hook
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.tensorflow.tape_recorder import TapeRecorder
 
@@ -639,3 +642,32 @@ def test_a_rule_that_fires_ends_the_loop(kind, answer, out_dir):
 def test_a_tape_cannot_skip_a_step(out_dir):
     with pytest.raises(SMDebugError, match="on_fire must be one of"):
         TapeRecorder(out_dir, rules=["ExplodingTensor"], on_fire="skip_step")
+
+
+@LOOP_KINDS
+def test_a_hook_that_is_closed_is_not_kept_alive_by_its_loop(kind, out_dir):
+    """TensorFlow keeps the Python functions that a graph calls to the end of the process."""
+
+    def hook_of_a_loop():
+        hook = weights_alone(out_dir)
+        model, _ = two_layers()
+        loop = make_step(hook, model, sgd())
+
+        def step(images, labels):
+            loss, _ = loop(images, labels)
+            if kind != "compiled":
+                hook.save_scalar("rate", loss)
+                hook.save_tensor("mine", loss)
+            return loss
+
+        step = LOOPS[kind](step)
+        for images, labels in batches(2):
+            step(images, labels)
+        hook.close()
+        return weakref.ref(hook)
+
+    hook = hook_of_a_loop()
+    assert read(out_dir).tensor("loss").steps() == [0, 1]
+    current_hook.set_current(None)
+    gc.collect()
+    assert hook() is None

@@ -15,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.launched_hook import make_hook
+from smdebug.launched_hook import is_recorded, make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
@@ -104,6 +104,8 @@ class Launch:
         self._depth.value = depth + 1
         if depth or torch.compiler.is_compiling() or current_graph_task_id() != -1:
             return
+        if is_recorded() or _is_tried_out(arguments):  # by Keras on torch, which has its own launch
+            return
         try:
             if is_loss(module):
                 self._found_loss(module)
@@ -177,4 +179,12 @@ def _is_trainable(module):
     return any(
         parameter.requires_grad or torch.nn.parameter.is_lazy(parameter)
         for parameter in unwrapped(module).parameters()
+    )
+
+
+def _is_tried_out(arguments):
+    """Whether a module is called without values, to find out its shapes."""
+    return any(
+        getattr(each, "is_meta", False) or type(each).__name__ == "KerasTensor"
+        for each in arguments
     )

@@ -12,6 +12,7 @@ import weakref
 import tensorflow as tf
 
 from smdebug.tensorflow.function_calls import function_calls
+from smdebug.tensorflow.graph_lifetime import keep_with_graph
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
 
 
@@ -28,7 +29,7 @@ class CompiledSteps:
         self.watch_calls()
         due = [self._recorder.is_next_due()] * len(KINDS)
         step = CompiledStep(due, replica)
-        _kept_by(tf.compat.v1.get_default_graph()).append(step)
+        keep_with_graph(step)
         self._references.append(weakref.ref(step))
         return step
 
@@ -38,7 +39,7 @@ class CompiledSteps:
 
     def close(self):
         for step in self._steps():
-            step.say_due([False] * len(KINDS))
+            step.close()
         function_calls.remove(self)
         self._references = []
 
@@ -104,6 +105,13 @@ class CompiledStep:
         """The rules judge when the function has returned, and its update is made."""
         return gradients
 
+    def close(self):
+        """Has the graph keep nothing any more, and lets go of the places in the run. The graph may
+        go on, and needs its variables."""
+        self.say_due([False] * len(KINDS))
+        self._variables = [own for kept in self._kept.values() for _, own in kept]
+        self._kept = {kind: [] for kind in KINDS}
+
     def say_due(self, due):
         if due != self._said_due:
             self._due.assign(due)
@@ -132,22 +140,17 @@ class CompiledStep:
     def _keep(self, kind, is_due, tensors):
         specs = [each.specs() for each in tensors]
         variables = _made_outside(lambda: tf.nest.map_structure(_room_for, specs))
+        first = len(self._kept[kind])
         self._kept[kind] += zip(tensors, variables, strict=True)
 
+        # TensorFlow may keep the branch, and what it refers to.
         def keep():
-            parts = tf.nest.flatten([each.parts() for each in tensors])
-            for variable, part in zip(tf.nest.flatten(variables), parts, strict=True):
-                variable.assign(part)
+            for each, own in self._kept[kind][first:]:
+                for variable, part in zip(own, each.parts(), strict=True):
+                    variable.assign(part)
             return tf.constant(True)
 
         tf.cond(is_due, keep, lambda: tf.constant(False))
-
-
-def _kept_by(graph):
-    """What lives as long as a graph: it has no hold on variables of its own."""
-    if not hasattr(graph, "smdebug_kept"):
-        graph.smdebug_kept = []
-    return graph.smdebug_kept
 
 
 def _room_for(spec):

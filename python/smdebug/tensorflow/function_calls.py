@@ -9,7 +9,7 @@ import threading
 
 import tensorflow as tf
 
-from smdebug.tensorflow.private_graph_names import function_class
+from smdebug.tensorflow.private_names import function_class
 
 
 class FunctionCalls:

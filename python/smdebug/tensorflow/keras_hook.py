@@ -16,15 +16,19 @@ from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebug
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
 from smdebug.tensorflow.activations import ACTIVATION_COLLECTIONS, activation_patterns
-from smdebug.tensorflow.step_function import is_functional
-from smdebug.tensorflow.tape_recorder import TapeRecorder
+from smdebug.tensorflow.step_backend import HAS_TENSORFLOW, why_closed
 from smdebug.tensorflow.tensors import NotTaken, as_array
 from smdebug.tensorflow.watched_model import WatchedModel
+
+if HAS_TENSORFLOW:
+    from smdebug.tensorflow.tape_recorder import TapeRecorder as LoopRecorder
+else:
+    from smdebug.tensorflow.no_tapes import LoopRecorder
 
 logger = get_logger()
 
 
-class KerasHook(TapeRecorder, keras.callbacks.Callback):
+class KerasHook(LoopRecorder, keras.callbacks.Callback):
     """Records `fit`, `evaluate` and `predict` as a callback.
 
         hook = KerasHook(out_dir="runs/1", include_collections=["gradients"])
@@ -196,11 +200,6 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             logger.error("fit is asked to stop: %s", verdict["message"])
             model.stop_training = True
 
-    @property
-    def are_replicas_apart(self):
-        """Whether each replica of a strategy is a worker of its own."""
-        return self._session.are_apart
-
     def site(self, name, collections):
         return self._session.tensor(name, list(collections))
 
@@ -212,7 +211,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         try:
             if not isinstance(tensor, tuple):
                 site.put(as_array(tensor))
-            elif self._session.are_apart:
+            elif self.are_replicas_apart:
                 site.put_each([as_array(each) for each in tensor])
             else:
                 site.put(as_array(tensor[0]))
@@ -252,8 +251,9 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
             super().set_mode(mode)
 
     def _wants_graph(self, function):
-        if is_functional():
-            self.skip("of layers, and gradients", "they cannot be had from Keras on JAX")
+        why = why_closed(function.model)
+        if why:
+            self.skip("of layers, and gradients", why)
             return False
         if function.is_known:
             return function.wants_next()
@@ -266,6 +266,7 @@ class KerasHook(TapeRecorder, keras.callbacks.Callback):
         logs = result if isinstance(result, dict) and function.kind != "predict" else {}
         self._last_train_logs = logs if is_training else None
         if is_due:
+            self._write_graph(self.mode)
             function.put(captures or {})
             self._put_logs({**logs, names.BATCH: self._batch})
             self._watched[id(function.model)].put_variables(state)

@@ -11,7 +11,7 @@ import inspect
 import sys
 
 from smdebug.autostart import complain
-from smdebug.launched_hook import make_hook
+from smdebug.launched_hook import make_hook, recorded
 
 _WITH_CALLBACKS = ("fit", "evaluate", "predict")
 _WITHOUT_CALLBACKS = ("train_on_batch", "test_on_batch")
@@ -80,7 +80,8 @@ class _Launch:
                 return original(model, *arguments, **keywords)
             bound = signature.bind_partial(model, *arguments, **keywords)
             bound.arguments["callbacks"] = callbacks
-            return original(*bound.args, **bound.kwargs)
+            with recorded():
+                return original(*bound.args, **bound.kwargs)
 
         return call
 
@@ -99,7 +100,8 @@ class _Launch:
         @functools.wraps(original)
         def call(model, *arguments, **keywords):
             self._unharmed(lambda: self.hook().register_model(model))
-            return original(model, *arguments, **keywords)
+            with recorded():
+                return original(model, *arguments, **keywords)
 
         return call
 

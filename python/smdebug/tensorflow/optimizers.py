@@ -1,6 +1,7 @@
 """What an optimizer of Keras knows: the gradients that it applies, and its variables."""
 
 from smdebug.tensorflow.private_names import hyper_variables, left_alone
+from smdebug.tensorflow.step_backend import backend
 from smdebug.tensorflow.step_trace import current_trace
 
 
@@ -60,7 +61,9 @@ class WatchedOptimizer:
             scale = self.optimizer.initial_scale
             if self.optimizer.built:
                 scale = self.optimizer.dynamic_scale.value
-            gradients = [None if each is None else each / scale for each in gradients]
+            gradients = [
+                None if each is None else backend.unscaled(each, scale) for each in gradients
+            ]
         return list(zip(gradients, variables, strict=True))
 
 

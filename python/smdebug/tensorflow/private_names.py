@@ -7,6 +7,13 @@ without it.
 | tf.__internal__.autograph | a user's train_step is converted as before | it is called as it is |
 | Layer._flatten_layers | layers inside layers | those that `layers` lists |
 | optimizer._hyper | learning rate and the like of legacy optimizers | not saved |
+| control_flow_util.GraphOrParentsInXlaContext | whether XLA compiles a function | see below |
+| Function.__call__ | what a compiled function leaves behind | nothing of those is recorded |
+
+Where it cannot be told whether a function is compiled, no step of a loop is recorded from inside of
+one: a graph with our calls in it could not be compiled.
+
+TensorFlow is imported by who asks for names of its own: Keras may run without it.
 """
 
 import functools
@@ -45,3 +52,32 @@ def hyper_variables(optimizer):
     """The variables of a legacy optimizer that are no slots."""
     hyper = getattr(optimizer, "_hyper", None) or {}
     return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]
+
+
+def is_compilation_known():
+    return _is_in_xla_context() is not None
+
+
+def is_compiled():
+    """Whether XLA compiles the function that is being traced."""
+    import tensorflow as tf
+
+    is_in_xla_context = _is_in_xla_context()
+    return is_in_xla_context is not None and is_in_xla_context(tf.compat.v1.get_default_graph())
+
+
+@functools.cache
+def _is_in_xla_context():
+    try:
+        from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
+    except ImportError:
+        return None
+    return GraphOrParentsInXlaContext
+
+
+@functools.cache
+def function_class():
+    """The class of what tf.function gives."""
+    import tensorflow as tf
+
+    return type(tf.function(lambda: None))

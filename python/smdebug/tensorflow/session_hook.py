@@ -14,7 +14,6 @@ from smdebug.exceptions import (
     SMDebugError,
     SMDebugNotImplementedError,
 )
-from smdebug.file_writer import FileWriter
 from smdebug.log import get_logger
 from smdebug.tensorflow.graph_tensors import GraphTensors
 from smdebug.tensorflow.graph_walk import GraphWalk
@@ -63,7 +62,6 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         self._looked_over = None  # the walk and the version of the plan that _tensors are of
         self._fetched = []
         self._missed = {}  # name of a tensor that was due -> whether no run gave it so far
-        self._has_graph_file = False
         super().__init__(*args, **kwargs)
         # A bias is told among the variables: their names are in those of many other tensors.
         self.get_collection(_BIASES).include_regex = []
@@ -140,7 +138,8 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         of_this = (self._walk, self._session.plan_version)
         if self._looked_over != of_this:
             self._looked_over = of_this
-            self._write_graph(graph)
+            self.graph_made(graph)
+            self._write_graph(self.mode)
             self._tensors = GraphTensors(
                 self._session,
                 graph,
@@ -213,15 +212,6 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         if answer == "stop":
             logger.error("the session is asked to stop: %s", verdict["message"])
             run_context.request_stop()
-
-    def _write_graph(self, graph):
-        """The first graph goes to TensorBoard too."""
-        if self.tensorboard_dir is None or self.dry_run or self._has_graph_file:
-            return
-        self._has_graph_file = True
-        with self._unharmed("writing the graph"):
-            with FileWriter(self.tensorboard_dir, "graph", wtype="tensorboard") as file:
-                file.write_graph(graph.as_graph_def())
 
 
 class EstimatorHook(SessionHook):

@@ -7,15 +7,11 @@ state of its own has only one function, which always hands its tensors out: with
 of random numbers would be split, and the training would be another one.
 """
 
-import keras
-import tensorflow as tf
-
 from smdebug._core import ModeKeys
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import as_traced, left_alone
-from smdebug.tensorflow.random_ops import draws_random_numbers
-from smdebug.tensorflow.replicas import are_replicas_known, handed_out_apart
-from smdebug.tensorflow.step_trace import StepTrace, collecting, dense
+from smdebug.tensorflow.step_backend import NAME, backend, why_closed
+from smdebug.tensorflow.step_trace import StepTrace, collecting
 
 # Sorts behind every key of a log: Keras takes the first tensor of a result for its own ends.
 CAPTURES = "~smdebug"
@@ -25,9 +21,8 @@ MODES = {"train": ModeKeys.TRAIN, "test": ModeKeys.EVAL, "predict": ModeKeys.PRE
 
 
 def is_functional():
-    """Whether Keras runs on JAX: a step takes and gives all state, and no tensor inside it can be
-    had without changing what it computes."""
-    return keras.backend.backend() == "jax"
+    """Whether Keras runs on JAX: a step takes and gives all state."""
+    return NAME == "jax"
 
 
 class StepFunction:
@@ -58,7 +53,7 @@ class StepFunction:
         if self._is_installed:
             return
         self._original_make = getattr(self.model, f"make_{self.kind}_function")
-        if not is_functional():
+        if not why_closed(self.model):
             self._original_step = getattr(self.model, f"{self.kind}_step")
             setattr(self.model, f"{self.kind}_step", left_alone(self._watched_step))
         setattr(self.model, f"make_{self.kind}_function", self._make)
@@ -115,9 +110,9 @@ class StepFunction:
             return self._split(self._resting()(*arguments))[0]
         self._is_capturing = self._recorder.batch_begins(self)
         try:
-            with handed_out_apart(self._strategy, CAPTURES):
+            with backend.handed_out_apart(self._strategy, CAPTURES):
                 result = self._chosen(self._is_capturing)(*arguments)
-        except (StopIteration, tf.errors.OutOfRangeError):  # Keras's sign that the data ended
+        except backend.END_OF_DATA:
             raise
         except BaseException:
             self._recorder.batches_are_over()
@@ -166,6 +161,8 @@ class StepFunction:
     def _watched_step(self, data):
         """In the place of train_step."""
         step = as_traced(self._original_step)
+        if backend.graph() is not None:
+            self._recorder.graph_made(backend.graph())
         if not self._wants_trace():
             return step(data)
         recorder = self._recorder
@@ -179,15 +176,14 @@ class StepFunction:
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
-        strategy = tf.distribute.get_strategy()
-        if strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy):
+        if backend.has_unknown_replicas():
             self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
             return False
-        return self._is_capturing or not tf.executing_eagerly()
+        return self._is_capturing or backend.graph() is not None
 
     def _captures(self, trace):
         """What this function hands out: name -> tensor."""
-        is_eager = tf.executing_eagerly()
+        is_eager = backend.graph() is None
         wanted = {}
         for name, collections, tensor in trace.finished():
             site = self._sites[name] = self._recorder.site(name, collections)
@@ -198,11 +194,11 @@ class StepFunction:
         if not is_eager:
             self._note_random_numbers()
             self._handed_out |= set(wanted)
-        return {name: dense(tensor) for name, tensor in wanted.items()}
+        return {name: backend.dense(tensor) for name, tensor in wanted.items()}
 
     def _must_stay_one(self):
         """Whether a batch that wants nothing is traced with captures all the same."""
-        return self._only is not None or draws_random_numbers(tf.compat.v1.get_default_graph())
+        return self._only is not None or backend.draws_random_numbers(backend.graph())
 
     def _note_random_numbers(self):
         if self._only is not None or not self._must_stay_one():

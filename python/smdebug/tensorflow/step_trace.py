@@ -9,15 +9,13 @@ import functools
 import threading
 
 import keras
-import tensorflow as tf
 
 from smdebug.tensorflow import names
 from smdebug.tensorflow.activations import activation_kind, has_inner_input, inner_input_told
 from smdebug.tensorflow.private_names import left_alone
-from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, dense_bytes, why_not
+from smdebug.tensorflow.step_backend import backend
 
 _NO_VALUES = ("training", "mask")  # arguments of a layer that are not its inputs
-_COMPOSITES = (tf.RaggedTensor, tf.SparseTensor)
 
 
 class StepTrace:
@@ -29,7 +27,7 @@ class StepTrace:
         self._model = model
         self._layer_names = layer_names
         self._skip = skip
-        self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+        self._graph = backend.graph()
         self._found = {}  # (base name, collections) -> tensors, in the order they came
 
     def step_begins(self, data):
@@ -58,52 +56,22 @@ class StepTrace:
     def gradient_found(self, variable, value):
         if value is not None:
             name = names.gradient(names.variable_name(variable))
-            self._add(name, ("gradients",), [value])
+            self._add(name, ("gradients",), [backend.kept(value)])
 
     def finished(self):
         """(name, collections, tensor) of each, as the graph holds them now."""
         for (base, collections), tensors in self._found.items():
             for name, tensor in zip(names.numbered(base, len(tensors)), tensors, strict=True):
-                why = self._why_not(tensor)
+                why = backend.why_not(tensor, self._graph)
                 if why:
                     self._skip(name, why)
                 else:
                     yield name, collections, tensor
 
     def _add(self, name, collections, structure):
-        found = [each for each in _flat(structure) if _is_tensor(each)]
-        if self._graph is None:  # Keras 3 may try a layer out in a graph to build it
-            found = [each for each in found if not tf.is_symbolic_tensor(each)]
+        found = backend.flat(structure, self._graph)
         if found:
             self._found.setdefault((name, collections), []).extend(found)
-
-    def _why_not(self, tensor):
-        if isinstance(tensor, tf.IndexedSlices):
-            size = dense_bytes(tensor)
-            if size is None or size > LARGEST_DENSE_BYTES:
-                return "it is sparse, and would be too large when filled up"
-            tensor = tensor.values
-        why = why_not(tensor)
-        if why is None and self._graph is not None and tensor.graph is not self._graph:
-            why = "it is made inside a loop or function of the model"
-        return why
-
-
-def dense(tensor):
-    """A sparse gradient as a tensor with zeros; any other tensor as it is."""
-    if isinstance(tensor, tf.IndexedSlices):
-        return tf.convert_to_tensor(tensor)
-    return tensor
-
-
-def _flat(structure):
-    if isinstance(structure, (tf.Tensor, tf.IndexedSlices, *_COMPOSITES)):
-        return [structure]
-    return tf.nest.flatten(structure)
-
-
-def _is_tensor(thing):
-    return isinstance(thing, (tf.Tensor, tf.IndexedSlices, *_COMPOSITES))
 
 
 class _Current(threading.local):

@@ -20,7 +20,8 @@ from smdebug.log import get_logger
 from smdebug.tensorflow import names, tapes
 from smdebug.tensorflow.compiled_steps import CompiledSteps
 from smdebug.tensorflow.graph_steps import GraphStep, call_in_graph, is_symbolic
-from smdebug.tensorflow.private_graph_names import is_compilation_known, is_compiled
+from smdebug.tensorflow.optimizers import optimizer_variables as variables_of
+from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import ReplicaSessions, are_replicas_known, replica_here
 from smdebug.tensorflow.tape_tensors import KINDS, TapeTensors, put_variable
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
@@ -63,6 +64,7 @@ class TapeRecorder(TensorFlowHook):
     def __init__(self, *args, **kwargs):
         self._tapes = threading.local()
         self._native_optimizers = []
+        self._graph_steps = weakref.WeakSet()  # None once the hook is closed
         self._begun_in_graph = False
         self._ending = None  # the exception that a graph is to end by
         super().__init__(*args, **kwargs)
@@ -105,35 +107,44 @@ class TapeRecorder(TensorFlowHook):
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
         if is_symbolic(tensor_value):
-            record = self._as_replica_here(self.record_tensor_value)
-            call_in_graph(lambda value: record(tensor_name, value), tensor_value)
+            self._call_in_graph(
+                type(self).record_tensor_value, tensor_value, lambda value: (tensor_name, value)
+            )
         elif self.should_save_tensor_or_collection(tensor_name, "metrics"):
             self.save_tensor(tensor_name, tensor_value, "metrics")
 
     def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
         if is_symbolic(tensor_value):
-            save = self._as_replica_here(self.save_tensor)
-            call_in_graph(
-                lambda value: save(tensor_name, value, collections_to_write), tensor_value
+            self._call_in_graph(
+                type(self).save_tensor,
+                tensor_value,
+                lambda value: (tensor_name, value, collections_to_write),
             )
             return
         self._own_step()
-        save = self._as_replica_here(super().save_tensor)
-        save(tensor_name, tensor_value, collections_to_write)
+        arguments = (tensor_name, tensor_value, collections_to_write)
+        self._save_for(self._replica_here(), TensorFlowHook.save_tensor, *arguments)
 
     save_tensor.__doc__ = TensorFlowHook.save_tensor.__doc__
 
     def save_scalar(self, name, value, sm_metric=False, timestamp=None):
         if is_symbolic(value):
-            save = self._as_replica_here(self.save_scalar)
-            call_in_graph(lambda number: save(name, number, sm_metric, timestamp), value)
+            self._call_in_graph(
+                type(self).save_scalar, value, lambda number: (name, number, sm_metric, timestamp)
+            )
             return
         self._own_step()
-        self._as_replica_here(super().save_scalar)(name, value, sm_metric, timestamp)
+        arguments = (name, value, sm_metric, timestamp)
+        self._save_for(self._replica_here(), TensorFlowHook.save_scalar, *arguments)
 
     save_scalar.__doc__ = TensorFlowHook.save_scalar.__doc__
 
     # --- replicas ---
+
+    @property
+    def are_replicas_apart(self):
+        """Whether each replica of a strategy is a worker of its own."""
+        return self._session.are_apart
 
     def follow_strategy(self, strategy):
         """Before a step under `strategy`, None for none: its replicas are workers from then on,
@@ -146,18 +157,23 @@ class TapeRecorder(TensorFlowHook):
         all."""
         return self._session.only(replica)
 
-    def _as_replica_here(self, save):
-        """`save`, done for the replica that this thread runs or traces, if that is recorded."""
-        replica = replica_here() if self._session else None
+    def _replica_here(self):
+        """That which this thread runs or traces; None where there are no several."""
+        return replica_here() if self._session else None
+
+    def _save_for(self, replica, save, *arguments):
+        """Calls `save`, a function of this class, for one replica, if that is recorded, or, where
+        that is None, for all."""
         if replica is None:
-            return save
+            save(self, *arguments)
+        elif self._session.records(replica):
+            with self.speaking_for(replica):
+                save(self, *arguments)
 
-        def save_for_replica(*arguments):
-            if self._session.records(replica):
-                with self.speaking_for(replica):
-                    save(*arguments)
-
-        return save_for_replica
+    def _call_in_graph(self, save, value, arguments_of):
+        """Calls `save` whenever the graph of a tensor runs, for the replica that is traced now."""
+        replica = self._replica_here()
+        call_in_graph(self._save_for, value, lambda found: (replica, save, *arguments_of(found)))
 
     def _make_replica_session(self):
         session = self._make_session()
@@ -204,12 +220,15 @@ class TapeRecorder(TensorFlowHook):
                 return None
         if tf.executing_eagerly():
             return EagerStep(self, self.begin_native_step(replica), replica)
-        if not tf.inside_function() or not is_compilation_known():
+        if not tf.inside_function() or not is_compilation_known() or self._graph_steps is None:
             return None
         self.check_configuration()
+        self.graph_made(tf.compat.v1.get_default_graph())
         if is_compiled():
             return self._compiled_steps.new_step(replica) if not replica else None
-        return GraphStep(self, replica)
+        step = GraphStep(self, replica)
+        self._graph_steps.add(step)
+        return step
 
     def _has_own_steps(self):
         """Whether steps are counted by something else just now, such as the callbacks of fit."""
@@ -225,9 +244,12 @@ class TapeRecorder(TensorFlowHook):
         try:
             with self.speaking_for(replica):
                 self._put_optimizers()
-                if self.mode is ModeKeys.GLOBAL:
-                    self._session.set_mode(ModeKeys.TRAIN)
-                return self._begin_step()
+                mode = ModeKeys.TRAIN if self.mode is ModeKeys.GLOBAL else self.mode
+                self._session.set_mode(mode)
+                is_due = self._begin_step()
+            if is_due:
+                self._write_graph(mode)
+            return is_due
         except SMDebugError:  # the configuration makes no sense
             raise
         except Exception as error:
@@ -272,11 +294,7 @@ class TapeRecorder(TensorFlowHook):
 
     def optimizer_variables(self):
         """The variables that wrapped optimizers have by now."""
-        found = []
-        for optimizer in self._native_optimizers:
-            own = optimizer.variables
-            found += own() if callable(own) else own
-        return found
+        return [each for optimizer in self._native_optimizers for each in variables_of(optimizer)]
 
     # --- rules ---
 
@@ -329,7 +347,7 @@ class TapeRecorder(TensorFlowHook):
             return
         for variable in self.optimizer_variables():
             site = self._session.tensor(names.variable_name(variable), ["optimizer_variables"])
-            if self._session.are_apart:
+            if self.are_replicas_apart:
                 put_copies(self._session, site, variable)
             else:
                 put_variable(site, variable)
@@ -339,6 +357,9 @@ class TapeRecorder(TensorFlowHook):
     def _detach(self):
         self._end_native_steps()
         self._compiled_steps.close()
+        for step in self._graph_steps or ():
+            step.close()
+        self._graph_steps = None
         super()._detach()
 
     def _end_native_steps(self):

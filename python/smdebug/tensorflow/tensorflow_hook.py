@@ -3,15 +3,25 @@
 import sys
 
 from smdebug import _core
+from smdebug.file_writer import FileWriter
 from smdebug.hook import BaseHook
+from smdebug.log import get_logger
 from smdebug.tensorflow import names
 from smdebug.tensorflow.collection import Collection, layer_pattern
+
+# Sorts before the files of steps, whose names go on with a process id: TensorBoard reads the files
+# of a folder in their order.
+_GRAPH_FILE = "0_graph"
+
+logger = get_logger()
 
 
 class TensorFlowHook(BaseHook):
     """A hook whose collections take variables, tensors and layers."""
 
     collection_class = Collection
+    _graph = None  # that TensorBoard is to show, until it is written
+    _has_graph_file = False
 
     def add_to_collection(self, collection_name, variable):
         """Adds a variable, tensor, operation, or a list of them to the collection of that name,
@@ -40,3 +50,23 @@ class TensorFlowHook(BaseHook):
             if outputs:
                 patterns.append(layer_pattern(names.layer_outputs(name)))
         return patterns
+
+    # --- TensorBoard ---
+
+    def graph_made(self, graph):
+        """`graph`, a tf.Graph, belongs to the training; it need not be complete yet. TensorBoard is
+        shown the first one."""
+        if self.tensorboard_dir is not None and not self._has_graph_file and not self.dry_run:
+            self._graph = self._graph or graph
+
+    def _write_graph(self, mode):
+        """Writes the graph beside the summaries of a mode, once it is complete."""
+        if self._graph is None:
+            return
+        graph, self._graph, self._has_graph_file = self._graph, None, True
+        try:
+            where = {"trial_dir": self.tensorboard_dir, "mode": mode}
+            with FileWriter(worker=_GRAPH_FILE, wtype="tensorboard", **where) as file:
+                file.write_graph(graph.as_graph_def())
+        except Exception as error:  # a full disk; a graph of more than the 2 GiB of a message
+            logger.warning("TensorBoard is shown no graph, the run goes on: %s", error)

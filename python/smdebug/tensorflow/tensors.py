@@ -12,7 +12,7 @@ class NotTaken(Exception):
 
 
 def as_array(tensor):
-    """`tensor` as a numpy array that shares its memory where it can.
+    """`tensor` as a numpy array that shares its memory where it can; one of torch as it is.
 
     Numbers become arrays of shape (1,). Raises NotTaken for what has no values of its own.
     """
@@ -22,9 +22,10 @@ def as_array(tensor):
     if why:
         raise NotTaken(why)
     read = getattr(tensor, "read_value", None)
-    if hasattr(tensor, "detach"):  # of torch
-        tensor = tensor.detach().cpu()
-    array = np.asarray(tensor if read is None else read())
+    if hasattr(tensor, "detach"):
+        array = tensor.detach()
+    else:
+        array = np.asarray(tensor if read is None else read())
     return array.reshape(1) if array.ndim == 0 else array
 
 

@@ -36,14 +36,14 @@ class VariableValues:
         if not self._is_known(variables):
             self._follow([(names.variable_name(v), "optimizer_variables", v) for v in variables])
 
-    def put(self, values):
+    def put(self, values, are_replicas_apart):
         """Saves those that are due: what `values` has under the variable's id, else what it
-        holds."""
+        holds; where replicas are workers of their own, what each of them holds."""
         known = zip(self._sites, self._variables, self._are_mirrored, strict=True)
         for site, variable, is_mirrored in known:
             if not site.is_due():
                 continue
-            if is_mirrored and self._session.are_apart:
+            if is_mirrored and are_replicas_apart:
                 put_copies(self._session, site, variable)
             else:
                 value = values.get(id(variable))

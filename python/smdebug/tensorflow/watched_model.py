@@ -5,6 +5,7 @@ from smdebug.tensorflow.activations import activation_kind, has_inner_input
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.private_names import as_traced, left_alone
+from smdebug.tensorflow.step_backend import why_closed
 from smdebug.tensorflow.step_function import StepFunction
 from smdebug.tensorflow.step_trace import LayerCalls, current_trace
 from smdebug.tensorflow.variable_values import VariableValues
@@ -31,7 +32,9 @@ class WatchedModel:
         if self._is_installed:
             return
         self._is_installed = True
-        LayerCalls.watch()
+        self._watches_layers = not why_closed(self.model)
+        if self._watches_layers:
+            LayerCalls.watch()
         for function in self._functions:
             function.install()
         self._watch_loss()
@@ -45,7 +48,8 @@ class WatchedModel:
         vars(self.model).pop("compute_loss", None)
         if self._optimizer is not None:
             self._optimizer.uninstall()
-        LayerCalls.leave()
+        if self._watches_layers:
+            LayerCalls.leave()
 
     @property
     def is_in_batch(self):
@@ -56,11 +60,11 @@ class WatchedModel:
         values = {} if state is None else self._values_in(state)
         if self._weights.may_be_due():
             self._weights.follow_weights(self.layer_names.weights())
-            self._weights.put(values)
+            self._weights.put(values, self._recorder.are_replicas_apart)
         optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None and self._optimizer_variables.may_be_due():
             self._optimizer_variables.follow_optimizer(optimizer_variables(optimizer))
-            self._optimizer_variables.put(values)
+            self._optimizer_variables.put(values, self._recorder.are_replicas_apart)
 
     def _values_in(self, state):
         kinds = [self.model.trainable_variables, self.model.non_trainable_variables]

@@ -1,0 +1,53 @@
+"""Steps of Keras where they are eager code without TensorFlow: on torch."""
+
+import contextlib
+
+import keras
+
+# What a step function raises when the data ended.
+END_OF_DATA = (StopIteration,)
+
+
+def graph():
+    """The graph that is being made: none."""
+    return None
+
+
+def draws_random_numbers(graph):
+    return False
+
+
+def has_unknown_replicas():
+    return False
+
+
+def handed_out_apart(strategy, key):
+    return contextlib.nullcontext()
+
+
+def flat(structure, graph):
+    """The tensors in a structure that have values. Keras tries a layer out without any."""
+    found = keras.tree.flatten(structure)
+    return [each for each in found if _is_tensor(each) and each.device.type != "meta"]
+
+
+def _is_tensor(thing):
+    return keras.ops.is_tensor(thing) and hasattr(thing, "device")
+
+
+def why_not(tensor, graph):
+    """Why a tensor cannot be handed out, or None."""
+    return None
+
+
+def kept(gradient):
+    """A gradient as it is now: an optimizer may compute in its place."""
+    return gradient.detach().clone()
+
+
+def dense(tensor):
+    return tensor.to_dense() if tensor.is_sparse else tensor
+
+
+def unscaled(gradient, scale):
+    return gradient / scale

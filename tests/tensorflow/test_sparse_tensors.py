@@ -1,0 +1,154 @@
+"""Sparse and ragged tensors: gradients of rows are filled up with zeros where that is not too
+large, whatever else has no dense form is left out with a word."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import digits, read
+
+import smdebug.tensorflow as smd
+from smdebug.tensorflow import tape_tensors, tensors
+
+L = keras.layers
+X, Y = digits(16)
+ROWS, WIDTH = 6, 3
+WORDS = np.array([[1, 2, 1], [4, 1, 4]] * 4, np.int32)
+DENSE_BYTES = ROWS * WIDTH * 4
+KINDS = [{}, {"jit_compile": True}, {"run_eagerly": True}]
+
+
+def recorder(out_dir, *collections):
+    config = smd.SaveConfig(save_interval=1)
+    return smd.KerasHook(out_dir, include_collections=[*collections], save_config=config)
+
+
+def embedding(optimizer="sgd", **how):
+    keras.utils.set_random_seed(1)
+    embed = L.Embedding(ROWS, WIDTH, name="embed")
+    layers = [keras.Input((3,), dtype="int32"), embed, L.Flatten(), L.Dense(10, name="last")]
+    model = keras.Sequential(layers)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer, loss, **how)
+    return model
+
+
+def fitted(hook, model):
+    model.fit(WORDS, Y[:8], batch_size=8, shuffle=False, verbose=0, callbacks=[hook])
+    hook.close()
+    assert hook.status().error is None
+
+
+def gradient_of_rows(model, words, labels):
+    """The gradient of an embedding by a one-hot product, which has a dense gradient."""
+    weights = [tf.constant(each) for each in model.get_weights()]
+    with tf.GradientTape() as tape:
+        tape.watch(weights)
+        embedded = tf.one_hot(words, ROWS) @ weights[0]
+        logits = tf.reshape(embedded, (len(words), -1)) @ weights[1] + weights[2]
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+    return tape.gradient(loss, weights)[0].numpy()
+
+
+def embeddings_gradient(trial):
+    (name,) = [each for each in trial.tensor_names() if each.endswith("embeddingsGrad")]
+    return trial.tensor(name).value(0)
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_a_gradient_of_rows_is_filled_up_in_fit(out_dir, how):
+    model = embedding(**how)
+    expected = gradient_of_rows(model, WORDS, Y[:8])
+    fitted(recorder(out_dir, "gradients"), model)
+    found = embeddings_gradient(read(out_dir))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    assert not found[[0, 3, 5]].any(), "of words that no batch has"
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_a_gradient_of_rows_that_would_be_too_large_is_left_out_of_fit(
+    out_dir, how, logged, monkeypatch
+):
+    monkeypatch.setattr(tensors, "LARGEST_DENSE_BYTES", DENSE_BYTES - 1)
+    fitted(recorder(out_dir, "gradients"), embedding(**how))
+    said = [message for message in logged if "would be too large when filled up" in message]
+    assert len(said) == 1 and "embeddingsGrad" in said[0]
+    names = read(out_dir).tensor_names(collection="gradients")
+    assert [name.rsplit("/", 1)[1] for name in names] == ["biasGrad", "kernelGrad"]
+
+
+def test_a_gradient_of_rows_is_without_the_scale_of_mixed_precision(out_dir):
+    optimizer = keras.optimizers.SGD(0.0)
+    optimizer = keras.mixed_precision.LossScaleOptimizer(optimizer, initial_scale=1024.0)
+    model = embedding(optimizer)
+    expected = gradient_of_rows(model, WORDS, Y[:8])
+    fitted(recorder(out_dir, "gradients"), model)
+    np.testing.assert_allclose(embeddings_gradient(read(out_dir)), expected, rtol=1e-4, atol=1e-6)
+
+
+# --- a loop with a tape ---
+
+
+def stepped(hook, model, wrap):
+    def step(words, labels):
+        with hook.wrap_tape(tf.GradientTape()) as tape:
+            logits = model(words, training=True)
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+        return tape.gradient(loss, model.trainable_variables)
+
+    wrap(step)(tf.constant(WORDS), tf.constant(Y[:8]))
+    hook.close()
+    assert hook.status().error is None
+
+
+LOOPS = {
+    "eager": lambda step: step,
+    "graph": tf.function,
+    "compiled": lambda step: tf.function(step, jit_compile=True),
+}
+
+
+def test_a_gradient_of_rows_is_filled_up_in_a_compiled_loop(out_dir):
+    model = embedding()
+    expected = gradient_of_rows(model, WORDS, Y[:8])
+    stepped(recorder(out_dir, "gradients"), model, LOOPS["compiled"])
+    found = embeddings_gradient(read(out_dir))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_gradient_of_rows_that_would_be_too_large_is_left_out_of_a_loop(
+    out_dir, loop, monkeypatch
+):
+    monkeypatch.setattr(tape_tensors, "LARGEST_DENSE_BYTES", DENSE_BYTES - 1)
+    hook = recorder(out_dir, "gradients")
+    stepped(hook, embedding(), LOOPS[loop])
+    skipped = hook.status().skipped
+    (name,) = [each for each in skipped if each.endswith("embeddingsGrad")]
+    assert skipped[name] == f"filled up with zeros it would take {DENSE_BYTES} bytes"
+    names = read(out_dir).tensor_names(collection="gradients")
+    assert [each.rsplit("/", 1)[1] for each in names] == ["biasGrad", "kernelGrad"]
+
+
+# --- inputs ---
+
+
+@pytest.mark.parametrize("how", [{}, {"run_eagerly": True}])
+def test_sparse_inputs_are_left_out_with_a_word(out_dir, logged, how):
+    keras.utils.set_random_seed(1)
+    layers = [keras.Input((64,), sparse=True), L.Dense(10, name="last")]
+    model = keras.Sequential(layers)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("sgd", loss, **how)
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
+    data = data.map(lambda x, y: (tf.sparse.from_dense(x), y))
+    with recorder(out_dir, "inputs", "outputs", "layers") as hook:
+        model.fit(data, verbose=0, callbacks=[hook])
+    assert hook.status().error is None
+    assert sum("'inputs' is not saved: it is sparse" in message for message in logged) == 1
+    assert sum("'last/inputs' is not saved: it is sparse" in message for message in logged) == 1
+    trial = read(out_dir)
+    assert trial.steps() == [0, 1]
+    np.testing.assert_array_equal(trial.tensor("labels").value(1).reshape(-1), Y[8:])
+    assert trial.tensor("last/outputs").value(1).shape == (8, 10)
+    assert not [name for name in trial.tensor_names() if name.endswith("inputs")]
