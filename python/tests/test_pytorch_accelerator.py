@@ -4,10 +4,10 @@ test_pytorch_device_copies.py."""
 import numpy as np
 import pytest
 import torch
-from conftest import read
 from recorded_runs import contents, frame, statistics
 
 import smdebug.pytorch as smd
+from conftest import read
 
 pytestmark = pytest.mark.skipif(
     not torch.accelerator.is_available(),

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import stand_in_accelerator
 import torch
-from conftest import Net, read, run_script, train
 from recorded_runs import contents, frame, statistics
 from stand_in_accelerator import UNWRITTEN
 
 import smdebug.pytorch as smd
+from conftest import Net, read, run_script, train
 from smdebug.pytorch import device_copies, pinned_memory
 from smdebug.pytorch.trainer_hook import TrainerHook
 from smdebug.rules import Rule

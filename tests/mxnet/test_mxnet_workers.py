@@ -7,8 +7,8 @@ import sys
 import types
 
 import pytest
-from conftest import EVERY_STEP, Training, mx, smd
 
+from conftest import EVERY_STEP, Training, mx, smd
 from smdebug.mxnet import workers
 
 # A scheduler, a server and the workers are the same program, told apart by DMLC_ROLE.

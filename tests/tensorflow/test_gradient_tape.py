@@ -8,9 +8,9 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import KERAS_3, REPOSITORY, digits, read, tf
 
 import smdebug.tensorflow as smd
+from conftest import KERAS_3, REPOSITORY, digits, read, tf
 from smdebug import current_hook
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.tensorflow.tape_recorder import TapeRecorder

@@ -2,9 +2,9 @@
 
 import keras
 import numpy as np
-from conftest import digits, read
 
 import smdebug.tensorflow as smd
+from conftest import digits, read
 
 layers = keras.layers
 X, Y = digits(32)

@@ -8,9 +8,9 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import KERAS_3, read
 
 import smdebug.tensorflow as smd
+from conftest import KERAS_3, read
 
 if KERAS_3:
     pytest.skip("its optimizer is one of Keras 2", allow_module_level=True)

@@ -11,9 +11,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import KERAS_3, digits, read
 
 import smdebug.tensorflow as smd
+from conftest import KERAS_3, digits, read
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 
 L = keras.layers

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import keras
 import numpy as np
 import pytest
-from conftest import digits
 
 import smdebug.tensorflow as smd
+from conftest import digits
 
 layers = keras.layers
 X, Y = digits(320)

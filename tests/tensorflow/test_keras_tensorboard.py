@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import digits
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import smdebug.tensorflow as smd
+from conftest import digits
 
 L = keras.layers
 X, Y = digits(32)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import KERAS_3, read
 
 import smdebug.tensorflow as smd
+from conftest import KERAS_3, read
 
 if KERAS_3:
     pytest.skip("Keras 3 has no legacy optimizers", allow_module_level=True)

@@ -5,9 +5,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import digits, read
 
 import smdebug.tensorflow as smd
+from conftest import digits, read
 from smdebug.tensorflow import tape_tensors, tensors
 
 L = keras.layers

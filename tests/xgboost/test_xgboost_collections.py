@@ -8,9 +8,9 @@ import numpy as np
 import pandas
 import pytest
 import xgboost
-from conftest import BINARY, EVERY_ROUND, binary, rows, train, whole_hook
 
 import smdebug.xgboost as smd
+from conftest import BINARY, EVERY_ROUND, binary, rows, train, whole_hook
 
 TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
 SAVED = 60
