@@ -157,7 +157,9 @@ class StepFunction:
         step = as_traced(self._original_step)
         if not self._wants_trace():
             return step(data)
-        trace = StepTrace(self.model, self._layer_names, self._recorder.skip)
+        trace = StepTrace(
+            self.model, self._layer_names, self._recorder.skip, self._recorder.wants_inner_inputs
+        )
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)

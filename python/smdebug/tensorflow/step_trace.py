@@ -23,8 +23,10 @@ _COMPOSITES = (tf.RaggedTensor, tf.SparseTensor)
 class StepTrace:
     """Collects by kind and name; `finished()` gives what can be handed out."""
 
-    def __init__(self, model, layer_names, skip):
-        """`layer_names` is a function of a layer; `skip(name, why)` is told what is not taken."""
+    def __init__(self, model, layer_names, skip, has_inner_inputs):
+        """`layer_names` is a function of a layer; `skip(name, why)` is told what is not taken.
+        `has_inner_inputs` is whether what activations inside of layers take is collected too."""
+        self.has_inner_inputs = has_inner_inputs
         self._model = model
         self._layer_names = layer_names
         self._skip = skip
@@ -127,7 +129,7 @@ def current_trace():
 
 
 def _told_inside(trace, layer):
-    if not has_inner_input(layer):
+    if not trace.has_inner_inputs or not has_inner_input(layer):
         return contextlib.nullcontext()
     return inner_input_told(layer, functools.partial(trace.activation_called, layer))
 
