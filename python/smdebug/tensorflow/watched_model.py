@@ -79,9 +79,9 @@ class WatchedModel:
         for name, layer in self.layer_names.named_layers():
             found.append((names.layer_inputs(name), "layers"))
             found.append((names.layer_outputs(name), "layers"))
-            if has_inner_input(layer):
-                kind = activation_kind(layer)
-                found.append((names.activation_input(name, kind), f"{kind}_input"))
+            if self._recorder.wants_inner_inputs and has_inner_input(layer):
+                function = activation_kind(layer)
+                found.append((names.activation_input(name, function), f"{function}_input"))
         if kind == "train":
             # Keras 2 raises where none is made yet.
             for variable in self.model.trainable_variables if self.model.built else ():
