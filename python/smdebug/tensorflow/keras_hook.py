@@ -331,6 +331,11 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def _is_in_batch(self):
         return any(watched.is_in_batch for watched in self._watched.values())
 
+    @property
+    def wants_inner_inputs(self):
+        """Whether a collection by kind is saved, and so what activations inside of layers take."""
+        return not ACTIVATION_COLLECTIONS.isdisjoint(self.include_collections)
+
     def _prepare_step(self):
         if self._layers_handed_over != self._known_layers():
             edits.count += 1  # a model has made layers since: patterns by their kinds are others

@@ -165,8 +165,7 @@ class StepFunction:
             self._recorder.graph_made(backend.graph())
         if not self._wants_trace():
             return step(data)
-        recorder = self._recorder
-        trace = StepTrace(self.model, self._layer_names, recorder.skip, recorder.are_replicas_apart)
+        trace = StepTrace(self.model, self._layer_names, self._recorder)
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)

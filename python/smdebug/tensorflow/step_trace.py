@@ -21,12 +21,14 @@ _NO_VALUES = ("training", "mask")  # arguments of a layer that are not its input
 class StepTrace:
     """Collects by kind and name; `finished()` gives what can be handed out."""
 
-    def __init__(self, model, layer_names, skip, has_replica_loss):
-        """`layer_names` is a function of a layer; `skip(name, why)` is told what is not taken."""
-        self._has_replica_loss = has_replica_loss
+    def __init__(self, model, layer_names, recorder):
+        """`layer_names` is a function of a layer; the recorder, a KerasHook, says what is wanted
+        beside what layers take and give, and is told what is not taken."""
+        self.has_inner_inputs = recorder.wants_inner_inputs
+        self._has_replica_loss = recorder.are_replicas_apart
         self._model = model
         self._layer_names = layer_names
-        self._skip = skip
+        self._skip = recorder.skip
         self._graph = backend.graph()
         self._found = {}  # (base name, collections) -> tensors, in the order they came
 
@@ -101,7 +103,7 @@ def current_trace():
 
 
 def _told_inside(trace, layer):
-    if not has_inner_input(layer):
+    if not trace.has_inner_inputs or not has_inner_input(layer):
         return contextlib.nullcontext()
     return inner_input_told(layer, functools.partial(trace.activation_called, layer))
 

@@ -86,9 +86,9 @@ class WatchedModel:
         for name, layer in self.layer_names.named_layers():
             found.append((names.layer_inputs(name), "layers"))
             found.append((names.layer_outputs(name), "layers"))
-            if has_inner_input(layer):
-                inner = activation_kind(layer)
-                found.append((names.activation_input(name, inner), f"{inner}_input"))
+            if self._recorder.wants_inner_inputs and has_inner_input(layer):
+                function = activation_kind(layer)
+                found.append((names.activation_input(name, function), f"{function}_input"))
         if kind != "predict" and self._recorder.are_replicas_apart:
             found.append((names.REPLICA_LOSS, "losses"))
         if kind == "train":
