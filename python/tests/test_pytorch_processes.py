@@ -108,7 +108,9 @@ def step():
 
 def test_ctrl_c_ends_the_script_and_publishes_what_it_saved(tmp_path, out_dir):
     script = tmp_path / "loop.py"
-    script.write_text(LOOP + "while True:\n    step()\n    print(flush=True)\n")
+    # A shell has programs that it runs in the background ignore the signal; so would this one.
+    answer = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script.write_text(answer + textwrap.dedent(LOOP) + "while True:\n    step()\n    print(flush=True)\n")
     process = subprocess.Popen(
         [sys.executable, str(script), out_dir],
         stdout=subprocess.PIPE,
