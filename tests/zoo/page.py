@@ -196,11 +196,12 @@ def _step(score):
 
 def _framework_table(results):
     """Each rule's recall and false alarms, of one framework after the other."""
-    names = sorted({result["framework"] for result in results}, key=lambda name: name != "PyTorch")
+    names = {result["framework"] for result in results}
+    names = sorted(names, key=lambda name: (name != "PyTorch", name))
     told = _paragraphs(
-        """Tuned, over both halves: recall, and false alarms. The twins of other frameworks have the
-        data, sizes and faults of PyTorch's, and names and loops of their own; nothing was tuned on
-        them. A rule that judged nothing of a framework has a dash."""
+        """Tuned, over both halves: recall, and false alarms. Keras's are twins of PyTorch's: the
+        same data, sizes and faults, with names and loops of their own; nothing was tuned on them.
+        A rule that judged nothing of a framework has a dash."""
     )
     by_framework = {
         name: [result for result in results if result["framework"] == name] for name in names
