@@ -6,6 +6,7 @@ to the same job bare in the same program.
 """
 
 import contextlib
+import os
 import pathlib
 import shutil
 import tempfile
@@ -48,9 +49,12 @@ def in_turn(workers: dict[str, JobWorker], rounds: int, steps: int) -> dict[str,
 
 @contextlib.contextmanager
 def work_folder(name: str):
-    """A folder on the disk of the repository, removed afterwards."""
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=ROOT / "build"))
+    """A folder in memory where there is one, removed afterwards: files of one block are deleted
+    behind it, and what a disk's file system does then is not what a training pays for."""
+    memory = pathlib.Path("/dev/shm")
+    folder = memory if os.access(memory, os.W_OK) else ROOT / "build"
+    folder.mkdir(exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder))
     try:
         yield folder
     finally:
