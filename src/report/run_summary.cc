@@ -88,7 +88,9 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
   }
   if (without_tensors.empty()) return;
   table.add({"no data", without_tensors});
-  table.add({"", "  the training has no tensors that these look at"});
+  table.add({"",
+             "  these found nothing that they could judge; 'smdebug check' with "
+             "the run and --rule NAME says why"});
 }
 
 }  // namespace

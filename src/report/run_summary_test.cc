@@ -66,8 +66,9 @@ TEST(RunSummary, TellsDefaultRulesThatHadNothingToJudgeTogether) {
   EXPECT_THAT(run_summary_text(summary),
               AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
                     HasSubstr("  no data   NLPSequenceRatio, CheckInputImages\n"
-                              "              the training has no tensors that "
-                              "these look at\n"),
+                              "              these found nothing that they "
+                              "could judge; 'smdebug check' with the run and "
+                              "--rule NAME says why\n"),
                     Not(HasSubstr("nothing to judge"))));
 }
 
