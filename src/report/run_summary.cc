@@ -88,9 +88,10 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
   }
   if (without_tensors.empty()) return;
   table.add({"no data", without_tensors});
-  table.add({"",
-             "  these found nothing that they could judge; 'smdebug check' with "
-             "the run and --rule NAME says why"});
+  table.add(
+      {"",
+       "  these found nothing that they could judge; 'smdebug check' with "
+       "the run and --rule NAME says why"});
 }
 
 }  // namespace
