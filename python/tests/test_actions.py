@@ -26,11 +26,11 @@ from aiosmtpd.controller import Controller
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from conftest import Net, read, train
 from moto.server import ThreadedMotoServer
 from torch import nn
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug import _core
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 import torch
-from conftest import Net, read
 
 import smdebug.pytorch as smd
+from conftest import Net, read
 
 SAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "analysis"
 STEPS, BROKEN_AT, EVALUATIONS = 12, 8, 3

@@ -4,8 +4,8 @@ import json
 import textwrap
 
 import pytest
-from conftest import read, run_script
 
+from conftest import read, run_script
 from smdebug import modes
 
 GATE = "import smdebug.autostart\n"  # what the .pth file does

@@ -8,9 +8,9 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from conftest import read, run_script
 
 import smdebug.pytorch as smd
+from conftest import read, run_script
 from smdebug import _core
 from smdebug.exceptions import (
     NoMoreData,

@@ -12,9 +12,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from conftest import read
 
 import smdebug.pytorch as smd
+from conftest import read
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden/xgboost_all/run"

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from conftest import Net, train
 
 import smdebug.pytorch as smd
+from conftest import Net, train
 from smdebug.core.collection import Collection
 from smdebug.core.collection_manager import CollectionManager
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError

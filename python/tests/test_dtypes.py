@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from conftest import read, run_script
 
+from conftest import read, run_script
 from smdebug import _core
 from smdebug.exceptions import SMDebugRuntimeError, TensorUnavailableForStep
 

@@ -11,12 +11,12 @@ import textwrap
 import numpy as np
 import pytest
 import torch
-from conftest import read
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from tensorboard.compat.proto.summary_pb2 import Summary
 
+from conftest import read
 from smdebug import modes
 from smdebug.collection import Collection
 from smdebug.core.reader import FileReader

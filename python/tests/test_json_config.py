@@ -4,9 +4,9 @@ import json
 import pathlib
 
 import pytest
-from conftest import Net, read, run_script, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, run_script, train
 from smdebug import _core
 from smdebug.core.json_config import create_hook_from_json_config, get_json_config_as_dict
 from smdebug.exceptions import InvalidCollectionConfiguration, SMDebugError, SMDebugValueError

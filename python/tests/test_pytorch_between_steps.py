@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug.pytorch import hung_hook
 from smdebug.pytorch.hung_hook import HungHook
 

@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 from torch._dynamo.utils import counters
 from torch.utils.checkpoint import checkpoint
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug import modes
 
 

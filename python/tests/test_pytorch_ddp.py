@@ -8,8 +8,8 @@ import textwrap
 
 import numpy as np
 import pytest
-from conftest import RANK, read, run_ranks
 
+from conftest import RANK, read, run_ranks
 from smdebug import modes
 
 MODEL = """

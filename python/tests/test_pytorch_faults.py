@@ -8,9 +8,9 @@ import sys
 import textwrap
 
 import torch
-from conftest import Net, read, run_script, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, run_script, train
 
 TRAINING = """
 import sys, torch, smdebug.pytorch as smd

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from conftest import Net, read, run_script, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, run_script, train
 from smdebug import modes
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,

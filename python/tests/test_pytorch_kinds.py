@@ -9,10 +9,10 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 from torch.utils.checkpoint import checkpoint
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug.exceptions import SMDebugTypeError
 
 

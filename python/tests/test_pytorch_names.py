@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 
 
 def every_step(out_dir, **arguments):

@@ -9,9 +9,9 @@ import textwrap
 
 import pytest
 import torch
-from conftest import Net, read, run_script, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, run_script, train
 
 TRAINING = """
 import os, sys, torch, smdebug.pytorch as smd
@@ -110,7 +110,9 @@ def test_ctrl_c_ends_the_script_and_publishes_what_it_saved(tmp_path, out_dir):
     script = tmp_path / "loop.py"
     # A shell has programs that it runs in the background ignore the signal; so would this one.
     answer = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    script.write_text(answer + textwrap.dedent(LOOP) + "while True:\n    step()\n    print(flush=True)\n")
+    script.write_text(
+        answer + textwrap.dedent(LOOP) + "while True:\n    step()\n    print(flush=True)\n"
+    )
     process = subprocess.Popen(
         [sys.executable, str(script), out_dir],
         stdout=subprocess.PIPE,

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from conftest import read, run_ranks
 
 import smdebug.pytorch as smd
+from conftest import read, run_ranks
 from smdebug.exceptions import SMDebugValueError, TensorUnavailableForStep
 from smdebug.pytorch.shards import offsets_of_part
 from smdebug.trials import ShardPlacement

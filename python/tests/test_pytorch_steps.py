@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read
 
 import smdebug.pytorch as smd
+from conftest import Net, read
 from smdebug import modes
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 

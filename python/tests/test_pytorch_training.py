@@ -6,9 +6,9 @@ import os
 import threading
 
 import torch
-from conftest import Net, read, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 
 
 def every_step(out_dir, **arguments):

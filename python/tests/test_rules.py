@@ -5,9 +5,9 @@ import sys
 
 import pytest
 import torch
-from conftest import Net, read, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug.exceptions import (
     NoMoreData,
     NoMoreProfilerData,

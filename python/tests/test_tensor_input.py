@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from conftest import read
 
 import smdebug.pytorch as smd
+from conftest import read
 from smdebug import _core
 
 DTYPES = [

@@ -11,11 +11,11 @@ import socket
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug import _core, modes
 from smdebug.exceptions import SMDebugValueError
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from conftest import Net, read
 from torch.optim import optimizer as torch_optimizers
 
+from conftest import Net, read
 from smdebug import SaveConfig, modes
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.accelerate import SMDebugRecorder

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read
 from ignite.engine import Engine, Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.metrics import Loss
 
+from conftest import Net, read
 from smdebug import SaveConfig, modes
 from smdebug.pytorch.ignite import SMDebugHandler
 

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from conftest import read
 from torch.nn import functional
 
+from conftest import read
 from smdebug import SaveConfig, modes
 
 warnings.filterwarnings("ignore")

@@ -3,8 +3,8 @@
 import sys
 
 import pytest
-from conftest import run_script
 
+from conftest import run_script
 from smdebug.pytorch.requirement import require
 
 WITHOUT = """

@@ -7,7 +7,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
 import pytest
 import torch
-from conftest import read
 from torch.nn.modules import module as torch_modules
 from torch.optim import optimizer as torch_optimizers
 from transformers import (
@@ -18,6 +17,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from conftest import read
 from smdebug import SaveConfig, modes
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.pytorch.transformers import SMDebugCallback

@@ -11,10 +11,10 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read
 
 import smdebug.pytorch as smd
 import smdebug.trials
+from conftest import Net, read
 from smdebug import exceptions, modes
 from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager

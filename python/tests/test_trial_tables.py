@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from conftest import Net, read, train
 
 import smdebug.pytorch as smd
+from conftest import Net, read, train
 from smdebug import modes
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError
 from smdebug.trials import create_trial

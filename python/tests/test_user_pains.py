@@ -10,10 +10,10 @@ import textwrap
 import numpy as np
 import pytest
 import torch
-from conftest import Net, run_script, train
 from test_autostart import GATE, settings
 
 import smdebug.pytorch as smd
+from conftest import Net, run_script, train
 from smdebug.pytorch.training_rules import TrainingRules
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)

@@ -5,8 +5,8 @@ import json
 import pathlib
 
 import pytest
-from conftest import Training, run_script, smd
 
+from conftest import Training, run_script, smd
 from smdebug.exceptions import SMDebugTypeError
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/mxnet"

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import EVERY_STEP, Training, make_net, mx, run_text, smd, values_at
 from mxnet import autograd, gluon
 from mxnet.gluon import nn
 
+from conftest import EVERY_STEP, Training, make_net, mx, run_text, smd, values_at
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 WEIGHTS_AND_GRADIENTS = ["weights", "biases", "gradients", "losses"]

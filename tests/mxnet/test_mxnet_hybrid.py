@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import EVERY_STEP, Training, make_net, mx, smd, values_at
 from mxnet import gluon
 from mxnet.gluon import nn
 
+from conftest import EVERY_STEP, Training, make_net, mx, smd, values_at
 from smdebug.mxnet import private_names
 
 EVERY_THIRD = smd.SaveConfig(save_interval=3)

@@ -3,11 +3,11 @@ nets without them."""
 
 import numpy as np
 import pytest
-from conftest import EVERY_STEP, Training, mx, smd
 from mxnet import autograd, gluon
 from mxnet.gluon import nn
 from sklearn.datasets import load_digits
 
+from conftest import EVERY_STEP, Training, mx, smd
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.rules import Rule
 

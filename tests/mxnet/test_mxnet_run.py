@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from conftest import run_text, smd
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

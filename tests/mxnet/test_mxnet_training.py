@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from conftest import Training, make_net, mx, smd
 
 STEPS = 7

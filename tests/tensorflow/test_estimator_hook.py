@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import read, tf
 
 import smdebug.tensorflow as smd
+from conftest import read, tf
 from smdebug.exceptions import SMDebugNotImplementedError
 from smdebug.tensorflow import EstimatorHook, SessionHook
 

@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import digits, read
 
 import smdebug.tensorflow as smd
+from conftest import digits, read
 
 L = keras.layers
 EVERYTHING = [

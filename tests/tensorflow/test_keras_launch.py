@@ -7,9 +7,9 @@ import sys
 import textwrap
 
 import pytest
-from conftest import read
 
 import smdebug.tensorflow as smd
+from conftest import read
 
 HEAD = """
 import os

@@ -7,9 +7,9 @@ import sys
 import textwrap
 
 import pytest
-from conftest import KERAS_3, read
 
 import smdebug.tensorflow as smd
+from conftest import KERAS_3, read
 
 if not KERAS_3 or importlib.util.find_spec("jax") is None:
     pytest.skip("needs Keras 3 and JAX", allow_module_level=True)

@@ -3,9 +3,9 @@
 import keras
 import numpy as np
 import pytest
-from conftest import digits
 
 import smdebug.tensorflow as smd
+from conftest import digits
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugValueError
 
 X, Y = digits(40)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import read, tf
 
 import smdebug.tensorflow as smd
+from conftest import read, tf
 
 SETTINGS = {
     "save_interval": 2,

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import REPOSITORY, read, tf
 
 import smdebug.tensorflow as smd
+from conftest import REPOSITORY, read, tf
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.tensorflow import SessionHook
 

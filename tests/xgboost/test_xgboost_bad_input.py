@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import xgboost
-from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
 
 import smdebug.xgboost as smd
+from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 

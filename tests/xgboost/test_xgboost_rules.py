@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 import xgboost
-from conftest import COLLECTIONS, EVERY_ROUND, train
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import smdebug.xgboost as smd
+from conftest import COLLECTIONS, EVERY_ROUND, train
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugValueError
 
 BASE = {"objective": "binary:logistic", "eta": 0.3, "nthread": 1, "seed": 1}

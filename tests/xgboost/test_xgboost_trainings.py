@@ -6,10 +6,10 @@ import pickle
 import numpy as np
 import pytest
 import xgboost
-from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
 from sklearn.base import clone
 
 import smdebug.xgboost as smd
+from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
 from smdebug.exceptions import SMDebugValueError
 
 KINDS = {
