@@ -365,3 +365,17 @@ def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, work
             np.testing.assert_allclose(
                 values(trial, "norm", step)[r], np.linalg.norm(gradient), **close
             )
+
+
+@pytest.mark.parametrize("has_replicas", [False, True])
+def test_a_loss_that_a_model_was_given_is_still_there_afterwards(strategy, out_dir, has_replicas):
+    model = made(strategy if has_replicas else tf.distribute.get_strategy())
+    given = model.compute_loss
+
+    def doubled(*arguments, **keywords):
+        return 2 * given(*arguments, **keywords)
+
+    model.compute_loss = doubled
+    with recorder(out_dir) as hook:
+        trained(model, hook)
+    assert model.compute_loss is doubled

@@ -26,6 +26,8 @@ class WatchedModel:
             for kind in ("train", "test", "predict")
         ]
         self._is_installed = False
+        self._watched_loss = None  # what stands in the place of the model's compute_loss
+        self._given_loss = None  # the one that the model itself was given there
 
     def install(self):
         self._watch_optimizer()
@@ -45,7 +47,7 @@ class WatchedModel:
         self._is_installed = False
         for function in self._functions:
             function.uninstall()
-        vars(self.model).pop("compute_loss", None)
+        self._leave_loss()
         if self._optimizer is not None:
             self._optimizer.uninstall()
         if self._watches_layers:
@@ -111,7 +113,17 @@ class WatchedModel:
                 self._recorder.unharmed(lambda: trace.loss_found(loss), "at a loss")
             return loss
 
-        self.model.compute_loss = left_alone(watched)
+        self._given_loss = vars(self.model).get("compute_loss")
+        self._watched_loss = self.model.compute_loss = left_alone(watched)
+
+    def _leave_loss(self):
+        own = vars(self.model)
+        if self._watched_loss is None or own.get("compute_loss") is not self._watched_loss:
+            return  # never watched, or replaced since by the script
+        del self.model.compute_loss
+        if self._given_loss is not None:
+            self.model.compute_loss = self._given_loss
+        self._watched_loss = self._given_loss = None
 
     def _watch_optimizer(self):
         """A model that is compiled again has another one."""
