@@ -71,6 +71,7 @@ class BaseHook:
     tensorboard_dir = None
     mode = ModeKeys.GLOBAL
     collection_class = Collection
+    patterned_collections = frozenset()  # those whose tensors _module_patterns alone finds
     adapter_options = ()  # of "step_on" and "gradients": those that the adapter takes
     vetoes = ()  # the answers to a rule that fires, beside "record", which the adapter can give
 
@@ -369,6 +370,9 @@ class BaseHook:
 
     def _hand_over_configuration(self):
         self._seen_edits = edits.count
+        for name in self.include_collections:
+            if name in self.patterned_collections:
+                self.get_collection(name)
         text = self._configuration_text()
         if text != self._handed_over:
             self._session.set_config(self._core_configuration())

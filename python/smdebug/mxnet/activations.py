@@ -6,15 +6,8 @@ activations look for.
 
 import re
 
+from smdebug.activation_collections import kind_and_side
 from smdebug.mxnet.private_names import activation_kind
-
-_KINDS = {
-    "relu_input": ("relu", "input"),
-    "relu_output": ("relu", "output"),
-    "tanh_input": ("tanh", "input"),
-    "sigmoid_input": ("sigmoid", "input"),
-}
-ACTIVATION_COLLECTIONS = frozenset(_KINDS)
 
 
 def activation_patterns(collection, names):
@@ -22,8 +15,8 @@ def activation_patterns(collection, names):
 
     `names` maps blocks to their names. A collection that names tensors by itself is left alone.
     """
-    if collection.name not in _KINDS or collection.has_members():
+    kind, side = kind_and_side(collection)
+    if kind is None:
         return []
-    kind, side = _KINDS[collection.name]
     found = [re.escape(name) for block, name in names.items() if activation_kind(block) == kind]
     return [f"^(?:{'|'.join(found)})_{side}_"] if found else []

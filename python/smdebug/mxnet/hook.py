@@ -13,11 +13,12 @@ from mxnet import autograd, gluon
 from mxnet.base import MXNetError
 
 from smdebug import _core
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.mxnet import trainers, workers
-from smdebug.mxnet.activations import ACTIVATION_COLLECTIONS, activation_patterns
+from smdebug.mxnet.activations import activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
 from smdebug.mxnet.block_hooks import Gate, WatchedBlock
 from smdebug.mxnet.collection import Collection
@@ -56,6 +57,7 @@ class Hook(BaseHook):
     """
 
     collection_class = Collection
+    patterned_collections = ACTIVATION_COLLECTIONS
     adapter_options = ("step_on",)
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
@@ -305,9 +307,9 @@ class Hook(BaseHook):
         return patterns
 
     def _hand_over_configuration(self):
-        # Patterns of theirs are known here alone.
-        for name in {"losses", *ACTIVATION_COLLECTIONS.intersection(self.include_collections)}:
-            self.get_collection(name)
+        self.get_collection(
+            "losses"
+        )  # saved by default, and patterns of theirs are known here alone
         super()._hand_over_configuration()
 
     @contextlib.contextmanager

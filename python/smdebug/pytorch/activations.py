@@ -8,13 +8,9 @@ import re
 
 from torch import nn
 
-_KINDS = {
-    "relu_input": ((nn.ReLU, nn.ReLU6), "input"),
-    "relu_output": ((nn.ReLU, nn.ReLU6), "output"),
-    "tanh_input": ((nn.Tanh,), "input"),
-    "sigmoid_input": ((nn.Sigmoid,), "input"),
-}
-ACTIVATION_COLLECTIONS = frozenset(_KINDS)
+from smdebug.activation_collections import kind_and_side
+
+_MODULES = {"relu": (nn.ReLU, nn.ReLU6), "tanh": nn.Tanh, "sigmoid": nn.Sigmoid}
 
 
 def activation_patterns(collection, paths):
@@ -22,8 +18,9 @@ def activation_patterns(collection, paths):
 
     `paths` maps modules to their paths. A collection that names tensors by itself is left alone.
     """
-    if collection.name not in _KINDS or collection.has_members():
+    kind, side = kind_and_side(collection)
+    if kind is None:
         return []
-    kinds, side = _KINDS[collection.name]
-    found = [re.escape(path) for module, path in paths.items() if isinstance(module, kinds)]
+    modules = _MODULES[kind]
+    found = [re.escape(path) for module, path in paths.items() if isinstance(module, modules)]
     return [f"^(?:{'|'.join(found)})_{side}_"] if found else []

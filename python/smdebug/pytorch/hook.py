@@ -12,11 +12,12 @@ import re
 import torch
 
 from smdebug import _core
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
-from smdebug.pytorch.activations import ACTIVATION_COLLECTIONS, activation_patterns
+from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
 from smdebug.pytorch.device_copies import DeviceCopies
@@ -62,6 +63,7 @@ class Hook(BaseHook):
     """
 
     collection_class = Collection
+    patterned_collections = LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS
     adapter_options = ("step_on", "gradients")
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
@@ -456,14 +458,6 @@ class Hook(BaseHook):
         if distributed.is_available() and distributed.is_initialized():
             return distributed.get_rank(), distributed.get_world_size()
         return 0, 1
-
-    def _hand_over_configuration(self):
-        # Their patterns are those of _module_patterns.
-        for name in (LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS).intersection(
-            self.include_collections
-        ):
-            self.get_collection(name)
-        super()._hand_over_configuration()
 
     def _module_patterns(self, collection):
         names = [root.name for root in self._roots]

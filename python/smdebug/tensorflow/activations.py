@@ -11,16 +11,9 @@ import re
 
 import keras
 
+from smdebug.activation_collections import kind_and_side
 from smdebug.tensorflow import names
 from smdebug.tensorflow.private_names import left_alone
-
-_KINDS = {
-    "relu_input": ("relu", "input"),
-    "relu_output": ("relu", "output"),
-    "tanh_input": ("tanh", "input"),
-    "sigmoid_input": ("sigmoid", "input"),
-}
-ACTIVATION_COLLECTIONS = frozenset(_KINDS)
 
 # By the names of the functions: Keras, TensorFlow and JAX have one each.
 _FUNCTIONS = {"relu": "relu", "relu6": "relu", "tanh": "tanh", "sigmoid": "sigmoid"}
@@ -31,9 +24,9 @@ def activation_patterns(collection, layers):
 
     `layers` holds (name, layer) of each. A collection that names tensors by itself is left alone.
     """
-    if collection.name not in _KINDS or collection.has_members():
+    kind, side = kind_and_side(collection)
+    if kind is None:
         return []
-    kind, side = _KINDS[collection.name]
     found = [
         re.escape(names.layer_outputs(name) if side == "output" else _input_name(name, layer))
         for name, layer in layers

@@ -11,11 +11,12 @@ import re
 import keras
 import numpy as np
 
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.edits import edits
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
-from smdebug.tensorflow.activations import ACTIVATION_COLLECTIONS, activation_patterns
+from smdebug.tensorflow.activations import activation_patterns
 from smdebug.tensorflow.step_backend import HAS_TENSORFLOW, why_closed
 from smdebug.tensorflow.tensors import NotTaken, as_array
 from smdebug.tensorflow.watched_model import WatchedModel
@@ -47,6 +48,8 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out
     of Keras; in a loop with a tape both act before the update, see TapeRecorder.
     """
+
+    patterned_collections = ACTIVATION_COLLECTIONS
 
     def __init__(self, out_dir, *arguments, **keywords):
         keras.callbacks.Callback.__init__(self)
@@ -342,9 +345,6 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
         super()._prepare_step()
 
     def _hand_over_configuration(self):
-        # Their patterns are those of _module_patterns.
-        for name in ACTIVATION_COLLECTIONS.intersection(self.include_collections):
-            self.get_collection(name)
         super()._hand_over_configuration()
         self._layers_handed_over = self._known_layers()
 
