@@ -157,8 +157,8 @@ Trainer::Ending follow(Trainer& trainer, LiveJudge& judge,
 
 constexpr const char* kNothingRecorded =
     "nothing was recorded: the program trained no model (of PyTorch, "
-    "TensorFlow, "
-    "Keras, XGBoost or MXNet), or runs in a Python without the package "
+    "TensorFlow, Keras, XGBoost or MXNet), or runs in a Python without the "
+    "package "
     "'smdebug'";
 
 void add_page(const std::string& location, const Console& console,

@@ -36,14 +36,19 @@ namespace smdebug {
 namespace {
 
 // Captures what was borrowed, or says why it could not be.
+void put_view(Session& session, Site* site, const LentTensor& lent,
+              const Status& status) {
+  if (status) {
+    session.put(site, lent.view());
+  } else {
+    session.skip(site, status.error().message);
+  }
+}
+
 void put_lent(Session& session, Site* site, const LentTensor& lent,
               const Status& status) {
-  if (!status) {
-    session.skip(site, status.error().message);
-    return;
-  }
-  session.set_placement(site, lent.placement());
-  session.put(site, lent.view());
+  if (status) session.set_placement(site, lent.placement());
+  put_view(session, site, lent, status);
 }
 
 bool leave_to_device_copies(Session& session, Site* site,
@@ -81,11 +86,8 @@ struct TensorSite {
   void put_copy(nb::handle copy) {
     if (!session->is_due(site)) return;
     LentTensor lent;
-    if (Status status = lent.borrow(copy); !status) {
-      session->skip(site, status.error().message);
-      return;
-    }
-    session->put(site, lent.view());
+    const Status status = lent.borrow(copy);
+    put_view(*session, site, lent, status);
   }
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
