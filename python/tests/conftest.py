@@ -29,6 +29,17 @@ class Net(torch.nn.Module):
         return self.fc2(self.dropout(self.relu(self.fc1(x))))
 
 
+class Given(torch.nn.Module):
+    """Gives back what it is made with."""
+
+    def __init__(self, *tensors):
+        super().__init__()
+        self.tensors = tensors
+
+    def forward(self):
+        return self.tensors
+
+
 @pytest.fixture
 def nothing_is_compiled():
     """Other tests of the same process may have compiled something, which keeps hooks in models."""

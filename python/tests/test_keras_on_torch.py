@@ -13,7 +13,6 @@ import pytest
 import torch
 
 import smdebug.tensorflow as smd
-from smdebug import current_hook
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
 from smdebug.trials import create_trial
 
@@ -26,19 +25,6 @@ SEED = 20261121
 _random = np.random.default_rng(SEED)
 X = _random.random((40, 12), np.float32)
 Y = _random.integers(0, 5, 40)
-
-
-@pytest.fixture(autouse=True)
-def _every_hook_is_closed():
-    yield
-    for hook in current_hook.open_hooks():
-        hook.close()
-    current_hook.set_current(None)
-
-
-@pytest.fixture
-def out_dir(tmp_path):
-    return str(tmp_path / "run")
 
 
 def made(optimizer=None, dropout=0.0, **how):

@@ -11,7 +11,7 @@ from recorded_runs import contents, frame, statistics
 from stand_in_accelerator import UNWRITTEN
 
 import smdebug.pytorch as smd
-from conftest import Net, read, run_script, train
+from conftest import Given, Net, read, run_script, train
 from smdebug.pytorch import device_copies, pinned_memory
 from smdebug.pytorch.trainer_hook import TrainerHook
 from smdebug.rules import Rule
@@ -38,17 +38,6 @@ class InPlace(torch.nn.Module):
 
     def forward(self, x):
         return self.last(self.relu(self.norm(self.fc(x))))
-
-
-class Given(torch.nn.Module):
-    """Gives back what it is made with."""
-
-    def __init__(self, *tensors):
-        super().__init__()
-        self.tensors = tensors
-
-    def forward(self):
-        return self.tensors
 
 
 def train_in_modes(model, hook):
@@ -200,6 +189,14 @@ def test_a_saved_step_has_one_event_and_is_waited_for_once(out_dir, device):
     assert hook.cost().wait_seconds > 0
 
 
+def assert_records_in_peace(hook):
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    assert hook.status().error is None and hook.status().skipped == {}
+
+
 def test_nothing_is_asked_of_the_device_where_tensors_lie_in_host_memory(out_dir):
     class Refuses:
         def __getattr__(self, name):
@@ -208,11 +205,7 @@ def test_nothing_is_asked_of_the_device_where_tensors_lie_in_host_memory(out_dir
     with stand_in_accelerator.at_work():
         device_copies.TorchAccelerator = Refuses
         hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
-    model = Net()
-    hook.register_module(model)
-    train(model, 2)
-    hook.close()
-    assert hook.status().error is None and hook.status().skipped == {}
+    assert_records_in_peace(hook)
 
 
 def test_a_hook_looks_for_no_accelerator_before_a_tensor_lies_on_one(out_dir, monkeypatch):
@@ -222,11 +215,7 @@ def test_a_hook_looks_for_no_accelerator_before_a_tensor_lies_on_one(out_dir, mo
     for name in ("is_available", "current_accelerator", "current_stream"):
         monkeypatch.setattr(torch.accelerator, name, refuse)
     hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
-    model = Net()
-    hook.register_module(model)
-    train(model, 2)
-    hook.close()
-    assert hook.status().error is None and hook.status().skipped == {}
+    assert_records_in_peace(hook)
 
 
 def test_what_is_asked_of_torch_is_there(monkeypatch):

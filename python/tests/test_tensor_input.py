@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import smdebug.pytorch as smd
-from conftest import read
+from conftest import Given, read
 from smdebug import _core
 
 DTYPES = [
@@ -29,17 +29,6 @@ DTYPES = [
     torch.complex64,
     torch.complex128,
 ]
-
-
-class Given(torch.nn.Module):
-    """Gives back what it is made with."""
-
-    def __init__(self, *tensors):
-        super().__init__()
-        self.tensors = tensors
-
-    def forward(self):
-        return self.tensors
 
 
 def record(out_dir, *tensors):

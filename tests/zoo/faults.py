@@ -6,11 +6,11 @@ well fire on what follows from it; that is shown, and neither counted for them n
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import recipes
 import torch
 from torch import nn
-from training import Training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Fault:
     why: str
     meant: tuple[str, ...]
     recipes: tuple[str, ...]
-    spoil: Callable[[Training], None]
+    spoil: Callable[[Any], None]  # of its framework's own kind of training
 
 
 def _vanishing(training):

@@ -5,13 +5,13 @@ at. The rows are those of tasks.py; trees do not mind that they are standardized
 """
 
 import dataclasses
-from collections.abc import Callable
 
 import judging
 import numpy as np
 import recipes
 import tasks
 import xgboost
+from faults import Fault
 
 import smdebug.xgboost as smd
 
@@ -53,17 +53,6 @@ class Boosting:
     goal: float
     seed: int
     early_stopping_rounds: int | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Fault:
-    """`spoil(training)` plants it; `recipes` are the names of those that it is planted into."""
-
-    name: str
-    why: str
-    meant: tuple[str, ...]
-    recipes: tuple[str, ...]
-    spoil: Callable[[Boosting], None]
 
 
 # --- healthy trainings ---
