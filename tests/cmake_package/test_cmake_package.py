@@ -73,3 +73,15 @@ def test_the_example_of_plain_cpp_is_stopped_inside_the_loop(programs, tmp_path)
     assert said[0].startswith("stopped before the update: ")
     # The first update moves the weights so far that the next step has no numbers.
     assert "at step 1 " in said[0]
+
+
+def test_a_rule_of_ones_own_judges_beside_a_built_in_one(programs, tmp_path):
+    # The weight is 3 - 3 * (-13)^n at step n, of which the first beyond 1000 is at step 3.
+    weights = [3 - 3 * (-13.0) ** n for n in range(10)]
+    step = next(n for n, weight in enumerate(weights) if abs(weight) > 1000)
+    run(programs / "first_run", tmp_path / "run")
+    own, built_in = run(programs / "own_rule", tmp_path / "run", 1000).splitlines()
+    assert own == f"WeightOutgrown: weight: max |w| is {abs(weights[step]):.6f} at step {step}"
+    assert built_in.startswith("ExplodingTensor: gradient/weight: ")
+    (silent, _) = run(programs / "own_rule", tmp_path / "run", 1e40).splitlines()
+    assert silent.startswith("WeightOutgrown: nothing found in ")

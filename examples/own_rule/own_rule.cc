@@ -1,0 +1,94 @@
+// A rule of one's own, beside a built-in one, over a run of any age.
+//
+//     own_rule RUN LIMIT
+//
+// The same object judges live where a `Session` feeds the runner, as in
+// examples/cpp/wine_training.cc.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug/read/trial.h"
+#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/rules/runner.h"
+
+using namespace smdebug;
+
+// Fires when a weight is larger than anybody would expect. Statistics are
+// enough: no element is read, and a run is judged from its index files.
+class WeightOutgrown : public Rule {
+ public:
+  explicit WeightOutgrown(double limit) : limit_(limit) {}
+
+  std::string_view name() const override { return "WeightOutgrown"; }
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(
+        {.collections = {"weights"}, .regexes = {"^weight$"}});
+    return needs;
+  }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    for (const Observation* weight : step.by_selector(0)) {
+      if (!weight->statistics) continue;
+      ++judged_;
+      const double largest = std::max(std::abs(weight->statistics->min),
+                                      std::abs(weight->statistics->max));
+      if (largest <= limit_) continue;
+      if (!finding) finding = Finding{};
+      finding->evidence.push_back({std::string(weight->name),
+                                   std::string(weight->worker), step.step,
+                                   "max |w|", largest, ">", limit_});
+    }
+    if (finding) describe(*finding, step);
+    return finding;
+  }
+
+  std::uint64_t observations_judged() const override { return judged_; }
+
+ private:
+  void describe(Finding& finding, const RuleStep& step) const {
+    const Evidence& first = finding.evidence.front();
+    finding.message = first.tensor + ": max |w| is " +
+                      std::to_string(first.value) + " at step " +
+                      std::to_string(step.step.global);
+    finding.cause = "steps that are too large";
+    finding.advice = "lower the learning rate, or decay the weights";
+  }
+
+  double limit_;
+  std::uint64_t judged_ = 0;
+};
+
+Status judge(const char* run, double limit) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  rules.push_back(std::make_unique<WeightOutgrown>(limit));
+  SMD_TRY(auto exploding, make_builtin_rule("ExplodingTensor", {}));
+  rules.push_back(std::move(exploding));
+  RuleRunner runner(std::move(rules));
+
+  SMD_TRY(auto trial, Trial::open(run));
+  SMD_CHECK_OK(trial->feed(runner, 0, 0));
+  runner.on_run_end(0);
+  for (const Verdict& verdict : runner.verdicts()) {
+    std::printf("%s: %s\n", verdict.rule.c_str(), verdict.message.c_str());
+  }
+  return {};
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: own_rule RUN LIMIT\n");
+    return 2;
+  }
+  const Status status = judge(argv[1], std::strtod(argv[2], nullptr));
+  if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return status.ok() ? 0 : 1;
+}
