@@ -42,17 +42,18 @@ class ProfilerRule:
         instance_type=None,
         volume_size_in_gb=None,
     ):
-        """A rule of the cloud: `ProfilerRule.sagemaker(smdebug_rulesconfig.BatchSize())`.
+        """A rule of the cloud: `ProfilerRule.sagemaker(BatchSize(window=100))`.
 
-        Parameters stand in `base_config`, an object of one of that package's classes. Raises
+        Parameters stand in `base_config`, an object of one of the classes of
+        `smdebug.rules.profiler_configs` or of the package smdebug_rulesconfig. Raises
         SMDebugTypeError for anything else.
         """
         rule = getattr(base_config, "rule_name", None)
         parameters = getattr(base_config, "rule_parameters", None)
         if not isinstance(rule, str) or not isinstance(parameters, dict):
             raise SMDebugTypeError(
-                "a profiler rule of the package smdebug_rulesconfig was expected, such as "
-                f"BatchSize(), found {base_config!r}"
+                "a profiler rule of smdebug.rules.profiler_configs or of smdebug_rulesconfig was "
+                f"expected, such as BatchSize(), found {base_config!r}"
             )
         return cls(
             name=name or rule,

@@ -2,10 +2,12 @@
 
 Each function returns a new dict: `DebugRuleConfiguration` with `RuleConfigurationName` and
 `RuleParameters`, and, where the rule switches on collections by itself, `CollectionConfigurations`.
-`smdebug.rules.sagemaker.Rule` makes a rule of it.
+`smdebug.rules.sagemaker.Rule` makes a rule of it. `get_collection` gives one of those collections.
 """
 
 import copy
+
+from smdebug.exceptions import SMDebugValueError
 
 _EVERY_500 = {"save_interval": "500"}
 _EVERY_5 = {"save_interval": "5"}
@@ -61,7 +63,13 @@ _RULES = {
     "weight_update_ratio": ("WeightUpdateRatio", {"weights": _EVERY_500}),
 }
 
-__all__ = list(_RULES)
+_COLLECTIONS = {
+    name: parameters
+    for _, collections in _RULES.values()
+    for name, parameters in collections.items()
+}
+
+__all__ = [*_RULES, "get_collection"]
 
 
 def _configuration(rule, collections):
@@ -73,10 +81,28 @@ def _configuration(rule, collections):
     }
     if collections:
         configuration["CollectionConfigurations"] = [
-            {"CollectionName": name, "CollectionParameters": copy.deepcopy(parameters)}
-            for name, parameters in collections.items()
+            _collection(name, parameters) for name, parameters in collections.items()
         ]
     return configuration
+
+
+def _collection(name, parameters):
+    return {"CollectionName": name, "CollectionParameters": copy.deepcopy(parameters)}
+
+
+def get_collection(collection_name):
+    """A collection that a rule switches on by itself, as `CollectionConfigurations` has it: a new
+    dict with `CollectionName` and `CollectionParameters`. `feature_importance`, which two rules
+    switch on, is that of FeatureImportanceOverweight.
+
+    Raises SMDebugValueError where no rule switches on one of that name.
+    """
+    if collection_name not in _COLLECTIONS:
+        raise SMDebugValueError(
+            f"no rule switches on a collection '{collection_name}': there are "
+            f"{', '.join(sorted(_COLLECTIONS))}"
+        )
+    return _collection(collection_name, _COLLECTIONS[collection_name])
 
 
 def _function_for(name):
