@@ -74,11 +74,32 @@ bool had_nothing_to_judge(const Verdict& verdict) {
          verdict.observations_judged == 0;
 }
 
-void add_verdicts(const RunSummary& summary, TextTable& table) {
+// Of rules that nobody asked for: one line for those whose tensors the
+// training does not have, and the reason of those that had too little.
+void add_unjudged(std::span<const Verdict> unjudged, TextTable& table) {
   std::string without_tensors;
+  for (const Verdict& verdict : unjudged) {
+    if (verdict.observations_found > 0) continue;
+    without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
+  }
+  if (!without_tensors.empty()) {
+    table.add({"no data", without_tensors});
+    table.add({"",
+               "  the run has no tensors for these; 'smdebug check' with the "
+               "run and --rule NAME says what they look for"});
+  }
+  for (const Verdict& verdict : unjudged) {
+    if (verdict.observations_found == 0) continue;
+    table.add({"too little", verdict.rule});
+    add_lines("", verdict.message, table, "  ");
+  }
+}
+
+void add_verdicts(const RunSummary& summary, TextTable& table) {
+  std::vector<Verdict> unjudged;
   for (const Verdict& verdict : in_order_of_cause(summary.verdicts)) {
     if (summary.has_default_rules && had_nothing_to_judge(verdict)) {
-      without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
+      unjudged.push_back(verdict);
       continue;
     }
     table.add(
@@ -86,12 +107,7 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
                              rule_status_name(verdict.status))});
     add_lines("", verdict.message, table, "  ");
   }
-  if (without_tensors.empty()) return;
-  table.add({"no data", without_tensors});
-  table.add(
-      {"",
-       "  these found nothing that they could judge; 'smdebug check' with "
-       "the run and --rule NAME says why"});
+  add_unjudged(unjudged, table);
 }
 
 }  // namespace

@@ -66,10 +66,20 @@ TEST(RunSummary, TellsDefaultRulesThatHadNothingToJudgeTogether) {
   EXPECT_THAT(run_summary_text(summary),
               AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
                     HasSubstr("  no data   NLPSequenceRatio, CheckInputImages\n"
-                              "              these found nothing that they "
-                              "could judge; 'smdebug check' with the run and "
-                              "--rule NAME says why\n"),
+                              "              the run has no tensors for these; "
+                              "'smdebug check' with the run and --rule NAME "
+                              "says what they look for\n"),
                     Not(HasSubstr("nothing to judge"))));
+
+  summary.verdicts.back().observations_found = 3;
+  summary.verdicts.back().message = "nothing to judge: 3 images of one kind";
+  EXPECT_THAT(
+      run_summary_text(summary),
+      AllOf(HasSubstr("  no data     NLPSequenceRatio\n"),
+            HasSubstr("  too little  CheckInputImages\n"
+                      "                nothing to judge: 3 images of one "
+                      "kind\n")))
+      << "of one that found tensors, but too few";
 }
 
 TEST(RunSummary, NamesTheFirstOfSeveralRulesAsTheLikelyCause) {

@@ -23,6 +23,7 @@ Verdict fired() {
   verdict.cause = "saturation";
   verdict.advice = "use ReLU";
   verdict.steps_judged = 5;
+  verdict.observations_found = 12;
   verdict.observations_judged = 10;
   verdict.evidence.push_back({"gradient/a",
                               "worker_0",
@@ -78,7 +79,7 @@ TEST(VerdictPage, IsJsonOfAFixedShape) {
       R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5,)"
       R"("before":{"tensor":"gradient/b","layer":"gradient/b","value":0.75},)"
       R"("after":null}],)"
-      R"("steps_judged":5,"observations_judged":10})");
+      R"("steps_judged":5,"observations_found":12,"observations_judged":10})");
 }
 
 TEST(VerdictPage, SpellsWhatJsonCannotHoldAsNull) {

@@ -252,6 +252,9 @@ void RuleRunner::stop() {
 }
 
 void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
+  const bool is_of_its_kind =
+      outcome || outcome.error().code != Error::Code::unsupported;
+  verdict.observations_found = is_of_its_kind ? judge.observations_selected : 0;
   verdict.observations_judged = judge.rule->observations_judged();
   if (verdict.status != RuleStatus::in_progress) {
     judge.has_failed = !outcome;
@@ -280,11 +283,11 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
     leave(verdict, RuleStatus::no_issues_found);
     return;
   }
-  if (judge.observations_selected > 0) {
+  if (verdict.observations_found > 0) {
     verdict.message = fmt::format(
         "nothing to judge: {} observations of {} were there, none with "
         "statistics, reductions or values that the rule can use",
-        judge.observations_selected, wanted_text(judge.needs));
+        verdict.observations_found, wanted_text(judge.needs));
   } else if (judge.needs.selectors.empty()) {
     verdict.message = "nothing to judge: the run holds no complete step";
   } else {

@@ -1,5 +1,6 @@
 #include "smdebug/rules/runner.h"
 
+#include <optional>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -26,6 +27,7 @@ class ScriptedRule : public Rule {
     bool judges = true;
     std::string not_judged = {};
     std::string offender = {};
+    std::optional<Error::Code> ends_with = {};
   };
   struct Notes {
     std::vector<Step> steps;
@@ -64,6 +66,7 @@ class ScriptedRule : public Rule {
 
   Result<std::optional<Finding>> finish() override {
     ++notes_.finished;
+    if (script_.ends_with) return Error{*script_.ends_with, "nothing to judge"};
     return script_.fires_in_the_end ? finding() : std::optional<Finding>();
   }
 
@@ -194,6 +197,7 @@ TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {
       AllOf(HasSubstr("nothing to judge"), HasSubstr("collection 'gradients'"),
             HasSubstr("pattern '^grad_norm$'"),
             HasSubstr("the nearest of 2 names are 'grad_norms'")));
+  EXPECT_EQ(judging.verdicts()[0].observations_found, 0u);
 }
 
 TEST_F(RuleRunnerTest, DoesNotMissWhatARuleLooksAtOnlyIfItIsSaved) {
@@ -215,12 +219,26 @@ TEST_F(RuleRunnerTest, SaysThatARunHoldsNothingAtAll) {
               HasSubstr("the run holds no tensor"));
 }
 
+TEST_F(RuleRunnerTest, HasFoundNothingWhereTheRuleSaysThatItIsOfAnotherKind) {
+  for (const auto code : {Error::Code::not_found, Error::Code::unsupported}) {
+    RuleRunner judging =
+        runner({.needs = every_tensor(), .judges = false, .ends_with = code});
+    judging.on_step(ObservedStep(0).with_nothing("a").view());
+    judging.on_run_end(0);
+    EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
+    EXPECT_EQ(judging.verdicts()[0].observations_found,
+              code == Error::Code::not_found ? 1u : 0u);
+  }
+}
+
 TEST_F(RuleRunnerTest, SaysThatWhatItSelectedCouldNotBeJudged) {
   RuleRunner judging = runner({.needs = every_tensor(), .judges = false});
   judging.on_step(ObservedStep(0).with_nothing("a").with_nothing("b").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
   EXPECT_THAT(judging.verdicts()[0].message, HasSubstr("2 observations"));
+  EXPECT_EQ(judging.verdicts()[0].observations_found, 2u);
+  EXPECT_EQ(judging.verdicts()[0].observations_judged, 0u);
 }
 
 TEST_F(RuleRunnerTest, ShowsARuleOnlyWhatItsSelectorsTake) {

@@ -52,6 +52,7 @@ Json to_json(const Verdict& verdict) {
                       {"advice", verdict.advice},
                       {"evidence", array_of(verdict.evidence)},
                       {"steps_judged", verdict.steps_judged},
+                      {"observations_found", verdict.observations_found},
                       {"observations_judged", verdict.observations_judged}};
 }
 

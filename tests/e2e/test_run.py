@@ -108,6 +108,25 @@ def test_a_rule_in_python_judges_while_it_trains(tmp_path):
     assert "epoch 199" not in done.stdout
 
 
+def test_a_default_rule_that_found_too_little_says_why_it_judged_nothing(tmp_path):
+    leaking = script(
+        tmp_path,
+        "import numpy, xgboost\n"
+        "rows = numpy.random.RandomState(0).rand(200, 5)\n"
+        "labels = (rows[:, 2] > 0.5).astype(int)\n"
+        "matrix = xgboost.DMatrix(rows, labels)\n"
+        "parameters = {'objective': 'binary:logistic', 'nthread': 1}\n"
+        "xgboost.train(parameters, matrix, 30, evals=[(matrix, 'train')], verbose_eval=False)\n",
+    )
+    done = smdebug("run", "--out", tmp_path / "run", "--", sys.executable, leaking, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = done.stderr[done.stderr.index("too little") :].splitlines()
+    assert "FeatureImportanceOverweight" in said[0]
+    assert "the model uses a single feature" in said[1]
+    listed = next(line for line in done.stderr.splitlines() if "no data" in line)
+    assert "DeadRelu" in listed and "FeatureImportanceOverweight" not in listed
+
+
 def test_a_trainer_behind_a_shell_script_is_reached(tmp_path):
     shell = tmp_path / "train.sh"
     shell.write_text(f"#!/bin/sh\nexec {sys.executable} {DIGITS} --epochs 2\n")

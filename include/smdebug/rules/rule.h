@@ -83,7 +83,9 @@ class Rule {
   /// Says the time; most rules do not care.
   virtual Result<std::optional<Finding>> on_tick(double wall_seconds);
 
-  /// No step will follow.
+  /// No step will follow. Where nothing could be judged: `not_found` says what
+  /// there was too little of, `unsupported` that what was selected is not of
+  /// the kind that the rule judges.
   virtual Result<std::optional<Finding>> finish();
 
   /// How many observations were really judged: a rule that looked at none

@@ -59,6 +59,8 @@ struct Verdict {
   std::string advice;   // what to try, likewise
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;
+  // What the rule looks for, and of that, what it could judge.
+  std::uint64_t observations_found = 0;
   std::uint64_t observations_judged = 0;
   bool stop_training = false;  // the rule was asked to end the training
   // Where in its step the first offender stands, in the order of execution;

@@ -167,7 +167,7 @@ class CheckInputImages : public Rule {
       return std::optional<Finding>();
     }
     if (images_.empty()) {
-      return Error{Error::Code::not_found, "nothing to judge: " + no_image_};
+      return Error{Error::Code::unsupported, "nothing to judge: " + no_image_};
     }
     std::uint64_t samples = 0;
     for (const auto& [name, images] : images_) {

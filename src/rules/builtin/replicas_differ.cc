@@ -90,7 +90,7 @@ class ReplicasDiffer : public Rule {
   Result<std::optional<Finding>> finish() override {
     if (judged_ > 0 || workers_.empty()) return std::optional<Finding>();
     if (workers_.size() == 1) {
-      return Error{Error::Code::not_found,
+      return Error{Error::Code::unsupported,
                    fmt::format("nothing to judge: only {} saved these "
                                "tensors; save those of all workers "
                                "(include_workers='all')",
