@@ -13,7 +13,6 @@ import sys
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
-from smdebug.array_values import as_array
 from smdebug.collection import Collection
 from smdebug.edits import edits
 from smdebug.exceptions import (
@@ -22,6 +21,16 @@ from smdebug.exceptions import (
     SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
+)
+from smdebug.hook_arguments import (
+    as_tensor,
+    checked_collection_names,
+    checked_count,
+    checked_flag,
+    checked_names,
+    checked_number,
+    checked_path,
+    checked_tensorboard_dir,
 )
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
@@ -103,23 +112,23 @@ class BaseHook:
             raise SMDebugValueError(
                 f"include_workers must be 'one' or 'all', found {include_workers!r}"
             )
-        self.out_dir = _checked_path(out_dir)
+        self.out_dir = checked_path(out_dir)
         self.tensorboard_dir = _core.resolve_tensorboard_dir(
-            _checked_flag("export_tensorboard", export_tensorboard),
-            _checked_tensorboard_dir(tensorboard_dir),
+            checked_flag("export_tensorboard", export_tensorboard),
+            checked_tensorboard_dir(tensorboard_dir),
             self.out_dir,
             _core.JobEnvironment.read(),
         )
-        self.dry_run = _checked_flag("dry_run", dry_run)
-        self.save_all = _checked_flag("save_all", save_all)
+        self.dry_run = checked_flag("dry_run", dry_run)
+        self.save_all = checked_flag("save_all", save_all)
         self.include_workers = include_workers
         self.checksum = checksum
-        self.max_run_bytes = _checked_count("max_run_bytes", max_run_bytes, 1, or_none=True)
-        self.keep_every = _checked_count("keep_every", keep_every, 0)
+        self.max_run_bytes = checked_count("max_run_bytes", max_run_bytes, 1, or_none=True)
+        self.keep_every = checked_count("keep_every", keep_every, 0)
         self.save_config = None if save_config is None else SaveConfig.parse(save_config)
         self.reduction_config = reduction_config
         self.include_regex = Collection("default", include_regex).include_regex
-        self.include_collections = _checked_names("include_collections", include_collections)
+        self.include_collections = checked_names("include_collections", include_collections)
         self.mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
         self._collections = {}
@@ -241,8 +250,8 @@ class BaseHook:
         """
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a scalar's name must be text, found {name!r}")
-        number = _checked_number(name, value)
-        seconds = None if timestamp is None else _checked_number("timestamp", timestamp)
+        number = checked_number(name, value)
+        seconds = None if timestamp is None else checked_number("timestamp", timestamp)
         if self._session:
             save = self._session.save_scalar
             if isinstance(number, int):
@@ -262,8 +271,8 @@ class BaseHook:
         """
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
-        names = _collection_names(collections_to_write)
-        tensor = _as_tensor(tensor_name, tensor_value)
+        names = checked_collection_names(collections_to_write)
+        tensor = as_tensor(tensor_name, tensor_value)
         if not self._session:
             return
         for collection in filter(None, map(self._collections.get, names)):
@@ -466,94 +475,6 @@ class BaseHook:
 
     def _after_fork_in_child(self):
         self._session.after_fork_in_child()
-
-
-def _checked_path(out_dir):
-    if out_dir is None:
-        raise SMDebugRuntimeError("out_dir is missing: say where the run is to be written")
-    if not isinstance(out_dir, (str, os.PathLike)):
-        raise SMDebugTypeError(f"out_dir must be a path, found {out_dir!r}")
-    if not os.fspath(out_dir):
-        raise SMDebugValueError("out_dir is empty: say where the run is to be written")
-    return os.fspath(out_dir)
-
-
-def _checked_tensorboard_dir(tensorboard_dir):
-    if tensorboard_dir is None:
-        return None
-    if not isinstance(tensorboard_dir, (str, os.PathLike)):
-        raise SMDebugTypeError(f"tensorboard_dir must be a path, found {tensorboard_dir!r}")
-    path = os.fspath(tensorboard_dir)
-    if not isinstance(path, str) or not path:
-        raise SMDebugValueError(
-            f"tensorboard_dir names no folder, found {path!r}; leave it out for the default"
-        )
-    return path
-
-
-def _checked_flag(field, value):
-    if not isinstance(value, bool):
-        raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
-    return value
-
-
-def _checked_count(field, value, least, or_none=False):
-    if value is None and or_none:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise SMDebugTypeError(f"{field} must be a whole number, found {value!r}")
-    if not least <= value < 2**63:
-        raise SMDebugValueError(f"{field} must be {least} or more, found {value}")
-    return value
-
-
-def _checked_names(field, value):
-    names = []
-    for item in [value] if isinstance(value, str) else value or []:
-        if isinstance(item, (list, tuple, set)):
-            names.extend(_checked_names(field, item))
-        elif isinstance(item, str):
-            names.append(item)
-        else:
-            raise SMDebugTypeError(f"{field} must be a list of names, found {item!r} in it")
-    return names
-
-
-def _collection_names(collections):
-    names = []
-    for each in collections if isinstance(collections, (list, tuple, set)) else [collections]:
-        if not isinstance(each, (str, Collection)):
-            raise SMDebugTypeError(
-                f"collections_to_write must be collections or their names, found {each!r}"
-            )
-        names.append(each if isinstance(each, str) else each.name)
-    return names
-
-
-def _as_tensor(name, value):
-    """`value` as the core takes it."""
-    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
-        return value
-    if isinstance(value, (bool, int, float, complex, str, bytes)):
-        value = [value]
-    if not isinstance(value, (list, tuple)):
-        raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
-    return as_array(name, value)
-
-
-def _checked_number(name, value):
-    try:
-        item = getattr(value, "item", None)
-        if callable(item):
-            value = item()
-        elif isinstance(value, (list, tuple)) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, (str, bytes)):
-            raise ValueError
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if is_whole and -(2**63) <= value < 2**63 else float(value)
-    except (TypeError, ValueError, RuntimeError):
-        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
 
 
 @atexit.register

@@ -1,0 +1,102 @@
+"""What a hook's arguments may be: each function returns its argument as the core takes it.
+
+They raise SMDebugTypeError for one of the wrong kind, SMDebugValueError for one that makes no
+sense and SMDebugRuntimeError for a missing `out_dir`, as the original does, and say what was
+expected and what was found.
+"""
+
+import os
+
+from smdebug.array_values import as_array
+from smdebug.collection import Collection
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
+
+
+def checked_path(out_dir):
+    if out_dir is None:
+        raise SMDebugRuntimeError("out_dir is missing: say where the run is to be written")
+    if not isinstance(out_dir, (str, os.PathLike)):
+        raise SMDebugTypeError(f"out_dir must be a path, found {out_dir!r}")
+    if not os.fspath(out_dir):
+        raise SMDebugValueError("out_dir is empty: say where the run is to be written")
+    return os.fspath(out_dir)
+
+
+def checked_tensorboard_dir(tensorboard_dir):
+    if tensorboard_dir is None:
+        return None
+    if not isinstance(tensorboard_dir, (str, os.PathLike)):
+        raise SMDebugTypeError(f"tensorboard_dir must be a path, found {tensorboard_dir!r}")
+    path = os.fspath(tensorboard_dir)
+    if not isinstance(path, str) or not path:
+        raise SMDebugValueError(
+            f"tensorboard_dir names no folder, found {path!r}; leave it out for the default"
+        )
+    return path
+
+
+def checked_flag(field, value):
+    if not isinstance(value, bool):
+        raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
+    return value
+
+
+def checked_count(field, value, least, or_none=False):
+    if value is None and or_none:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise SMDebugTypeError(f"{field} must be a whole number, found {value!r}")
+    if not least <= value < 2**63:
+        raise SMDebugValueError(f"{field} must be {least} or more, found {value}")
+    return value
+
+
+def checked_names(field, value):
+    """A flat list of str, from one name or from lists of names at any depth."""
+    names = []
+    for item in [value] if isinstance(value, str) else value or []:
+        if isinstance(item, (list, tuple, set)):
+            names.extend(checked_names(field, item))
+        elif isinstance(item, str):
+            names.append(item)
+        else:
+            raise SMDebugTypeError(f"{field} must be a list of names, found {item!r} in it")
+    return names
+
+
+def checked_collection_names(collections):
+    names = []
+    for each in collections if isinstance(collections, (list, tuple, set)) else [collections]:
+        if not isinstance(each, (str, Collection)):
+            raise SMDebugTypeError(
+                f"collections_to_write must be collections or their names, found {each!r}"
+            )
+        names.append(each if isinstance(each, str) else each.name)
+    return names
+
+
+def as_tensor(name, value):
+    """An object with `__dlpack__` or `__array__`: `value`, or an array of numbers or text."""
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+        return value
+    if isinstance(value, (bool, int, float, complex, str, bytes)):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
+    return as_array(name, value)
+
+
+def checked_number(name, value):
+    """An int that fits into 64 bits, or else a float, from whatever holds one number."""
+    try:
+        item = getattr(value, "item", None)
+        if callable(item):
+            value = item()
+        elif isinstance(value, (list, tuple)) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, (str, bytes)):
+            raise ValueError
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_whole and -(2**63) <= value < 2**63 else float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
