@@ -1,36 +1,20 @@
 """`ProfilerRule`: the cloud's rules over a profile of the machine, as scripts configure them."""
 
-from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug.rules.cloud_rule import CloudRule, parameters_of_custom_rule
 
 
-class ProfilerRule:
-    """A profiler rule with its parameters. It is described as the cloud's API wants it, and not
-    run: smdebug takes no profile of the machine.
+class ProfilerRule(CloudRule):
+    """A profiler rule with its parameters, all of them text. It is described as the cloud's API
+    wants it, and not run: smdebug takes no profile of the machine.
 
-    Made by `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: `name`;
-    `rule_parameters`, a dict of str with `rule_to_invoke`; `image_uri`, `instance_type`,
-    `volume_size_in_gb`, `container_local_output_path` and `s3_output_path`, which only the cloud
-    reads.
+    Made by `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: see CloudRule.
     """
 
-    def __init__(
-        self,
-        name,
-        rule_parameters,
-        image_uri=None,
-        instance_type=None,
-        volume_size_in_gb=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-    ):
-        self.name = name
+    def __init__(self, name, rule_parameters, **for_the_cloud):
         # Every value travels as text, that of ProfilerReport's nested parameters too.
-        self.rule_parameters = {key: str(value) for key, value in rule_parameters.items()}
-        self.image_uri = image_uri
-        self.instance_type = instance_type
-        self.volume_size_in_gb = volume_size_in_gb
-        self.container_local_output_path = container_local_output_path
-        self.s3_output_path = s3_output_path
+        texts = {key: str(value) for key, value in rule_parameters.items()}
+        super().__init__(name, texts, **for_the_cloud)
 
     @classmethod
     def sagemaker(
@@ -81,9 +65,7 @@ class ProfilerRule:
 
         Both or neither are given; SMDebugValueError otherwise.
         """
-        if bool(source) != bool(rule_to_invoke):
-            raise SMDebugValueError("source and rule_to_invoke are given both, or not at all")
-        base = {"source_s3_uri": source, "rule_to_invoke": rule_to_invoke} if source else {}
+        base = parameters_of_custom_rule(source, rule_to_invoke)
         return cls(
             name,
             {**base, **(rule_parameters or {})},
@@ -96,16 +78,7 @@ class ProfilerRule:
 
     def to_profiler_rule_config_dict(self):
         """The request of the cloud's API: a dict without what was not given."""
-        fields = {
-            "RuleConfigurationName": self.name,
-            "RuleEvaluatorImage": self.image_uri,
-            "InstanceType": self.instance_type,
-            "VolumeSizeInGB": self.volume_size_in_gb,
-            "LocalPath": self.container_local_output_path,
-            "S3OutputPath": self.s3_output_path,
-            "RuleParameters": self.rule_parameters,
-        }
-        return {key: value for key, value in fields.items() if value is not None}
+        return self._request()
 
     def arguments(self):
         """Raises SMDebugNotImplementedError: no command judges with a profiler rule."""

@@ -10,42 +10,24 @@ from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.rules import rule_configs
 from smdebug.rules.action import SMS, ActionList, Email, StopTraining
+from smdebug.rules.cloud_rule import CloudRule, parameters_of_custom_rule
 from smdebug.rules.profiler_rule import ProfilerRule
 
 __all__ = ["Rule", "ProfilerRule", "rule_configs", "ActionList", "StopTraining", "Email", "SMS"]
 
 
-class Rule:
+class Rule(CloudRule):
     """A rule with its parameters, collections and actions.
 
-    Made by `Rule.sagemaker` or `Rule.custom`. Attributes: `name`; `rule_parameters`, a dict of
-    str with `rule_to_invoke`; `collection_configs`, a list of dicts with `CollectionName` and
-    `CollectionParameters`; `actions`, an action, an `ActionList` or None; `image_uri`,
-    `instance_type`, `volume_size_in_gb`, `container_local_output_path` and `s3_output_path`, which
-    only the cloud reads.
+    Made by `Rule.sagemaker` or `Rule.custom`. Attributes beside those of CloudRule:
+    `collection_configs`, a list of dicts with `CollectionName` and `CollectionParameters`;
+    `actions`, an action, an `ActionList` or None.
     """
 
-    def __init__(
-        self,
-        name,
-        rule_parameters,
-        collection_configs=(),
-        actions=None,
-        image_uri=None,
-        instance_type=None,
-        volume_size_in_gb=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-    ):
-        self.name = name
-        self.rule_parameters = dict(rule_parameters)
+    def __init__(self, name, rule_parameters, collection_configs=(), actions=None, **for_the_cloud):
+        super().__init__(name, dict(rule_parameters), **for_the_cloud)
         self.collection_configs = list(collection_configs)
         self.actions = actions
-        self.image_uri = image_uri
-        self.instance_type = instance_type
-        self.volume_size_in_gb = volume_size_in_gb
-        self.container_local_output_path = container_local_output_path
-        self.s3_output_path = s3_output_path
 
     @classmethod
     def sagemaker(
@@ -105,9 +87,7 @@ class Rule:
 
         Both or neither are given; SMDebugValueError otherwise.
         """
-        if bool(source) != bool(rule_to_invoke):
-            raise SMDebugValueError("source and rule_to_invoke are given both, or not at all")
-        base = {"source_s3_uri": source, "rule_to_invoke": rule_to_invoke} if source else {}
+        base = parameters_of_custom_rule(source, rule_to_invoke)
         return cls(
             name=name,
             rule_parameters=_parameters(
@@ -124,16 +104,7 @@ class Rule:
 
     def to_debugger_rule_config_dict(self):
         """The request of the cloud's API: a dict without what was not given."""
-        fields = {
-            "RuleConfigurationName": self.name,
-            "RuleEvaluatorImage": self.image_uri,
-            "InstanceType": self.instance_type,
-            "VolumeSizeInGB": self.volume_size_in_gb,
-            "LocalPath": self.container_local_output_path,
-            "S3OutputPath": self.s3_output_path,
-            "RuleParameters": self.rule_parameters,
-        }
-        return {key: value for key, value in fields.items() if value is not None}
+        return self._request()
 
     def arguments(self):
         """The options of `smdebug run`, `watch` and `check` for this rule: a list of str."""
