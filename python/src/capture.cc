@@ -519,8 +519,9 @@ void bind_capture(nb::module_& m) {
       "function"_a,
       "Sets what copies tensors that lie on a device: a function of a session, "
       "the place of a tensor that is put there, and the tensor. It returns "
-      "whether it will call `put_copy` of that place before the step ends; "
-      "where it will not, the elements are copied at once, and waited for.");
+      "whether it will call `put_copy` or `put_statistics` of that place before "
+      "the step ends; where it will not, the elements are copied at once, and "
+      "waited for.");
   bind_status(m);
   bind_statistics(m);
   bind_sites(m);
