@@ -12,6 +12,7 @@ def record(out_dir, *tensors, **options):
     with smd.Hook(out_dir, include_regex=["_output_"], **options) as hook:
         model = Given(*tensors)
         hook.register_module(model)
+        hook.set_mode(smd.modes.TRAIN)
         model()
     return read(out_dir), hook
 

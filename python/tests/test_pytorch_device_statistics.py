@@ -1,5 +1,7 @@
 """Statistics that are made on a device, against the accelerator of stand_in_accelerator.py."""
 
+import contextlib
+import functools
 import math
 import random
 
@@ -278,7 +280,7 @@ def recorded_twice(tmp_path, **options):
 def assert_same_run(run, host):
     assert frame(run) == frame(host)
     found, expected = statistics(run), statistics(host)
-    assert list(found) == list(expected) and len(found) > 20
+    assert list(found) == list(expected) and len(found) >= 16
     for key, values in expected.items():
         assert_alike(found[key], values, key)
     for name, mode, step in expected:
@@ -301,8 +303,200 @@ def test_a_run_is_the_one_that_tensors_in_host_memory_give(tmp_path, reduction_c
     assert set(device.copied_bytes) == {NUMBERS_BYTES}
 
 
-def test_what_is_saved_as_values_stands_beside_it(tmp_path):
-    biases = smd.Collection if False else None
-    del biases
-    collections = smd.CollectionConfig if False else None
-    del collections
+def test_one_event_marks_the_end_of_numbers_and_elements(out_dir, device):
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, include_collections=["weights", "biases"])
+    hook.get_collection("weights").reduction_config = SUMMARY
+    model = Net()
+    hook.register_module(model)
+    weights, biases, seen = [], [], []
+
+    def note(step):
+        weights.append(model.fc1.weight.detach().clone())
+        biases.append(model.fc1.bias.detach().clone())
+        seen.append((len(device.events), device.waits))
+
+    train(model, 3, on_step=note)
+    assert seen == [(1, 0), (2, 1), (3, 2)]
+    hook.close()
+    assert (len(device.events), device.waits) == (3, 3)
+    sizes = {NUMBERS_BYTES, model.fc1.bias.nbytes, model.fc2.bias.nbytes}
+    assert device.copied == 12 and set(device.copied_bytes) == sizes
+    run = read(out_dir)
+    for step in range(3):
+        found = run.tensor("Net_fc1.weight").statistics(step)
+        assert_alike(found, expected_statistics(weights[step]), f"as it was in step {step}")
+        assert run.tensor("Net_fc1.bias").value(step).tolist() == biases[step].tolist()
+
+
+class WantsValues(Rule):
+    def set_required_tensors(self, step):
+        self.req_tensors.add("Given_output_0", steps=[step])
+
+    def invoke_at_step(self, step):
+        self.base_trial.tensor("Given_output_0").value(step)
+        return False
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"reduction_config": smd.ReductionConfig(reductions=["mean", "median"])},
+        {"reduction_config": smd.ReductionConfig(reductions=["prod"])},
+        {"reduction_config": smd.ReductionConfig(abs_reductions=["min"])},
+        {"reduction_config": smd.ReductionConfig(abs_reductions=["std"])},
+        {"reduction_config": smd.ReductionConfig(save_raw_tensor=True, reductions=["mean"])},
+        {"reduction_config": SUMMARY, "export_tensorboard": True},
+        {"reduction_config": SUMMARY, "rules": [WantsValues]},
+    ],
+    ids=["values", "median", "prod", "abs_min", "abs_std", "both", "histogram", "rule"],
+)
+def test_elements_are_copied_where_they_are_looked_at(tmp_path, device, options):
+    tensor = torch.arange(20.0)
+    run, hook = record(str(tmp_path / "run"), tensor, **options)
+    assert hook.status().error is None and hook.status().skipped == {}
+    assert device.copied_bytes == [tensor.nbytes] and device.copied_at_once == 0
+    assert_alike(run.tensor("Given_output_0").statistics(0), expected_statistics(tensor))
+
+
+def test_a_rule_that_needs_statistics_sees_them_in_time(tmp_path):
+    """The third step's gradients are NaN: the rule keeps them from the parameters."""
+
+    def run(folder):
+        hook = smd.Hook(
+            str(folder),
+            include_collections=["gradients"],
+            reduction_config=SUMMARY,
+            save_config=EVERY_STEP,
+            rules=["ExplodingTensor"],
+            on_fire="skip_step",
+        )
+        torch.manual_seed(0)
+        model = Net()
+        hook.register_module(model)
+        hook.set_mode(smd.modes.TRAIN)
+        factors = iter([1.0, 1.0, math.nan, 1.0])
+        criterion = torch.nn.CrossEntropyLoss()
+        train(model, 4, loss=lambda x, y: criterion(x, y) * next(factors))
+        hook.close()
+        assert hook.status().error is None
+        assert all(parameter.isfinite().all() for parameter in model.parameters())
+        return hook.skipped_steps, read(str(folder))
+
+    skipped, host = run(tmp_path / "host")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(device_statistics, "_LEAST_BYTES", 1)
+        with stand_in_accelerator.at_work() as device:
+            found, seen = run(tmp_path / "device")
+    assert found == skipped == [2]
+    assert_same_run(seen, host)
+    assert set(device.copied_bytes) == {NUMBERS_BYTES}
+
+
+@contextlib.contextmanager
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        *(torch.inference_mode, torch.enable_grad, deterministic),
+        functools.partial(torch.autocast, "cpu", dtype=torch.bfloat16),
+    ],
+    ids=["inference", "grad", "deterministic", "autocast"],
+)
+def test_the_numbers_are_the_same_in_every_mode_of_torch(tmp_path, device, mode):
+    tensor = torch.tensor([1e-3, 2.0, math.nan, 70000.0], requires_grad=True)
+    with mode():
+        run, hook = record(str(tmp_path / "run"), tensor, reduction_config=SUMMARY)
+    assert hook.status().skipped == {} and device.copied_bytes == [NUMBERS_BYTES]
+    found = run.tensor("Given_output_0").statistics(0)
+    assert_alike(found, expected_statistics(tensor.detach()))
+
+
+def test_a_compiled_graph_gives_the_same_numbers(out_dir, device, nothing_is_compiled):
+    model = torch.nn.Tanh()
+    x = torch.tensor([1e-3, 2.0, math.nan, -70000.0])
+    with smd.Hook(
+        out_dir, include_regex=["Tanh_output_0"], save_config=EVERY_STEP, reduction_config=SUMMARY
+    ) as hook:
+        hook.register_module(model)
+        torch.compile(model, backend="eager")(x)
+    assert hook.status().skipped == {} and device.copied_bytes == [NUMBERS_BYTES]
+    found = read(out_dir).tensor("Tanh_output_0").statistics(0)
+    assert_alike(found, expected_statistics(torch.tanh(x)))
+
+
+def test_a_shard_keeps_its_place_in_the_whole(tmp_path, monkeypatch):
+    from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+
+    monkeypatch.setattr(device_statistics, "_LEAST_BYTES", 1)
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        whole = torch.arange(6.0).reshape(3, 2)
+        tensor = distribute_tensor(whole, init_device_mesh("cpu", (1,)), [Shard(0)])
+        host, _ = record(str(tmp_path / "host"), tensor, reduction_config=SUMMARY)
+        with stand_in_accelerator.at_work() as device:
+            run, hook = record(str(tmp_path / "device"), tensor, reduction_config=SUMMARY)
+    finally:
+        torch.distributed.destroy_process_group()
+    assert device.copied_bytes == [NUMBERS_BYTES] and hook.status().skipped == {}
+    place = run.tensor("Given_output_0").placement(0)
+    assert place is not None and place == host.tensor("Given_output_0").placement(0)
+    assert_alike(run.tensor("Given_output_0").statistics(0), expected_statistics(whole))
+
+
+def test_an_operator_of_the_users_own_type_is_not_asked(tmp_path, device):
+    class Guarded(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), keywords=None):
+            if function.__name__ in ("nan_to_num", "sum", "amin", "sub"):
+                raise AssertionError(f"{function.__name__} was asked")
+            return super().__torch_function__(function, types, arguments, keywords or {})
+
+    tensor = torch.arange(9.0)
+    guarded = tensor.clone().as_subclass(Guarded)
+    run, _ = record(str(tmp_path / "run"), guarded, reduction_config=SUMMARY)
+    assert device.copied_bytes == [NUMBERS_BYTES]
+    assert_alike(run.tensor("Given_output_0").statistics(0), expected_statistics(tensor))
+
+
+# --- what goes wrong ---
+
+
+def test_a_device_that_cannot_make_them_copies_elements(tmp_path, device, logged, monkeypatch):
+    def refuse(piece):
+        raise TypeError("no float64 today")
+
+    monkeypatch.setattr(device_statistics, "_in_float64", refuse)
+    tensors = torch.arange(3.0), torch.arange(5.0)
+    run, hook = record(str(tmp_path / "run"), *tensors, reduction_config=SUMMARY)
+    assert hook.status().error is None and hook.status().skipped == {}
+    assert len([line for line in logged if "no float64 today" in line]) == 1
+    assert device.copied_bytes == [12, 20] and device.copied_at_once == 0
+    for number, tensor in enumerate(tensors):
+        found = run.tensor(f"Given_output_{number}").statistics(0)
+        assert_alike(found, expected_statistics(tensor))
+
+
+def test_numbers_that_the_device_did_not_copy_are_said(tmp_path, device):
+    device.fails_at = "synchronize"
+    run, hook = record(str(tmp_path / "run"), torch.ones(3), reduction_config=SUMMARY)
+    assert "no synchronize today" in hook.status().skipped["Given_output_0"]
+    assert "Given_output_0" not in run.tensor_names()
+
+
+def test_statistics_of_a_tensor_larger_than_the_memory_for_copies(tmp_path, device, monkeypatch):
+    monkeypatch.setattr(device_copies.DeviceCopies.__init__, "__defaults__", (None, 4096))
+    tensors = [torch.arange(5000.0) - number for number in range(20)]
+    run, hook = record(str(tmp_path / "run"), *tensors, reduction_config=SUMMARY)
+    assert device.copied_at_once == 0 and device.waits > 1  # 8 places of 512 bytes
+    for number, tensor in enumerate(tensors):
+        found = run.tensor(f"Given_output_{number}").statistics(0)
+        assert_alike(found, expected_statistics(tensor))
