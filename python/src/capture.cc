@@ -300,11 +300,12 @@ void bind_status(nb::module_& m) {
 }
 
 void bind_statistics(nb::module_& m) {
-  nb::class_<TensorStatistics>(
-      m, "TensorStatistics",
-      "What one pass over a tensor, or a part of it, leaves behind. The moments "
-      "are over its finite elements, 0 where there are none; `m2` is the sum of "
-      "squared distances from `mean`.")
+  nb::class_<TensorStatistics>(m, "TensorStatistics",
+                               "What one pass over a tensor, or a part of it, "
+                               "leaves behind. The moments "
+                               "are over its finite elements, 0 where there "
+                               "are none; `m2` is the sum of "
+                               "squared distances from `mean`.")
       .def(
           "__init__",
           [](TensorStatistics* self, std::uint64_t count, std::uint64_t nan,
@@ -519,7 +520,8 @@ void bind_capture(nb::module_& m) {
       "function"_a,
       "Sets what copies tensors that lie on a device: a function of a session, "
       "the place of a tensor that is put there, and the tensor. It returns "
-      "whether it will call `put_copy` or `put_statistics` of that place before "
+      "whether it will call `put_copy` or `put_statistics` of that place "
+      "before "
       "the step ends; where it will not, the elements are copied at once, and "
       "waited for.");
   bind_status(m);

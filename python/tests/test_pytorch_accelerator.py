@@ -145,7 +145,8 @@ def large_tensors():
         tensors += [tensor.to(dtype), tensor.to(dtype)[:, ::2].transpose(0, 1)]
     numbers = torch.randint(-100, 100, (4_000_000,), generator=random)
     tensors += [numbers.to(torch.int8), numbers, numbers > 0]
-    return [*tensors, torch.complex(tensors[4], tensors[4]), torch.complex(*tensors[6:7] * 2).conj()]
+    tensors += [torch.complex(tensors[at], tensors[at]) for at in (4, 6)]
+    return [*tensors, tensors[-1].conj()]
 
 
 def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stand_in_accelerator
 import torch
-from recorded_runs import contents, frame, record, statistics
+from recorded_runs import frame, record, statistics
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import smdebug.pytorch as smd
@@ -28,6 +28,10 @@ HELD = {
 }
 # What is copied of a piece: ten numbers in float64.
 NUMBERS_BYTES = 80
+
+# What docs/performance.md says, of a piece, and operators that launch nothing.
+LAUNCHES = {torch.float16: 22, torch.int32: 22, torch.float64: 28, torch.complex64: 24}
+VIEWS = ("detach", "view", "select", "split", "slice", "alias")
 
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INTEGERS = [
@@ -185,7 +189,7 @@ def test_a_mean_is_there_where_the_sum_is_beyond_float64(tmp_path, device):
 
 @pytest.mark.parametrize(
     "shape",
-    [(1000,), (1, 1, 1000), (3, 65), (3, 130, 2), (500, 2), (2, 2, 2, 2, 2, 2, 2, 2), (64,), (7, 9)],
+    [(1000,), (1, 1, 1000), (3, 65), (3, 130, 2), (500, 2), (2,) * 8, (64,), (7, 9)],
 )
 @pytest.mark.parametrize("is_transposed", [False, True])
 def test_pieces_are_small_and_hold_each_element_once(small_pieces, shape, is_transposed):
@@ -231,7 +235,9 @@ def test_nothing_waits_for_the_device_and_no_large_tensor_is_made(
     asked = {name.removeprefix("aten::").partition(".")[0] for name in operators.names}
     assert asked.isdisjoint(waiting) and "sum" in asked
     assert operators.most_bytes <= max(64 * 8, numbers.nbytes)
-    assert len(operators.names) <= 40 * len(list(device_statistics._pieces(tensor)))
+    launched = [name for name in operators.names if not any(view in name for view in VIEWS)]
+    pieces = len(list(device_statistics._pieces(tensor)))
+    assert len(launched) <= LAUNCHES[dtype] * pieces + 1  # they are stacked at the end
 
 
 def test_tensors_that_are_cheaper_to_copy_are_copied(tmp_path):
@@ -287,8 +293,9 @@ def assert_same_run(run, host):
         reduced = [each.tensor(name).reduction_values(step, mode=mode) for each in (run, host)]
         assert reduced[0].keys() == reduced[1].keys()
         for op, value in reduced[1].items():
-            assert reduced[0][op] == pytest.approx(value, rel=1e-6, abs=1e-12), f"{name} {op}"
-            assert reduced[0][op].dtype == value.dtype and np.shape(reduced[0][op]) == np.shape(value)
+            found = reduced[0][op]
+            assert found == pytest.approx(value, rel=1e-6, abs=1e-12, nan_ok=True), f"{name} {op}"
+            assert (found.dtype, np.shape(found)) == (value.dtype, np.shape(value))
 
 
 @pytest.mark.parametrize(

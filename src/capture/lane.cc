@@ -26,9 +26,7 @@ constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
 // Whether elements are looked at on their way, stored or not.
 bool looks_at_elements(const Treatment& treatment) {
   return !treatment.histogram_collection.empty() ||
-         std::ranges::any_of(treatment.reductions, [](ReductionOp op) {
-           return needs_elements(op);
-         });
+         std::ranges::any_of(treatment.reductions, needs_elements);
 }
 
 bool needs_payload(const Treatment& treatment, std::size_t payload_bytes) {

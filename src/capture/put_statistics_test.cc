@@ -99,8 +99,8 @@ class PutStatisticsTest : public ::testing::Test {
 
   std::unique_ptr<Session> open() {
     static int next = 0;
-    storage_ = *open_storage("memory://put_statistics_test_" +
-                             std::to_string(next++));
+    storage_ =
+        *open_storage("memory://put_statistics_test_" + std::to_string(next++));
     SessionOptions options;
     options.config = config_;
     options.config.out_dir = storage_->uri();

@@ -340,17 +340,16 @@ void Session::Impl::capture_statistics(Site& site, const Treatment& treatment,
                                        const TensorView& tensor,
                                        const TensorStatistics& statistics,
                                        const std::atomic<bool>& capturing) {
-  if (is_string(tensor.dtype))
-    return skip(site, "strings have no statistics");
+  if (is_string(tensor.dtype)) return skip(site, "strings have no statistics");
   if (Lane::needs_elements(treatment)) {
     return skip(site,
-                  "its elements are to be saved, and only its statistics were "
-                  "given");
+                "its elements are to be saved, and only its statistics were "
+                "given");
   }
   const auto size = static_cast<std::uint64_t>(tensor.size());
   if (statistics.count != size) {
     return skip(site, "statistics of " + std::to_string(statistics.count) +
-                            " elements for a shape of " + std::to_string(size));
+                          " elements for a shape of " + std::to_string(size));
   }
   if (!has_capturable_shape(site, tensor)) return;
   put_in_lane(site, tensor, capturing, [&](Lane& lane) {
@@ -397,14 +396,13 @@ bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
 
 bool Session::Impl::has_capturable_shape(Site& site, const TensorView& tensor) {
   if (tensor.shape.size() > Lane::kMaxRank) {
-    skip(site,
-           "more than " + std::to_string(Lane::kMaxRank) + " dimensions");
+    skip(site, "more than " + std::to_string(Lane::kMaxRank) + " dimensions");
     return false;
   }
   if (captured_bytes(tensor) > kMaxPayloadBytes) {
     skip(site,
-           "larger than a record can be: its statistics are saved, its values "
-           "are not");
+         "larger than a record can be: its statistics are saved, its values "
+         "are not");
   }
   return true;
 }
