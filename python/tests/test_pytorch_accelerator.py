@@ -180,11 +180,13 @@ def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path,
     assert len(copied) == len(tensors) and max(copied) < 1000
     assert frame(run) == frame(host)
     found, expected = statistics(run), statistics(host)
-    sums = {"mean": 1e-12, "m2": 1e-9, "sum_abs": 1e-12, "sum_squares": 1e-9}
+    # Bounds too are rounded, of complex numbers.
+    near = dict.fromkeys(("min", "max"), 1e-15)
+    near |= {"mean": 1e-12, "m2": 1e-9, "sum_abs": 1e-12, "sum_squares": 1e-9}
     assert len(expected) == len(tensors)
     for key, values in expected.items():
         for name, value in values.items():
-            assert found[key][name] == pytest.approx(value, rel=sums.get(name, 0)), f"{key} {name}"
+            assert found[key][name] == pytest.approx(value, rel=near.get(name, 0)), f"{key} {name}"
 
 
 def test_the_device_is_not_waited_for_while_a_step_runs(tmp_path):

@@ -42,9 +42,10 @@ ObservationSink::Interest LiveStep::interest_in(const Site& site) {
   return known->second;
 }
 
-bool LiveStep::looks_at_values(const Site& site) {
-  std::lock_guard lock(mutex_);
-  return interest_in(site) == ObservationSink::Interest::values;
+bool LiveStep::may_look_at_values(const Site& site) {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  return !lock ||
+         interest_in(site) == ObservationSink::Interest::values;
 }
 
 void LiveStep::add(const Site& site, const TensorView& tensor,

@@ -27,8 +27,10 @@ class LiveStep {
 
   void tell_collections(std::span<const TensorGroup> collections);
 
-  // Whether the sink looks at the elements of a tensor. Any thread.
-  bool looks_at_values(const Site& site);
+  // Whether the sink looks at the elements of a tensor; true while it is being
+  // called. Never waits for that: the caller may hold what the sink waits for,
+  // such as Python's interpreter. Any thread.
+  bool may_look_at_values(const Site& site);
 
   // Remembers a captured tensor; one without memory has its statistics alone.
   // Any thread.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -329,6 +329,45 @@ TEST_F(NeedsElementsTest, WhereASinkLooksAtThem) {
     watcher.interests["a"] = interest;
     EXPECT_EQ(needs_elements(&watcher), interest == Interest::values);
   }
+}
+
+// A thread that waited here might hold what the sink waits for.
+TEST_F(NeedsElementsTest, AsFarAsIsKnownWhileASinkIsCalled) {
+  class Asking : public Watcher {
+   public:
+    void on_step(const StepView&) override {
+      std::thread([this] { answer = session->needs_elements(site); }).join();
+    }
+    Session* session = nullptr;
+    Site* site = nullptr;
+    std::optional<bool> answer;
+  } asking;
+  auto session = open();
+  asking.session = session.get();
+  asking.site = session->tensor("a");
+  session->set_sink(&asking);
+  session->begin_step();
+  EXPECT_FALSE(session->needs_elements(asking.site));
+  session->before_update();
+  EXPECT_EQ(asking.answer, true);
+  EXPECT_FALSE(session->needs_elements(asking.site));
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
+}
+
+TEST_F(NeedsElementsTest, AsFarAsIsKnownBeforeASinkIsToldOfNewTensors) {
+  Watcher watcher;
+  auto session = open();
+  session->set_sink(&watcher);
+  session->begin_step();
+  const std::vector<std::string> collections = {"biases"};
+  Site* site = session->tensor("a", collections);
+  EXPECT_TRUE(session->needs_elements(site));
+  const Given given{"b", {1}, {1}};
+  session->put(session->tensor("b"), given.view());
+  EXPECT_FALSE(session->needs_elements(site));
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
 }
 
 TEST_F(NeedsElementsTest, NowhereOfATensorThatIsNotDue) {

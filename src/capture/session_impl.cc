@@ -332,8 +332,8 @@ bool Session::Impl::needs_elements(const Site& site,
                                    const Treatment& treatment) {
   if (Lane::needs_elements(treatment)) return true;
   if (!live.has_sink()) return false;
-  tell_sink_new_members();
-  return live.looks_at_values(site);
+  // Once it was told of them, it may look at more.
+  return has_new_members.load() || live.may_look_at_values(site);
 }
 
 void Session::Impl::capture_statistics(Site& site, const Treatment& treatment,
@@ -378,12 +378,8 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
   if (!live.has_sink() || kept == nullptr) return;
-  tell_sink_new_members();
-  live.add(site, tensor, *kept);
-}
-
-void Session::Impl::tell_sink_new_members() {
   if (has_new_members.exchange(false)) tell_sink_collections();
+  live.add(site, tensor, *kept);
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {

@@ -153,7 +153,6 @@ class Session::Impl {
   template <typename Put>
   void put_in_lane(const Site& site, const TensorView& tensor,
                    const std::atomic<bool>& capturing, const Put& put);
-  void tell_sink_new_members();
   bool is_capturable(Site& site, const TensorView& tensor);
   bool has_capturable_shape(Site& site, const TensorView& tensor);
   void latch(Error error);

@@ -5,8 +5,9 @@ are: operations of torch make ten numbers of each piece of it, and those are cop
 Nothing here waits for the device, and no shape depends on values.
 
 All is computed in float64, from any dtype, as the core does in host memory: counts and bounds are
-the same, sums to rounding. A device without float64 (mps) raises, and its elements are copied:
-squares in float32 would leave its range from 1e19 on and below 1e-19.
+the same, sums and the absolutes of complex numbers to rounding. A device without float64 (mps)
+raises, and its elements are copied: squares in float32 would leave its range from 1e19 on and
+below 1e-19.
 """
 
 import torch
