@@ -44,8 +44,7 @@ ObservationSink::Interest LiveStep::interest_in(const Site& site) {
 
 bool LiveStep::may_look_at_values(const Site& site) {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock ||
-         interest_in(site) == ObservationSink::Interest::values;
+  return !lock || interest_in(site) == ObservationSink::Interest::values;
 }
 
 void LiveStep::add(const Site& site, const TensorView& tensor,

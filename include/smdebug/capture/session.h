@@ -204,9 +204,9 @@ class Session {
   /// Whether `put` would keep more of a tensor at `site` than its statistics
   /// hold: values, a median, a histogram, what a sink looks at. For adapters
   /// to which elements cost more than their statistics, such as those of an
-  /// accelerator. False where it is not due; true in case of doubt, while a sink
-  /// is called and before it knows which tensors were assigned to collections.
-  /// Any thread, at once.
+  /// accelerator. False where it is not due; true in case of doubt, while a
+  /// sink is called and before it knows which tensors were assigned to
+  /// collections. Any thread, at once.
   bool needs_elements(const Site* site);
   /// Captures a tensor by statistics that were made where its elements lie, if
   /// it is due: what `put` of elements leaves behind, but for their rounding.
