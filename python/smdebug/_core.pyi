@@ -220,7 +220,7 @@ def set_local_part(function: object) -> None:
 
 def set_device_copies(function: object) -> None:
     """
-    Sets what copies tensors that lie on a device: a function of a session, the place of a tensor that is put there, and the tensor. It returns whether it will call `put_copy` of that place before the step ends; where it will not, the elements are copied at once, and waited for.
+    Sets what copies tensors that lie on a device: a function of a session, the place of a tensor that is put there, and the tensor. It returns whether it will call `put_copy` or `put_statistics` of that place before the step ends; where it will not, the elements are copied at once, and waited for.
     """
 
 class SessionStatus:
@@ -307,6 +307,16 @@ class SessionCost:
     @property
     def run_seconds(self) -> float: ...
 
+class TensorStatistics:
+    """
+    What one pass over a tensor, or a part of it, leaves behind. The moments are over its finite elements, 0 where there are none; `m2` is the sum of squared distances from `mean`.
+    """
+
+    def __init__(self, *, count: int = 0, nan: int = 0, positive_inf: int = 0, negative_inf: int = 0, zeros: int = 0, min: float = 0.0, max: float = 0.0, mean: float = 0.0, m2: float = 0.0, sum_abs: float = 0.0, sum_squares: float = 0.0) -> None: ...
+
+    def merge(self, other: TensorStatistics) -> None:
+        """Adds the elements behind `other`."""
+
 class TensorSite:
     def put(self, tensor: object) -> None:
         """Captures the tensor if it is due. Any thread."""
@@ -317,6 +327,16 @@ class TensorSite:
     def put_copy(self, copy: object) -> None:
         """
         Captures a copy in host memory of what lay on a device when it was put: see set_device_copies.
+        """
+
+    def needs_elements(self) -> bool:
+        """
+        Whether more is kept of a tensor that is put now than its statistics hold. False where it is not due.
+        """
+
+    def put_statistics(self, dtype: str, shape: Sequence[int], statistics: TensorStatistics) -> None:
+        """
+        Captures a tensor by the statistics of its elements, which lie elsewhere, if it is due. `dtype` is numpy's name. Ask `needs_elements` first: where they are, it is skipped.
         """
 
     def is_due(self) -> bool: ...

@@ -23,6 +23,8 @@
 
 #include "smdebug/capture/session.h"
 #include "smdebug/capture/termination.h"
+#include "smdebug/core/dtype.h"
+#include "smdebug/core/statistics.h"
 
 #include "bindings.h"
 #include "result_caster.h"
@@ -89,6 +91,16 @@ struct TensorSite {
     const Status status = lent.borrow(copy);
     put_view(*session, site, lent, status);
   }
+  void put_statistics(const std::string& dtype,
+                      const std::vector<std::int64_t>& shape,
+                      const TensorStatistics& statistics) {
+    if (const auto known = find_dtype(dtype)) {
+      session->put_statistics(site, *known, shape, statistics);
+    } else if (session->is_due(site)) {
+      session->skip(site, "there is no dtype '" + dtype + "' here");
+    }
+  }
+  bool needs_elements() const { return session->needs_elements(site); }
   bool is_due() const { return session->is_due(site); }
   bool is_next_due() const { return session->is_next_due(site); }
   bool can_match() const { return session->can_match(site); }
@@ -287,6 +299,31 @@ void bind_status(nb::module_& m) {
       .def_ro("run_seconds", &SessionCost::run_seconds);
 }
 
+void bind_statistics(nb::module_& m) {
+  nb::class_<TensorStatistics>(m, "TensorStatistics",
+                               "What one pass over a tensor, or a part of it, "
+                               "leaves behind. The moments "
+                               "are over its finite elements, 0 where there "
+                               "are none; `m2` is the sum of "
+                               "squared distances from `mean`.")
+      .def(
+          "__init__",
+          [](TensorStatistics* self, std::uint64_t count, std::uint64_t nan,
+             std::uint64_t positive_inf, std::uint64_t negative_inf,
+             std::uint64_t zeros, double min, double max, double mean,
+             double m2, double sum_abs, double sum_squares) {
+            new (self) TensorStatistics{
+                count, nan,  positive_inf, negative_inf, zeros,      min,
+                max,   mean, m2,           sum_abs,      sum_squares};
+          },
+          nb::kw_only(), "count"_a = 0, "nan"_a = 0, "positive_inf"_a = 0,
+          "negative_inf"_a = 0, "zeros"_a = 0, "min"_a = 0.0, "max"_a = 0.0,
+          "mean"_a = 0.0, "m2"_a = 0.0, "sum_abs"_a = 0.0,
+          "sum_squares"_a = 0.0)
+      .def("merge", &TensorStatistics::merge, "other"_a,
+           "Adds the elements behind `other`.");
+}
+
 void bind_sites(nb::module_& m) {
   nb::class_<TensorSite>(m, "TensorSite")
       .def("put", &TensorSite::put, "tensor"_a,
@@ -296,6 +333,14 @@ void bind_sites(nb::module_& m) {
       .def("put_copy", &TensorSite::put_copy, "copy"_a,
            "Captures a copy in host memory of what lay on a device when it was "
            "put: see set_device_copies.")
+      .def("needs_elements", &TensorSite::needs_elements,
+           "Whether more is kept of a tensor that is put now than its "
+           "statistics hold. False where it is not due.")
+      .def("put_statistics", &TensorSite::put_statistics, "dtype"_a, "shape"_a,
+           "statistics"_a,
+           "Captures a tensor by the statistics of its elements, which lie "
+           "elsewhere, if it is due. `dtype` is numpy's name. Ask "
+           "`needs_elements` first: where they are, it is skipped.")
       .def("is_due", &TensorSite::is_due)
       .def("is_next_due", &TensorSite::is_next_due)
       .def("can_match", &TensorSite::can_match)
@@ -475,9 +520,12 @@ void bind_capture(nb::module_& m) {
       "function"_a,
       "Sets what copies tensors that lie on a device: a function of a session, "
       "the place of a tensor that is put there, and the tensor. It returns "
-      "whether it will call `put_copy` of that place before the step ends; "
-      "where it will not, the elements are copied at once, and waited for.");
+      "whether it will call `put_copy` or `put_statistics` of that place "
+      "before "
+      "the step ends; where it will not, the elements are copied at once, and "
+      "waited for.");
   bind_status(m);
+  bind_statistics(m);
   bind_sites(m);
   bind_session(m);
   m.def(

@@ -1,6 +1,20 @@
-"""Two runs of one training, compared record by record."""
+"""Runs that are recorded for a comparison, record by record."""
 
 import numpy as np
+
+import smdebug.pytorch as smd
+from conftest import Given, read
+
+
+def record(out_dir, *tensors, **options):
+    """Records tensors as outputs of one step; returns the run and the hook."""
+    options = {"save_config": smd.SaveConfig(save_interval=1), **options}
+    with smd.Hook(out_dir, include_regex=["_output_"], **options) as hook:
+        model = Given(*tensors)
+        hook.register_module(model)
+        hook.set_mode(smd.modes.TRAIN)
+        model()
+    return read(out_dir), hook
 
 
 def contents(run):

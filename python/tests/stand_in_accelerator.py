@@ -63,6 +63,7 @@ class StandIn:
         self.is_recording = False
         self.fails_at = None  # "copy", "event" or "synchronize"
         self.copied = 0
+        self.copied_bytes = []  # of each
         self.events = []
         self.waits = 0  # for an event that had not passed
         self.copied_at_once = 0
@@ -82,6 +83,7 @@ class StandIn:
         self.add_host(copy)
         copy.view(-1).view(torch.uint8).fill_(UNWRITTEN)
         self.copied += 1
+        self.copied_bytes.append(source.nbytes)
         self._queue.append((self.stream, self.copied, copy, source.detach().clone()))
         return self.stream
 

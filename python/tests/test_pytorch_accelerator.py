@@ -1,13 +1,16 @@
 """Recording a training on a real accelerator. What can be tested without one is in
 test_pytorch_device_copies.py."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from recorded_runs import contents, frame, statistics
 
 import smdebug.pytorch as smd
-from conftest import read
+from conftest import Given, read
+from smdebug.pytorch import device_copies
 
 pytestmark = pytest.mark.skipif(
     not torch.accelerator.is_available(),
@@ -129,6 +132,84 @@ def test_a_run_is_that_of_the_same_training_on_the_cpu(tmp_path, gradients):
             np.testing.assert_allclose(
                 found[key][name], value, rtol=10 * rtol, atol=1000 * atol, err_msg=f"{key} {name}"
             )
+
+
+def large_tensors():
+    """More than a piece each, of every kind, with what is not finite, zeros and a large mean."""
+    random = torch.Generator().manual_seed(7)
+    tensors = []
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        tensor = 100 + torch.randn(3, 1_500_001, generator=random, dtype=torch.float64)
+        specials = torch.tensor([math.nan, math.inf, -math.inf, 0, -0.0, 1e-40])
+        tensor.view(-1)[:6000:1000] = specials
+        tensors += [tensor.to(dtype), tensor.to(dtype)[:, ::2].transpose(0, 1)]
+    numbers = torch.randint(-100, 100, (4_000_000,), generator=random)
+    tensors += [numbers.to(torch.int8), numbers, numbers > 0]
+    tensors += [torch.complex(tensors[at], tensors[at]) for at in (4, 6)]
+    return [*tensors, tensors[-1].conj()]
+
+
+def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path, monkeypatch):
+    device = accelerator()
+    if not has_fp64(device):
+        pytest.skip("statistics are made on devices that have float64")
+    tensors = large_tensors()
+    copied = []
+    torchs_own = device_copies.TorchAccelerator.copy
+
+    def note(accelerator, source, copy):
+        copied.append(source.nbytes)
+        return torchs_own(accelerator, source, copy)
+
+    monkeypatch.setattr(device_copies.TorchAccelerator, "copy", note)
+    runs = []
+    for name, where in ("host", torch.device("cpu")), ("device", device):
+        with hook_for(
+            tmp_path / name,
+            include_collections=[],
+            include_regex=["_output_"],
+            reduction_config=smd.ReductionConfig(summary=True),
+        ) as hook:
+            model = Given(*(tensor.to(where) for tensor in tensors))
+            hook.register_module(model)
+            hook.set_mode(smd.modes.TRAIN)
+            model()
+        assert hook.status().error is None and hook.status().skipped == {}
+        runs.append(read(str(tmp_path / name)))
+    host, run = runs
+    assert len(copied) == len(tensors) and max(copied) < 1000
+    assert frame(run) == frame(host)
+    found, expected = statistics(run), statistics(host)
+    # Bounds too are rounded, of complex numbers.
+    near = dict.fromkeys(("min", "max"), 1e-15)
+    near |= {"mean": 1e-12, "m2": 1e-9, "sum_abs": 1e-12, "sum_squares": 1e-9}
+    assert len(expected) == len(tensors)
+    for key, values in expected.items():
+        for name, value in values.items():
+            assert found[key][name] == pytest.approx(value, rel=near.get(name, 0)), f"{key} {name}"
+
+
+def test_the_device_is_not_waited_for_while_a_step_runs(tmp_path):
+    device = accelerator()
+    if device.type != "cuda":
+        pytest.skip("a wait that is not asked for is an error on CUDA devices alone")
+    with hook_for(
+        tmp_path / "run",
+        include_collections=[],
+        include_regex=["_output_"],
+        reduction_config=smd.ReductionConfig(summary=True),
+    ) as hook:
+        model = Given(*(torch.ones(1 << 22, device=device) * n for n in range(3)))
+        hook.register_module(model)
+        model()  # memory is pinned
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            model()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert hook.status().error is None and hook.status().skipped == {}
+    run = read(str(tmp_path / "run"))
+    assert [run.tensor(f"Given_output_{n}").statistics(1)["mean"] for n in range(3)] == [0, 1, 2]
 
 
 def test_what_is_recorded_is_what_lay_on_the_device(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import stand_in_accelerator
 import torch
-from recorded_runs import contents, frame, statistics
+from recorded_runs import contents, frame, record, statistics
 from stand_in_accelerator import UNWRITTEN
 
 import smdebug.pytorch as smd
@@ -80,15 +80,6 @@ def recorded(folder, make=InPlace, **options):
     with smd.Hook(str(folder), **options) as hook:
         losses = train_in_modes(made_with_seed(make), hook)
     return read(str(folder)), losses, hook
-
-
-def record(out_dir, *tensors, **options):
-    """Records tensors as outputs of one step; returns the run and the hook."""
-    with smd.Hook(out_dir, include_regex=["_output_"], save_config=EVERY_STEP, **options) as hook:
-        model = Given(*tensors)
-        hook.register_module(model)
-        model()
-    return read(out_dir), hook
 
 
 # --- the same run ---

@@ -23,11 +23,16 @@ constexpr std::size_t kStreamingBytes = std::size_t{16} << 10;
 // The writer is woken once per step, and when this much has come together.
 constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
 
+// Whether elements are looked at on their way, stored or not.
+bool looks_at_elements(const Treatment& treatment) {
+  return !treatment.histogram_collection.empty() ||
+         std::ranges::any_of(treatment.reductions, needs_elements);
+}
+
 bool needs_payload(const Treatment& treatment, std::size_t payload_bytes) {
   if (payload_bytes == 0) return false;
   if (treatment.raw && payload_bytes <= kMaxPayloadBytes) return true;
-  if (!treatment.histogram_collection.empty()) return true;
-  return std::ranges::any_of(treatment.reductions, needs_elements);
+  return looks_at_elements(treatment);
 }
 
 CopyStores stores_for(std::size_t bytes) {
@@ -83,6 +88,25 @@ const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
   }
   return bytes <= chunk_bytes() ? put_whole(request, bytes)
                                 : put_chunks(request, bytes);
+}
+
+const TensorStatistics* Lane::put_statistics(Site& site,
+                                             const Treatment& treatment,
+                                             const TensorView& tensor,
+                                             const TensorStatistics& statistics,
+                                             std::uint64_t sequence) {
+  Message* message =
+      place({site, treatment, tensor, sequence,
+             Message::payload_offset_of(tensor.shape.size()), 0, nullptr},
+            0, when_full_);
+  if (message == nullptr) return nullptr;
+  message->statistics = statistics;
+  publish(message->bytes);
+  return &message->statistics;
+}
+
+bool Lane::needs_elements(const Treatment& treatment) {
+  return treatment.raw || looks_at_elements(treatment);
 }
 
 // Reserves a message with its header and shape; null: there is no room.

@@ -30,6 +30,16 @@ class Lane {
                               double wall_seconds = 0,
                               const std::vector<Site*>* also = nullptr);
 
+  // The same of a tensor whose elements lie elsewhere, by its `statistics`:
+  // `tensor` shows its dtype and shape, and `treatment` needs no elements.
+  const TensorStatistics* put_statistics(Site& site, const Treatment& treatment,
+                                         const TensorView& tensor,
+                                         const TensorStatistics& statistics,
+                                         std::uint64_t sequence);
+
+  // Whether more is written of a tensor than its statistics hold.
+  static bool needs_elements(const Treatment& treatment);
+
   void begin_step(double wall_seconds, const StepId& step,
                   std::uint64_t sequence);
   void end_step(std::uint64_t shared_end, std::uint64_t dropped_tensors,

@@ -35,19 +35,31 @@ void LiveStep::tell_collections(std::span<const TensorGroup> collections) {
   sink_->on_collections(0, collections);
 }
 
+ObservationSink::Interest LiveStep::interest_in(const Site& site) {
+  const auto [known, is_new] =
+      interests_.try_emplace(&site, ObservationSink::Interest::none);
+  if (is_new) known->second = sink_->interest(0, site.name);
+  return known->second;
+}
+
+bool LiveStep::may_look_at_values(const Site& site) {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  return !lock || interest_in(site) == ObservationSink::Interest::values;
+}
+
 void LiveStep::add(const Site& site, const TensorView& tensor,
                    const TensorStatistics& statistics) {
   using Interest = ObservationSink::Interest;
   std::lock_guard lock(mutex_);
-  const auto [known, is_new] = interests_.try_emplace(&site, Interest::none);
-  if (is_new) known->second = sink_->interest(0, site.name);
-  if (known->second == Interest::none) return;
+  const Interest interest = interest_in(site);
+  if (interest == Interest::none) return;
   Captured& captured = captured_.emplace_back();
   captured.name = site.name;
   captured.dtype = tensor.dtype;
   captured.shape.assign(tensor.shape.begin(), tensor.shape.end());
   captured.statistics = statistics;
-  if (known->second != Interest::values || is_string(tensor.dtype)) return;
+  if (interest != Interest::values || is_string(tensor.dtype)) return;
+  if (tensor.data == nullptr && tensor.size() > 0) return;
   captured.has_elements = true;
   captured.elements.resize(tensor.bytes());
   Gather(tensor).next(captured.elements.data(),

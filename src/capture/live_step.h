@@ -27,7 +27,13 @@ class LiveStep {
 
   void tell_collections(std::span<const TensorGroup> collections);
 
-  // Remembers a captured tensor. Any thread.
+  // Whether the sink looks at the elements of a tensor; true while it is being
+  // called. Never waits for that: the caller may hold what the sink waits for,
+  // such as Python's interpreter. Any thread.
+  bool may_look_at_values(const Site& site);
+
+  // Remembers a captured tensor; one without memory has its statistics alone.
+  // Any thread.
   void add(const Site& site, const TensorView& tensor,
            const TensorStatistics& statistics);
 
@@ -46,6 +52,9 @@ class LiveStep {
     std::vector<std::byte> elements;  // in C order
   };
   class Elements;
+
+  // Under the lock.
+  ObservationSink::Interest interest_in(const Site& site);
 
   ObservationSink* sink_ = nullptr;
   std::mutex mutex_;  // guards what follows, and the calls of the sink

@@ -219,6 +219,22 @@ void Session::put_shared(std::span<Site* const> names,
     impl_->capture_shared(std::move(sites), *treatment, tensor);
 }
 
+bool Session::needs_elements(const Site* site) {
+  if (!is_capturing()) return false;
+  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
+  return treatment != nullptr && impl_->needs_elements(*site, *treatment);
+}
+
+void Session::put_statistics(Site* site, DType dtype,
+                             std::span<const std::int64_t> shape,
+                             const TensorStatistics& statistics) {
+  if (!is_capturing()) return;
+  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
+  if (treatment == nullptr) return;
+  impl_->capture_statistics(*site, *treatment, {dtype, nullptr, shape, {}},
+                            statistics, capturing_);
+}
+
 void Session::set_placement(Site* site,
                             const std::optional<ShardPlacement>& placement) {
   impl_->sites.place(*site, placement);
@@ -259,7 +275,7 @@ bool Session::may_match_output(const ModuleSite* module) const {
 }
 
 void Session::skip(Site* site, std::string_view reason) {
-  if (!site->is_skipped.exchange(true)) impl_->skip(site->name, reason);
+  impl_->skip(*site, reason);
 }
 
 void Session::save_scalar(std::string_view name, double value,

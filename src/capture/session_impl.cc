@@ -305,20 +305,56 @@ void Session::Impl::tell_summary() {
 
 // --- tensors ---
 
+template <typename Put>
+void Session::Impl::put_in_lane(const Site& site, const TensorView& tensor,
+                                const std::atomic<bool>& capturing,
+                                const Put& put) {
+  if (is_owner()) {
+    CycleMeter meter(step_cycles);
+    note(recorder->owner_counts, site, tensor, put(*recorder->owner_lane));
+  } else {
+    std::lock_guard lock(recorder->shared_mutex);
+    if (!capturing.load(std::memory_order_relaxed)) return;
+    note(recorder->shared_counts, site, tensor, put(*recorder->shared_lane));
+  }
+}
+
 void Session::Impl::capture(Site& site, const Treatment& treatment,
                             const TensorView& tensor,
                             const std::atomic<bool>& capturing) {
   if (!is_capturable(site, tensor)) return;
-  if (is_owner()) {
-    CycleMeter meter(step_cycles);
-    note(recorder->owner_counts, site, tensor,
-         recorder->owner_lane->put(site, treatment, tensor, sequence));
-  } else {
-    std::lock_guard lock(recorder->shared_mutex);
-    if (!capturing.load(std::memory_order_relaxed)) return;
-    note(recorder->shared_counts, site, tensor,
-         recorder->shared_lane->put(site, treatment, tensor, sequence));
+  put_in_lane(site, tensor, capturing, [&](Lane& lane) {
+    return lane.put(site, treatment, tensor, sequence);
+  });
+}
+
+bool Session::Impl::needs_elements(const Site& site,
+                                   const Treatment& treatment) {
+  if (Lane::needs_elements(treatment)) return true;
+  if (!live.has_sink()) return false;
+  // Once it was told of them, it may look at more.
+  return has_new_members.load() || live.may_look_at_values(site);
+}
+
+void Session::Impl::capture_statistics(Site& site, const Treatment& treatment,
+                                       const TensorView& tensor,
+                                       const TensorStatistics& statistics,
+                                       const std::atomic<bool>& capturing) {
+  if (is_string(tensor.dtype)) return skip(site, "strings have no statistics");
+  if (Lane::needs_elements(treatment)) {
+    return skip(site,
+                "its elements are to be saved, and only its statistics were "
+                "given");
   }
+  const auto size = static_cast<std::uint64_t>(tensor.size());
+  if (statistics.count != size) {
+    return skip(site, "statistics of " + std::to_string(statistics.count) +
+                          " elements for a shape of " + std::to_string(size));
+  }
+  if (!has_capturable_shape(site, tensor)) return;
+  put_in_lane(site, tensor, capturing, [&](Lane& lane) {
+    return lane.put_statistics(site, treatment, tensor, statistics, sequence);
+  });
 }
 
 void Session::Impl::capture_shared(std::vector<Site*> names,
@@ -347,30 +383,33 @@ void Session::Impl::note(LaneCounts& counts, const Site& site,
 }
 
 bool Session::Impl::is_capturable(Site& site, const TensorView& tensor) {
-  std::string reason;
-  if (tensor.shape.size() > Lane::kMaxRank) {
-    reason = "more than " + std::to_string(Lane::kMaxRank) + " dimensions";
-  } else if (tensor.data == nullptr && tensor.size() > 0) {
-    reason = "a tensor without memory";
-  } else {
-    if (captured_bytes(tensor) > kMaxPayloadBytes &&
-        !site.is_skipped.exchange(true)) {
-      skip(site.name,
-           "larger than a record can be: its statistics are saved, its values "
-           "are not");
-    }
-    return true;
+  if (tensor.data == nullptr && tensor.size() > 0) {
+    skip(site, "a tensor without memory");
+    return false;
   }
-  if (!site.is_skipped.exchange(true)) skip(site.name, reason);
-  return false;
+  return has_capturable_shape(site, tensor);
 }
 
-void Session::Impl::skip(std::string_view name, std::string_view reason) {
+bool Session::Impl::has_capturable_shape(Site& site, const TensorView& tensor) {
+  if (tensor.shape.size() > Lane::kMaxRank) {
+    skip(site, "more than " + std::to_string(Lane::kMaxRank) + " dimensions");
+    return false;
+  }
+  if (captured_bytes(tensor) > kMaxPayloadBytes) {
+    skip(site,
+         "larger than a record can be: its statistics are saved, its values "
+         "are not");
+  }
+  return true;
+}
+
+void Session::Impl::skip(Site& site, std::string_view reason) {
+  if (site.is_skipped.exchange(true)) return;
   {
     std::lock_guard lock(skipped_mutex_);
-    skipped_.emplace(name, reason);
+    skipped_.emplace(site.name, reason);
   }
-  logger.warning("tensor '" + std::string(name) +
+  logger.warning("tensor '" + site.name +
                  "' is not saved: " + std::string(reason));
 }
 

@@ -71,10 +71,16 @@ class Session::Impl {
   }
   void capture(Site& site, const Treatment& treatment, const TensorView& tensor,
                const std::atomic<bool>& capturing);
+  bool needs_elements(const Site& site, const Treatment& treatment);
+  // `tensor` shows a dtype and a shape.
+  void capture_statistics(Site& site, const Treatment& treatment,
+                          const TensorView& tensor,
+                          const TensorStatistics& statistics,
+                          const std::atomic<bool>& capturing);
   // One record for all `sites`, by the thread that owns the step.
   void capture_shared(std::vector<Site*> sites, const Treatment& treatment,
                       const TensorView& tensor);
-  void skip(std::string_view name, std::string_view reason);
+  void skip(Site& site, std::string_view reason);  // says it once per name
   void save(const SavedTensor& saved, const TensorView& tensor);
   void save_number(std::string_view name, DType dtype, const void* value,
                    std::optional<double> wall_seconds);
@@ -143,7 +149,12 @@ class Session::Impl {
   void put_saved(Site& site, const SavedTensor& saved,
                  const TensorView& tensor);
   void put_waiting();
+  // `put` is called with the lane of this thread; what it returns is noted.
+  template <typename Put>
+  void put_in_lane(const Site& site, const TensorView& tensor,
+                   const std::atomic<bool>& capturing, const Put& put);
   bool is_capturable(Site& site, const TensorView& tensor);
+  bool has_capturable_shape(Site& site, const TensorView& tensor);
   void latch(Error error);
   Status finish_files();
 

@@ -32,6 +32,7 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
 #include "smdebug/core/shard.h"
+#include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
@@ -200,6 +201,21 @@ class Session {
   /// reader finds it under each, and it is stored once. Where reductions are
   /// wanted, each name has its own record. The owner's thread.
   void put_shared(std::span<Site* const> names, const TensorView& tensor);
+  /// Whether `put` would keep more of a tensor at `site` than its statistics
+  /// hold: values, a median, a histogram, what a sink looks at. For adapters
+  /// to which elements cost more than their statistics, such as those of an
+  /// accelerator. False where it is not due; true in case of doubt, while a
+  /// sink is called and before it knows which tensors were assigned to
+  /// collections. Any thread, at once.
+  bool needs_elements(const Site* site);
+  /// Captures a tensor by statistics that were made where its elements lie, if
+  /// it is due: what `put` of elements leaves behind, but for their rounding.
+  /// Ask `needs_elements` first. A tensor of which more is to be kept is
+  /// skipped, so is one of strings, and one whose shape has another number of
+  /// elements than the statistics count. Any thread.
+  void put_statistics(Site* site, DType dtype,
+                      std::span<const std::int64_t> shape,
+                      const TensorStatistics& statistics);
   /// Counts the next input (output) of `module` in this step and returns its
   /// site if it is due, else null. For adapters to which even looking at the
   /// tensor costs something: what it returns is for `put` or `skip`.

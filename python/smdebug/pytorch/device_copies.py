@@ -5,11 +5,15 @@ current where it is put, and an event marks the end of the step's copies. The pr
 that one event where the values are needed: when the step ends, or before the rules are asked
 whether the optimizer may act. docs/decisions/0010-one-wait-per-step.md says why not later.
 
+Of a tensor whose statistics say all that is kept of it, those are made on the device and copied in
+place of its elements (device_statistics.py).
+
 Only public names of torch are used. What the accelerator cannot do is said once, and the core
 copies tensor by tensor then.
 """
 
 import collections
+import functools
 import threading
 import time
 import weakref
@@ -18,6 +22,7 @@ import torch
 
 from smdebug import _core
 from smdebug.log import get_logger
+from smdebug.pytorch import device_statistics
 from smdebug.pytorch.pinned_memory import PinnedMemory
 
 logger = get_logger()
@@ -37,9 +42,11 @@ class DeviceCopies:
         self._memory = PinnedMemory(most_bytes)
         # A signal may close the hook inside of a call here.
         self._lock = threading.RLock()
-        self._under_way = collections.deque()  # (place, copy), in the order of their calls
+        # (place, copy, what takes the copy), in the order of their calls
+        self._under_way = collections.deque()
         self._events = {}  # stream -> what marks the end of the copies on it
         self._is_off = False
+        self._makes_statistics = True  # on the device
         self.wait_seconds = 0.0  # of the training, for copies
         _of_sessions[session] = self
 
@@ -54,11 +61,11 @@ class DeviceCopies:
                 if self._accelerator.is_recorded(tensor.device):
                     place.skip("it is computed while a graph is captured, which reads no values")
                     return True
-                source = tensor.detach().resolve_conj().resolve_neg().contiguous()
+                source, put = self._what_to_copy(place, tensor)
                 copy = self._room_for(source)
             except Exception:  # the core tells what is wrong with this one
                 return False
-            return copy is not None and self._begin(place, source, copy)
+            return copy is not None and self._begin(place, source, copy, put)
 
     def hand_over(self):
         """Waits for the copies that are under way, if any, and captures them."""
@@ -67,9 +74,9 @@ class DeviceCopies:
         with self._lock:
             error = self._wait()
             while self._under_way:
-                place, copy = self._under_way.popleft()
+                place, copy, put = self._under_way.popleft()
                 if error is None:
-                    place.put_copy(copy)
+                    put(copy)
                 else:
                     place.skip(f"the device did not copy it: {error!r}")
             self._memory.rewind()
@@ -81,6 +88,24 @@ class DeviceCopies:
         self._under_way, self._events = collections.deque(), {}
         self._lock = threading.RLock()  # another thread of the parent may have held it
 
+    def _what_to_copy(self, place, tensor):
+        """A contiguous tensor on the device, and what takes a copy of it in host memory."""
+        if (
+            self._makes_statistics
+            and device_statistics.are_worth_it(tensor)
+            and not place.needs_elements()
+        ):
+            try:
+                return device_statistics.begin_statistics(tensor), functools.partial(
+                    device_statistics.put_statistics, place, tensor.dtype, tensor.shape
+                )
+            except Exception as error:
+                self._makes_statistics = False
+                logger.warning(
+                    "tensors on '%s' are copied, for statistics too: %r", tensor.device, error
+                )
+        return tensor.detach().resolve_conj().resolve_neg().contiguous(), place.put_copy
+
     def _room_for(self, source):
         copy = self._memory.room_for(source.shape, source.dtype)
         if copy is None and self._under_way:
@@ -88,7 +113,7 @@ class DeviceCopies:
             copy = self._memory.room_for(source.shape, source.dtype)
         return copy
 
-    def _begin(self, place, source, copy):
+    def _begin(self, place, source, copy, put):
         try:
             stream = self._accelerator.copy(source, copy)
             event = self._events.get(stream)
@@ -101,7 +126,7 @@ class DeviceCopies:
                 "tensors on '%s' are copied one by one, and waited for: %r", source.device, error
             )
             return False
-        self._under_way.append((place, copy))
+        self._under_way.append((place, copy, put))
         return True
 
     def _wait(self):
