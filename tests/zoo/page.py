@@ -26,13 +26,15 @@ REASONS = {
     "ClassImbalance": "it counts 2000 labels before it judges, and short trainings on small sets "
     "have fewer; with two classes, no class of shuffled labels is mispredicted by nine in ten; and "
     "large batches bring so many labels before some classes are ever predicted",
-    "Confusion": "it judges from the first step, when nothing is learned; set `start_step`",
+    "Confusion": "with large batches some classes are first predicted after epochs, and wrongly: "
+    "for as long as that goes on, the matrix of a healthy training gets no better",
     "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
     "number of a class of three takes more than one split, and has less than seven",
     "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
     "losses, 200 steps apart; a loss that swings, or stays where it began, passes; trees learn "
     "shuffled labels by heart, and what they lose on validation rows rises by less than it takes",
-    "Overfit": "it fires where the training loss ends near 0 at a good accuracy on both sets",
+    "Overfit": "it fires where the training loss goes on to 0 after the validation loss has "
+    "reached its lowest, though the accuracy stays good on both sets",
     "Overtraining": "it fires where the training goes on after both losses are near 0",
     "PoorWeightInitialization": "the range of gradients is not judged when tuned: biases before a "
     "normalization, of keys in attention, and embeddings of rare words have none when healthy; "
