@@ -86,7 +86,13 @@ def test_a_loss_that_does_not_fall_is_found_by_its_mean_over_the_batch(
 ):
     rule = (
         "LossNotDecreasing",
-        {"preset": "tuned", "num_steps": STEPS - 1, "average": 1, "diff_percent": 5, "strict": True},
+        {
+            "preset": "tuned",
+            "num_steps": STEPS - 1,
+            "average": 1,
+            "diff_percent": 5,
+            "strict": True,
+        },
     )
     hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=[rule])
     train_on_digits(hook, deep_net("relu", 2), learning_rate)

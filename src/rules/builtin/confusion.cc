@@ -224,46 +224,47 @@ class Confusion : public Rule {
       return finding;
     }
     judged_ += added;
-    const auto violations = find_violations();
-    if (violations.empty()) {
-      violating_.clear();
-      return finding;
-    }
-    violating_.add(step.step, violations.front().beyond);
-    if (violating_.count() < patience_) return finding;
-    finding = describe(violations, evidence_of(*predictions, step.step));
-    return finding;
+    return judge(evidence_of(*predictions, step.step));
   }
 
   Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || (reader_.problem().empty() && left_out_ == 0 &&
-                        steps_of_few_samples_ == 0)) {
-      return std::optional<Finding>();
-    }
-    if (steps_of_few_samples_ > 0) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("nothing to judge: at {} steps with labels and "
-                      "predictions, the matrix held no class that was "
-                      "predicted {} times (parameter 'samples')",
-                      steps_of_few_samples_, samples_)};
-    }
-    if (left_out_ > 0) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("nothing to judge: none of {} samples has a label and a "
-                      "prediction that are classes, 0 {}",
-                      left_out_,
-                      categories_ ? fmt::format("to {}", *categories_ - 1)
-                                  : "or above")};
-    }
-    return Error{Error::Code::not_found,
-                 "nothing to judge: " + reader_.problem()};
+    const std::string reason = judged_ > 0 ? "" : reason_for_nothing();
+    if (reason.empty()) return std::optional<Finding>();
+    return Error{Error::Code::not_found, "nothing to judge: " + reason};
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
+  // Why no class was judged; empty where no labels and predictions were there.
+  std::string reason_for_nothing() const {
+    if (steps_of_few_samples_ > 0) {
+      return fmt::format(
+          "at {} steps with labels and predictions, the matrix held no class "
+          "that was predicted {} times (parameter 'samples')",
+          steps_of_few_samples_, samples_);
+    }
+    if (left_out_ > 0) {
+      return fmt::format(
+          "none of {} samples has a label and a prediction that are classes, "
+          "0 {}",
+          left_out_,
+          categories_ ? fmt::format("to {}", *categories_ - 1) : "or above");
+    }
+    return reader_.problem();
+  }
+
+  std::optional<Finding> judge(const Evidence& place) {
+    const auto violations = find_violations();
+    if (violations.empty()) {
+      violating_.clear();
+      return std::nullopt;
+    }
+    violating_.add(place.step, violations.front().beyond);
+    if (violating_.count() < patience_) return std::nullopt;
+    return describe(violations, place);
+  }
+
   bool is_category(std::int64_t value) const {
     return value >= 0 && (!categories_ || value < *categories_);
   }

@@ -276,9 +276,9 @@ TEST(Confusion, FiresAtTheSameStepAsAPlainLoop) {
       in_a_row = is_better ? 1 : in_a_row + 1;
       if (in_a_row == 4) expected = Step(i);
     }
-    OneRule rule("Confusion", {{"patience", "4"},
-                               {"min_diag", "0.55"},
-                               {"max_off_diag", "0.45"}});
+    OneRule rule(
+        "Confusion",
+        {{"patience", "4"}, {"min_diag", "0.55"}, {"max_off_diag", "0.45"}});
     EXPECT_EQ(first_firing(rule, course), expected);
     fired += expected >= 0;
   }
