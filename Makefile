@@ -22,7 +22,8 @@ long: setup
 
 zoo: setup
 	@tools/venv tensorflow
-	@tools/install_package tensorflow
+	@tools/venv mxnet
+	@tools/install_package tensorflow mxnet
 	@.venv/torch/bin/python tests/zoo/run_zoo.py
 
 setup:

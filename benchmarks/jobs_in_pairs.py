@@ -37,11 +37,16 @@ class JobWorker(PairedWorker):
         }
 
 
-def in_turn(workers: dict[str, JobWorker], rounds: int, steps: int) -> dict[str, Figures]:
-    """By heading, the figures of workers that are ready, after `rounds` blocks of each."""
-    for _ in range(rounds):
-        for worker in workers.values():
-            worker.run(1)
+def in_turn(
+    workers: dict[str, JobWorker], rounds: int, steps: int, fewer: dict[str, int] | None = None
+) -> dict[str, Figures]:
+    """By heading, the figures of workers that are ready, after `rounds` blocks of each; of those
+    that `fewer` names, after no more than it says."""
+    limits = fewer or {}
+    for done in range(rounds):
+        for heading, worker in workers.items():
+            if done < limits.get(heading, rounds):
+                worker.run(1)
     for worker in workers.values():
         worker.close()
     return {heading: worker.figures(steps) for heading, worker in workers.items()}

@@ -116,6 +116,8 @@ class Hooked(Training):
     def after_block(self):
         if hasattr(self.hook, "flush"):  # the original has no such thing
             self.hook.flush()
+        if not any(self.folder.glob("events/*/*.tfevents")):
+            raise RuntimeError(f"the hook saved nothing under {self.folder}")
         for name in ("events", "index"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 

@@ -23,7 +23,7 @@ def set_current(hook):
     _current = hook
 
 
-def get_hook(kind, create=None):
+def hook_of(kind, create=None):
     """The hook that was made last, if it is a `kind`, a class.
 
     Where there is none, `create()` makes it, if given. Returns None where the configuration file
@@ -40,12 +40,40 @@ def get_hook(kind, create=None):
         return None
 
 
-def set_hook(kind, hook):
-    """Makes `hook`, a `kind`, the one that `get_hook` returns."""
+def set_hook_of(kind, hook):
+    """Makes `hook`, a `kind`, the one that `hook_of` returns."""
     if not isinstance(hook, kind):
         adapter = kind.__module__.rpartition(".")[0]
         raise SMDebugTypeError(f"expected a hook of {adapter}, found {hook!r}")
     set_current(hook)
+
+
+def functions_of(kind, create_by_default):
+    """The functions `get_hook`, `set_hook` and `del_hook` of an adapter whose hooks are `kind`, a
+    class; `create_by_default` is what `create_if_not_exists` is where it is not given."""
+
+    def get_hook(json_config_path=None, create_if_not_exists=create_by_default):
+        """The hook that was made last.
+
+        Where there is none, `create_if_not_exists` makes one from a JSON configuration: the file
+        at `json_config_path`, else the one that Hook.create_from_json_file takes. Returns None
+        where that file is missing, or where the environment variable USE_SMDEBUG is false.
+        """
+
+        def create():
+            return kind.create_from_json_file(json_config_path)
+
+        return hook_of(kind, create if create_if_not_exists else None)
+
+    def set_hook(hook):
+        """Makes `hook` the one that `get_hook` returns."""
+        set_hook_of(kind, hook)
+
+    def del_hook():
+        """Forgets the hook, which goes on recording until it is closed."""
+        set_current(None)
+
+    return get_hook, set_hook, del_hook
 
 
 def opened(hook):

@@ -5,17 +5,7 @@ import xgboost
 from test_original_reader import as_array, read_with_original
 
 import smdebug.xgboost as smd
-
-COLLECTIONS = [
-    "losses",
-    "hyperparameters",
-    "predictions",
-    "labels",
-    "feature_importance",
-    "full_shap",
-    "average_shap",
-    "trees",
-]
+from smdebug.xgboost.collection import MODEL_COLLECTIONS, TRAINING_COLLECTIONS
 
 
 def test_the_original_reads_every_collection_of_our_xgboost_run(tmp_path):
@@ -24,7 +14,7 @@ def test_the_original_reads_every_collection_of_our_xgboost_run(tmp_path):
     hook = smd.Hook(
         tmp_path / "run",
         save_config=smd.SaveConfig(save_interval=2),
-        include_collections=COLLECTIONS,
+        include_collections=[*TRAINING_COLLECTIONS, *MODEL_COLLECTIONS],
         train_data=matrix,
         validation_data=matrix,
     )

@@ -3,7 +3,8 @@ nets without them."""
 
 import numpy as np
 import pytest
-from mxnet import autograd, gluon
+from gluon_nets import stack, train_step
+from mxnet import gluon
 from mxnet.gluon import nn
 from sklearn.datasets import load_digits
 
@@ -21,13 +22,8 @@ def digits():
     return (pixels / 16).astype(np.float32), labels.astype(np.float32)
 
 
-def deep_net(activation, layers, width=64):
-    net = nn.HybridSequential(prefix="deep_")
-    with net.name_scope():
-        for _ in range(layers):
-            net.add(nn.Dense(width, activation=activation))
-        net.add(nn.Dense(10))
-    return net
+def deep_net(activation, layers):
+    return stack(activation, layers, width=64, outputs=10, prefix="deep_")
 
 
 def train_on_digits(hook, net, learning_rate=0.1, spoil=lambda step, x: x):
@@ -43,10 +39,7 @@ def train_on_digits(hook, net, learning_rate=0.1, spoil=lambda step, x: x):
     for step in range(STEPS):
         rows = random.choice(len(pixels), BATCH)
         x, y = mx.nd.array(spoil(step, pixels[rows])), mx.nd.array(labels[rows])
-        with autograd.record():
-            value = loss(net(x), y)
-        value.backward()
-        trainer.step(BATCH)
+        train_step(net, loss, trainer, x, y)
     hook.close()
 
 
@@ -82,6 +75,29 @@ def test_an_exploding_tensor_is_found_where_the_learning_rate_is_absurd(
     hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=["ExplodingTensor"])
     train_on_digits(hook, deep_net("relu", 2), learning_rate)
     assert verdict(hook)["status"] == status
+
+
+# Gluon's losses are one number per sample: it is their mean that is judged.
+@pytest.mark.parametrize(
+    ("learning_rate", "status"), [(1e-6, "IssuesFound"), (0.5, "NoIssuesFound")]
+)
+def test_a_loss_that_does_not_fall_is_found_by_its_mean_over_the_batch(
+    out_dir, learning_rate, status
+):
+    rule = (
+        "LossNotDecreasing",
+        {
+            "preset": "tuned",
+            "num_steps": STEPS - 1,
+            "average": 1,
+            "diff_percent": 5,
+            "strict": True,
+        },
+    )
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=[rule])
+    train_on_digits(hook, deep_net("relu", 2), learning_rate)
+    found = verdict(hook)
+    assert found["status"] == status, found
 
 
 def test_a_nan_is_found_in_the_step_that_brought_it(out_dir):

@@ -4,19 +4,10 @@ import numpy as np
 import xgboost
 
 import smdebug.xgboost as smd
+from smdebug.xgboost.collection import MODEL_COLLECTIONS, TRAINING_COLLECTIONS
 
 EVERY_ROUND = smd.SaveConfig(save_interval=1)
-COLLECTIONS = [
-    "metrics",
-    "losses",
-    "hyperparameters",
-    "predictions",
-    "labels",
-    "feature_importance",
-    "full_shap",
-    "average_shap",
-    "trees",
-]
+COLLECTIONS = [*TRAINING_COLLECTIONS, *MODEL_COLLECTIONS]
 BINARY = {"objective": "binary:logistic", "max_depth": 2, "eta": 0.3, "seed": 1, "nthread": 1}
 
 

@@ -10,7 +10,7 @@ import pytest
 import xgboost
 
 import smdebug.xgboost as smd
-from conftest import BINARY, EVERY_ROUND, binary, rows, train, whole_hook
+from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
 
 TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
 SAVED = 60
@@ -417,6 +417,11 @@ def test_one_tensor_of_a_collection_can_be_asked_for_by_its_name(out_dir):
     names = smd.create_trial(out_dir).tensor_names()
     assert {"full_shap/f2", "trees/Node", "feature_importance/gain/f0"} <= set(names)
     assert not [name for name in names if "weight" in name or "f3" in name or "ID" in name]
+
+
+def test_the_collections_that_are_filled_are_those_that_the_core_knows(out_dir):
+    known = set(smd.Hook(out_dir, dry_run=True).get_collections()) - {"all", "default"}
+    assert sorted(COLLECTIONS) == sorted(known)
 
 
 def test_save_all_saves_all(out_dir):

@@ -2,7 +2,7 @@
 
 A case is a recipe or a training of `together`, a half, a seed, and a fault or none. The healthy
 ones are the twins of the faulty: the same recipe, half and seed. What another framework brings
-joins here (xgboost_cases.py).
+joins here (xgboost_cases.py, keras_cases.py, mxnet_cases.py).
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ from collections.abc import Callable
 import faults
 import judging
 import keras_cases
+import mxnet_cases
 import recipes
 import together
 import training as zoo
@@ -75,7 +76,8 @@ def all_cases():
         *(case for half in recipes.HALVES for case in _healthy_cases(half)),
         *(case for fault in faults.FAULTS for case in _faulty_cases(fault)),
         *(Case(*row, framework="XGBoost") for row in xgboost_cases.rows_of_cases()),
-        *keras_cases.all_of(Case),
+        *keras_cases.TWINS.cases(Case),
+        *mxnet_cases.TWINS.cases(Case),
     ]
 
 

@@ -26,13 +26,15 @@ REASONS = {
     "ClassImbalance": "it counts 2000 labels before it judges, and short trainings on small sets "
     "have fewer; with two classes, no class of shuffled labels is mispredicted by nine in ten; and "
     "large batches bring so many labels before some classes are ever predicted",
-    "Confusion": "it judges from the first step, when nothing is learned; set `start_step`",
+    "Confusion": "a class that the model begins to predict late is wrong for a while, and batches "
+    "hold few of it: for as long, the matrix of a healthy training may get no better",
     "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
     "number of a class of three takes more than one split, and has less than seven",
     "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
     "losses, 200 steps apart; a loss that swings, or stays where it began, passes; trees learn "
     "shuffled labels by heart, and what they lose on validation rows rises by less than it takes",
-    "Overfit": "it fires where the training loss ends near 0 at a good accuracy on both sets",
+    "Overfit": "it fires where the training loss goes on to 0 after the validation loss has "
+    "reached its lowest, though the accuracy stays good on both sets",
     "Overtraining": "it fires where the training goes on after both losses are near 0",
     "PoorWeightInitialization": "the range of gradients is not judged when tuned: biases before a "
     "normalization, of keys in attention, and embeddings of rare words have none when healthy; "
@@ -96,8 +98,9 @@ def _introduction(results):
         f"""Made by `make zoo`, which runs `tests/zoo/run_zoo.py`: {len(results)} small real
         trainings, {healthy} of them healthy, the others each with one planted fault, on data that
         come with scikit-learn; each judged by every rule as documented (`preset=default`) and tuned
-        (`preset=tuned`). Names of cases say which other framework trained them: `keras_` before a
-        recipe, `_trees` behind one of XGBoost, a step of which is a boosting round. Made with
+        (`preset=tuned`). Names of cases say which other framework trained them: `keras_` or
+        `mxnet_` before a recipe, `_trees` behind one of XGBoost, a step of which is a boosting
+        round. Made with
         PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on {platform.machine()},
         {os.cpu_count()} cores, no GPU.""",
         """The trainings are of two halves that share neither size nor optimizer nor seed. The tuned
@@ -199,9 +202,9 @@ def _framework_table(results):
     names = {result["framework"] for result in results}
     names = sorted(names, key=lambda name: (name != "PyTorch", name))
     told = _paragraphs(
-        """Tuned, over both halves: recall, and false alarms. Keras's are twins of PyTorch's: the
-        same data, sizes and faults, with names and loops of their own; nothing was tuned on them.
-        A rule that judged nothing of a framework has a dash."""
+        """Tuned, over both halves: recall, and false alarms. Those of Keras and MXNet are twins of
+        PyTorch's: the same data, sizes and faults, with names and loops of their own; nothing was
+        tuned on them. A rule that judged nothing of a framework has a dash."""
     )
     by_framework = {
         name: [result for result in results if result["framework"] == name] for name in names

@@ -14,18 +14,13 @@ import xgboost
 from faults import Fault
 
 import smdebug.xgboost as smd
+from smdebug.xgboost.collection import MODEL_COLLECTIONS, TRAINING_COLLECTIONS
 
 FAULTY_SEEDS = 2
 HEALTHY_SEEDS = 3
 # All but SHAP values, at which no rule looks.
 COLLECTIONS = [
-    "metrics",
-    "losses",
-    "hyperparameters",
-    "predictions",
-    "labels",
-    "feature_importance",
-    "trees",
+    name for name in (*TRAINING_COLLECTIONS, *MODEL_COLLECTIONS) if not name.endswith("_shap")
 ]
 
 

@@ -17,12 +17,12 @@ def get_hook(hook_type=None, json_config_path=None, create_if_not_exists=False):
     def create():
         return _hook_class(hook_type).create_from_json_file(json_config_path)
 
-    return current_hook.get_hook(TensorFlowHook, create if create_if_not_exists else None)
+    return current_hook.hook_of(TensorFlowHook, create if create_if_not_exists else None)
 
 
 def set_hook(hook):
     """Makes `hook` the one that `get_hook` returns."""
-    current_hook.set_hook(TensorFlowHook, hook)
+    current_hook.set_hook_of(TensorFlowHook, hook)
 
 
 def del_hook():

@@ -5,6 +5,7 @@ be had is told once, with the reason, in `hook.status().skipped`.
 """
 
 from smdebug.xgboost import hyperparameters, model_tensors
+from smdebug.xgboost.collection import MODEL_COLLECTIONS
 
 # Those of numbers that XGBoost hands to a callback anyhow.
 _METRICS = {"metrics", "losses"}
@@ -202,14 +203,7 @@ class RoundRecorder:
         return None
 
     def _skip_of_folds(self):
-        for name in (
-            "predictions",
-            "labels",
-            "feature_importance",
-            "trees",
-            "full_shap",
-            "average_shap",
-        ):
+        for name in MODEL_COLLECTIONS:
             if self._session.is_due("", name):
                 self._skip(name, _FOLDS)
 

@@ -44,19 +44,35 @@ const ParameterSpec kParameters[] = {
      .default_text = "0.9",
      .sentence = "Which part of the predictions of a class must be right.",
      .minimum = 0.0,
-     .maximum = 1.0},
+     .maximum = 1.0,
+     .tuned_text = "0.65"},
     {.name = "max_off_diag",
      .type = ParameterType::real,
      .default_text = "0.1",
      .sentence = "Which part of the predictions of a class may belong to one "
                  "other class.",
      .minimum = 0.0,
-     .maximum = 1.0},
+     .maximum = 1.0,
+     .tuned_text = "0.35"},
     {.name = "cumulative",
      .type = ParameterType::boolean,
      .default_text = "false",
      .sentence = "Whether the matrix is filled over all steps instead of by "
                  "each step anew."},
+    {.name = "samples",
+     .type = ParameterType::integer,
+     .default_text = "1",
+     .sentence = "How many predictions of a class the matrix must hold before "
+                 "the class is judged.",
+     .minimum = 1.0,
+     .tuned_text = "15"},
+    {.name = "patience",
+     .type = ParameterType::integer,
+     .default_text = "1",
+     .sentence = "How many judged steps in a row must be beyond a limit, with "
+                 "the worst of them not coming nearer to its limit.",
+     .minimum = 1.0,
+     .tuned_text = "7"},
     kStartStep,
     kEndStep,
     kPreset,
@@ -67,7 +83,7 @@ const Remedy kRemedies[] = {
               "or a model that has not learned them yet",
      .advice = "look at the samples that are confused, check their labels, add "
                "samples or features that separate them; early in a training "
-               "this is usual: set start_step"},
+               "this is usual: set start_step or patience"},
 };
 
 // A pattern that finds this name and no other.
@@ -101,13 +117,23 @@ ClassSelectors selectors_of(const Parameters& parameters) {
 // How often each class was predicted for which labels.
 class Matrix {
  public:
-  using Column = std::map<std::int64_t, std::uint64_t>;  // by label
+  struct Column {
+    std::map<std::int64_t, std::uint64_t> counts;  // by label
+    std::uint64_t sum = 0;
+  };
 
   void add(std::int64_t label, std::int64_t predicted) {
-    ++columns_[predicted][label];
+    Column& column = columns_[predicted];
+    ++column.counts[label];
+    ++column.sum;
   }
   void clear() { columns_.clear(); }
   std::size_t predicted_classes() const { return columns_.size(); }
+  bool has_class_predicted(std::uint64_t times) const {
+    return std::ranges::any_of(columns_, [&](const auto& column) {
+      return column.second.sum >= times;
+    });
+  }
   const std::map<std::int64_t, Column>& columns() const { return columns_; }
 
  private:
@@ -126,12 +152,39 @@ struct Violation {
   bool is_on_diagonal() const { return predicted == label; }
 };
 
+// Judged steps in a row that are beyond a limit. While the worst violation
+// becomes smaller the model learns, so the count begins anew.
+class ViolatingSteps {
+ public:
+  void add(const StepId& step, double worst) {
+    if (count_ > 0 && worst >= lowest_) {
+      ++count_;
+      return;
+    }
+    count_ = 1;
+    lowest_ = worst;
+    lowest_at_ = step;
+  }
+  void clear() { count_ = 0; }
+
+  std::int64_t count() const { return count_; }
+  // The first of them, none of which is better.
+  const StepId& lowest_at() const { return lowest_at_; }
+
+ private:
+  std::int64_t count_ = 0;
+  double lowest_ = 0;
+  StepId lowest_at_;
+};
+
 class Confusion : public Rule {
  public:
   explicit Confusion(const Parameters& parameters)
       : min_diag_(parameters.real("min_diag")),
         max_off_diag_(parameters.real("max_off_diag")),
         is_cumulative_(parameters.boolean("cumulative")),
+        samples_(static_cast<std::uint64_t>(parameters.integer("samples"))),
+        patience_(parameters.integer("patience")),
         selectors_(selectors_of(parameters)) {
     if (parameters.has("category_no")) {
       categories_ = parameters.integer("category_no");
@@ -152,11 +205,12 @@ class Confusion : public Rule {
     SMD_TRY(const auto pairs, reader_.read(step));
     if (!is_cumulative_) matrix_.clear();
     const Observation* predictions = nullptr;
+    std::uint64_t added = 0;
     for (const ClassPair& pair : pairs) {
       if (pair.predictions == nullptr) continue;
       if (!add(pair)) continue;
       if (predictions == nullptr) predictions = pair.predictions;
-      judged_ += 2;
+      added += 2;
     }
     if (matrix_.predicted_classes() > kMaxClasses) {
       return Error{Error::Code::invalid_argument,
@@ -165,32 +219,52 @@ class Confusion : public Rule {
                                pairs.front().predictions->name, kMaxClasses)};
     }
     if (predictions == nullptr) return finding;
-    const auto violations = find_violations();
-    if (violations.empty()) return finding;
-    finding = describe(violations, evidence_of(*predictions, step.step));
-    return finding;
+    if (!matrix_.has_class_predicted(samples_)) {
+      ++steps_of_few_samples_;
+      return finding;
+    }
+    judged_ += added;
+    return judge(evidence_of(*predictions, step.step));
   }
 
   Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || (reader_.problem().empty() && left_out_ == 0)) {
-      return std::optional<Finding>();
-    }
-    if (left_out_ > 0) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("nothing to judge: none of {} samples has a label and a "
-                      "prediction that are classes, 0 {}",
-                      left_out_,
-                      categories_ ? fmt::format("to {}", *categories_ - 1)
-                                  : "or above")};
-    }
-    return Error{Error::Code::not_found,
-                 "nothing to judge: " + reader_.problem()};
+    const std::string reason = judged_ > 0 ? "" : reason_for_nothing();
+    if (reason.empty()) return std::optional<Finding>();
+    return Error{Error::Code::not_found, "nothing to judge: " + reason};
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
+  // Why no class was judged; empty where no labels and predictions were there.
+  std::string reason_for_nothing() const {
+    if (steps_of_few_samples_ > 0) {
+      return fmt::format(
+          "at {} steps with labels and predictions, the matrix held no class "
+          "that was predicted {} times (parameter 'samples')",
+          steps_of_few_samples_, samples_);
+    }
+    if (left_out_ > 0) {
+      return fmt::format(
+          "none of {} samples has a label and a prediction that are classes, "
+          "0 {}",
+          left_out_,
+          categories_ ? fmt::format("to {}", *categories_ - 1) : "or above");
+    }
+    return reader_.problem();
+  }
+
+  std::optional<Finding> judge(const Evidence& place) {
+    const auto violations = find_violations();
+    if (violations.empty()) {
+      violating_.clear();
+      return std::nullopt;
+    }
+    violating_.add(place.step, violations.front().beyond);
+    if (violating_.count() < patience_) return std::nullopt;
+    return describe(violations, place);
+  }
+
   bool is_category(std::int64_t value) const {
     return value >= 0 && (!categories_ || value < *categories_);
   }
@@ -212,13 +286,15 @@ class Confusion : public Rule {
   std::vector<Violation> find_violations() const {
     std::vector<Violation> found;
     for (const auto& [predicted, column] : matrix_.columns()) {
-      std::uint64_t sum = 0;
-      for (const auto& [label, count] : column) sum += count;
-      const auto right = column.find(predicted);
-      check(predicted, predicted, right == column.end() ? 0 : right->second,
-            sum, found);
-      for (const auto& [label, count] : column) {
-        if (label != predicted) check(predicted, label, count, sum, found);
+      if (column.sum < samples_) continue;
+      const auto right = column.counts.find(predicted);
+      check(predicted, predicted,
+            right == column.counts.end() ? 0 : right->second, column.sum,
+            found);
+      for (const auto& [label, count] : column.counts) {
+        if (label != predicted) {
+          check(predicted, label, count, column.sum, found);
+        }
       }
     }
     std::ranges::stable_sort(found, std::ranges::greater(), &Violation::beyond);
@@ -266,6 +342,12 @@ class Confusion : public Rule {
           "classes are beyond their limit",
           violations.size(), matrix_.predicted_classes());
     }
+    if (patience_ > 1) {
+      finding.message += fmt::format(
+          "; so it was at {} judged steps in a row, and better at none of them "
+          "than at {}",
+          violating_.count(), step_text(violating_.lowest_at()));
+    }
     set_remedy(finding, kRemedies[0]);
     return finding;
   }
@@ -273,11 +355,15 @@ class Confusion : public Rule {
   double min_diag_;
   double max_off_diag_;
   bool is_cumulative_;
+  std::uint64_t samples_;  // of a class that is judged
+  std::int64_t patience_;
   std::optional<std::int64_t> categories_;
   ClassSelectors selectors_;
   ClassReader reader_;
   Matrix matrix_;
+  ViolatingSteps violating_;
   std::uint64_t left_out_ = 0;  // samples
+  std::uint64_t steps_of_few_samples_ = 0;
   std::uint64_t judged_ = 0;
 };
 
@@ -291,8 +377,10 @@ const RuleFactory kConfusion = {
     .name = "Confusion",
     .sentence = "The model takes one class for another too often.",
     .condition =
-        "Fires when, of the predictions of a class, less than min_diag are "
-        "right or more than max_off_diag are one other class.",
+        "Fires when, of the predictions of a class that has at least samples "
+        "of them, less than min_diag are right or more than max_off_diag are "
+        "one other class, at patience judged steps in a row without getting "
+        "better.",
     .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,

@@ -13,6 +13,12 @@
 // unless `cumulative`; a class that was never predicted is not judged; classes
 // outside 0 to category_no - 1 are left out. How rows become classes:
 // rules/class_labels.h.
+//
+// `samples` and `patience` are ours, for a training that has not learned yet
+// and for small batches: a class is judged once it was predicted `samples`
+// times, and the rule fires after `patience` judged steps in a row beyond the
+// limits, in which the worst entry came no nearer to its limit. A step without
+// a class to judge counts neither way.
 
 #include "smdebug/rules/rule.h"
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -87,6 +88,81 @@ TEST(Confusion, LooksAtOneStepUnlessItIsCumulative) {
   EXPECT_FALSE(fires("true"));  // 5 of 6
 }
 
+// Class 0 is predicted twice and is right once; class 1 three times, always
+// right.
+TEST(Confusion, JudgesAClassOnceItWasPredictedOftenEnough) {
+  const auto fires = [](const char* samples) {
+    OneRule rule("Confusion", {{"samples", samples}});
+    return rule.fires_at(classified(0, {0, 1, 1, 1, 1}, {0, 0, 1, 1, 1}));
+  };
+  EXPECT_TRUE(fires("2"));
+  EXPECT_FALSE(fires("3"));
+}
+
+TEST(Confusion, CountsThePredictionsOfAClassOverAllStepsIfCumulative) {
+  const auto fires = [](const char* cumulative) {
+    OneRule rule("Confusion", {{"samples", "4"}, {"cumulative", cumulative}});
+    rule.fires_at(classified(0, {0, 1}, {0, 0}));
+    return rule.fires_at(classified(1, {0, 1}, {0, 0}));
+  };
+  EXPECT_FALSE(fires("false"));
+  EXPECT_TRUE(fires("true"));
+}
+
+TEST(Confusion, NeverSaysNoIssueWhereNoClassWasPredictedOftenEnough) {
+  OneRule rule("Confusion", {{"samples", "3"}});
+  EXPECT_FALSE(rule.fires_at(classified(0, {0, 1}, {0, 0})));
+  EXPECT_FALSE(rule.fires_at(classified(1, {0, 1}, {1, 1})));
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("nothing to judge: at 2 steps with labels and "
+                        "predictions, the matrix held no class that was "
+                        "predicted 3 times (parameter 'samples')"));
+}
+
+// Ten predictions of class 1, of which so many are right.
+ObservedStep with_right(Step step, std::size_t right) {
+  std::vector<float> labels(10, 0), predictions(10, 1);
+  std::fill_n(labels.begin(), right, 1.F);
+  return classified(step, labels, predictions);
+}
+
+// The step at which the rule fires, or -1.
+Step first_firing(OneRule& rule, const std::vector<std::size_t>& right) {
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (rule.fires_at(with_right(Step(i), right[i]))) return Step(i);
+  }
+  return -1;
+}
+
+TEST(Confusion, WaitsForAsManyStepsInARowWithoutProgressAsPatienceSays) {
+  const auto fires_at = [](std::vector<std::size_t> right) {
+    OneRule rule("Confusion", {{"patience", "3"}});
+    return first_firing(rule, right);
+  };
+  EXPECT_EQ(fires_at({5, 5, 5, 5}), 2);
+  EXPECT_EQ(fires_at({5, 4, 3, 2}), 2);        // it gets worse
+  EXPECT_EQ(fires_at({1, 2, 3, 4, 5}), -1);    // it gets better
+  EXPECT_EQ(fires_at({1, 3, 2, 2, 2}), 3);     // not better than the 3
+  EXPECT_EQ(fires_at({5, 5, 9, 5, 5}), -1);    // within the limits between
+  EXPECT_EQ(fires_at({5, 5, 9, 5, 5, 5}), 5);  // what was before is forgotten
+}
+
+TEST(Confusion, SaysHowLongTheMatrixHasNotBecomeBetter) {
+  OneRule rule("Confusion", {{"patience", "3"}});
+  EXPECT_EQ(first_firing(rule, {1, 4, 3, 2}), 3);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("; so it was at 3 judged steps in a row, and better at "
+                        "none of them than at step 1"));
+}
+
+TEST(Confusion, PassesOverStepsWithoutAClassToJudgeWhenItCountsThem) {
+  OneRule rule("Confusion", {{"patience", "2"}, {"samples", "10"}});
+  EXPECT_FALSE(rule.fires_at(with_right(0, 5)));
+  EXPECT_FALSE(rule.fires_at(classified(1, {0, 1}, {1, 0})));
+  EXPECT_TRUE(rule.fires_at(with_right(2, 5)));
+}
+
 TEST(Confusion, LeavesOutWhatIsNoCategory) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   OneRule rule("Confusion", {{"category_no", "2"}});
@@ -171,6 +247,40 @@ TEST(Confusion, AgreesWithAFullMatrix) {
               violations > 0);
     EXPECT_EQ(rule.verdict().evidence.size(), violations);
     fired += violations > 0;
+  }
+  EXPECT_GT(fired, 0);
+  EXPECT_LT(fired, 200);
+}
+
+// Random trainings, judged a second time by a plain loop over the worst entry
+// of each step. The seed is printed.
+TEST(Confusion, FiresAtTheSameStepAsAPlainLoop) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<std::size_t> right(0, 10);
+  int fired = 0;
+  for (int run = 0; run < 200; ++run) {
+    std::vector<std::size_t> course(12);
+    for (std::size_t& step : course) step = right(random);
+    Step expected = -1;
+    std::size_t best = 0;
+    int in_a_row = 0;
+    for (std::size_t i = 0; i < course.size() && expected < 0; ++i) {
+      if (course[i] >= 6) {
+        in_a_row = 0;
+        continue;
+      }
+      const bool is_better = in_a_row == 0 || course[i] > best;
+      if (is_better) best = course[i];
+      in_a_row = is_better ? 1 : in_a_row + 1;
+      if (in_a_row == 4) expected = Step(i);
+    }
+    OneRule rule(
+        "Confusion",
+        {{"patience", "4"}, {"min_diag", "0.55"}, {"max_off_diag", "0.45"}});
+    EXPECT_EQ(first_firing(rule, course), expected);
+    fired += expected >= 0;
   }
   EXPECT_GT(fired, 0);
   EXPECT_LT(fired, 200);

@@ -71,7 +71,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::boolean,
      .default_text = "false",
      .sentence = "Whether a loss of several elements is judged by its mean; "
-                 "otherwise it is skipped."},
+                 "otherwise it is skipped.",
+     .tuned_text = "true"},
     kStartStep,
     kEndStep,
     kPreset,

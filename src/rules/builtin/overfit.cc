@@ -33,7 +33,7 @@ const ParameterSpec kParameters[] = {
      .default_text = "1",
      .sentence = "How many evaluations in a row must exceed the ratio.",
      .minimum = 1.0,
-     .tuned_text = "3"},
+     .tuned_text = "4"},
     {.name = "ratio_threshold",
      .type = ParameterType::real,
      .default_text = "0.1",
@@ -41,6 +41,12 @@ const ParameterSpec kParameters[] = {
                  "validation loss may lie above it.",
      .minimum = 0.0,
      .tuned_text = "5"},
+    {.name = "pass_new_best",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .sentence = "Whether an evaluation passes, however large the ratio, that "
+                 "has the lowest mean validation loss so far.",
+     .tuned_text = "true"},
     kEndStep,
     kPreset,
 };
@@ -61,6 +67,7 @@ struct Validation {
   std::int64_t exceeded = 0;     // evaluations in a row
   StepId exceeded_since;         // the first of them
   std::optional<double> before;  // the ratio of the evaluation before
+  std::optional<double> best;    // the lowest mean of an evaluation
 };
 
 std::string percent_text(double ratio) {
@@ -72,7 +79,8 @@ class Overfit : public Rule {
   explicit Overfit(const Parameters& parameters)
       : start_step_(parameters.integer("start_step")),
         patience_(parameters.integer("patience")),
-        ratio_threshold_(parameters.real("ratio_threshold")) {
+        ratio_threshold_(parameters.real("ratio_threshold")),
+        passes_new_best_(parameters.boolean("pass_new_best")) {
     selector_.regexes = parameters.text_list("tensor_regex");
     if (selector_.regexes.empty()) selector_.collections = {"losses"};
   }
@@ -158,9 +166,11 @@ class Overfit : public Rule {
   void judge(Validation& validation, std::optional<Finding>& finding) {
     const auto training = training_.find(validation.pair);
     if (training == training_.end() || training->second.mean <= 0) return;
-    const double ratio =
-        (validation.phase.mean - training->second.mean) / training->second.mean;
-    if (ratio > ratio_threshold_) {
+    const double mean = validation.phase.mean;
+    const double ratio = (mean - training->second.mean) / training->second.mean;
+    const bool is_new_best = !validation.best || mean < *validation.best;
+    if (is_new_best) validation.best = mean;
+    if (ratio > ratio_threshold_ && !(passes_new_best_ && is_new_best)) {
       if (++validation.exceeded == 1) {
         validation.exceeded_since = validation.last.step;
       }
@@ -198,6 +208,10 @@ class Overfit : public Rule {
           fmt::format(", as in {} evaluations since {}", validation.exceeded,
                       step_text(validation.exceeded_since));
     }
+    if (passes_new_best_) {
+      finding.message +=
+          fmt::format("; the lowest so far was {:.4g}", *validation.best);
+    }
     if (before) {
       finding.message +=
           fmt::format("; the evaluation before had {}", percent_text(*before));
@@ -208,6 +222,7 @@ class Overfit : public Rule {
   Step start_step_;
   std::int64_t patience_;
   double ratio_threshold_;
+  bool passes_new_best_;
   TensorSelector selector_;
   std::map<std::string, RunningMean> training_;  // since the last evaluation
   std::map<std::string, Validation> validations_;
@@ -228,7 +243,9 @@ const RuleFactory kOverfit = {
         "learns its training set by heart.",
     .condition =
         "Fires when (mean validation loss - mean training loss) / mean "
-        "training loss > ratio_threshold for patience evaluations in a row.",
+        "training loss > ratio_threshold for patience evaluations in a row; "
+        "with pass_new_best, evaluations whose validation loss is the lowest "
+        "so far do not count.",
     .remedies = kRemedies,
     .parameters = kParameters,
     .make = make,

@@ -13,6 +13,9 @@
 // not finite is left out. A mean training loss of zero or below has no ratio:
 // such an evaluation is not judged. `start_step` holds the rule back, not the
 // losses: evaluations before it count towards `patience`.
+//
+// `pass_new_best` is ours: a large ratio beside a validation loss that still
+// falls is a training loss that goes to 0, not a model that gets worse.
 
 #include "smdebug/rules/rule.h"
 

@@ -106,6 +106,54 @@ TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
               HasSubstr("as in 2 evaluations since step 5 (EVAL step 2)"));
 }
 
+// The ratio is 9 and more at every evaluation; the losses are those of a
+// classifier that goes on learning, and of one that has stopped.
+TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
+  const auto fires = [](const char* pass, std::vector<double> validation) {
+    OneRule rule("Overfit", {{"pass_new_best", pass}, {"patience", "2"}});
+    Losses losses(rule);
+    bool fired = false;
+    for (const double loss : validation) {
+      losses.train({loss / 10});
+      losses.eval({loss});
+      fired = losses.train({loss / 10});
+    }
+    return fired;
+  };
+  EXPECT_TRUE(fires("false", {0.4, 0.3, 0.2, 0.1}));
+  EXPECT_FALSE(fires("true", {0.4, 0.3, 0.2, 0.1}));
+  EXPECT_FALSE(fires("true", {0.4, 0.3, 0.31, 0.2, 0.21, 0.1}));
+  EXPECT_TRUE(fires("true", {0.4, 0.3, 0.31, 0.305}));
+  EXPECT_TRUE(fires("true", {0.3, 0.3, 0.3}));  // as low is not lower
+}
+
+TEST(Overfit, KnowsTheLowestValidationLossOfEachTensor) {
+  OneRule rule("Overfit", {{"pass_new_best", "true"}});
+  const auto step = [](Step number, double test, double eval) {
+    return ObservedStep({number, Mode::global, number})
+        .with_scalar("train-logloss", 0.1)
+        .with_scalar("test-logloss", test)
+        .with_scalar("eval-logloss", eval);
+  };
+  EXPECT_FALSE(rule.fires_at(step(0, 0.9, 0.5)));
+  EXPECT_FALSE(rule.fires_at(step(1, 0.8, 0.4)));
+  EXPECT_TRUE(rule.fires_at(step(2, 0.7, 0.45)));
+  ASSERT_EQ(rule.verdict().evidence.size(), 1u);
+  EXPECT_EQ(rule.verdict().evidence[0].tensor, "eval-logloss");
+  EXPECT_THAT(rule.verdict().message, HasSubstr("; the lowest so far was 0.4"));
+}
+
+// The lowest of an evaluation before `start_step`, too, is the lowest so far.
+TEST(Overfit, RemembersTheLowestValidationLossFromBeforeItsStartStep) {
+  OneRule rule("Overfit", {{"pass_new_best", "true"}, {"start_step", "2"}});
+  Losses losses(rule);
+  losses.train({0.1});
+  losses.eval({0.5});
+  losses.train({0.1});
+  losses.eval({0.6});
+  EXPECT_TRUE(losses.train({0.1}));
+}
+
 TEST(Overfit, DoesNotFireBeforeItsStartStepButCountsWhatCameBefore) {
   OneRule rule("Overfit", {{"start_step", "3"}, {"patience", "2"}});
   Losses losses(rule);

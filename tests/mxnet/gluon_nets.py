@@ -1,0 +1,23 @@
+"""A net of Gluon and a step of its training, for the tests of rules and for the zoo."""
+
+from mxnet import autograd
+from mxnet.gluon import nn
+
+
+def stack(activation, depth, width, outputs, prefix=None):
+    """`depth` layers of `width` units with an activation ("relu", ...), and one that gives the
+    outputs: a HybridSequential, not initialized. Without a prefix, Gluon names it."""
+    net = nn.HybridSequential(prefix=prefix)
+    with net.name_scope():
+        for _ in range(depth):
+            net.add(nn.Dense(width, activation=activation))
+        net.add(nn.Dense(outputs))
+    return net
+
+
+def train_step(net, loss, trainer, x, y):
+    """One update on a batch, NDArrays."""
+    with autograd.record():
+        value = loss(net(x), y)
+    value.backward()
+    trainer.step(len(x))
