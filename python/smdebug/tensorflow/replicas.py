@@ -7,7 +7,6 @@ that of the first.
 """
 
 import contextlib
-import functools
 import threading
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ import tensorflow as tf
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import left_alone
+from smdebug.tensorflow.replaced_method import ReplacedMethod
 
 _COUNTS_OF_TENSORS = (
     "tensors",
@@ -57,15 +57,9 @@ def handed_out_apart(strategy, key):
     """Within it a step that `strategy.run` runs on every replica may hand out a dict of tensors
     under `key`: it comes back as a dict of tuples, one tensor for each replica. Keras adds up what
     comes back as a value of replicas, and leaves tuples of tensors alone."""
-    if not are_replicas_known(strategy):
-        yield
-        return
-    known = vars(strategy).get("run")
-    run = strategy.run
 
-    @functools.wraps(run)
     def watched(*arguments, **keywords):
-        result = run(*arguments, **keywords)
+        result = replaced.original(*arguments, **keywords)
         if not isinstance(result, dict) or key not in result:
             return result
         apart = {
@@ -74,14 +68,11 @@ def handed_out_apart(strategy, key):
         }
         return {**result, key: apart}
 
-    strategy.run = left_alone(watched)
+    replaced = ReplacedMethod(strategy, "run", left_alone(watched))
     try:
         yield
     finally:
-        if known is None:
-            del strategy.run
-        else:
-            strategy.run = known
+        replaced.undo()
 
 
 class _Chosen(threading.local):
@@ -178,8 +169,13 @@ class ReplicaSessions:
 
     # --- told to those that this thread speaks for ---
 
+    def is_next_due(self, *of):
+        return self._chosen.among(self._sessions)[0].is_next_due(*of)
+
     def begin_step(self):
         self._has_begun = True
+        if not self.are_apart:
+            return self._sessions[0].begin_step()
         return self._told("begin_step")[0]
 
     def end_step(self):
