@@ -59,8 +59,8 @@ class CompiledSteps:
                     step.say_due(due)
 
     def after_call(self):
-        for _ in self.take():
-            self._recorder.end_if_asked()
+        for step in self.take():
+            self._recorder.end_if_asked(step.replica)
 
     def failed_call(self):
         """The exception of ours that ended a call, or None."""

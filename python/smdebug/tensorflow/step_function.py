@@ -45,6 +45,7 @@ class StepFunction:
         self._is_capturing = None  # during a call: whether this batch wants tensors
         self._is_installed = False
         self._replaced = []
+        self._apart = None  # during a call under a strategy: the ReplicaCaptures
         self._sites = {}  # name of a tensor of the graph -> its site
         self._handed_out = set()  # names that the capturing function returns
 
@@ -139,8 +140,12 @@ class StepFunction:
         function = self._chosen(self._is_capturing)
         if not self._has_replicas:
             return function(*arguments)
-        with backend.handed_out_apart(self._strategy, CAPTURES):
-            return function(*arguments)
+        with backend.ReplicaCaptures(self._strategy, CAPTURES, self._recorder.skip) as apart:
+            self._apart = apart
+            try:
+                return function(*arguments)
+            finally:
+                self._apart = None
 
     @property
     def _strategy(self):
@@ -179,14 +184,14 @@ class StepFunction:
         if backend.graph() is not None:
             self._recorder.graph_made(backend.graph())
         if not self._wants_trace():
-            return step(data)
+            return self._joined(step(data), None)
         LayerCalls.watch(self)
         trace = StepTrace(self.model, self._layer_names, self._recorder)
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
         captures = self._recorder.unharmed(lambda: self._captures(trace), "while a step is traced")
-        return self._joined(result, captures) if captures else result
+        return self._joined(result, captures)
 
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
@@ -227,11 +232,18 @@ class StepFunction:
             )
 
     def _joined(self, result, captures):
-        if self.kind == "predict":
-            return {_OUTPUTS: result, CAPTURES: captures}
-        if not isinstance(result, dict):
-            self._recorder.skip(self.kind, "the step returns no dict")
+        """A step's result with what it hands out: a dict, or None for nothing. Replicas hand out
+        something each, since their results must be alike."""
+        captures = captures or {}
+        if not captures and self._apart is None:
             return result
+        if self.kind == "predict":
+            result = {_OUTPUTS: result}
+        if not isinstance(result, dict):
+            if captures:
+                self._recorder.skip(self.kind, "the step returns no dict")
+            return result
+        captures = captures if self._apart is None else self._apart.of_replica(captures)
         return {**result, CAPTURES: captures}
 
     # --- what is due ---

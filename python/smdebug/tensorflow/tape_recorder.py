@@ -178,6 +178,8 @@ class TapeRecorder(TensorFlowHook):
     def _make_replica_session(self):
         session = self._make_session()
         session.set_config(self._core_configuration())
+        if self._rules:
+            self._rules.join_worker(session)
         return session
 
     # --- what a watched tape tells ---
@@ -302,12 +304,12 @@ class TapeRecorder(TensorFlowHook):
     def has_rules(self):
         return bool(self._rules)
 
-    def end_if_asked(self):
-        """Has the rules judge the step so far, and raises what one asks for: what
-        `on_fire` says, or what it raises where it is a function."""
+    def end_if_asked(self, replica=None):
+        """Has the rules judge the step so far, of one replica or of all, and raises what one asks
+        for: what `on_fire` says, or what it raises where it is a function."""
         if not self._rules:
             return
-        with self.tape_unharmed():
+        with self.tape_unharmed(), self.speaking_for(replica):
             self._session.before_update()
         answer, verdict = self._rules.answer()
         if answer == "raise":
@@ -316,11 +318,11 @@ class TapeRecorder(TensorFlowHook):
             logger.error("the training is ended: %s", verdict["message"])
             raise SystemExit(_EXIT_CODE)
 
-    def end_graph_if_asked(self):
+    def end_graph_if_asked(self, replica=None):
         """The same from inside a graph, which turns every exception into one of its own: what is
         to be raised is kept for the caller of the function."""
         try:
-            self.end_if_asked()
+            self.end_if_asked(replica)
         except BaseException as error:
             self._ending = error
             raise RuntimeError(f"smdebug ends the training: {error!r}") from error
@@ -386,6 +388,6 @@ class EagerStep:
                     each.put()
 
     def held(self, gradients):
-        if self._is_due and not self._replica:
-            self._recorder.end_if_asked()
+        if self._is_due:
+            self._recorder.end_if_asked(self._replica)
         return gradients

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from smdebug.tensorflow import tensors
 from smdebug.tensorflow.random_ops import draws_random_numbers as draws_random_numbers
+from smdebug.tensorflow.replicas import ReplicaCaptures as ReplicaCaptures
 from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
-from smdebug.tensorflow.replicas import handed_out_apart as handed_out_apart
 
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)
 
