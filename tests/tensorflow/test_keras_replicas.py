@@ -472,14 +472,14 @@ def test_a_failure_while_one_replica_is_traced_reaches_no_other(strategy, out_di
 # --- loops of one's own ---
 
 
-def run_loop(strategy, hook, step_of, is_graph):
+def run_loop(strategy, hook, step_of, is_graph, images=X):
     """Three steps, each with a shard of 8 for either replica; returns the kernels before them."""
     with strategy.scope():
         kernel = tf.Variable(np.full((64, 10), 0.01, np.float32), name="kernel")
 
     def shard(context, step):
         start = 16 * step + 8 * context.replica_id_in_sync_group
-        return X[start : start + 8], T[start : start + 8]
+        return images[start : start + 8], T[start : start + 8]
 
     def step(x, t):
         with hook.wrap_tape(tf.GradientTape()) as tape:
@@ -534,6 +534,41 @@ def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, work
             np.testing.assert_allclose(
                 values(trial, "norm", step)[r], np.linalg.norm(gradient), **close
             )
+
+
+@pytest.mark.parametrize("answer", ["raise", "stop"])
+@pytest.mark.parametrize("is_graph", [False, True])
+def test_a_rule_of_the_second_replica_ends_a_loop_before_its_update(
+    strategy, out_dir, is_graph, answer
+):
+    kernels = []
+
+    def update(kernel, total):
+        kernels.append(kernel)
+        kernel.assign_sub(0.1 * total)
+
+    rules = [("ExplodingTensor", {"collection_names": "gradients"})]
+    ending = RuleEvaluationConditionMet if answer == "raise" else SystemExit
+    with recorder(out_dir, rules=rules, on_fire=answer) as hook:
+        with pytest.raises(ending) as raised:
+            run_loop(strategy, hook, update, is_graph, images_with_nan(SECOND_PART))
+    assert answer == "raise" or raised.value.code == 3
+    (verdict,) = hook.verdicts()
+    assert verdict["step"]["global"] == 1
+    assert {each["worker"] for each in verdict["evidence"]} == {DEVICES[1]}
+    moved = kernels[0].numpy() - np.full((64, 10), 0.01, np.float32)
+    assert np.isfinite(moved).all() and moved.any()
+
+
+@pytest.mark.parametrize("is_graph", [False, True])
+def test_both_replicas_of_a_sound_loop_are_judged(strategy, out_dir, is_graph):
+    rules = [("ExplodingTensor", {"collection_names": "gradients"})]
+    with recorder(out_dir, rules=rules, on_fire="stop") as hook:
+        run_loop(strategy, hook, lambda kernel, total: kernel.assign_sub(0.1 * total), is_graph)
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "NoIssuesFound"
+    assert verdict["observations_judged"] == 4
+    assert hook.status().error is None
 
 
 @pytest.mark.parametrize("has_replicas", [False, True])
