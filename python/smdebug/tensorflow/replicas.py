@@ -52,6 +52,11 @@ def replica_here():
     return -1 if number is None else int(number)
 
 
+def device_of(replica):
+    """The name of the device of a replica of the present strategy."""
+    return tf.distribute.get_strategy().extended.worker_devices[replica]
+
+
 class ReplicaCaptures:
     """Within it a step that `strategy.run` runs on every replica may hand out tensors under `key`
     of its result, a dict: they come back as a dict of tuples, one tensor for each replica. Keras

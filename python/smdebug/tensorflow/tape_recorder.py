@@ -227,7 +227,7 @@ class TapeRecorder(TensorFlowHook):
         self.check_configuration()
         self.graph_made(tf.compat.v1.get_default_graph())
         if is_compiled():
-            return self._compiled_steps.new_step(replica) if not replica else None
+            return self._compiled_steps.new_step(replica)
         step = GraphStep(self, replica)
         self._graph_steps.add(step)
         return step
