@@ -19,8 +19,8 @@ def are_replicas_known(strategy):
     return False
 
 
-def has_unknown_replicas():
-    return False
+def unknown_replicas():
+    return None
 
 
 def flat(structure, graph):

@@ -64,7 +64,6 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
         self._is_training_saved = False  # of this epoch, before its validation
         self._is_epoch_saved = False
         self._is_closing = False
-        self._skipped = set()
         super().__init__(out_dir, *arguments, **keywords)
         # A bias is told among the weights: its name is in that of its optimizer's variables too.
         biases = self.get_collection("biases")
@@ -224,9 +223,11 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
 
     def skip(self, name, why):
         """Says once that a tensor is not saved."""
-        if name not in self._skipped:
-            self._skipped.add(name)
-            logger.warning("tensor '%s' is not saved: %s", name, why)
+        self._say_once(f"tensor '{name}' is not saved: {why}", name)
+
+    def skip_graph(self, why):
+        """Says once that nothing from inside a step is saved."""
+        self._say_once(f"layers, gradients, inputs and outputs are not saved: {why}", why)
 
     def unharmed(self, action, where):
         """What `action` returns, or None where it fails: that never reaches the training."""
@@ -257,7 +258,7 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def _wants_graph(self, function):
         why = why_closed(function.model)
         if why:
-            self.skip("of layers, and gradients", why)
+            self.skip_graph(why)
             return False
         if function.is_known:
             return function.wants_next()

@@ -196,8 +196,12 @@ class StepFunction:
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
-        if backend.has_unknown_replicas():
-            self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
+        unknown = backend.unknown_replicas()
+        if unknown:
+            self._recorder.skip_graph(
+                f"Keras adds up what the replicas of {unknown} hand out; it is saved under a "
+                "MirroredStrategy"
+            )
             return False
         return self._is_capturing or backend.graph() is not None
 
@@ -241,7 +245,7 @@ class StepFunction:
             result = {_OUTPUTS: result}
         if not isinstance(result, dict):
             if captures:
-                self._recorder.skip(self.kind, "the step returns no dict")
+                self._recorder.skip_graph(f"{self.kind}_step returns no dict")
             return result
         captures = captures if self._apart is None else self._apart.of_replica(captures)
         return {**result, CAPTURES: captures}

@@ -157,6 +157,14 @@ class TapeRecorder(TensorFlowHook):
         all."""
         return self._session.only(replica)
 
+    def _say_not_recorded(self, strategy):
+        if self.include_workers == "all" and not are_replicas_known(strategy):
+            kind = type(strategy).__name__
+            self._say_once(
+                f"the first replica of {kind} alone is recorded: all are under a MirroredStrategy",
+                kind,
+            )
+
     def _replica_here(self):
         """That which this thread runs or traces; None where there are no several."""
         return replica_here() if self._session else None
@@ -217,8 +225,10 @@ class TapeRecorder(TensorFlowHook):
             return None
         replica = replica_here()
         if replica is not None:
-            self.follow_strategy(tf.distribute.get_strategy())
+            strategy = tf.distribute.get_strategy()
+            self.follow_strategy(strategy)
             if not self._session.records(replica):
+                self._say_not_recorded(strategy)
                 return None
         if tf.executing_eagerly():
             return EagerStep(self, self.begin_native_step(replica), replica)
