@@ -125,11 +125,10 @@ TEST_F(StatusWriterTest, NamesADeviceAsEventFilesDo) {
   writer.finish(verdicts_, {});
   EXPECT_THAT(
       statuses(),
-      ElementsAre(
-          "AllZero_"
-          "_job-localhost_replica-0_task-0_device-GPU-1 InProgress",
-          "VanishingGradient_"
-          "_job-localhost_replica-0_task-0_device-GPU-1 InProgress"));
+      ElementsAre("AllZero_"
+                  "_job-localhost_replica-0_task-0_device-GPU-1 InProgress",
+                  "VanishingGradient_"
+                  "_job-localhost_replica-0_task-0_device-GPU-1 InProgress"));
 }
 
 TEST_F(StatusWriterTest, SecondOneLeavesTheStatusToTheFirst) {

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from smdebug.tensorflow import tensors
 from smdebug.tensorflow.random_ops import draws_random_numbers as draws_random_numbers
-from smdebug.tensorflow.replicas import ReplicaCaptures as ReplicaCaptures
+from smdebug.tensorflow.replica_captures import ReplicaCaptures as ReplicaCaptures
 from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)

@@ -32,7 +32,7 @@ def as_array(tensor):
 
 @functools.cache
 def _has(kind, method):
-    """Whether a class has a method. A tensor of TensorFlow takes its time to say that it has not."""
+    """Whether a class has a method: a tensor of TensorFlow is slow to say that it has not."""
     return hasattr(kind, method)
 
 
