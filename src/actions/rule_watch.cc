@@ -13,6 +13,17 @@
 #include "base/environment.h"
 
 namespace smdebug {
+namespace {
+
+// The name of a device as event files hold it: "/job:a/device:GPU:1" is
+// "_job-a_device-GPU-1".
+std::string as_file_name(std::string worker) {
+  std::ranges::replace(worker, '/', '_');
+  std::ranges::replace(worker, ':', '-');
+  return worker;
+}
+
+}  // namespace
 
 class RuleWatch::Impl {
  public:
@@ -24,7 +35,9 @@ class RuleWatch::Impl {
     for (const std::string& name : options_.rules) {
       Entry entry;
       entry.key = rule_key(name, seen[name]++);
-      if (!options_.worker.empty()) entry.key += "_" + options_.worker;
+      if (!options_.worker.empty()) {
+        entry.key += "_" + as_file_name(options_.worker);
+      }
       entry.verdict.rule = name;
       entry.verdict.message = "no step was judged yet";
       claim(entry);

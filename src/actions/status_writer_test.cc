@@ -118,6 +118,19 @@ TEST_F(StatusWriterTest, NamesAWorkerThatIsNotTheFirst) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(StatusWriterTest, NamesADeviceAsEventFilesDo) {
+  RuleWatchOptions second = options();
+  second.worker = "/job:localhost/replica:0/task:0/device:GPU:1";
+  StatusWriter writer(std::move(second));
+  writer.finish(verdicts_, {});
+  EXPECT_THAT(
+      statuses(),
+      ElementsAre("AllZero_"
+                  "_job-localhost_replica-0_task-0_device-GPU-1 InProgress",
+                  "VanishingGradient_"
+                  "_job-localhost_replica-0_task-0_device-GPU-1 InProgress"));
+}
+
 TEST_F(StatusWriterTest, SecondOneLeavesTheStatusToTheFirst) {
   StatusWriter first(options());
   first.update(verdicts_, {});

@@ -192,6 +192,54 @@ def test_the_model_is_its_own_again_when_fit_is_over(out_dir):
         assert hook.status().steps == 2 * steps
 
 
+def test_methods_that_a_model_was_given_are_still_there_afterwards(out_dir):
+    model = made()
+    steps, own_step = [], model.train_step
+    own_apply = "apply" if KERAS_3 else "apply_gradients"
+
+    def counted(data):
+        steps.append(1)
+        return own_step(data)
+
+    model.train_step = counted
+    with recorder(out_dir) as hook:
+        trained(hook, model)
+        assert model.train_step is counted
+        assert own_apply not in vars(model.optimizer)
+    traced = len(steps)
+    assert traced > 0
+    model.make_train_function(force=True)
+    trained(None, model)
+    assert len(steps) > traced, "the step that the script gave was lost"
+
+
+def test_a_method_that_a_script_replaces_during_fit_stays(out_dir):
+    model = made()
+
+    def predict_step(data):
+        return data
+
+    def replace(epoch, logs):
+        model.predict_step = predict_step
+
+    with recorder(out_dir) as hook:
+        trained(hook, model, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=replace)])
+    assert model.predict_step is predict_step
+
+
+def test_layers_are_replaced_by_nothing_once_all_is_traced(out_dir):
+    model, call = made(), keras.layers.Layer.__call__
+    seen = []
+    looks = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: seen.append(keras.layers.Layer.__call__ is call)
+    )
+    with recorder(out_dir) as hook:
+        trained(hook, model, epochs=1, callbacks=[looks])
+        trained(hook, model, epochs=1, callbacks=[looks])
+    assert seen == [False, True]
+    assert len(read(out_dir).tensor("first/outputs").steps()) > 2
+
+
 @pytest.mark.parametrize("form", [".keras", ".h5", ""])
 def test_a_model_is_saved_in_every_format_while_it_is_recorded(tmp_path, form):
     path, saved = str(tmp_path / f"model{form}"), []

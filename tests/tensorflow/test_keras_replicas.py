@@ -1,6 +1,7 @@
 """MirroredStrategy over two devices of the CPU: the training is the same to the bit, and what each
 replica has is recorded under a worker of its own, which is named after its device."""
 
+import json
 import pathlib
 import re
 
@@ -11,7 +12,9 @@ import tensorflow as tf
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
-from smdebug.rules import builtin
+from smdebug.exceptions import RuleEvaluationConditionMet
+from smdebug.rules import Rule, builtin
+from smdebug.tensorflow.step_trace import StepTrace
 
 L = keras.layers
 DEVICES = [f"/job:localhost/replica:0/task:0/device:CPU:{number}" for number in (0, 1)]
@@ -300,23 +303,208 @@ def test_a_replica_that_drifts_is_found_and_sound_ones_are_not(strategy, tmp_pat
     assert worst["value"] == pytest.approx(0.5, rel=1e-5)
 
 
+SECOND_PART = slice(24, 32)  # of X: what the second replica takes of the second batch of 16
+
+
+def images_with_nan(rows):
+    images = X.copy()
+    images[rows] = np.nan
+    return images
+
+
+def fitted(strategy, hook, images, epochs=1, **how):
+    made(strategy, **how).fit(
+        images, T, batch_size=16, shuffle=False, verbose=0, epochs=epochs, callbacks=[hook]
+    )
+
+
+NOT_FINITE = ("ExplodingTensor", {"tensor_regex": "^last/inputs$"})
+
+
+def test_rules_inside_the_hook_judge_every_replica(strategy, out_dir):
+    told = []
+    with recorder(out_dir, rules=[NOT_FINITE], on_fire=told.append) as hook:
+        fitted(strategy, hook, images_with_nan(SECOND_PART))
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "IssuesFound"
+    assert verdict["step"]["global"] == 1
+    assert [each["worker"] for each in verdict["evidence"]] == [DEVICES[1]]
+    assert verdict["observations_judged"] == 6  # three steps of two replicas
+    assert [each["evidence"][0]["worker"] for each in told] == [DEVICES[1]]
+    statuses = {each.name: each for each in (pathlib.Path(out_dir) / "rules").glob("*.json")}
+    second = "ExplodingTensor__job-localhost_replica-0_task-0_device-CPU-1.json"
+    found = {name: json.loads(each.read_text())["status"] for name, each in statuses.items()}
+    assert found == {"ExplodingTensor.json": "NoIssuesFound", second: "IssuesFound"}
+
+
+def test_a_rule_that_fires_on_both_replicas_is_answered_once(strategy, out_dir, logged):
+    told = []
+    rules = [NOT_FINITE, ("ExplodingTensor", {"tensor_regex": "^inputs$"})]
+    with recorder(out_dir, rules=rules, on_fire=told.append) as hook:
+        fitted(strategy, hook, images_with_nan(slice(16, 32)))
+    assert [each["parameters"]["tensor_regex"] for each in told] == ["^last/inputs$", "^inputs$"]
+    assert {each["evidence"][0]["worker"] for each in told} == {DEVICES[0]}
+    assert len([each for each in logged if each.startswith("ExplodingTensor")]) == 1
+
+
+def test_a_rule_of_ones_own_judges_each_replica_apart(strategy, out_dir):
+    class FirstPixels(Rule):
+        made = []
+
+        def __init__(self, base_trial):
+            super().__init__(base_trial)
+            self.seen = []
+            self.made.append(self.seen)
+
+        def invoke_at_step(self, step):
+            self.seen.append(self.base_trial.tensor("last/inputs").value(step)[0])
+            return False
+
+    with recorder(out_dir, rules=[FirstPixels]) as hook:
+        fitted(strategy, hook, X)
+    first, second = FirstPixels.made
+    np.testing.assert_array_equal(first, X[[0, 16, 32]])
+    np.testing.assert_array_equal(second, X[[8, 24, 36]])
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "NoIssuesFound"
+
+
+@pytest.mark.parametrize("answer", ["stop", "raise"])
+def test_a_rule_of_the_second_replica_ends_fit(strategy, out_dir, answer):
+    with recorder(out_dir, rules=[NOT_FINITE], on_fire=answer) as hook:
+        if answer == "stop":
+            fitted(strategy, hook, images_with_nan(SECOND_PART), epochs=3)
+        else:
+            with pytest.raises(RuleEvaluationConditionMet) as raised:
+                fitted(strategy, hook, images_with_nan(SECOND_PART), epochs=3)
+            assert raised.value.step == 1
+    assert hook.status().steps == 2
+
+
+def test_rules_judge_the_first_replica_where_it_alone_is_recorded(strategy, out_dir):
+    with recorder(out_dir, "one", rules=[NOT_FINITE]) as hook:
+        fitted(strategy, hook, images_with_nan(SECOND_PART))
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "NoIssuesFound"
+    assert verdict["observations_judged"] == 3
+
+
+# --- replicas that differ ---
+
+
+class Uneven(keras.Sequential):
+    """Its second replica calls a layer, and draws random numbers, which the first does not."""
+
+    def train_step(self, data):
+        self._call_extra(data[0])
+        return super().train_step(data)
+
+    def test_step(self, data):
+        self._call_extra(data[0])
+        return super().test_step(data)
+
+    def predict_step(self, data):
+        self._call_extra(data)
+        return super().predict_step(data)
+
+    def _call_extra(self, x):
+        context = tf.distribute.get_replica_context()
+        if tf.get_static_value(tf.convert_to_tensor(context.replica_id_in_sync_group)) == 1:
+            self.extra(tf.nn.dropout(x, 0.5))
+
+
+def uneven(strategy, **how):
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = Uneven([keras.Input((64,)), L.Dense(10, name="last")])
+        model.extra = L.ReLU(name="extra")
+        model.compile(keras.optimizers.SGD(RATE), "mse", **how)
+    return model
+
+
+@pytest.mark.parametrize("workers", ["one", "all"])
+@pytest.mark.parametrize("how", [{}, {"run_eagerly": True}])
+def test_tensors_that_only_one_replica_has_are_left_out_with_a_word(
+    strategy, out_dir, logged, workers, how
+):
+    def results(hook):
+        model = uneven(strategy, **how)
+        weights, history = trained(model, hook, validation_data=(X[:20], T[:20]))
+        callbacks = [hook] if hook else []
+        return weights, history, model.predict(X, 16, verbose=0, callbacks=callbacks)
+
+    plain = results(None)
+    with recorder(out_dir, workers) as hook:
+        watched = results(hook)
+    assert hook.status().error is None
+    for mine, theirs in zip(watched[0], plain[0], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert watched[1] == plain[1]
+    np.testing.assert_array_equal(watched[2], plain[2])
+    trial = read(out_dir)
+    for mode in (smd.modes.TRAIN, smd.modes.EVAL, smd.modes.PREDICT):
+        parts = values(trial, "last/inputs", trial.steps(mode=mode)[0], mode)
+        np.testing.assert_array_equal(np.concatenate(parts), X[: 8 * len(trial.workers())])
+    assert not [each for each in trial.tensor_names() if each.startswith("extra")]
+    said = [each for each in logged if "some replicas have it" in each]
+    assert sorted(each.split("'")[1] for each in said) == ["extra/inputs", "extra/outputs"]
+
+
+def test_a_failure_while_one_replica_is_traced_reaches_no_other(strategy, out_dir, monkeypatch):
+    """Their results must be alike, or TensorFlow fails."""
+    plain = trained(made(strategy))
+    finished, calls = StepTrace.finished, []
+
+    def failing(trace):
+        calls.append(1)
+        if len(calls) == 2:
+            raise RuntimeError("planted")
+        return finished(trace)
+
+    monkeypatch.setattr(StepTrace, "finished", failing)
+    with recorder(out_dir) as hook:
+        watched = trained(made(strategy), hook)
+    assert "planted" in hook.status().error
+    for mine, theirs in zip(watched[0], plain[0], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 # --- loops of one's own ---
 
 
-def run_loop(strategy, hook, step_of, is_graph):
-    """Three steps, each with a shard of 8 for either replica; returns the kernels before them."""
+# Whether a step is a graph, and whether XLA compiles its loss and gradient. It fails over several
+# devices of the CPU where it is to compile the whole step.
+LOOPS = {
+    "eager": (False, False),
+    "function": (True, False),
+    "eager, compiled inside": (False, True),
+    "function, compiled inside": (True, True),
+}
+LOOP_KINDS = pytest.mark.parametrize("kind", LOOPS)
+
+
+def run_loop(strategy, hook, step_of, kind, images=X, steps=2):
+    """Steps with a shard of 8 for either replica; returns the kernels before them."""
+    is_graph, is_compiled = LOOPS[kind]
     with strategy.scope():
         kernel = tf.Variable(np.full((64, 10), 0.01, np.float32), name="kernel")
 
     def shard(context, step):
-        start = 16 * step + 8 * context.replica_id_in_sync_group
-        return X[start : start + 8], T[start : start + 8]
+        start = 16 * (step % 2) + 8 * context.replica_id_in_sync_group
+        return images[start : start + 8], T[start : start + 8]
 
-    def step(x, t):
+    def compute(x, t):
         with hook.wrap_tape(tf.GradientTape()) as tape:
             loss = tf.reduce_mean((x @ kernel - t) ** 2)
-        gradient = tape.gradient(loss, kernel)
-        hook.save_tensor("norm", tf.norm(gradient), "extra")
+        return loss, tape.gradient(loss, kernel)
+
+    if is_compiled:
+        compute = tf.function(compute, jit_compile=True)
+
+    def step(x, t):
+        loss, gradient = compute(x, t)
+        if not is_compiled:
+            hook.save_tensor("norm", tf.norm(gradient), "extra")
         total = tf.distribute.get_replica_context().all_reduce("sum", gradient)
         step_of(kernel, total)
         return loss
@@ -325,7 +513,7 @@ def run_loop(strategy, hook, step_of, is_graph):
     if is_graph:
         run = tf.function(lambda f, args: strategy.run(step, args))
     before = []
-    for number in range(2):
+    for number in range(steps):
         before.append(kernel.numpy())
         parts = [
             strategy.experimental_distribute_values_from_function(
@@ -337,13 +525,15 @@ def run_loop(strategy, hook, step_of, is_graph):
     return before
 
 
+def descend(kernel, total):
+    kernel.assign_sub(0.1 * total)
+
+
 @pytest.mark.parametrize("workers", ["one", "all"])
-@pytest.mark.parametrize("is_graph", [False, True])
-def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, workers, is_graph):
+@LOOP_KINDS
+def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, workers, kind):
     with recorder(out_dir, workers) as hook:
-        kernels = run_loop(
-            strategy, hook, lambda kernel, total: kernel.assign_sub(0.1 * total), is_graph
-        )
+        kernels = run_loop(strategy, hook, descend, kind)
     assert hook.status().error is None
     trial = read(out_dir)
     assert trial.workers() == (DEVICES if workers == "all" else ["worker_0"])
@@ -362,9 +552,57 @@ def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, work
             np.testing.assert_allclose(
                 values(trial, "gradients/kernelGrad", step)[r], gradient, **close
             )
-            np.testing.assert_allclose(
-                values(trial, "norm", step)[r], np.linalg.norm(gradient), **close
-            )
+            if "compiled" not in kind:
+                norm = np.linalg.norm(gradient)
+                np.testing.assert_allclose(values(trial, "norm", step)[r], norm, **close)
+
+
+@LOOP_KINDS
+def test_a_loop_saves_the_steps_that_are_due_under_each_replica(strategy, out_dir, kind):
+    with recorder(out_dir, save_config=smd.SaveConfig(save_interval=2, start_step=1)) as hook:
+        kernels = run_loop(strategy, hook, descend, kind, steps=5)
+    trial = read(out_dir)
+    tensor = trial.tensor("weights/kernel:0")
+    assert tensor.steps() == [2, 4]
+    for step in tensor.steps():
+        for kernel in values(trial, "weights/kernel:0", step):
+            np.testing.assert_array_equal(kernel, kernels[step])
+
+
+@pytest.mark.parametrize("answer", ["raise", "stop"])
+@LOOP_KINDS
+def test_a_rule_of_the_second_replica_ends_a_loop_before_its_update(
+    strategy, out_dir, kind, answer
+):
+    kernels = []
+
+    def update(kernel, total):
+        kernels.append(kernel)
+        kernel.assign_sub(0.1 * total)
+
+    rules = [("ExplodingTensor", {"collection_names": "gradients"})]
+    ending = RuleEvaluationConditionMet if answer == "raise" else SystemExit
+    with recorder(out_dir, rules=rules, on_fire=answer) as hook:
+        with pytest.raises(ending) as raised:
+            run_loop(strategy, hook, update, kind, images_with_nan(SECOND_PART))
+    assert answer == "raise" or raised.value.code == 3
+    (verdict,) = hook.verdicts()
+    assert verdict["step"]["global"] == 1
+    assert {each["worker"] for each in verdict["evidence"]} == {DEVICES[1]}
+    if kind != "function, compiled inside":  # there the update is made when we hear of it
+        moved = kernels[0].numpy() - np.full((64, 10), 0.01, np.float32)
+        assert np.isfinite(moved).all() and moved.any()
+
+
+@LOOP_KINDS
+def test_both_replicas_of_a_sound_loop_are_judged(strategy, out_dir, kind):
+    rules = [("ExplodingTensor", {"collection_names": "gradients"})]
+    with recorder(out_dir, rules=rules, on_fire="stop") as hook:
+        run_loop(strategy, hook, descend, kind)
+    (verdict,) = hook.verdicts()
+    assert verdict["status"] == "NoIssuesFound"
+    assert verdict["observations_judged"] == 4
+    assert hook.status().error is None
 
 
 @pytest.mark.parametrize("has_replicas", [False, True])

@@ -35,7 +35,8 @@ struct RuleWatchOptions {
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
   std::uint64_t attempt = 0;                     // see `RecordPlace`
   // Where rules of one name judge in several workers: whose these are. It is
-  // added to the names of their files; empty: nothing is.
+  // added to the names of their files, a device as event files are named after
+  // it; empty: nothing is.
   std::string worker;
   // Is told what a person should know: one sentence.
   std::function<void(const std::string&)> say;

@@ -16,7 +16,8 @@ ANSWERS = (RECORD, "skip_step", "raise", "stop")
 
 
 class LiveRules:
-    """The rules of one hook.
+    """The rules of one hook. Where it records several workers, each of them has rules of its own,
+    as the processes of a training that has one hook each.
 
     `on_fire` is one of ANSWERS, or a function that takes a verdict (a dict with "rule", "step",
     "message", "evidence", ...) and returns one of them or None, which is "record". `vetoes` are the
@@ -26,28 +27,30 @@ class LiveRules:
     def __init__(self, rules, on_fire, vetoes, out_dir):
         self._on_fire = _checked(on_fire, vetoes)
         self._vetoes = vetoes
-        if isinstance(rules, (str, tuple)):
-            rules = [rules]
-        made = [
-            core_rule(rule, lambda rule, parameters: LiveJudge(rule, parameters, out_dir))
-            for rule in rules
-        ]
-        self._core = StepRules.create(made)
+        self._rules = [rules] if isinstance(rules, (str, tuple)) else list(rules)
+        self._out_dir = out_dir
+        self._workers = [_WorkerRules(self._make_core())]
+        self._answered = {}  # (rule, its parameters) -> (global step, number of the worker)
         self._fired = set()
         self.skipped_steps = []
 
     def join(self, hook, session):
         """Has `hook` save what the rules need, and shows them the steps of `session`."""
-        request_tensors(hook, self._core.request)
-        self._session = session
-        self._core.judge(session)
+        first = self._workers[0]
+        request_tensors(hook, first.core.request)
+        first.follow(session)
+
+    def join_worker(self, session):
+        """Shows the steps of a further worker's session to rules of its own."""
+        self._workers.append(_WorkerRules(self._make_core()))
+        self._workers[-1].follow(session)
 
     def answer(self):
         """(what follows from the rules that fired since the last call, the verdict of the one
-        that says so). What a function that is `on_fire` raises is raised."""
+        that says so). A rule that fires for several workers at one step is answered once, for the
+        first. What a function that is `on_fire` raises is raised."""
         strongest, reason = RECORD, None
-        for text in self._core.take_findings():
-            verdict = json.loads(text)
+        for verdict in self._to_answer():
             self._tell(verdict)
             wanted = self._on_fire(verdict) if callable(self._on_fire) else self._on_fire
             wanted = _checked(wanted or RECORD, self._vetoes)
@@ -57,20 +60,73 @@ class LiveRules:
 
     def finish(self):
         """No step will follow."""
-        self._core.finish(self._session)
+        for worker in self._workers:
+            worker.finish()
 
     def verdicts(self):
-        """The verdict of each rule, in the order given: a list of dicts."""
-        return [json.loads(line) for line in self._core.verdicts()]
+        """The verdict of each rule, in the order given: a list of dicts. Of several workers it is
+        that of the first who fired, else of the first who failed, else of the first of all; what
+        was judged is what all of them have judged."""
+        of_workers = [worker.verdicts() for worker in self._workers]
+        return [_together(verdicts) for verdicts in zip(*of_workers, strict=True)]
 
-    def text(self):
-        """One line per rule."""
-        return self._core.text()
+    def _make_core(self):
+        def judge(rule, parameters):
+            return LiveJudge(rule, parameters, self._out_dir)
+
+        return StepRules.create([core_rule(rule, judge) for rule in self._rules])
+
+    def _to_answer(self):
+        """The verdicts that nobody has answered yet."""
+        found = []
+        for number, worker in enumerate(self._workers):
+            for verdict in worker.take_findings():
+                rule = verdict["rule"], json.dumps(verdict["parameters"], sort_keys=True)
+                step = verdict["step"]["global"]
+                last_step, last_number = self._answered.get(rule, (None, None))
+                if step != last_step or number == last_number:
+                    self._answered[rule] = step, number
+                    found.append(verdict)
+        return found
 
     def _tell(self, verdict):
         if verdict["rule"] not in self._fired:
             self._fired.add(verdict["rule"])
             logger.warning("%s: %s", verdict["rule"], verdict["message"])
+
+
+class _WorkerRules:
+    """The core's rules of one worker, and the session whose steps they are shown."""
+
+    def __init__(self, core):
+        self.core = core
+
+    def follow(self, session):
+        self._session = session
+        self.core.judge(session)
+
+    def take_findings(self):
+        return [json.loads(text) for text in self.core.take_findings()]
+
+    def verdicts(self):
+        return [json.loads(text) for text in self.core.verdicts()]
+
+    def finish(self):
+        self.core.finish(self._session)
+
+
+def _together(verdicts):
+    """One verdict of those that a rule gives for each worker."""
+    chosen = verdicts[0]
+    for status in ("Error", "IssuesFound"):
+        found = [each for each in verdicts if each["status"] == status]
+        if found:
+            chosen = min(found, key=lambda each: each["step"]["global"])
+    judged = {
+        "steps_judged": max(each["steps_judged"] for each in verdicts),
+        "observations_judged": sum(each["observations_judged"] for each in verdicts),
+    }
+    return chosen | judged
 
 
 def _checked(answer, vetoes):

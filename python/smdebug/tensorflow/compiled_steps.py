@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from smdebug.tensorflow.function_calls import function_calls
 from smdebug.tensorflow.graph_lifetime import keep_with_graph
+from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
 
 
@@ -27,7 +28,8 @@ class CompiledSteps:
         """A step of the graph that is being made, which it lives as long as. What it records is
         that of `replica`, where there are several."""
         self.watch_calls()
-        due = [self._recorder.is_next_due()] * len(KINDS)
+        with self._recorder.speaking_for(replica):
+            due = [self._recorder.is_next_due()] * len(KINDS)
         step = CompiledStep(due, replica)
         keep_with_graph(step)
         self._references.append(weakref.ref(step))
@@ -54,13 +56,13 @@ class CompiledSteps:
         if steps:
             self.after_call()  # what the call left that made the graph: nobody was told of it
             with self._recorder.tape_unharmed():
-                due = [self._recorder.is_kind_coming(kind) for kind in KINDS]
                 for step in steps:
-                    step.say_due(due)
+                    with self._recorder.speaking_for(step.replica):
+                        step.say_due([self._recorder.is_kind_coming(kind) for kind in KINDS])
 
     def after_call(self):
-        for _ in self.take():
-            self._recorder.end_if_asked()
+        for step in self.take():
+            self._recorder.end_if_asked(step.replica)
 
     def failed_call(self):
         """The exception of ours that ended a call, or None."""
@@ -70,7 +72,7 @@ class CompiledSteps:
         """Records what compiled code has left; yields after each step that is saved."""
         for step in self._steps():
             for turns_left in reversed(range(step.take_runs())):
-                is_due = self._recorder.begin_native_step()
+                is_due = self._recorder.begin_native_step(step.replica)
                 if is_due and turns_left == 0:
                     speaking = self._recorder.speaking_for(step.replica)
                     with self._recorder.tape_unharmed(), speaking:
@@ -87,7 +89,8 @@ class CompiledStep:
         self._said_due = due
         self._kept = {kind: [] for kind in KINDS}  # (tensor of a tape, its variables)
         self._seen_runs = 0
-        self._due, self._runs = _made_outside(
+        self._device = None if replica is None else device_of(replica)
+        self._due, self._runs = self._made_outside(
             lambda: (
                 tf.Variable(due, trainable=False, name="smdebug_due"),
                 tf.Variable(0, dtype=tf.int64, trainable=False, name="smdebug_runs"),
@@ -139,7 +142,7 @@ class CompiledStep:
 
     def _keep(self, kind, is_due, tensors):
         specs = [each.specs() for each in tensors]
-        variables = _made_outside(lambda: tf.nest.map_structure(_room_for, specs))
+        variables = self._made_outside(lambda: tf.nest.map_structure(_room_for, specs))
         first = len(self._kept[kind])
         self._kept[kind] += zip(tensors, variables, strict=True)
 
@@ -152,16 +155,21 @@ class CompiledStep:
 
         tf.cond(is_due, keep, lambda: tf.constant(False))
 
+    def _made_outside(self, make):
+        """What `make` makes, outside of the graph that is being made: the thread that makes the
+        graph may make variables in its first call only, and they would be the function's. It lies
+        on the replica's device: compiled code reaches no other."""
+        made = []
+
+        def make_there():
+            with tf.device(self._device):
+                made.append(make())
+
+        thread = threading.Thread(target=make_there)
+        thread.start()
+        thread.join()
+        return made[0]
+
 
 def _room_for(spec):
     return tf.Variable(tf.zeros(spec.shape, spec.dtype), trainable=False, name="smdebug_kept")
-
-
-def _made_outside(make):
-    """What `make` makes, outside of the graph that is being made: the thread that makes the graph
-    may make variables in its first call only, and they would be the function's."""
-    made = []
-    thread = threading.Thread(target=lambda: made.append(make()))
-    thread.start()
-    thread.join()
-    return made[0]

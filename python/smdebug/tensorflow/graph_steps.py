@@ -57,7 +57,7 @@ class GraphStep:
     def held(self, gradients):
         """`gradients`, which are there once the step has begun and the rules have judged it."""
         recorder = self._recorder
-        is_judged = recorder is not None and recorder.has_rules and not self._replica
+        is_judged = recorder is not None and recorder.has_rules
         with tf.control_dependencies([self._judged() if is_judged else self._due]):
             return tf.nest.map_structure(
                 lambda each: None if each is None else tf.identity(each),
@@ -104,7 +104,7 @@ class GraphStep:
     def _judge(self):
         recorder = self._recorder
         if recorder is not None:
-            recorder.end_graph_if_asked()
+            recorder.end_graph_if_asked(self._replica)
         return _DONE
 
 

@@ -12,7 +12,6 @@ import keras
 import numpy as np
 
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-from smdebug.edits import edits
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
@@ -65,8 +64,6 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
         self._is_training_saved = False  # of this epoch, before its validation
         self._is_epoch_saved = False
         self._is_closing = False
-        self._layers_handed_over = 0
-        self._skipped = set()
         super().__init__(out_dir, *arguments, **keywords)
         # A bias is told among the weights: its name is in that of its optimizer's variables too.
         biases = self.get_collection("biases")
@@ -186,11 +183,14 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def batch_ended(self, function, result, captures, state=None):
         """After a batch: its step begins, and all that is due in it is saved. `state` is what JAX
         gives: lists of the values of the model's variables, by kind."""
-        if self.is_recording:
-            save = self._save_step
-            self.unharmed(lambda: save(function, result, captures, state), "after a batch")
-            if self._rules:
-                self._follow_rules(function.model)
+        if not self.is_recording:
+            return
+        try:
+            self._save_step(function, result, captures, state)
+        except Exception as error:
+            self._latch("after a batch", error)
+        if self._rules:
+            self._follow_rules(function.model)
 
     def _follow_rules(self, model):
         """Does what a rule asks for that fired in this batch, whose update is made by then."""
@@ -223,9 +223,11 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
 
     def skip(self, name, why):
         """Says once that a tensor is not saved."""
-        if name not in self._skipped:
-            self._skipped.add(name)
-            logger.warning("tensor '%s' is not saved: %s", name, why)
+        self._say_once(f"tensor '{name}' is not saved: {why}", name)
+
+    def skip_graph(self, why):
+        """Says once that nothing from inside a step is saved."""
+        self._say_once(f"layers, gradients, inputs and outputs are not saved: {why}", why)
 
     def unharmed(self, action, where):
         """What `action` returns, or None where it fails: that never reaches the training."""
@@ -256,7 +258,7 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def _wants_graph(self, function):
         why = why_closed(function.model)
         if why:
-            self.skip("of layers, and gradients", why)
+            self.skip_graph(why)
             return False
         if function.is_known:
             return function.wants_next()
@@ -338,18 +340,6 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def wants_inner_inputs(self):
         """Whether a collection by kind is saved, and so what activations inside of layers take."""
         return not ACTIVATION_COLLECTIONS.isdisjoint(self.include_collections)
-
-    def _prepare_step(self):
-        if self._layers_handed_over != self._known_layers():
-            edits.count += 1  # a model has made layers since: patterns by their kinds are others
-        super()._prepare_step()
-
-    def _hand_over_configuration(self):
-        super()._hand_over_configuration()
-        self._layers_handed_over = self._known_layers()
-
-    def _known_layers(self):
-        return sum(len(watched.layer_names) for watched in self._watched.values())
 
     def _module_patterns(self, collection):
         layers = [

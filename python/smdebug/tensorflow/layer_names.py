@@ -1,5 +1,6 @@
 """What the layers of a model are called, each by a name of its own, and whose weights are whose."""
 
+from smdebug.edits import edits
 from smdebug.tensorflow.private_names import layers_inside
 
 
@@ -7,7 +8,8 @@ class LayerNames:
     """Keras wants the names of one model's direct layers to differ, not those further inside.
 
     Of layers that share a name the first keeps it; a later one is `<outer layer>/<name>`, and where
-    that is taken too it gets a number behind.
+    that is taken too it gets a number behind. A layer that is new counts as an edit of the
+    configuration: patterns by the kinds of layers are others then.
     """
 
     def __init__(self, model):
@@ -33,10 +35,6 @@ class LayerNames:
         """(name, layer) of all layers that the model has by now."""
         self._follow()
         return [(self._names[id(layer)], layer) for layer in self._layers]
-
-    def __len__(self):
-        """How many layers were named so far."""
-        return len(self._layers)
 
     def weights(self):
         """(name of the layer, variable) of each weight of the model, under the innermost layer
@@ -76,3 +74,4 @@ class LayerNames:
         self._taken.add(name)
         self._names[id(layer)] = name
         self._layers.append(layer)
+        edits.count += 1

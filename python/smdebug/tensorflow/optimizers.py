@@ -1,6 +1,7 @@
 """What an optimizer of Keras knows: the gradients that it applies, and its variables."""
 
 from smdebug.tensorflow.private_names import hyper_variables, left_alone
+from smdebug.tensorflow.replaced_method import ReplacedMethod
 from smdebug.tensorflow.step_backend import backend
 from smdebug.tensorflow.step_trace import current_trace
 
@@ -15,32 +16,32 @@ class WatchedOptimizer:
     def __init__(self, optimizer, unharmed):
         self.optimizer = optimizer
         self._unharmed = unharmed
+        self._replaced = None
         self._takes_pairs = not callable(getattr(optimizer, "apply", None))  # Keras 2
 
     def install(self):
         name = "apply_gradients" if self._takes_pairs else "apply"
         if name in vars(self.optimizer):
             return
-        self._original = getattr(self.optimizer, name)
         watched = self._watched_pairs if self._takes_pairs else self._watched_apply
-        object.__setattr__(self.optimizer, name, left_alone(watched))
-        self._name = name
+        self._replaced = ReplacedMethod(self.optimizer, name, left_alone(watched))
 
     def uninstall(self):
-        if vars(self.optimizer).get(getattr(self, "_name", None)) is not None:
-            object.__delattr__(self.optimizer, self._name)
+        if self._replaced is not None:
+            self._replaced.undo()
+            self._replaced = None
 
     def _watched_pairs(self, grads_and_vars, *arguments, **keywords):
         pairs = list(grads_and_vars)
         self._report(lambda: pairs)
-        return self._original(pairs, *arguments, **keywords)
+        return self._replaced.original(pairs, *arguments, **keywords)
 
     def _watched_apply(self, grads, trainable_variables=None, **keywords):
         grads = list(grads)
         if trainable_variables is not None:
             trainable_variables = list(trainable_variables)
         self._report(lambda: self._unscaled(grads, trainable_variables))
-        return self._original(grads, trainable_variables, **keywords)
+        return self._replaced.original(grads, trainable_variables, **keywords)
 
     def _report(self, pairs):
         trace = current_trace()

@@ -7,7 +7,6 @@ that of the first.
 """
 
 import contextlib
-import functools
 import threading
 from dataclasses import replace
 
@@ -15,7 +14,6 @@ import tensorflow as tf
 
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.log import get_logger
-from smdebug.tensorflow.private_names import left_alone
 
 _COUNTS_OF_TENSORS = (
     "tensors",
@@ -52,36 +50,9 @@ def replica_here():
     return -1 if number is None else int(number)
 
 
-@contextlib.contextmanager
-def handed_out_apart(strategy, key):
-    """Within it a step that `strategy.run` runs on every replica may hand out a dict of tensors
-    under `key`: it comes back as a dict of tuples, one tensor for each replica. Keras adds up what
-    comes back as a value of replicas, and leaves tuples of tensors alone."""
-    if not are_replicas_known(strategy):
-        yield
-        return
-    known = vars(strategy).get("run")
-    run = strategy.run
-
-    @functools.wraps(run)
-    def watched(*arguments, **keywords):
-        result = run(*arguments, **keywords)
-        if not isinstance(result, dict) or key not in result:
-            return result
-        apart = {
-            name: value if isinstance(value, tuple) else strategy.experimental_local_results(value)
-            for name, value in result[key].items()
-        }
-        return {**result, key: apart}
-
-    strategy.run = left_alone(watched)
-    try:
-        yield
-    finally:
-        if known is None:
-            del strategy.run
-        else:
-            strategy.run = known
+def device_of(replica):
+    """The name of the device of a replica of the present strategy."""
+    return tf.distribute.get_strategy().extended.worker_devices[replica]
 
 
 class _Chosen(threading.local):
@@ -178,9 +149,17 @@ class ReplicaSessions:
 
     # --- told to those that this thread speaks for ---
 
+    def is_next_due(self, *of):
+        return self._chosen.among(self._sessions)[0].is_next_due(*of)
+
     def begin_step(self):
         self._has_begun = True
+        if not self.are_apart:
+            return self._sessions[0].begin_step()
         return self._told("begin_step")[0]
+
+    def before_update(self):
+        self._told("before_update")
 
     def end_step(self):
         self._told("end_step")

@@ -10,8 +10,9 @@ of random numbers would be split, and the training would be another one.
 from smdebug._core import ModeKeys
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import as_traced, left_alone
+from smdebug.tensorflow.replaced_method import ReplacedMethod
 from smdebug.tensorflow.step_backend import NAME, backend, why_closed
-from smdebug.tensorflow.step_trace import StepTrace, collecting
+from smdebug.tensorflow.step_trace import LayerCalls, StepTrace, collecting
 
 # Sorts behind every key of a log: Keras takes the first tensor of a result for its own ends.
 CAPTURES = "~smdebug"
@@ -43,6 +44,8 @@ class StepFunction:
         self._only = None  # the one function of a graph with random numbers
         self._is_capturing = None  # during a call: whether this batch wants tensors
         self._is_installed = False
+        self._replaced = []
+        self._apart = None  # during a call under a strategy: the ReplicaCaptures
         self._sites = {}  # name of a tensor of the graph -> its site
         self._handed_out = set()  # names that the capturing function returns
 
@@ -52,21 +55,28 @@ class StepFunction:
         """Replaces the model's own functions, on this instance alone."""
         if self._is_installed:
             return
-        self._original_make = getattr(self.model, f"make_{self.kind}_function")
+        self._has_replicas = backend.are_replicas_known(self._strategy)
+        self._original_make = self._replace(f"make_{self.kind}_function", self._make)
         if not why_closed(self.model):
-            self._original_step = getattr(self.model, f"{self.kind}_step")
-            setattr(self.model, f"{self.kind}_step", left_alone(self._watched_step))
-        setattr(self.model, f"make_{self.kind}_function", self._make)
+            step = left_alone(self._watched_step)
+            self._original_step = self._replace(f"{self.kind}_step", step)
         self._is_installed = True
+
+    def _replace(self, name, method):
+        """Returns what was there."""
+        replaced = ReplacedMethod(self.model, name, method)
+        self._replaced.append(replaced)
+        return replaced.original
 
     def uninstall(self):
         """Gives the model back. Its function stays, so that nothing is traced again."""
         if not self._is_installed:
             return
         self._is_installed = False
-        for name in (f"{self.kind}_step", f"make_{self.kind}_function"):
-            if name in vars(self.model):
-                delattr(self.model, name)
+        LayerCalls.leave(self)
+        for replaced in self._replaced:
+            replaced.undo()
+        self._replaced = []
 
     def forget(self):
         """The functions that were made capture too little: the next batch makes new ones."""
@@ -110,8 +120,7 @@ class StepFunction:
             return self._split(self._resting()(*arguments))[0]
         self._is_capturing = self._recorder.batch_begins(self)
         try:
-            with backend.handed_out_apart(self._strategy, CAPTURES):
-                result = self._chosen(self._is_capturing)(*arguments)
+            result = self._run(arguments)
         except backend.END_OF_DATA:
             raise
         except BaseException:
@@ -126,6 +135,17 @@ class StepFunction:
         result, captures = self._split(result)
         self._recorder.batch_ended(self, result, captures if is_capturing else None)
         return result
+
+    def _run(self, arguments):
+        function = self._chosen(self._is_capturing)
+        if not self._has_replicas:
+            return function(*arguments)
+        with backend.ReplicaCaptures(self._strategy, CAPTURES, self._recorder.skip) as apart:
+            self._apart = apart
+            try:
+                return function(*arguments)
+            finally:
+                self._apart = None
 
     @property
     def _strategy(self):
@@ -164,19 +184,24 @@ class StepFunction:
         if backend.graph() is not None:
             self._recorder.graph_made(backend.graph())
         if not self._wants_trace():
-            return step(data)
+            return self._joined(step(data), None)
+        LayerCalls.watch(self)
         trace = StepTrace(self.model, self._layer_names, self._recorder)
         self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
         captures = self._recorder.unharmed(lambda: self._captures(trace), "while a step is traced")
-        return self._joined(result, captures) if captures else result
+        return self._joined(result, captures)
 
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
             return False
-        if backend.has_unknown_replicas():
-            self._recorder.skip("of layers, and gradients", "Keras would add up those of replicas")
+        unknown = backend.unknown_replicas()
+        if unknown:
+            self._recorder.skip_graph(
+                f"Keras adds up what the replicas of {unknown} hand out; it is saved under a "
+                "MirroredStrategy"
+            )
             return False
         return self._is_capturing or backend.graph() is not None
 
@@ -211,11 +236,18 @@ class StepFunction:
             )
 
     def _joined(self, result, captures):
-        if self.kind == "predict":
-            return {_OUTPUTS: result, CAPTURES: captures}
-        if not isinstance(result, dict):
-            self._recorder.skip(self.kind, "the step returns no dict")
+        """A step's result with what it hands out: a dict, or None for nothing. Replicas hand out
+        something each, since their results must be alike."""
+        captures = captures or {}
+        if not captures and self._apart is None:
             return result
+        if self.kind == "predict":
+            result = {_OUTPUTS: result}
+        if not isinstance(result, dict):
+            if captures:
+                self._recorder.skip_graph(f"{self.kind}_step returns no dict")
+            return result
+        captures = captures if self._apart is None else self._apart.of_replica(captures)
         return {**result, CAPTURES: captures}
 
     # --- what is due ---

@@ -109,17 +109,33 @@ def _told_inside(trace, layer):
 
 
 class LayerCalls:
-    """Keras's own `Layer.__call__`, replaced while a hook records: public hooks for layers that
-    run inside a graph there are none."""
+    """Keras's own `Layer.__call__`, replaced from the first step that is traced until the hook
+    leaves: public hooks for layers that run inside a graph there are none. To replace it is dear,
+    since Python forgets then what it has cached of every class of layers, and a `fit` whose
+    functions are traced already goes without."""
 
-    _users = 0
+    _users = set()
     _original = None
+    _lock = threading.Lock()  # replicas are traced in threads of their own
 
     @classmethod
-    def watch(cls):
-        cls._users += 1
-        if cls._users > 1:
-            return
+    def watch(cls, user):
+        """From now on the layers that `user` calls report. A second call does nothing."""
+        with cls._lock:
+            if not cls._users:
+                cls._replace()
+            cls._users.add(user)
+
+    @classmethod
+    def leave(cls, user):
+        with cls._lock:
+            if user in cls._users:
+                cls._users.remove(user)
+                if not cls._users:
+                    keras.layers.Layer.__call__ = cls._original
+
+    @classmethod
+    def _replace(cls):
         original = cls._original = keras.layers.Layer.__call__
 
         @functools.wraps(original)
@@ -133,9 +149,3 @@ class LayerCalls:
             return outputs
 
         keras.layers.Layer.__call__ = left_alone(watched)
-
-    @classmethod
-    def leave(cls):
-        cls._users -= 1
-        if cls._users == 0:
-            keras.layers.Layer.__call__ = cls._original

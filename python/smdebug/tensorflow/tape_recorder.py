@@ -157,6 +157,14 @@ class TapeRecorder(TensorFlowHook):
         all."""
         return self._session.only(replica)
 
+    def _say_not_recorded(self, strategy):
+        if self.include_workers == "all" and not are_replicas_known(strategy):
+            kind = type(strategy).__name__
+            self._say_once(
+                f"the first replica of {kind} alone is recorded: all are under a MirroredStrategy",
+                kind,
+            )
+
     def _replica_here(self):
         """That which this thread runs or traces; None where there are no several."""
         return replica_here() if self._session else None
@@ -178,6 +186,8 @@ class TapeRecorder(TensorFlowHook):
     def _make_replica_session(self):
         session = self._make_session()
         session.set_config(self._core_configuration())
+        if self._rules:
+            self._rules.join_worker(session)
         return session
 
     # --- what a watched tape tells ---
@@ -215,8 +225,10 @@ class TapeRecorder(TensorFlowHook):
             return None
         replica = replica_here()
         if replica is not None:
-            self.follow_strategy(tf.distribute.get_strategy())
+            strategy = tf.distribute.get_strategy()
+            self.follow_strategy(strategy)
             if not self._session.records(replica):
+                self._say_not_recorded(strategy)
                 return None
         if tf.executing_eagerly():
             return EagerStep(self, self.begin_native_step(replica), replica)
@@ -225,7 +237,7 @@ class TapeRecorder(TensorFlowHook):
         self.check_configuration()
         self.graph_made(tf.compat.v1.get_default_graph())
         if is_compiled():
-            return self._compiled_steps.new_step(replica) if not replica else None
+            return self._compiled_steps.new_step(replica)
         step = GraphStep(self, replica)
         self._graph_steps.add(step)
         return step
@@ -302,12 +314,12 @@ class TapeRecorder(TensorFlowHook):
     def has_rules(self):
         return bool(self._rules)
 
-    def end_if_asked(self):
-        """Has the rules judge the step so far, and raises what one asks for: what
-        `on_fire` says, or what it raises where it is a function."""
+    def end_if_asked(self, replica=None):
+        """Has the rules judge the step so far, of one replica or of all, and raises what one asks
+        for: what `on_fire` says, or what it raises where it is a function."""
         if not self._rules:
             return
-        with self.tape_unharmed():
+        with self.tape_unharmed(), self.speaking_for(replica):
             self._session.before_update()
         answer, verdict = self._rules.answer()
         if answer == "raise":
@@ -316,11 +328,11 @@ class TapeRecorder(TensorFlowHook):
             logger.error("the training is ended: %s", verdict["message"])
             raise SystemExit(_EXIT_CODE)
 
-    def end_graph_if_asked(self):
+    def end_graph_if_asked(self, replica=None):
         """The same from inside a graph, which turns every exception into one of its own: what is
         to be raised is kept for the caller of the function."""
         try:
-            self.end_if_asked()
+            self.end_if_asked(replica)
         except BaseException as error:
             self._ending = error
             raise RuntimeError(f"smdebug ends the training: {error!r}") from error
@@ -386,6 +398,6 @@ class EagerStep:
                     each.put()
 
     def held(self, gradients):
-        if self._is_due and not self._replica:
-            self._recorder.end_if_asked()
+        if self._is_due:
+            self._recorder.end_if_asked(self._replica)
         return gradients

@@ -22,6 +22,7 @@ class TensorFlowHook(BaseHook):
     collection_class = Collection
     _graph = None  # that TensorBoard is to show, until it is written
     _has_graph_file = False
+    _said = frozenset()  # what was said once
 
     def add_to_collection(self, collection_name, variable):
         """Adds a variable, tensor, operation, or a list of them to the collection of that name,
@@ -50,6 +51,12 @@ class TensorFlowHook(BaseHook):
             if outputs:
                 patterns.append(layer_pattern(names.layer_outputs(name)))
         return patterns
+
+    def _say_once(self, sentence, subject):
+        """Warns with a sentence, the first of its subject."""
+        if subject not in self._said:
+            self._said |= {subject}
+            logger.warning(sentence)
 
     # --- TensorBoard ---
 

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from smdebug.tensorflow import tensors
 from smdebug.tensorflow.random_ops import draws_random_numbers as draws_random_numbers
-from smdebug.tensorflow.replicas import are_replicas_known
-from smdebug.tensorflow.replicas import handed_out_apart as handed_out_apart
+from smdebug.tensorflow.replica_captures import ReplicaCaptures as ReplicaCaptures
+from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)
 
@@ -18,10 +18,11 @@ def graph():
     return None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
 
 
-def has_unknown_replicas():
-    """Whether a strategy has several replicas that cannot be told apart."""
+def unknown_replicas():
+    """The name of the present strategy, if it has several replicas that cannot be told apart."""
     strategy = tf.distribute.get_strategy()
-    return strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy)
+    is_unknown = strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy)
+    return type(strategy).__name__ if is_unknown else None
 
 
 def flat(structure, graph):

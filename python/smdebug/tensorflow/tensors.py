@@ -1,5 +1,7 @@
 """Tensors of TensorFlow as the core takes them: by the buffer protocol, without a copy."""
 
+import functools
+
 import numpy as np
 
 # A sparse gradient is filled up with zeros to the size of its variable; beyond so many bytes it
@@ -21,12 +23,17 @@ def as_array(tensor):
     why = why_not(tensor)
     if why:
         raise NotTaken(why)
-    read = getattr(tensor, "read_value", None)
-    if hasattr(tensor, "detach"):
+    if _has(type(tensor), "detach"):
         array = tensor.detach()
     else:
-        array = np.asarray(tensor if read is None else read())
+        array = np.asarray(tensor.read_value() if _has(type(tensor), "read_value") else tensor)
     return array.reshape(1) if array.ndim == 0 else array
+
+
+@functools.cache
+def _has(kind, method):
+    """Whether a class has a method: a tensor of TensorFlow is slow to say that it has not."""
+    return hasattr(kind, method)
 
 
 def why_not(tensor):
@@ -38,7 +45,7 @@ def why_not(tensor):
         return "it is sparse"
     if not hasattr(tensor, "dtype") or not hasattr(tensor, "shape"):
         return f"{kind} is no tensor"
-    if str(tensor.dtype) in ("<dtype: 'variant'>", "<dtype: 'resource'>"):
+    if getattr(tensor.dtype, "name", None) in ("variant", "resource"):
         return f"it holds no numbers but {tensor.dtype}"
     return None
 

@@ -5,9 +5,9 @@ from smdebug.tensorflow.activations import activation_kind, has_inner_input
 from smdebug.tensorflow.layer_names import LayerNames
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.private_names import as_traced, left_alone
-from smdebug.tensorflow.step_backend import why_closed
+from smdebug.tensorflow.replaced_method import ReplacedMethod
 from smdebug.tensorflow.step_function import StepFunction
-from smdebug.tensorflow.step_trace import LayerCalls, current_trace
+from smdebug.tensorflow.step_trace import current_trace
 from smdebug.tensorflow.variable_values import VariableValues
 
 
@@ -26,17 +26,13 @@ class WatchedModel:
             for kind in ("train", "test", "predict")
         ]
         self._is_installed = False
-        self._watched_loss = None  # what stands in the place of the model's compute_loss
-        self._given_loss = None  # the one that the model itself was given there
+        self._loss = None  # the ReplacedMethod in the place of the model's compute_loss
 
     def install(self):
         self._watch_optimizer()
         if self._is_installed:
             return
         self._is_installed = True
-        self._watches_layers = not why_closed(self.model)
-        if self._watches_layers:
-            LayerCalls.watch()
         for function in self._functions:
             function.install()
         self._watch_loss()
@@ -47,11 +43,10 @@ class WatchedModel:
         self._is_installed = False
         for function in self._functions:
             function.uninstall()
-        self._leave_loss()
+        if self._loss is not None:
+            self._loss.undo()
         if self._optimizer is not None:
             self._optimizer.uninstall()
-        if self._watches_layers:
-            LayerCalls.leave()
 
     @property
     def is_in_batch(self):
@@ -102,28 +97,18 @@ class WatchedModel:
 
     def _watch_loss(self):
         """Each replica computes its own, which Keras does not show."""
-        original = getattr(self.model, "compute_loss", None)
-        if not self._recorder.are_replicas_apart or not callable(original):
+        is_there = callable(getattr(self.model, "compute_loss", None))
+        if not self._recorder.are_replicas_apart or not is_there:
             return
 
         def watched(*arguments, **keywords):
-            loss = as_traced(original)(*arguments, **keywords)
+            loss = as_traced(replaced.original)(*arguments, **keywords)
             trace = current_trace()
             if trace is not None:
                 self._recorder.unharmed(lambda: trace.loss_found(loss), "at a loss")
             return loss
 
-        self._given_loss = vars(self.model).get("compute_loss")
-        self._watched_loss = self.model.compute_loss = left_alone(watched)
-
-    def _leave_loss(self):
-        own = vars(self.model)
-        if self._watched_loss is None or own.get("compute_loss") is not self._watched_loss:
-            return  # never watched, or replaced since by the script
-        del self.model.compute_loss
-        if self._given_loss is not None:
-            self.model.compute_loss = self._given_loss
-        self._watched_loss = self._given_loss = None
+        self._loss = replaced = ReplacedMethod(self.model, "compute_loss", left_alone(watched))
 
     def _watch_optimizer(self):
         """A model that is compiled again has another one."""
