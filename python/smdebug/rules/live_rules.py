@@ -122,11 +122,12 @@ def _together(verdicts):
         found = [each for each in verdicts if each["status"] == status]
         if found:
             chosen = min(found, key=lambda each: each["step"]["global"])
-    judged = {
-        "steps_judged": max(each["steps_judged"] for each in verdicts),
-        "observations_judged": sum(each["observations_judged"] for each in verdicts),
-    }
-    return chosen | judged
+    counted = ("observations_found", "observations_judged")
+    return (
+        chosen
+        | {"steps_judged": max(each["steps_judged"] for each in verdicts)}
+        | {name: sum(each[name] for each in verdicts) for name in counted}
+    )
 
 
 def _checked(answer, vetoes):
