@@ -227,6 +227,20 @@ def test_a_method_that_a_script_replaces_during_fit_stays(out_dir):
     assert model.predict_step is predict_step
 
 
+def test_a_method_that_a_script_keeps_from_a_recorded_fit_works_afterwards(out_dir):
+    model, kept = made(), []
+
+    def keep(epoch, logs):
+        kept.append(model.optimizer.apply_gradients)
+
+    with recorder(out_dir) as hook:
+        trained(hook, model, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=keep)])
+    before = model.get_weights()
+    slopes = [tf.ones(each.shape) for each in model.trainable_variables]
+    kept[0](list(zip(slopes, model.trainable_variables, strict=True)))
+    assert all((new < old).all() for new, old in zip(model.get_weights(), before, strict=True))
+
+
 def test_layers_are_replaced_by_nothing_once_all_is_traced(out_dir):
     model, call = made(), keras.layers.Layer.__call__
     seen = []

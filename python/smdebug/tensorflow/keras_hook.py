@@ -41,7 +41,8 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
 
     Under a tf.distribute.MirroredStrategy `include_workers="all"` makes each replica a worker,
     named after its device, with its own inputs, outputs, gradients, copies of variables and, as
-    `replica_loss`, loss; "one" records those of the first replica, as `worker_0`.
+    `replica_loss`, loss, and `rules` judge each by itself; "one" records those of the first
+    replica, as `worker_0`.
 
     The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after
     the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out

@@ -25,6 +25,7 @@ class WatchedOptimizer:
             return
         watched = self._watched_pairs if self._takes_pairs else self._watched_apply
         self._replaced = ReplacedMethod(self.optimizer, name, left_alone(watched))
+        self._original = self._replaced.original
 
     def uninstall(self):
         if self._replaced is not None:
@@ -34,14 +35,14 @@ class WatchedOptimizer:
     def _watched_pairs(self, grads_and_vars, *arguments, **keywords):
         pairs = list(grads_and_vars)
         self._report(lambda: pairs)
-        return self._replaced.original(pairs, *arguments, **keywords)
+        return self._original(pairs, *arguments, **keywords)
 
     def _watched_apply(self, grads, trainable_variables=None, **keywords):
         grads = list(grads)
         if trainable_variables is not None:
             trainable_variables = list(trainable_variables)
         self._report(lambda: self._unscaled(grads, trainable_variables))
-        return self._replaced.original(grads, trainable_variables, **keywords)
+        return self._original(grads, trainable_variables, **keywords)
 
     def _report(self, pairs):
         trace = current_trace()
