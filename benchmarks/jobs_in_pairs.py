@@ -1,8 +1,8 @@
 """What the programs share that measure whole trainings, watched and bare in turn.
 
 A job is trained by a worker program in an environment of its own, which alternates blocks of steps
-bare and watched in one way. Figures are minima over blocks, in milliseconds of a step; ratios are
-to the same job bare in the same program.
+bare and watched in one way. Figures are in milliseconds of a step: minima over blocks, or the
+quantile that is asked for; ratios are to the same job bare in the same program.
 """
 
 import contextlib
@@ -28,17 +28,23 @@ class JobWorker(PairedWorker):
         command = [python, ROOT / "benchmarks" / program, job, way, run]
         super().__init__(command, run.with_suffix(".stderr"))
 
-    def figures(self, steps: int) -> Figures:
+    def figures(self, steps: int, quantile: float = 0) -> Figures:
         """Of blocks of so many steps."""
         return {
-            f"{name} {clock}": 1e3 / steps * min(block[i] for block in blocks)
+            f"{name} {clock}": 1e3
+            / steps
+            * sorted(block[i] for block in blocks)[int(quantile * len(blocks))]
             for name, blocks in (("bare", self.bare), ("watched", self.watched))
             for i, clock in enumerate(CLOCKS)
         }
 
 
 def in_turn(
-    workers: dict[str, JobWorker], rounds: int, steps: int, fewer: dict[str, int] | None = None
+    workers: dict[str, JobWorker],
+    rounds: int,
+    steps: int,
+    fewer: dict[str, int] | None = None,
+    quantile: float = 0,
 ) -> dict[str, Figures]:
     """By heading, the figures of workers that are ready, after `rounds` blocks of each; of those
     that `fewer` names, after no more than it says."""
@@ -49,7 +55,7 @@ def in_turn(
                 worker.run(1)
     for worker in workers.values():
         worker.close()
-    return {heading: worker.figures(steps) for heading, worker in workers.items()}
+    return {heading: worker.figures(steps, quantile) for heading, worker in workers.items()}
 
 
 @contextlib.contextmanager
