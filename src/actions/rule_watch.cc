@@ -11,19 +11,9 @@
 #include "actions/rule_files.h"
 #include "base/background_tasks.h"
 #include "base/environment.h"
+#include "core/worker_name.h"
 
 namespace smdebug {
-namespace {
-
-// The name of a device as event files hold it: "/job:a/device:GPU:1" is
-// "_job-a_device-GPU-1".
-std::string as_file_name(std::string worker) {
-  std::ranges::replace(worker, '/', '_');
-  std::ranges::replace(worker, ':', '-');
-  return worker;
-}
-
-}  // namespace
 
 class RuleWatch::Impl {
  public:
@@ -36,7 +26,7 @@ class RuleWatch::Impl {
       Entry entry;
       entry.key = rule_key(name, seen[name]++);
       if (!options_.worker.empty()) {
-        entry.key += "_" + as_file_name(options_.worker);
+        entry.key += "_" + encode_worker(options_.worker);
       }
       entry.verdict.rule = name;
       entry.verdict.message = "no step was judged yet";

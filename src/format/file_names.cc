@@ -1,11 +1,11 @@
 #include "format/file_names.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "core/worker_name.h"
 
 namespace smdebug {
 namespace {
@@ -15,14 +15,6 @@ constexpr Step kStepsPerIndexFolder = 1000;
 
 // The names of larger ones are not sorted as their numbers.
 constexpr Step kMaxStep = 999'999'999'999;
-
-std::string swap_characters(std::string_view text, char from_a, char to_a,
-                            char from_b, char to_b) {
-  std::string out(text);
-  std::replace(out.begin(), out.end(), from_a, to_a);
-  std::replace(out.begin(), out.end(), from_b, to_b);
-  return out;
-}
 
 bool has_extension_of_its_folder(std::string_view key) {
   if (key.starts_with(kIndexPrefix)) {
@@ -81,16 +73,6 @@ std::optional<std::string> parse_collections_file_key(std::string_view key) {
   }
   name.remove_suffix(kCollectionsSuffix.size());
   return decode_worker(name);
-}
-
-std::string encode_worker(std::string_view worker) {
-  return swap_characters(worker, '/', '_', ':', '-');
-}
-
-std::string decode_worker(std::string_view encoded) {
-  // Only a device name starts with '/', so only its encoding with '_'.
-  if (!encoded.starts_with('_')) return std::string(encoded);
-  return swap_characters(encoded, '_', '/', '-', ':');
 }
 
 }  // namespace smdebug

@@ -33,9 +33,4 @@ std::optional<StepFileName> parse_step_file_key(std::string_view key);
 // Returns the worker of a collections file, or none.
 std::optional<std::string> parse_collections_file_key(std::string_view key);
 
-// "/job:localhost/device:GPU:0" -> "_job-localhost_device-GPU-0", and back.
-// Only names that contain '/' or ':' are changed.
-std::string encode_worker(std::string_view worker);
-std::string decode_worker(std::string_view encoded);
-
 }  // namespace smdebug
