@@ -302,10 +302,9 @@ void bind_status(nb::module_& m) {
 void bind_statistics(nb::module_& m) {
   nb::class_<TensorStatistics>(m, "TensorStatistics",
                                "What one pass over a tensor, or a part of it, "
-                               "leaves behind. The moments "
-                               "are over its finite elements, 0 where there "
-                               "are none; `m2` is the sum of "
-                               "squared distances from `mean`.")
+                               "leaves behind. The moments are over its finite "
+                               "elements, 0 where there are none; `m2` is the "
+                               "sum of squared distances from `mean`.")
       .def(
           "__init__",
           [](TensorStatistics* self, std::uint64_t count, std::uint64_t nan,

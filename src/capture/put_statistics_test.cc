@@ -17,6 +17,8 @@
 #include "smdebug/reduce/statistics_kernel.h"
 #include "smdebug/store/open_storage.h"
 
+#include "base/silent_log.h"
+#include "base/stopped_clock.h"
 #include "format/file_names.h"
 
 namespace smdebug {
@@ -27,18 +29,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class FixedClock : public Clock {
- public:
-  double wall_seconds() const override { return 1.5; }
-  std::chrono::nanoseconds monotonic() const override { return {}; }
-  void sleep_for(std::chrono::nanoseconds) const override {}
-};
-
-class NoLog : public Logger {
- public:
-  void log(LogLevel, std::string_view) override {}
-};
 
 struct Given {
   std::string name;
@@ -130,8 +120,8 @@ class PutStatisticsTest : public ::testing::Test {
   }
 
   HookConfig config_;
-  FixedClock clock_;
-  NoLog log_;
+  StoppedClock clock_{1.5};
+  SilentLog log_;
   std::shared_ptr<Storage> storage_;
 };
 

@@ -15,6 +15,7 @@
 
 #include "smdebug/store/open_storage.h"
 
+#include "base/stopped_clock.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
 #include "format/index_file.h"
@@ -375,13 +376,7 @@ TEST_F(SessionTest, WritesStringsOfAnyRank) {
 // Spec section 14: what the original wrote for these tensors at step 7, which
 // is step 3 of its training mode.
 TEST_F(SessionTest, WritesTheBytesOfTheOriginal) {
-  class StoppedClock : public Clock {
-   public:
-    double wall_seconds() const override { return 1.5; }
-    std::chrono::nanoseconds monotonic() const override { return {}; }
-    void sleep_for(std::chrono::nanoseconds) const override {}
-  };
-  const StoppedClock clock;
+  const StoppedClock clock(1.5);
   SessionOptions options;
   options.config = config_;
   options.framework = pytorch_framework();

@@ -15,6 +15,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "base/environment.h"
+#include "base/stopped_clock.h"
 #include "format/tensorboard_record.h"
 #include "reduce/histogram.h"
 #include "tests/fault/faulty_storage.h"
@@ -25,13 +26,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class FixedClock : public Clock {
- public:
-  double wall_seconds() const override { return 1.5; }
-  std::chrono::nanoseconds monotonic() const override { return {}; }
-  void sleep_for(std::chrono::nanoseconds) const override {}
-};
 
 class KeptLog : public Logger {
  public:
@@ -127,7 +121,7 @@ class TensorBoardTest : public ::testing::Test {
     return record;
   }
 
-  FixedClock clock_;
+  StoppedClock clock_{1.5};
   KeptLog log_;
   std::shared_ptr<Storage> run_;
   std::shared_ptr<FaultyStorage> tensorboard_;

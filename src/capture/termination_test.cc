@@ -14,6 +14,7 @@
 #include "smdebug/capture/session.h"
 #include "smdebug/store/open_storage.h"
 
+#include "base/silent_log.h"
 #include "format/file_names.h"
 #include "store/temporary_folder.h"
 #include "tests/fault/faulty_storage.h"
@@ -38,10 +39,6 @@ int end_of(const std::function<void()>& life) {
   waitpid(child, &status, 0);
   return status;
 }
-
-class Silence : public Logger {
-  void log(LogLevel, std::string_view) override {}
-};
 
 [[noreturn]] void wait_for_the_end() {
   while (true) pause();
@@ -94,7 +91,7 @@ class TerminationTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Silence log_;
+  SilentLog log_;
 };
 
 TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/result_matchers.h"
+#include "base/stopped_clock.h"
 #include "net/scripted_http.h"
 
 namespace smdebug {
@@ -15,13 +16,6 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-class StoppedClock : public Clock {
- public:
-  double wall_seconds() const override { return 1440938160; }
-  std::chrono::nanoseconds monotonic() const override { return {}; }
-  void sleep_for(std::chrono::nanoseconds) const override {}
-};
 
 // Nothing of the machine's own settings is seen.
 class AwsServiceTest : public testing::Test {
@@ -36,7 +30,7 @@ class AwsServiceTest : public testing::Test {
   ScopedVariable default_region_{"AWS_DEFAULT_REGION", nullptr};
   ScopedVariable endpoint_{"AWS_ENDPOINT_URL", nullptr};
   ScopedVariable sns_endpoint_{"AWS_ENDPOINT_URL_SNS", nullptr};
-  StoppedClock clock_;
+  StoppedClock clock_{1440938160};
 };
 
 TEST_F(AwsServiceTest, PostsASignedRequestToThePublicEndpoint) {

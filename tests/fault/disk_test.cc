@@ -13,6 +13,7 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/store/open_storage.h"
 
+#include "base/silent_log.h"
 #include "store/temporary_folder.h"
 #include "tests/fault/faulty_storage.h"
 #include "tests/fault/file_size_limit.h"
@@ -24,11 +25,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class SilentLog : public Logger {
- public:
-  void log(LogLevel, std::string_view) override {}
-};
 
 class DiskTest : public testing::Test {
  protected:

@@ -11,15 +11,11 @@
 #include "smdebug/report/run_page.h"
 #include "smdebug/report/tensor_page.h"
 
+#include "base/silent_log.h"
 #include "store/memory.h"
 
 namespace smdebug {
 namespace {
-
-class SilentLog : public Logger {
- public:
-  void log(LogLevel, std::string_view) override {}
-};
 
 std::string_view take_part(std::string_view& rest) {
   if (rest.size() < 2) return {};

@@ -33,3 +33,10 @@ def digits(count=64):
 
     images, labels = load_digits(return_X_y=True)
     return (images[:count] / 16).astype(np.float32), labels[:count]
+
+
+def split_cpu():
+    """Makes two devices of the CPU, CPU:0 and CPU:1. Before TensorFlow has computed anything."""
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    two = [tf.config.LogicalDeviceConfiguration()] * 2
+    tf.config.set_logical_device_configuration(cpu, two)

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import smdebug.tensorflow as smd
-from conftest import KERAS_3, digits, read
+from conftest import KERAS_3, digits, read, split_cpu
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.rules import Rule, builtin
 from smdebug.tensorflow.step_trace import StepTrace
@@ -27,9 +27,7 @@ T = np.eye(10, dtype=np.float32)[Y]
 
 @pytest.fixture(scope="module")
 def strategy():
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
+    split_cpu()
     return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 

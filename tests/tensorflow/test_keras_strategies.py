@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import smdebug.tensorflow as smd
-from conftest import digits, read
+from conftest import digits, read, split_cpu
 
 L = keras.layers
 DEVICES = ["CPU:0", "CPU:1"]
@@ -22,9 +22,7 @@ T = np.eye(10, dtype=np.float32)[Y]
 @pytest.fixture(scope="module")
 def strategies():
     """By name. That of many workers must come before TensorFlow has computed anything."""
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    two = [tf.config.LogicalDeviceConfiguration()] * 2
-    tf.config.set_logical_device_configuration(cpu, two)
+    split_cpu()
     return {
         "one of many workers": tf.distribute.MultiWorkerMirroredStrategy(),
         "default": tf.distribute.get_strategy(),

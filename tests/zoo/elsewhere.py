@@ -4,6 +4,7 @@ said here, the framework is there. The run is judged here, as every other."""
 import json
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 
@@ -35,3 +36,10 @@ def train(environment, script, description, arrays, out_dir):
     if done.returncode:
         raise RuntimeError(f"{script} ended with {done.returncode}: {done.stderr[-3000:]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def given():
+    """What `train` gave the script that calls this: the description, a dict of the arrays, and
+    where the run is to be left."""
+    said, data, out_dir = sys.argv[1:]
+    return json.loads(pathlib.Path(said).read_text()), dict(np.load(data)), out_dir

@@ -7,12 +7,12 @@ The last line that it prints is JSON: {"quality": how good the model is on the t
 
 import json
 import os
-import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
 
+import elsewhere  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
@@ -20,17 +20,16 @@ from keras import layers  # noqa: E402
 
 import smdebug.tensorflow as smd  # noqa: E402
 from smdebug import modes  # noqa: E402
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
 
 # Not in `save_all`: the adapter fills these by the kinds of activations.
-BY_KIND = ["relu_input", "relu_output", "tanh_input", "sigmoid_input"]
+BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 VOCABULARY = 2000
 
 
 def main():
-    case_path, data_path, out_dir = sys.argv[1:]
-    with open(case_path) as file:
-        case = json.load(file)
-    data = {name: _as_keras_has_it(array) for name, array in np.load(data_path).items()}
+    case, arrays, out_dir = elsewhere.given()
+    data = {name: _as_keras_has_it(array) for name, array in arrays.items()}
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     keras.utils.set_random_seed(case["seed"])

@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "mxnet"))
 
+import elsewhere  # noqa: E402
 import mxnet as mx  # noqa: E402
 import numpy as np  # noqa: E402
 from gluon_nets import stack, train_step  # noqa: E402
@@ -22,17 +23,16 @@ from mxnet.gluon import nn  # noqa: E402
 
 import smdebug.mxnet as smd  # noqa: E402
 from smdebug import modes  # noqa: E402
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
 
 # Not in `save_all`: the adapter fills these by the kinds of activations.
-BY_KIND = ["relu_input", "relu_output", "tanh_input", "sigmoid_input"]
+BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 EVALUATION_BATCH = 128
 
 
 def main():
-    case_path, data_path, out_dir = sys.argv[1:]
-    with open(case_path) as file:
-        case = json.load(file)
-    data = {name: array.astype(np.float32) for name, array in np.load(data_path).items()}
+    case, arrays, out_dir = elsewhere.given()
+    data = {name: array.astype(np.float32) for name, array in arrays.items()}
     mx.random.seed(case["seed"])
     np.random.seed(case["seed"])  # it is what initializers draw from
     net = MODELS[case["model"]](case)

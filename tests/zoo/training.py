@@ -14,10 +14,11 @@ from torch import nn
 
 import smdebug.pytorch as smd
 from smdebug import modes
+from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 
 SAVE_INTERVAL = 10
 # Not in `save_all`: PyTorch's adapter fills these by the kinds of modules.
-BY_KIND = ["relu_input", "relu_output", "tanh_input", "sigmoid_input"]
+BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 
 
 @dataclasses.dataclass
