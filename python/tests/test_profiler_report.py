@@ -218,6 +218,12 @@ def test_a_node_may_stand_at_any_depth():
     } == {"%"}
 
 
+@pytest.mark.parametrize("name", ["aten::conv2d", "I/O", "", "of\ntwo lines"])
+def test_an_operator_may_have_any_name(name):
+    document = RuleDocument("OverallFrameworkMetrics", {"Details": {"CPU": {name: 1.5}}})
+    assert document.quantities() == [(None, ("CPU", name), 1.5, "%", None)]
+
+
 def test_values_that_the_service_got_wrong_are_read_as_they_are(report):
     values = {found.path: found.value for found in report.documents["BatchSize"].quantities()}
     assert values["algo-1", "gpu0_memory", "upper"] == -102.0
@@ -497,6 +503,24 @@ def test_a_folder_without_a_report_says_what_it_holds(tmp_path):
         (tmp_path / f"{name}.json").write_text("{}")
     with pytest.raises(SMDebugRuntimeError, match=r"found a\.json, b\.json, c\.json and 2 more"):
         read_profiler_report(tmp_path)
+
+
+def refuse(*arguments):
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_folder_that_cannot_be_listed_is_told(monkeypatch):
+    monkeypatch.setattr(pathlib.Path, "iterdir", refuse)
+    with pytest.raises(SMDebugRuntimeError, match="Permission denied: it must be") as raised:
+        read_profiler_report(REPORT)
+    assert raised.value.code == "io" and str(REPORT) in str(raised.value)
+
+
+def test_a_file_that_cannot_be_opened_is_damaged(monkeypatch):
+    monkeypatch.setattr(pathlib.Path, "read_bytes", refuse)
+    report = read_profiler_report(REPORT)
+    assert sorted(report.damaged) == RULES and not report.documents
+    assert all("Permission denied" in line.damage for line in report.summary())
 
 
 @pytest.mark.parametrize("path", [None, 3, ["a"]])
