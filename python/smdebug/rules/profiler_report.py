@@ -53,20 +53,22 @@ def read_profiler_report(path):
     single file that is damaged, "io" where a folder cannot be listed.
     """
     asked = _as_path(path)
+    report = ProfilerReportDocuments(str(asked), {}, {}, {})
     try:
         if asked.is_file():
-            document = _read_document(asked)
-            is_known = document.rule in FIELDS
-            read = {document.rule: document}
-            return ProfilerReportDocuments(
-                str(asked), read if is_known else {}, {} if is_known else read, {}
-            )
+            _keep(report, _read_document(asked))
+            return report
         files = _files_of(asked)
     except OSError as error:
         raise _error(
             "io", f"profiler report '{asked}': {error.strerror}: it must be readable for this user"
         ) from None
-    return _read_files(asked, files)
+    for file in files:
+        try:
+            _keep(report, _read_document(file))
+        except SMDebugRuntimeError as error:
+            report.damaged[file.stem] = str(error)
+    return report
 
 
 class RuleDocument:
@@ -243,15 +245,9 @@ def _json_files(folder):
     return sorted(file for file in files if file.suffix == ".json")
 
 
-def _read_files(asked, files):
-    report = ProfilerReportDocuments(str(asked), {}, {}, {})
-    for file in files:
-        try:
-            read = report.documents if file.stem in FIELDS else report.unknown
-            read[file.stem] = _read_document(file)
-        except SMDebugRuntimeError as error:
-            report.damaged[file.stem] = str(error)
-    return report
+def _keep(report, document):
+    named_alike = report.documents if document.rule in FIELDS else report.unknown
+    named_alike[document.rule] = document
 
 
 def _read_document(file):
