@@ -78,6 +78,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import keras, numpy as np, tensorflow as tf
 sys.path.insert(0, sys.argv[1])
 from test_keras_harmless import made, trained, recorder, DROPOUTS
+keras.utils.set_random_seed(3)  # a layer of Keras 3 takes its seed when it is made
 hook = recorder(sys.argv[3]) if sys.argv[3] else None
 weights, history = trained(hook, made(*DROPOUTS[sys.argv[2]](), jit_compile=True))
 if hook:
@@ -89,8 +90,6 @@ print(hashlib.sha256(b"".join(each.tobytes() for each in weights)).hexdigest())
 @pytest.mark.parametrize("dropout", DROPOUTS)
 def test_compiled_by_xla_they_are_the_same_too(tmp_path, dropout):
     """In a process each: XLA draws its random numbers from a counter of the process."""
-    if KERAS_3 and dropout == "a layer":
-        pytest.xfail("its weights differ: a graph with more results is another program to XLA")
     said = [
         python(tmp_path, COMPILED, pathlib.Path(__file__).parent, dropout, out_dir)
         for out_dir in ("", tmp_path / "run")
@@ -150,10 +149,10 @@ def test_one_more_function_is_traced_once_something_inside_is_due(out_dir):
     assert read(out_dir).tensor(_gradient(out_dir)).steps() == [6, 9]
 
 
-def test_a_graph_with_random_numbers_of_its_own_is_traced_once(out_dir):
+def test_a_graph_with_random_numbers_of_its_own_is_traced_once_more_like_any(out_dir):
     plain = traces(None, FunctionalDropout(), fits=(2,))
     with recorder(out_dir, 3, ["gradients"]) as hook:
-        assert traces(hook, FunctionalDropout(), fits=(2,)) == plain
+        assert traces(hook, FunctionalDropout(), fits=(2,)) == [plain[0] + 1]
     assert read(out_dir).tensor(_gradient(out_dir)).steps() == [0, 3, 6]
 
 

@@ -11,7 +11,8 @@ def graph():
     return None
 
 
-def draws_random_numbers(graph):
+def makes_graphs(model):
+    """Whether the steps of `model` are graphs."""
     return False
 
 

@@ -3,7 +3,12 @@
 import tensorflow as tf
 
 from smdebug.tensorflow import tensors
-from smdebug.tensorflow.random_ops import draws_random_numbers as draws_random_numbers
+from smdebug.tensorflow.graph_state import GraphState as GraphState
+from smdebug.tensorflow.graph_state import can_be_repeated as can_be_repeated
+from smdebug.tensorflow.random_draws import RandomDraws as RandomDraws
+from smdebug.tensorflow.repeated_batch import BatchRepeater as BatchRepeater
+from smdebug.tensorflow.repeated_batch import can_be_given_twice as can_be_given_twice
+from smdebug.tensorflow.repeated_batch import takes_one_batch as takes_one_batch
 from smdebug.tensorflow.replica_captures import ReplicaCaptures as ReplicaCaptures
 from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 
@@ -16,6 +21,11 @@ END_OF_DATA = (StopIteration, tf.errors.OutOfRangeError)
 def graph():
     """The graph that is being made, or None in eager code."""
     return None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+
+
+def makes_graphs(model):
+    """Whether the steps of `model` are graphs."""
+    return not model.run_eagerly
 
 
 def unknown_replicas():
