@@ -139,6 +139,36 @@ def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interva
         assert one.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("kind", ["eager", "function"])
+def test_sums_and_products_that_tensorflow_rearranges_are_the_same_to_the_bit(kind, out_dir):
+    """A gradient that somebody else wants too would keep it from meeting vectors and scalars of an
+    update in another order than they are written in."""
+    layers = tf.keras.layers
+
+    def trained(hook):
+        tf.keras.utils.set_random_seed(5)
+        model = tf.keras.Sequential(
+            [
+                *(layers.Input((64,)), layers.Dense(64), layers.BatchNormalization()),
+                *(layers.Activation("swish"), layers.Dropout(0.4), layers.Dense(32, "tanh")),
+                *(layers.BatchNormalization(), layers.Dense(10)),
+            ]
+        )
+        optimizer = tf.keras.optimizers.SGD(0.05, momentum=0.9)
+        both = make_step(hook, model, optimizer)
+        step = LOOPS[kind](lambda *batch: both(*batch)[0])
+        losses = [step(images, labels) for images, labels in batches(12)]
+        return [np.array(each) for each in [*model.variables, *losses]]
+
+    without = trained(None)
+    hook = TapeRecorder(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2))
+    with_hook = trained(hook)
+    hook.close()
+    assert hook.status().error is None
+    for one, other in zip(without, with_hook, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
 @pytest.mark.parametrize("kind", ["function", "compiled"])
 def test_a_function_is_traced_as_often_as_without_a_hook(kind, out_dir):
     def traces(hook):

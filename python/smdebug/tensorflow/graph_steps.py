@@ -11,6 +11,7 @@ import tensorflow as tf
 from smdebug.log import get_logger
 from smdebug.tensorflow.graph_lifetime import keep_with_graph, weakly
 from smdebug.tensorflow.private_names import is_compiled
+from smdebug.tensorflow.recomputed import recomputed
 from smdebug.tensorflow.tape_tensors import KINDS, put_array
 from smdebug.tensorflow.variable_values import value_of
 
@@ -81,7 +82,9 @@ class GraphStep:
         # Parts are taken inside the branch: a variable is read only there. TensorFlow may keep the
         # branch, and what it refers to.
         def take():
-            parts = [each.parts() for each in self._handed_out[number]]
+            parts = [
+                [recomputed(part) for part in each.parts()] for each in self._handed_out[number]
+            ]
             counts = [len(each) for each in parts]
             return tf.numpy_function(
                 lambda *arrays: taken(number, counts, arrays), tf.nest.flatten(parts), tf.bool
