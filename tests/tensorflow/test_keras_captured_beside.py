@@ -9,15 +9,10 @@ import tensorflow as tf
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
+from keras_watching import FunctionalDropout, recorder
 
 L = keras.layers
 X, Y = digits(44)
-EVERYTHING = ["weights", "gradients", "inputs", "outputs", "layers", "optimizer_variables"]
-
-
-class FunctionalDropout(L.Layer):
-    def call(self, x, training=False):
-        return tf.nn.dropout(x, 0.3) if training else x
 
 
 def dense_layers(*dropout):
@@ -45,11 +40,6 @@ def made(layers, *dropout, **how):
     keras.utils.set_random_seed(7)
     dropout = [each() for each in dropout]
     return compiled(keras.Sequential([keras.Input((64,)), *layers(*dropout), L.Dense(10)]), **how)
-
-
-def recorder(out_dir, collections=EVERYTHING, interval=3):
-    config = smd.SaveConfig(save_interval=interval)
-    return smd.KerasHook(out_dir, include_collections=collections, save_config=config)
 
 
 def trained(model, hook=None, data=(X, Y), **how):
@@ -108,7 +98,7 @@ def test_the_gradients_are_those_of_the_update(out_dir, dropout, steps_per_execu
         )
     else:
         keep = keras.callbacks.Callback()
-    with recorder(out_dir, ["gradients", "inputs"], interval=1) as hook:
+    with recorder(out_dir, 1, ["gradients", "inputs"]) as hook:
         model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[hook, keep])
     trial = read(out_dir)
     steps = trial.steps(mode=smd.modes.TRAIN)

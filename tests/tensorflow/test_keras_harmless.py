@@ -14,16 +14,11 @@ import tensorflow as tf
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
+from keras_watching import FunctionalDropout, recorder
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 
 L = keras.layers
 X, Y = digits(44)  # 44 is no multiple of the batch size
-EVERYTHING = ["weights", "gradients", "inputs", "outputs", "layers", "optimizer_variables"]
-
-
-class FunctionalDropout(keras.layers.Layer):
-    def call(self, x, training=False):
-        return tf.nn.dropout(x, 0.3) if training else x
 
 
 def made(*extra, **how):
@@ -40,11 +35,6 @@ def trained(hook, model, epochs=2, callbacks=(), **how):
     callbacks = [*callbacks] if hook is None else [*callbacks, hook]
     history = model.fit(X, Y, epochs=epochs, callbacks=callbacks, **how)
     return model.get_weights(), history.history
-
-
-def recorder(out_dir, interval=3, collections=EVERYTHING, start_step=0, **how):
-    config = smd.SaveConfig(save_interval=interval, start_step=start_step)
-    return smd.KerasHook(out_dir, include_collections=collections, save_config=config, **how)
 
 
 def assert_same(one, other):

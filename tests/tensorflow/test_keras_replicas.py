@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read, split_cpu
+from keras_watching import FunctionalDropout
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.rules import Rule, builtin
 from smdebug.tensorflow.step_trace import StepTrace
@@ -218,11 +219,6 @@ def test_what_a_script_saves_is_there_under_every_worker(strategy, out_dir):
 
 
 # --- the training ---
-
-
-class FunctionalDropout(L.Layer):
-    def call(self, x, training=False):
-        return tf.nn.dropout(x, 0.3) if training else x
 
 
 # Keras 3 itself fails over several batches in one execution under a strategy.

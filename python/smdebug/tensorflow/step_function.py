@@ -271,36 +271,35 @@ class StepFunction:
         if graph is not None:
             self._recorder.graph_made(graph)
         if not self._wants_trace():
-            result = self._joined(step(data))
-        else:
-            LayerCalls.watch(self)
-            trace = StepTrace(self.model, self._layer_names, self._recorder)
-            self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
-            with collecting(trace):
-                result = step(data)
-            handed_out = self._recorder.unharmed(
-                lambda: self._handed(trace, graph), "while a step is traced"
-            )
-            result = self._joined(result, *(handed_out or ()))
-        if graph is not None:
+            result = step(data)
             self._recorder.unharmed(lambda: self._note_graph(graph), "after a trace")
-        return result
+            return self._joined(result)
+        LayerCalls.watch(self)
+        trace = StepTrace(self.model, self._layer_names, self._recorder)
+        self._recorder.unharmed(lambda: trace.step_begins(data), "before a step is traced")
+        with collecting(trace):
+            result = step(data)
+        handed_out = self._recorder.unharmed(
+            lambda: self._handed(trace, graph, self._note_graph(graph)), "while a step is traced"
+        )
+        return self._joined(result, *(handed_out or ()))
 
     def _note_graph(self, graph):
+        """Whether the step that was traced in `graph` can be run twice; eager code has none."""
+        if graph is None:
+            return False
         self._state.note_graph(graph)
-        if self._can_be_repeated(graph):
-            self._drawn_count = len(self._draws.of(graph))
-        else:
-            self._is_repeatable = False
-            StepFunction._are_calls_counted |= bool(self.model.jit_compile)
-
-    def _can_be_repeated(self, graph):
         can_say_draws = (
             not self.model.jit_compile
             and backend.can_be_given_twice(self.model, self._data)
             and backend.takes_one_batch(self.model)
         )
-        return backend.can_be_repeated(graph, can_say_draws)
+        if backend.can_be_repeated(graph, can_say_draws):
+            self._drawn_count = len(self._draws.of(graph))
+            return True
+        self._is_repeatable = False
+        StepFunction._are_calls_counted |= bool(self.model.jit_compile)
+        return False
 
     def _wants_trace(self):
         if self._is_capturing is None or not self._recorder.is_recording:
@@ -314,7 +313,7 @@ class StepFunction:
             return False
         return self._is_capturing or backend.graph() is not None
 
-    def _handed(self, trace, graph):
+    def _handed(self, trace, graph, is_repeatable):
         """What this function hands out, (name -> tensor, random numbers)."""
         wanted = {}
         for name, collections, tensor in trace.finished():
@@ -324,7 +323,7 @@ class StepFunction:
         if not wanted:
             return None, None
         if graph is not None:
-            if self._only is None and self._can_be_repeated(graph):
+            if self._only is None and is_repeatable:
                 if not self._is_capturing:
                     return None, self._draws.of(graph)
                 self._draws.replace(graph)
