@@ -1,6 +1,6 @@
 import sys
 
-from smdebug.rules.profiler_report import read_profiler_report
+from smdebug.sagemaker.profiler_report import read_profiler_report
 
 report = read_profiler_report(sys.argv[1])
 print(report.summary_table())

@@ -1,5 +1,5 @@
 // Rules over the run that this very process writes, for adapters that can stop
-// a training: smdebug/pytorch/training_rules.py. Like `smdebug run`, they read
+// a training: smdebug/pytorch/trainers/training_rules.py. Like `smdebug run`, they read
 // what is on disk; so a verdict here is the verdict of `smdebug check`.
 
 #include <chrono>

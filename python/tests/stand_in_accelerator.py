@@ -12,7 +12,7 @@ import ctypes
 
 import torch
 
-from smdebug.pytorch import device_copies
+from smdebug.pytorch.device import device_copies
 
 UNWRITTEN = 0xAB
 _CUDA = 2  # DLPack's number of the device

@@ -18,8 +18,8 @@ import sys
 import pytest
 
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError
-from smdebug.rules import profiler_configs
-from smdebug.rules.profiler_report import FIELDS, RuleDocument, read_profiler_report
+from smdebug.sagemaker import profiler_configs
+from smdebug.sagemaker.profiler_report import FIELDS, RuleDocument, read_profiler_report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORT = ROOT / "tests/corpus/profiler_report/ProfilerReport-1606239000"

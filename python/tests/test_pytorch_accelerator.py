@@ -10,7 +10,7 @@ from recorded_runs import contents, frame, statistics
 
 import smdebug.pytorch as smd
 from conftest import Given, read
-from smdebug.pytorch import device_copies
+from smdebug.pytorch.device import device_copies
 
 pytestmark = pytest.mark.skipif(
     not torch.accelerator.is_available(),

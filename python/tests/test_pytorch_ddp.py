@@ -298,7 +298,7 @@ def test_a_rule_in_a_trainer_of_several_processes_is_reported_and_stops_none_of_
         MODEL
         + """
 import logging
-from smdebug.pytorch.training_watch import TrainingWatch
+from smdebug.pytorch.trainers.training_watch import TrainingWatch
 from smdebug.rules import Rule
 
 class ThirdStep(Rule):

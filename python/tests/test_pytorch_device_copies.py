@@ -12,8 +12,8 @@ from stand_in_accelerator import UNWRITTEN
 
 import smdebug.pytorch as smd
 from conftest import Given, Net, read, run_script, train
-from smdebug.pytorch import device_copies, pinned_memory
-from smdebug.pytorch.trainer_hook import TrainerHook
+from smdebug.pytorch.device import device_copies, pinned_memory
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.rules import Rule
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)

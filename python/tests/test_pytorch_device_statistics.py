@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import smdebug.pytorch as smd
 from conftest import Net, read, train
-from smdebug.pytorch import device_copies, device_statistics
+from smdebug.pytorch.device import device_copies, device_statistics
 from smdebug.rules import Rule
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)

@@ -16,9 +16,9 @@ from smdebug.exceptions import (
     SMDebugTypeError,
     SMDebugValueError,
 )
-from smdebug.rules import profiler_configs, rule_configs
-from smdebug.rules.profiler_configs import ProfilerReport
-from smdebug.rules.sagemaker import SMS, ActionList, Email, ProfilerRule, Rule, StopTraining
+from smdebug.sagemaker import profiler_configs, rule_configs
+from smdebug.sagemaker.profiler_configs import ProfilerReport
+from smdebug.sagemaker.rules import SMS, ActionList, Email, ProfilerRule, Rule, StopTraining
 
 RULES = [name for name in rule_configs.__all__ if name != "get_collection"]
 

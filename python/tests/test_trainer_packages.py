@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from conftest import run_script
-from smdebug.pytorch.requirement import require
+from smdebug.pytorch.trainers.requirement import require
 
 WITHOUT = """
 import sys
@@ -37,7 +37,7 @@ def test_one_name_of_lightning_suffices(tmp_path):
     done = run_script(
         tmp_path,
         script + "print([base.__module__ for base in "
-        "sys.modules['smdebug.pytorch.lightning'].SMDebugCallback.__mro__])",
+        "sys.modules['smdebug.pytorch.trainers.lightning'].SMDebugCallback.__mro__])",
     )
     assert "pytorch_lightning.callbacks.callback" in done.stdout
 

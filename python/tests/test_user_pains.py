@@ -14,7 +14,7 @@ from test_autostart import GATE, settings
 
 import smdebug.pytorch as smd
 from conftest import Net, run_script, train
-from smdebug.pytorch.training_rules import TrainingRules
+from smdebug.pytorch.trainers.training_rules import TrainingRules
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 

@@ -12,7 +12,7 @@ import xgboost_runs
 from sklearn import metrics
 
 from smdebug.rules import builtin
-from smdebug.rules.sagemaker import Rule, rule_configs
+from smdebug.sagemaker.rules import Rule, rule_configs
 from smdebug.trials import create_trial
 
 SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"

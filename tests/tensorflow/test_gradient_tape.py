@@ -13,7 +13,7 @@ import smdebug.tensorflow as smd
 from conftest import KERAS_3, REPOSITORY, digits, read, tf
 from smdebug import current_hook
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
-from smdebug.tensorflow.tape_recorder import TapeRecorder
+from smdebug.tensorflow.tape.tape_recorder import TapeRecorder
 
 EVERYTHING = ["weights", "biases", "gradients", "losses", "optimizer_variables"]
 
@@ -192,7 +192,7 @@ def test_a_function_is_traced_as_often_as_without_a_hook(kind, out_dir):
 
 @LOOP_KINDS
 def test_where_nothing_is_due_no_tensor_is_read(kind, out_dir, monkeypatch):
-    from smdebug.tensorflow import tape_tensors
+    from smdebug.tensorflow.tape import tape_tensors
 
     model, _ = two_layers()
     hook = TapeRecorder(
@@ -466,7 +466,7 @@ def test_sparse_gradients_are_filled_up_with_zeros(kind, out_dir):
 
 
 def test_sparse_gradients_beyond_the_limit_are_left_out_with_a_word(out_dir, monkeypatch):
-    monkeypatch.setattr("smdebug.tensorflow.tape_tensors.LARGEST_DENSE_BYTES", 47)
+    monkeypatch.setattr("smdebug.tensorflow.tape.tape_tensors.LARGEST_DENSE_BYTES", 47)
     hook = weights_alone(out_dir)
     table = tf.Variable(np.ones((6, 2), np.float32), name="table")
     with hook.wrap_tape(tf.GradientTape()) as tape:

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras_watching import FunctionalDropout, recorder
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
-from keras_watching import FunctionalDropout, recorder
 
 L = keras.layers
 X, Y = digits(44)
@@ -181,7 +181,7 @@ def test_under_a_strategy_the_random_numbers_are_the_same(out_dir, dropout):
 
 
 def test_a_failure_of_ours_before_a_batch_loses_none(out_dir, monkeypatch):
-    from smdebug.tensorflow.graph_state import GraphState
+    from smdebug.tensorflow.keras.graph_state import GraphState
 
     def fails(self):
         raise RuntimeError("a mistake of ours")

@@ -11,10 +11,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras_watching import FunctionalDropout, recorder
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
-from keras_watching import FunctionalDropout, recorder
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 
 L = keras.layers

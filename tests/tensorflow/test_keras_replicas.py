@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras_watching import FunctionalDropout
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read, split_cpu
-from keras_watching import FunctionalDropout
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.rules import Rule, builtin
-from smdebug.tensorflow.step_trace import StepTrace
+from smdebug.tensorflow.keras.step_trace import StepTrace
 
 L = keras.layers
 DEVICES = [f"/job:localhost/replica:0/task:0/device:CPU:{number}" for number in (0, 1)]

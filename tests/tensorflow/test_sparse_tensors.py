@@ -8,7 +8,8 @@ import tensorflow as tf
 
 import smdebug.tensorflow as smd
 from conftest import digits, read
-from smdebug.tensorflow import tape_tensors, tensors
+from smdebug.tensorflow import tensors
+from smdebug.tensorflow.tape import tape_tensors
 
 L = keras.layers
 X, Y = digits(16)

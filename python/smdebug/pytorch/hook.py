@@ -20,7 +20,7 @@ from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
-from smdebug.pytorch.device_copies import DeviceCopies
+from smdebug.pytorch.device.device_copies import DeviceCopies
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
@@ -56,7 +56,7 @@ class Hook(BaseHook):
 
     Tensors on an accelerator are copied while the training goes on; it waits for them once per
     saved step, when the next one begins, and with `rules` before the optimizer acts as well: see
-    smdebug/pytorch/device_copies.py. Where statistics or reductions that those hold are all that is
+    smdebug/pytorch/device/device_copies.py. Where statistics or reductions that those hold are all that is
     saved of a tensor of a megabyte or more, they are made on the device, and no element leaves it.
 
     `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also

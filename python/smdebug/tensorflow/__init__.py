@@ -16,9 +16,9 @@ from smdebug.tensorflow.singleton_utils import del_hook, get_hook, set_hook
 from smdebug.trials import create_trial
 
 _HOOKS = {
-    "KerasHook": "smdebug.tensorflow.keras_hook",
-    "SessionHook": "smdebug.tensorflow.session_hook",
-    "EstimatorHook": "smdebug.tensorflow.session_hook",
+    "KerasHook": "smdebug.tensorflow.keras.hook",
+    "SessionHook": "smdebug.tensorflow.session.hook",
+    "EstimatorHook": "smdebug.tensorflow.session.hook",
 }
 
 __all__ = [

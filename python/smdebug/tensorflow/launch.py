@@ -63,7 +63,7 @@ class _Launch:
     def hook(self):
         """The hook of this process, made at the first call."""
         if self._hook is None:
-            from smdebug.tensorflow.keras_hook import KerasHook
+            from smdebug.tensorflow.keras.hook import KerasHook
 
             self._hook = make_hook(KerasHook, self._settings)
         return self._hook

@@ -14,9 +14,9 @@ import tensorflow as tf
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
-from smdebug.tensorflow import tapes
-from smdebug.tensorflow.session_hook import SessionHook
-from smdebug.tensorflow.session_optimizers import SessionOptimizers
+from smdebug.tensorflow.session.hook import SessionHook
+from smdebug.tensorflow.session.optimizers import SessionOptimizers
+from smdebug.tensorflow.tape import tapes
 
 tf1 = tf.compat.v1
 _KERAS = ("keras.", "tf_keras.", "tensorflow.python.keras.")

@@ -1,9 +1,9 @@
 """What an optimizer of Keras knows: the gradients that it applies, and its variables."""
 
+from smdebug.tensorflow.keras.step_backend import backend
+from smdebug.tensorflow.keras.step_trace import current_trace
 from smdebug.tensorflow.private_names import hyper_variables, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
-from smdebug.tensorflow.step_backend import backend
-from smdebug.tensorflow.step_trace import current_trace
 
 
 class WatchedOptimizer:

@@ -2,7 +2,7 @@
 
 Each function returns a new dict: `DebugRuleConfiguration` with `RuleConfigurationName` and
 `RuleParameters`, and, where the rule switches on collections by itself, `CollectionConfigurations`.
-`smdebug.rules.sagemaker.Rule` makes a rule of it. `get_collection` gives one of those collections.
+`smdebug.sagemaker.rules.Rule` makes a rule of it. `get_collection` gives one of those collections.
 """
 
 import copy

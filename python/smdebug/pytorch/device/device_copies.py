@@ -22,8 +22,8 @@ import torch
 
 from smdebug import _core
 from smdebug.log import get_logger
-from smdebug.pytorch import device_statistics
-from smdebug.pytorch.pinned_memory import PinnedMemory
+from smdebug.pytorch.device import device_statistics
+from smdebug.pytorch.device.pinned_memory import PinnedMemory
 
 logger = get_logger()
 

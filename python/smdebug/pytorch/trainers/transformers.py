@@ -10,8 +10,8 @@ Needs `transformers`; see docs/trainers.md.
 import contextlib
 
 from smdebug._core import ModeKeys
-from smdebug.pytorch.requirement import require
-from smdebug.pytorch.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 transformers = require(
     "transformers",

@@ -9,8 +9,8 @@ Needs `pytorch-ignite`; see docs/trainers.md.
 """
 
 from smdebug._core import ModeKeys
-from smdebug.pytorch.requirement import require
-from smdebug.pytorch.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 events = require(
     "ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10"

@@ -11,9 +11,9 @@ import threading
 import keras
 
 from smdebug.tensorflow import names
-from smdebug.tensorflow.activations import activation_kind, has_inner_input, inner_input_told
+from smdebug.tensorflow.keras.activations import activation_kind, has_inner_input, inner_input_told
+from smdebug.tensorflow.keras.step_backend import backend
 from smdebug.tensorflow.private_names import left_alone
-from smdebug.tensorflow.step_backend import backend
 
 _NO_VALUES = ("training", "mask")  # arguments of a layer that are not its inputs
 

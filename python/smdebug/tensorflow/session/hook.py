@@ -15,9 +15,9 @@ from smdebug.exceptions import (
     SMDebugNotImplementedError,
 )
 from smdebug.log import get_logger
-from smdebug.tensorflow.graph_tensors import GraphTensors
-from smdebug.tensorflow.graph_walk import GraphWalk
-from smdebug.tensorflow.session_optimizers import SessionOptimizers
+from smdebug.tensorflow.session.graph_tensors import GraphTensors
+from smdebug.tensorflow.session.graph_walk import GraphWalk
+from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
 logger = get_logger()

@@ -1,7 +1,7 @@
 """`ProfilerRule`: the cloud's rules over a profile of the machine, as scripts configure them."""
 
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.rules.cloud_rule import CloudRule, parameters_of_custom_rule
+from smdebug.sagemaker.cloud_rule import CloudRule, parameters_of_custom_rule
 
 
 class ProfilerRule(CloudRule):
@@ -29,14 +29,14 @@ class ProfilerRule(CloudRule):
         """A rule of the cloud: `ProfilerRule.sagemaker(BatchSize(window=100))`.
 
         Parameters stand in `base_config`, an object of one of the classes of
-        `smdebug.rules.profiler_configs` or of the package smdebug_rulesconfig. Raises
+        `smdebug.sagemaker.profiler_configs` or of the package smdebug_rulesconfig. Raises
         SMDebugTypeError for anything else.
         """
         rule = getattr(base_config, "rule_name", None)
         parameters = getattr(base_config, "rule_parameters", None)
         if not isinstance(rule, str) or not isinstance(parameters, dict):
             raise SMDebugTypeError(
-                "a profiler rule of smdebug.rules.profiler_configs or of smdebug_rulesconfig was "
+                "a profiler rule of smdebug.sagemaker.profiler_configs or of smdebug_rulesconfig was "
                 f"expected, such as BatchSize(), found {base_config!r}"
             )
         return cls(

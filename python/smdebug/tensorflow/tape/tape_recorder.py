@@ -17,13 +17,14 @@ import tensorflow as tf
 from smdebug._core import ModeKeys
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
-from smdebug.tensorflow import names, tapes
-from smdebug.tensorflow.compiled_steps import CompiledSteps
-from smdebug.tensorflow.graph_steps import GraphStep, call_in_graph, is_symbolic
+from smdebug.tensorflow import names
 from smdebug.tensorflow.optimizers import optimizer_variables as variables_of
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import ReplicaSessions, are_replicas_known, replica_here
-from smdebug.tensorflow.tape_tensors import KINDS, TapeTensors, put_variable
+from smdebug.tensorflow.tape import tapes
+from smdebug.tensorflow.tape.compiled_steps import CompiledSteps
+from smdebug.tensorflow.tape.graph_steps import GraphStep, call_in_graph, is_symbolic
+from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensors, put_variable
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 from smdebug.tensorflow.variable_values import put_copies
 

@@ -5,13 +5,13 @@ import weakref
 
 import tensorflow as tf
 
-from smdebug.tensorflow.graph_effects import has_lasting_effects
+from smdebug.tensorflow.keras.graph_effects import has_lasting_effects
+from smdebug.tensorflow.keras.random_draws import is_random
 from smdebug.tensorflow.private_names import (
     can_replace_inputs,
     function_graphs,
     variable_handles,
 )
-from smdebug.tensorflow.random_draws import is_random
 
 
 def can_be_repeated(graph, can_say_draws):

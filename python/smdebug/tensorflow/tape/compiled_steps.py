@@ -11,10 +11,10 @@ import weakref
 
 import tensorflow as tf
 
-from smdebug.tensorflow.function_calls import function_calls
-from smdebug.tensorflow.graph_lifetime import keep_with_graph
 from smdebug.tensorflow.replicas import device_of
-from smdebug.tensorflow.tape_tensors import KINDS, put_array
+from smdebug.tensorflow.tape.function_calls import function_calls
+from smdebug.tensorflow.tape.graph_lifetime import keep_with_graph
+from smdebug.tensorflow.tape.tape_tensors import KINDS, put_array
 
 
 class CompiledSteps:

@@ -15,15 +15,15 @@ from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
-from smdebug.tensorflow.activations import activation_patterns
-from smdebug.tensorflow.step_backend import HAS_TENSORFLOW, why_closed
+from smdebug.tensorflow.keras.activations import activation_patterns
+from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW, why_closed
+from smdebug.tensorflow.keras.watched_model import WatchedModel
 from smdebug.tensorflow.tensors import NotTaken, as_array
-from smdebug.tensorflow.watched_model import WatchedModel
 
 if HAS_TENSORFLOW:
-    from smdebug.tensorflow.tape_recorder import TapeRecorder as LoopRecorder
+    from smdebug.tensorflow.tape.tape_recorder import TapeRecorder as LoopRecorder
 else:
-    from smdebug.tensorflow.no_tapes import LoopRecorder
+    from smdebug.tensorflow.keras.no_tapes import LoopRecorder
 
 logger = get_logger()
 

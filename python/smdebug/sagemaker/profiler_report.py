@@ -1,7 +1,7 @@
 """Reads the reports that the cloud's rule ProfilerReport wrote: `read_profiler_report(folder)`.
 
 smdebug writes none. The fields that published reports have, and their units, are
-`smdebug.rules.profiler_report_fields.FIELDS`.
+`smdebug.sagemaker.profiler_report_fields.FIELDS`.
 """
 
 import copy
@@ -11,7 +11,7 @@ import pathlib
 from typing import NamedTuple
 
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError
-from smdebug.rules.profiler_report_fields import (
+from smdebug.sagemaker.profiler_report_fields import (
     DOCUMENT_FIELDS,
     FIELDS,
     Fields,

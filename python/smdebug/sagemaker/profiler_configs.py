@@ -1,6 +1,6 @@
 """The cloud's profiler rules with their parameters: `BatchSize(window=100)`, `ProfilerReport()`.
 
-`smdebug.rules.sagemaker.ProfilerRule.sagemaker` takes them, as it takes those of the package
+`smdebug.sagemaker.rules.ProfilerRule.sagemaker` takes them, as it takes those of the package
 smdebug_rulesconfig. Defaults are what the service ran with. Each takes `scan_interval_us`, the
 microseconds between two looks at the profile, 60,000,000.
 """

@@ -16,10 +16,10 @@ that draws such numbers. It has only one function, which always hands its tensor
 
 from smdebug._core import ModeKeys
 from smdebug.log import get_logger
+from smdebug.tensorflow.keras.step_backend import NAME, backend, why_closed
+from smdebug.tensorflow.keras.step_trace import LayerCalls, StepTrace, collecting
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
-from smdebug.tensorflow.step_backend import NAME, backend, why_closed
-from smdebug.tensorflow.step_trace import LayerCalls, StepTrace, collecting
 
 # Sorts behind every key of a log: Keras takes the first tensor of a result for its own ends.
 CAPTURES = "~smdebug"

@@ -13,8 +13,8 @@ import torch
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
-from smdebug.pytorch.trainer_hook import TrainerHook
-from smdebug.pytorch.training_rules import TrainingRules
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
+from smdebug.pytorch.trainers.training_rules import TrainingRules
 
 logger = get_logger()
 

@@ -8,10 +8,10 @@ import copy
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
-from smdebug.rules import rule_configs
 from smdebug.rules.action import SMS, ActionList, Email, StopTraining
-from smdebug.rules.cloud_rule import CloudRule, parameters_of_custom_rule
-from smdebug.rules.profiler_rule import ProfilerRule
+from smdebug.sagemaker import rule_configs
+from smdebug.sagemaker.cloud_rule import CloudRule, parameters_of_custom_rule
+from smdebug.sagemaker.profiler_rule import ProfilerRule
 
 __all__ = ["Rule", "ProfilerRule", "rule_configs", "ActionList", "StopTraining", "Email", "SMS"]
 

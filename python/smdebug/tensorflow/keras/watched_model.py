@@ -1,13 +1,13 @@
 """`WatchedModel`: all that a hook has to do with one model of Keras."""
 
 from smdebug.tensorflow import names
-from smdebug.tensorflow.activations import activation_kind, has_inner_input
-from smdebug.tensorflow.layer_names import LayerNames
+from smdebug.tensorflow.keras.activations import activation_kind, has_inner_input
+from smdebug.tensorflow.keras.layer_names import LayerNames
+from smdebug.tensorflow.keras.step_function import StepFunction
+from smdebug.tensorflow.keras.step_trace import current_trace
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
-from smdebug.tensorflow.step_function import StepFunction
-from smdebug.tensorflow.step_trace import current_trace
 from smdebug.tensorflow.variable_values import VariableValues
 
 

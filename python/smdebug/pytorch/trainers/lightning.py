@@ -11,8 +11,8 @@ import importlib.util
 import sys
 
 from smdebug._core import ModeKeys
-from smdebug.pytorch.requirement import require
-from smdebug.pytorch.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 _NAMES = {"lightning.pytorch": "lightning", "pytorch_lightning": "pytorch-lightning"}
 

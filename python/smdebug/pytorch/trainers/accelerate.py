@@ -16,8 +16,8 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.pytorch.requirement import require
-from smdebug.pytorch.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 accelerate = require("accelerate", ["Accelerator.accumulate"], "accelerate", "0.20")
 

@@ -1,0 +1,1 @@
+"""Callbacks for trainers that run the loop themselves, and what they share."""

@@ -1,0 +1,1 @@
+"""Loops with a `GradientTape`, in eager code and in compiled functions."""
