@@ -1,0 +1,5 @@
+"""`SMDebugRecorder` for Accelerate: the path that scripts import it from."""
+
+from smdebug.pytorch.trainers.accelerate import SMDebugRecorder
+
+__all__ = ["SMDebugRecorder"]
