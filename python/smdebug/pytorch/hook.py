@@ -56,8 +56,9 @@ class Hook(BaseHook):
 
     Tensors on an accelerator are copied while the training goes on; it waits for them once per
     saved step, when the next one begins, and with `rules` before the optimizer acts as well: see
-    smdebug/pytorch/device/device_copies.py. Where statistics or reductions that those hold are all that is
-    saved of a tensor of a megabyte or more, they are made on the device, and no element leaves it.
+    smdebug/pytorch/device/device_copies.py. Where statistics or reductions that those hold are all
+    that is saved of a tensor of a megabyte or more, they are made on the device, and no element
+    leaves it.
 
     `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also
     be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.

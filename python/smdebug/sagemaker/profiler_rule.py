@@ -36,8 +36,8 @@ class ProfilerRule(CloudRule):
         parameters = getattr(base_config, "rule_parameters", None)
         if not isinstance(rule, str) or not isinstance(parameters, dict):
             raise SMDebugTypeError(
-                "a profiler rule of smdebug.sagemaker.profiler_configs or of smdebug_rulesconfig was "
-                f"expected, such as BatchSize(), found {base_config!r}"
+                "expected a profiler rule of smdebug.sagemaker.profiler_configs or of "
+                f"smdebug_rulesconfig, such as BatchSize(); found {base_config!r}"
             )
         return cls(
             name=name or rule,
