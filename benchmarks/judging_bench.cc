@@ -11,8 +11,8 @@
 #include <benchmark/benchmark.h>
 
 #include "smdebug/capture/session.h"
+#include "smdebug/monitor/run_monitor.h"
 #include "smdebug/read/trial.h"
-#include "smdebug/report/run_feed.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/runner.h"
 
@@ -113,15 +113,11 @@ void JudgeRunFromDisk(benchmark::State& state) {
   }
   if (!training.session().close()) state.SkipWithError("the run is torn");
   for (auto _ : state) {
-    TrialOptions options;
-    options.timeout = std::chrono::nanoseconds(0);
-    auto trial = *Trial::open(training.folder(), options);
-    RuleRunner runner(vanishing_gradient());
-    RunFeed feed(*trial, runner);
-    const auto fed = feed.advance();
-    feed.finish();
-    if (!fed || runner.verdicts().front().observations_judged !=
-                    static_cast<std::uint64_t>(state.range(0) * kTensors)) {
+    auto monitor = *RunMonitor::create(training.folder(), vanishing_gradient());
+    const auto judged = monitor->poll();
+    const MonitorResult& result = monitor->finish("Completed");
+    if (!judged || result.verdicts.front().observations_judged !=
+                       static_cast<std::uint64_t>(state.range(0) * kTensors)) {
       state.SkipWithError("not every observation was judged");
     }
   }

@@ -154,7 +154,7 @@ class Launched(Hooked):
         from smdebug import _core, launched_hook
         from smdebug.pytorch import Hook
 
-        request = _core.RunJudge.create(str(self.folder), _core.default_rules()).request
+        request = _core.RunMonitor.of_own_run(str(self.folder), _core.default_rules()).request
         settings = json.loads(request) | {"out_dir": str(self.folder)}
         self.hook = launched_hook.make_hook(Hook, settings)
         self.hook.register_module(self.model)

@@ -7,19 +7,15 @@
 #include <sstream>
 
 #include "smdebug/base/parallel.h"
-#include "smdebug/report/judged_run.h"
-#include "smdebug/report/run_feed.h"
+#include "smdebug/monitor/run_monitor.h"
 
 #include "commands.h"
 #include "judging.h"
-#include "opened_run.h"
-#include "other_runs.h"
-#include "watched_rules.h"
 
 namespace smdebug {
 namespace {
 
-// The line that tells how far several runs have come.
+// One progress line for several runs.
 class SharedProgress {
  public:
   explicit SharedProgress(const Console& console) : progress_(console) {}
@@ -36,71 +32,67 @@ class SharedProgress {
   Progress progress_;
 };
 
-// One run of the command line: it is judged by one thread, and what it says on
-// the way is kept until it is its turn.
+// One run of the command line. One thread judges it, and its messages are kept
+// until it is its turn.
 class CheckedRun {
  public:
   CheckedRun(const CheckCommand& command, std::string location,
              const Console& console)
-      : console_{said_, said_, console.clock, console.hooks, false},
-        // A run of last year is changed only where something may have to be
-        // done.
-        watched_(console_, command.actions.empty()
-                               ? WatchedRules::Files::untouched
-                               : WatchedRules::Files::written) {
-    judged_.location = std::move(location);
+      : command_(command),
+        console_{messages_, messages_, console.clock, console.hooks, false} {
+    result_.location = std::move(location);
   }
   CheckedRun(const CheckedRun&) = delete;
 
-  // Fails as `make_rules` and `make_action`.
-  Status prepare(const CheckCommand& command) {
-    SMD_CHECK_OK(watched_.add_actions(command.actions));
-    SMD_TRY(rules_, make_rules(command.rules, judged_.location, console_));
+  // Fails as `make_rules`.
+  Status make() {
+    SMD_TRY(rules_, make_rules(command_.rules, result_.location, console_));
     return {};
   }
 
   // Never fails: what goes wrong is the run's own.
   void judge(SharedProgress& progress) {
-    if (Status read = try_judge(progress); !read) {
-      judged_.error = std::move(read).error();
+    auto judged = try_judge(progress);
+    if (judged) {
+      result_ = *std::move(judged);
+    } else {
+      result_.error = std::move(judged).error();
     }
   }
 
-  const JudgedRun& judged() const { return judged_; }
-  std::string said() const { return said_.str(); }
+  const MonitorResult& result() const { return result_; }
+  std::string messages() const { return messages_.str(); }
 
  private:
-  Status try_judge(SharedProgress& progress) {
-    SMD_TRY(const auto trial, open_run(judged_.location, console_));
-    RuleRunner runner(std::move(rules_));
-    SMD_TRY(OtherRuns others, OtherRuns::open(runner, console_));
-    RunFeed feed(*trial, runner);
-    watched_.open(*trial, runner);
-    feed.set_on_step([&](const StepId& step) {
-      others.follow(step);
-      watched_.on_step(step);
-      progress.say(judged_.location + ": step " + std::to_string(step.global));
-    });
-    const auto fed = feed.advance();
-    feed.finish();
-    const Status others_fed = others.finish();
-    judged_.actions = watched_.finish("Completed");
-    judged_.steps = feed.steps_fed();
-    judged_.verdicts.assign(runner.verdicts().begin(), runner.verdicts().end());
-    if (!fed) return fed.error();
-    return others_fed;
+  Result<MonitorResult> try_judge(SharedProgress& progress) {
+    RunMonitorOptions options = monitor_options(console_);
+    options.actions = command_.actions;
+    // An old run is changed only where something may have to be done.
+    if (!command_.actions.empty()) {
+      options.status_files = RunMonitorOptions::StatusFiles::by_caller;
+    }
+    options.on_step = [&](const StepId& step) {
+      progress.say(result_.location + ": step " + std::to_string(step.global));
+    };
+    SMD_TRY(const auto monitor,
+            RunMonitor::create(result_.location, std::move(rules_),
+                               std::move(options)));
+    (void)monitor->poll();  // a failure is in the result
+    MonitorResult result = monitor->finish("Completed");
+    print_reports(result, console_);
+    return result;
   }
 
-  std::ostringstream said_;
+  const CheckCommand& command_;
+  std::ostringstream messages_;
   const Console console_;
-  WatchedRules watched_;
   std::vector<std::unique_ptr<Rule>> rules_;
-  JudgedRun judged_;
+  MonitorResult result_;
 };
 
 using CheckedRuns = std::vector<std::unique_ptr<CheckedRun>>;
 
-// Each thread takes the next run that nobody has taken: runs differ in length.
+// Each thread takes the next run: runs differ in length.
 void judge_all(const CheckedRuns& runs, const Console& console) {
   SharedProgress progress(console);
   std::atomic<std::size_t> next = 0;
@@ -115,27 +107,30 @@ void judge_all(const CheckedRuns& runs, const Console& console) {
 }  // namespace
 
 int run(const CheckCommand& command, const Console& console) {
+  if (const Status known = check_actions(command.actions); !known) {
+    return console.fail(known.error());
+  }
   CheckedRuns runs;
   for (const std::string& location : command.runs) {
     runs.push_back(std::make_unique<CheckedRun>(command, location, console));
-    if (const Status made = runs.back()->prepare(command); !made) {
+    if (const Status made = runs.back()->make(); !made) {
       return console.fail(made.error());
     }
   }
   judge_all(runs, console);
-  std::vector<JudgedRun> judged;
+  std::vector<MonitorResult> results;
   int code = kExitNothingFound;
   for (const auto& one : runs) {
-    console.err << one->said() << std::flush;
-    judged.push_back(one->judged());
+    console.err << one->messages() << std::flush;
+    results.push_back(one->result());
     // A rule that fired counts more than a run that could not be read.
-    code = std::max(code, judged.back().error
-                              ? kExitError
-                              : exit_code_of(judged.back().verdicts,
-                                             !command.rules.empty()));
+    code = std::max(
+        code, results.back().error
+                  ? kExitError
+                  : exit_code(results.back().verdicts, !command.rules.empty()));
   }
-  console.out << (command.json ? judged_runs_json(judged)
-                               : judged_runs_text(judged));
+  console.out << (command.json ? monitor_results_json(results)
+                               : monitor_results_text(results));
   return code;
 }
 

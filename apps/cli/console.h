@@ -11,13 +11,9 @@
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/cli/main.h"
+#include "smdebug/monitor/exit_code.h"
 
 namespace smdebug {
-
-inline constexpr int kExitNothingFound = 0;
-inline constexpr int kExitError = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitRuleFired = 3;
 
 struct Console {
   std::ostream& out;

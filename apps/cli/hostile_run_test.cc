@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "recorded_run.h"
+#include "cli_testing.h"
 
 namespace smdebug {
 namespace {

@@ -1,6 +1,7 @@
 #include "judging.h"
 
-#include <algorithm>
+#include "smdebug/base/printable.h"
+#include "smdebug/xgboost_report/xgboost_report.h"
 
 namespace smdebug {
 namespace {
@@ -43,18 +44,24 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(
   return rules;
 }
 
-int exit_code_of(std::span<const Verdict> verdicts, bool asked) {
-  const auto is = [](RuleStatus status) {
-    return
-        [status](const Verdict& verdict) { return verdict.status == status; };
+RunMonitorOptions monitor_options(const Console& console) {
+  RunMonitorOptions options;
+  options.clock = &console.clock;
+  options.reports = {kXgboostRuleReport};
+  options.on_message = [&console](const std::string& text) {
+    console.err << "smdebug: " << printable_lines(text) << std::endl;
   };
-  if (std::ranges::any_of(verdicts, is(RuleStatus::issues_found))) {
-    return kExitRuleFired;
+  return options;
+}
+
+void print_reports(const MonitorResult& result, const Console& console) {
+  for (const std::string& path : result.reports) {
+    console.err << "smdebug: report: " << printable_lines(path) << std::endl;
   }
-  const bool one_judged =
-      std::ranges::any_of(verdicts, is(RuleStatus::no_issues_found));
-  const bool one_failed = std::ranges::any_of(verdicts, is(RuleStatus::error));
-  return one_failed && (asked || !one_judged) ? kExitError : kExitNothingFound;
+  if (result.report_error) {
+    console.err << "smdebug: the report could not be written: "
+                << printable_lines(result.report_error->message) << std::endl;
+  }
 }
 
 }  // namespace smdebug

@@ -1,16 +1,16 @@
 #pragma once
 
 // What the judging sub-commands share: rules as the user asked for them, and
-// what their verdicts mean for the exit code.
+// a monitor that reports to the console.
 
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "smdebug/monitor/run_monitor.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/rule.h"
-#include "smdebug/rules/verdict.h"
 
 #include "console.h"
 
@@ -23,8 +23,11 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(
     std::span<const RuleRequest> requests, const std::string& run,
     const Console& console);
 
-// `asked`: the user named the rules. A rule of the default set that found
-// nothing to judge is no failure as long as another one judged.
-int exit_code_of(std::span<const Verdict> verdicts, bool asked);
+// Returns options for a monitor that writes its messages to `console`, which
+// outlives it, and every report that a rule stands for.
+RunMonitorOptions monitor_options(const Console& console);
+
+// Says where the reports of the rules are, or why one could not be written.
+void print_reports(const MonitorResult& result, const Console& console);
 
 }  // namespace smdebug

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorded_run.h"
+#include "cli_testing.h"
 
 namespace smdebug {
 namespace {
@@ -155,13 +155,13 @@ TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
   const Spoken healthy =
       smdebug({"watch", killed, "--rule", "VanishingGradient"});
   EXPECT_EQ(healthy.code, 1);
-  EXPECT_THAT(healthy.err, HasSubstr("is gone and left no end marker"));
+  EXPECT_THAT(healthy.err, HasSubstr("exited without an end marker"));
   EXPECT_THAT(healthy.out, HasSubstr("nothing found in 10 steps"));
   const Spoken fired =
       smdebug({"watch", killed, "--rule", "VanishingGradient", "--set",
                "threshold=0.6", "--rule", "LossNotDecreasing"});
   EXPECT_EQ(fired.code, 3);
-  EXPECT_THAT(fired.err, HasSubstr("is gone and left no end marker"));
+  EXPECT_THAT(fired.err, HasSubstr("exited without an end marker"));
 }
 
 TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
-#include "smdebug/report/xgboost_report.h"
+#include "smdebug/monitor/rule_report.h"
+#include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "commands.h"
 #include "opened_run.h"
-#include "report_files.h"
 
 namespace smdebug {
 namespace {

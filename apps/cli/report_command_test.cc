@@ -9,7 +9,7 @@
 
 #include "smdebug/capture/file_writer.h"
 
-#include "recorded_run.h"
+#include "cli_testing.h"
 
 namespace smdebug {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recorded_run.h"
+#include "cli_testing.h"
 
 namespace smdebug {
 namespace {

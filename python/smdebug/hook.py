@@ -36,7 +36,7 @@ from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
 from smdebug.reduction_config import ReductionConfig
-from smdebug.rules.live_rules import LiveRules
+from smdebug.rules.step_monitor import StepMonitor
 from smdebug.save_config import SaveConfig
 
 logger = get_logger()
@@ -136,7 +136,7 @@ class BaseHook:
         self._seen_edits = edits.count
         self._handed_over = None
         self._has_begun = False
-        self._rules = LiveRules(rules, on_fire, self.vetoes, self.out_dir) if rules else None
+        self._rules = StepMonitor(rules, on_fire, self.vetoes, self.out_dir) if rules else None
         self._session = self._make_session()
         if self._rules:
             self._rules.join(self, self._session)

@@ -14,6 +14,7 @@
 #include "smdebug/actions/perform_once.h"
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/monitor/run_monitor.h"
 #include "smdebug/read/trial.h"
 #include "smdebug/store/open_storage.h"
 
@@ -38,16 +39,6 @@ Result<ListAndRefused> parse(const std::string& text) {
     all.first.emplace_back(action_kind_name(action.kind), action.target);
   }
   return all;
-}
-
-Result<StopOutcome> stop_writer(Trial* trial) {
-  const auto writer = trial ? trial->writer() : std::nullopt;
-  if (!writer) {
-    return Error{Error::Code::not_found,
-                 "the run names no process that trains on this machine"};
-  }
-  return stop_training_process(
-      {writer->host, writer->process_id, writer->start_ticks});
 }
 
 // The record beside the run, where there is one.
@@ -77,7 +68,9 @@ Result<KindAndTarget> perform(const KindAndTarget& request,
     if (action_kind_name(kind) == request.first) asked.kind = kind;
   }
   ActionSettings settings = action_settings_from_environment(default_logger());
-  settings.stop_training = [trial] { return stop_writer(trial); };
+  settings.stop_training = [trial] {
+    return stop_writer(trial, system_clock());
+  };
   SMD_TRY(const auto action, make_action(std::move(asked), settings));
   Alert alert;
   alert.run = trial ? trial->location() : "";

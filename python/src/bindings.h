@@ -14,8 +14,7 @@ void bind_read(nanobind::module_& m);        // read.cc
 void bind_files(nanobind::module_& m);       // files.cc
 void bind_saved(nanobind::module_& m);       // saved_collections.cc
 void bind_rules(nanobind::module_& m);       // rules.cc
-void bind_run_judge(nanobind::module_& m);   // run_judge.cc
-void bind_step_rules(nanobind::module_& m);  // step_rules.cc
+void bind_monitors(nanobind::module_& m);    // monitors.cc
 void bind_actions(nanobind::module_& m);     // actions.cc
 void bind_cli(nanobind::module_& m);         // cli.cc
 

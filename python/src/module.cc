@@ -79,8 +79,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_files(m);
   smdebug::bind_saved(m);
   smdebug::bind_rules(m);
-  smdebug::bind_run_judge(m);
-  smdebug::bind_step_rules(m);
+  smdebug::bind_monitors(m);
   smdebug::bind_actions(m);
   smdebug::bind_cli(m);
 }

@@ -1,5 +1,5 @@
-// Bindings of include/smdebug/rules: the built-in rules as a table and over a
-// run, and the rule that is written in Python.
+// Bindings of include/smdebug/rules: the built-in rules as a table, and the
+// rule that is written in Python.
 
 #include <algorithm>
 #include <map>
@@ -16,17 +16,13 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include "smdebug/base/clock.h"
-#include "smdebug/read/trial.h"
-#include "smdebug/report/rule_report.h"
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/reduce/reductions.h"
 #include "smdebug/rules/builtin_rules.h"
-#include "smdebug/rules/runner.h"
-#include "smdebug/store/open_storage.h"
 
 #include "bindings.h"
 #include "python_rule.h"
 #include "result_caster.h"
+#include "tensor_input.h"
 #include "tensor_value.h"
 
 namespace nb = nanobind;
@@ -97,51 +93,6 @@ class PythonRule : public Rule {
   std::uint64_t judged_ = 0;
 };
 
-// One built-in rule over one run.
-class BuiltinJudge {
- public:
-  explicit BuiltinJudge(std::vector<std::unique_ptr<Rule>> rule)
-      : runner_(std::move(rule)) {}
-  BuiltinJudge(const BuiltinJudge&) = delete;
-
-  static Result<std::unique_ptr<BuiltinJudge>> create(
-      const std::string& name,
-      const std::map<std::string, std::string>& given) {
-    SMD_TRY(auto rule, make_builtin_rule(name, given));
-    std::vector<std::unique_ptr<Rule>> rules;
-    rules.push_back(std::move(rule));
-    return std::make_unique<BuiltinJudge>(std::move(rules));
-  }
-
-  // Judges the complete steps from `first` on that it has not judged yet.
-  Status advance(Trial& trial, Step first) {
-    const auto wanted = [this](std::string_view name) {
-      return runner_.interest(0, name) != ObservationSink::Interest::none;
-    };
-    SMD_TRY(next_, trial.feed(runner_, 0, std::max(first, next_), wanted));
-    return {};
-  }
-
-  // No step will follow. Writes the report that the rule stands for.
-  Status finish(Trial& trial) {
-    runner_.on_run_end(0);
-    SMD_TRY(const auto files, rule_report_files(trial, runner_.verdicts(),
-                                                system_clock().wall_seconds()));
-    if (files.empty()) return {};
-    SMD_TRY(const auto storage, open_storage(trial.location()));
-    for (const ReportFile& file : files) {
-      SMD_CHECK_OK(put_object(*storage, file.key, file.text));
-    }
-    return {};
-  }
-
-  const Verdict& verdict() const { return runner_.verdicts().front(); }
-
- private:
-  RuleRunner runner_;
-  Step next_ = 0;
-};
-
 nb::dict parameter_row(const ParameterSpec& parameter) {
   nb::dict row;
   row["name"] = parameter.name;
@@ -178,6 +129,25 @@ nb::list builtin_rule_table() {
     table.append(row);
   }
   return table;
+}
+
+Result<std::string> checked_rule_name(
+    const std::string& name, const std::map<std::string, std::string>& given) {
+  SMD_TRY(const auto rule, make_builtin_rule(name, given));
+  return std::string(rule->name());
+}
+
+Result<double> reduction_of(nb::handle tensor, const std::string& op) {
+  const auto parsed = find_reduction_op(op);
+  if (!parsed) {
+    return Error{Error::Code::invalid_argument, "no reduction '" + op + "'"};
+  }
+  LentTensor lent;
+  SMD_CHECK_OK(lent.borrow(tensor));
+  const auto value = reduce_tensor(lent.view(), statistics_of_view(lent.view()),
+                                   *parsed, Deviation::population);
+  if (value) return *value;
+  return Error{Error::Code::not_found, "the tensor holds no number"};
 }
 
 nb::list default_rule_table() {
@@ -217,15 +187,11 @@ void bind_rules(nb::module_& m) {
         "remedies.");
   m.def("default_rules", &default_rule_table,
         "The rules that judge where none are asked for: (name, parameters).");
-  nb::class_<BuiltinJudge>(m, "BuiltinJudge")
-      .def_static("create", &BuiltinJudge::create, "name"_a, "parameters"_a)
-      .def("advance", &BuiltinJudge::advance, "trial"_a, "first"_a)
-      .def("finish", &BuiltinJudge::finish, "trial"_a)
-      .def_prop_ro("rule",
-                   [](const BuiltinJudge& self) { return self.verdict().rule; })
-      .def("verdict_json", [](const BuiltinJudge& self) {
-        return verdict_json(self.verdict());
-      });
+  m.def("checked_rule_name", &checked_rule_name, "name"_a, "parameters"_a,
+        "The full name of a built-in rule that can be made with these "
+        "parameters.");
+  m.def("reduction", &reduction_of, "tensor"_a, "op"_a,
+        "A reduction of the elements, in float64.");
 }
 
 }  // namespace smdebug

@@ -486,7 +486,7 @@ def test_a_run_that_vanishes_while_it_is_watched_is_told_and_not_made_anew(out_d
     shutil.rmtree(out_dir)
     out, err = watch.communicate(timeout=60)
     assert watch.returncode == 1
-    assert f"run '{out_dir}' is gone" in err
+    assert f"the files of run '{out_dir}' were removed" in err
     assert "Stopped" in out
     assert not os.path.exists(out_dir)
 

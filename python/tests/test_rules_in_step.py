@@ -15,7 +15,7 @@ from torch import nn
 import smdebug.pytorch as smd
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin
-from smdebug.rules.live_rules import LiveRules
+from smdebug.rules.step_monitor import StepMonitor
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 
@@ -270,8 +270,8 @@ def test_rules_that_make_no_sense_are_refused_where_they_are_given(
 def test_an_adapter_that_cannot_veto_refuses_it_at_construction(out_dir):
     for veto in ("skip_step", "raise", "stop"):
         with pytest.raises(SMDebugValueError, match=veto):
-            LiveRules(["ExplodingTensor"], veto, (), out_dir)
-    assert LiveRules(["ExplodingTensor"], "record", (), out_dir).answer() == ("record", None)
+            StepMonitor(["ExplodingTensor"], veto, (), out_dir)
+    assert StepMonitor(["ExplodingTensor"], "record", (), out_dir).apply() is None
 
 
 def statuses(out_dir):

@@ -14,7 +14,7 @@ from test_autostart import GATE, settings
 
 import smdebug.pytorch as smd
 from conftest import Net, run_script, train
-from smdebug.pytorch.trainers.training_rules import TrainingRules
+from smdebug.rules.run_monitor import RunMonitor
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 
@@ -98,8 +98,8 @@ def test_the_first_step_with_a_nan_is_found(out_dir):
     losses = train(model, 6, on_step=overflow)
     hook.close()
     assert np.isnan(losses[3:]).all() and np.isfinite(losses[:3]).all()
-    rules = TrainingRules(["ExplodingTensor"], out_dir)
-    (verdict,) = rules.look()
+    rules = RunMonitor(["ExplodingTensor"], out_dir)
+    (verdict,) = rules.poll()
     assert (
         verdict["step"]["global"] == 3
     )  # the gradient is made there from the weight that step 2 spoiled

@@ -111,10 +111,20 @@ class RuleWatch::Impl {
       entry.verdict.status = before;
       return;
     }
-    if (verdict.status == RuleStatus::issues_found) {
-      for (const auto& action : options_.actions) begin(entry, action);
-    }
+    if (verdict.status == RuleStatus::issues_found) begin_all(entry);
     announce(entry);
+  }
+
+  void begin_all(Entry& entry) {
+    const bool stops_anyway =
+        std::ranges::any_of(options_.actions, [](const auto& action) {
+          return action->request().kind == ActionKind::stop;
+        });
+    if (entry.verdict.stop_training && options_.stop_on_request &&
+        !stops_anyway) {
+      begin(entry, options_.stop_on_request);
+    }
+    for (const auto& action : options_.actions) begin(entry, action);
   }
 
   void begin(Entry& entry, const std::shared_ptr<Action>& action) {

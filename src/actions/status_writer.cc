@@ -39,6 +39,12 @@ class StatusWriter::Impl {
     release();
   }
 
+  void forget_run() {
+    background_.wait();
+    if (watch_) watch_->forget_run();
+    is_finished_ = true;
+  }
+
   void release() {
     if (std::exchange(is_finished_, true)) return;
     background_.wait();
@@ -111,6 +117,10 @@ StatusWriter::~StatusWriter() {
 void StatusWriter::update(std::span<const Verdict> verdicts,
                           const WatchProgress& progress) {
   if (!impl_->is_forked()) impl_->update(verdicts, progress);
+}
+
+void StatusWriter::forget_run() {
+  if (!impl_->is_forked()) impl_->forget_run();
 }
 
 void StatusWriter::finish(std::span<const Verdict> verdicts,

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "smdebug/report/judged_run.h"
 
 namespace smdebug {
 namespace {
@@ -98,31 +97,6 @@ TEST(VerdictPage, SpellsEveryStatusAsTheCloudDoes) {
   EXPECT_EQ(rule_status_name(RuleStatus::error), "Error");
   EXPECT_EQ(rule_status_name(RuleStatus::stopping), "Stopping");
   EXPECT_EQ(rule_status_name(RuleStatus::stopped), "Stopped");
-}
-
-TEST(JudgedRuns, ShowARowPerRunAndRule) {
-  JudgedRun judged;
-  judged.location = "/runs/a";
-  judged.verdicts = {fired(), fired()};
-  judged.verdicts[1].parameters.clear();
-  JudgedRun broken;
-  broken.location = "/runs/b";
-  broken.error = Error{Error::Code::io, "the disk said no"};
-  const JudgedRun runs[] = {judged, broken};
-  EXPECT_EQ(
-      judged_runs_text(runs),
-      "run      rule                               status       step\n"
-      "/runs/a  VanishingGradient (threshold=0.5)  IssuesFound    40  "
-      "gradient/a: too small\n"
-      "/runs/a  VanishingGradient                  IssuesFound    40  "
-      "gradient/a: too small\n"
-      "/runs/b                                     Error              the disk "
-      "said no\n"
-      "likely cause in /runs/a: VanishingGradient at step 40 (TRAIN step 30), "
-      "in gradient/a, the first of 2 rules that fired\n");
-  EXPECT_THAT(judged_runs_json(runs),
-              AllOf(HasSubstr(R"("error": null)"),
-                    HasSubstr(R"("error": "the disk said no")")));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ def test_the_default_set_raised_no_false_alarm_and_needs_no_argument(committed):
         halves = committed["rules"][rule].values()
         assert sum(half["tuned"]["false_alarms"] for half in halves) == 0, rule
         assert sum(half["tuned"]["healthy_judged"] for half in halves) > 0, rule
-        _core.BuiltinJudge.create(rule, {})
+        _core.checked_rule_name(rule, {})
 
 
 def test_the_page_says_what_the_results_say(committed):

@@ -33,6 +33,9 @@ struct RuleWatchOptions {
   std::shared_ptr<Storage> storage;  // the run's
   std::vector<std::string> rules;    // names, as their verdicts are ordered
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
+  // For a rule that fires and was asked to end the training, unless `actions`
+  // ends it already; null: nothing is done.
+  std::shared_ptr<Action> stop_on_request;
   std::uint64_t attempt = 0;                     // see `RecordPlace`
   // Where rules of one name judge in several workers: whose these are. It is
   // added to the names of their files, a device as event files are named after

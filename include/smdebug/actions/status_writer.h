@@ -31,6 +31,10 @@ class StatusWriter {
   /// of what waits.
   void update(std::span<const Verdict> verdicts, const WatchProgress& progress);
 
+  /// The files of the run are gone: nothing is written any more, so that the
+  /// run is not created anew.
+  void forget_run();
+
   /// Writes the last status of each rule and lets go of the rules. Returns when
   /// that is done. A second call does nothing.
   void finish(std::span<const Verdict> verdicts, const WatchProgress& progress);

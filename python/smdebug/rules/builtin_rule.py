@@ -2,7 +2,7 @@
 
 import json
 
-from smdebug._core import BuiltinJudge
+from smdebug import _core
 from smdebug.exceptions import (
     InsufficientInformationForRuleInvocation,
     RuleEvaluationConditionMet,
@@ -27,16 +27,21 @@ def builtin(name, base_trial=None, **parameters):
 
 
 class BuiltinRule:
-    """One built-in rule, which judges the run of `base_trial` once, from its first step on.
+    """One built-in rule, which judges the run of `base_trial` once, from its first step on. The
+    core's RunMonitor drives it.
 
     Attributes: `rule_name`, `base_trial`, `parameters` (texts, as given).
     """
 
     def __init__(self, name, base_trial, parameters):
         self.parameters = {key: _text(value) for key, value in parameters.items()}
-        self._judge = BuiltinJudge.create(name, self.parameters)
-        self.rule_name = self._judge.rule
+        self.rule_name = _core.checked_rule_name(name, self.parameters)
         self.base_trial = base_trial
+        self._monitor = None
+        if base_trial is not None:
+            self._monitor = _core.RunMonitor.of_trial(
+                base_trial._core, [(self.rule_name, self.parameters)]
+            )
 
     def over(self, trial):
         """The same rule, which has judged nothing yet, for `trial`."""
@@ -50,9 +55,9 @@ class BuiltinRule:
         or before; InsufficientInformationForRuleInvocation where it cannot go on; and what
         `Trial.wait_for_steps` raises.
         """
-        trial = self._trial()
-        trial.wait_for_steps([step])
-        self._judge.advance(trial._core, step)
+        monitor = self._checked_monitor()
+        self.base_trial.wait_for_steps([step])
+        monitor.poll(step)
         verdict = self.verdict()
         if verdict["status"] == "Error":
             raise InsufficientInformationForRuleInvocation(self.rule_name, verdict["message"])
@@ -63,27 +68,27 @@ class BuiltinRule:
             )
 
     def judge(self):
-        """Judges every step that is there, as if none would follow, and returns the verdict.
+        """Judges every step of the run, as if none would follow, and returns the verdict.
 
-        CreateXgboostReport writes its report into the run; what cannot be written raises
-        SMDebugError.
+        CreateXgboostReport writes its report into the run. Raises SMDebugError for a report that
+        cannot be written, and for a run to compare with that cannot be read.
         """
-        trial = self._trial()
-        trial._core.refresh()
-        self._judge.advance(trial._core, 0)
-        self._judge.finish(trial._core)
+        monitor = self._checked_monitor()
+        self.base_trial._core.refresh()
+        monitor.poll()
+        monitor.finish()
         return self.verdict()
 
     def verdict(self):
         """What the rule says so far: a dict like those of `smdebug check --json`."""
-        return json.loads(self._judge.verdict_json())
+        return json.loads(self._checked_monitor().verdicts()[0])
 
-    def _trial(self):
-        if self.base_trial is None:
+    def _checked_monitor(self):
+        if self._monitor is None:
             raise SMDebugValueError(
                 f"rule {self.rule_name} has no trial to judge; make it with builtin(name, trial)"
             )
-        return self.base_trial
+        return self._monitor
 
 
 def _text(value):

@@ -1,12 +1,8 @@
 """`UpdateVeto`: what becomes of a step's update when a rule fires inside the step."""
 
-from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.log import get_logger
 
 logger = get_logger()
-
-# As `smdebug run` exits when a rule fires.
-_EXIT_CODE = 3
 
 
 class UpdateVeto:
@@ -32,13 +28,8 @@ class UpdateVeto:
         """Whether the update is to be left out. `obstacle` is why the adapter cannot, a str."""
         with self._unharmed("judging a step"):
             self._session.before_update()
-        answer, verdict = self._rules.answer()
-        if answer == "raise":
-            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
-        if answer == "stop":
-            logger.error("the training is ended before its update: %s", verdict["message"])
-            raise SystemExit(_EXIT_CODE)
-        if answer != "skip_step" or not self._can_skip(obstacle):
+        verdict = self._rules.apply()
+        if verdict is None or not self._can_skip(obstacle):
             return False
         self._rules.skipped_steps.append(verdict["step"]["global"])
         logger.warning("the update of this step is skipped: %s", verdict["message"])

@@ -9,7 +9,7 @@ import xgboost
 from xgboost import collective
 
 from smdebug import _core
-from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.hook import BaseHook
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
@@ -205,10 +205,9 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
     # --- rules ---
 
     def _answer(self):
-        answer, verdict = self._rules.answer()
-        if answer == "raise":
-            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
-        return self._stops_everywhere(answer == "stop")
+        asked = []
+        self._rules.apply(stop=asked.append)
+        return self._stops_everywhere(bool(asked))
 
     def _stops_everywhere(self, wants_stop):
         """Whether the training ends. Workers that wait for each other must all end it: they

@@ -109,7 +109,8 @@ class SimilarAcrossRuns : public Rule {
   }
 
   Status keep(const RuleStep& step) {
-    copies_.clear();
+    // A running step comes in two parts.
+    if (step.step.global != step_.global) copies_.clear();
     step_ = step.step;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(auto copy, TensorCopy::of(*tensor));

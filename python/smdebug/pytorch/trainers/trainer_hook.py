@@ -25,6 +25,7 @@ class TrainerHook(Hook):
     # Called before a call of the model in training mode, where that may begin an update.
     on_training_call = None
     sums_losses = True  # of one update; False: each is a loss of its own
+    monitor = None  # the RunMonitor that judges what this hook records, if any
 
     _root = None
     _is_call_awaited = False
@@ -34,6 +35,10 @@ class TrainerHook(Hook):
 
     def __init__(self, out_dir, **options):
         super().__init__(out_dir, gradients="final", **options)
+
+    def verdicts(self):
+        """The verdicts of the callback's rules: see BaseHook."""
+        return self.monitor.verdicts() if self.monitor else []
 
     def attach_to(self, model):
         """Puts the hooks into `model`, and takes them out of the one before."""

@@ -14,7 +14,7 @@ from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
-from smdebug.pytorch.trainers.training_rules import TrainingRules
+from smdebug.rules.run_monitor import RunMonitor
 
 logger = get_logger()
 
@@ -35,7 +35,7 @@ def contained(method):
 class TrainingWatch:
     """One run, over as many trainings as its callback sees.
 
-    `rules` are judged when a saved step ends (see TrainingRules); where one fires and `stop` is
+    `rules` are judged when a saved step ends (see RunMonitor); where one fires and `stop` is
     true, `should_stop` becomes true. `hook_options` are those of smdebug.pytorch.Hook.
     """
 
@@ -52,8 +52,9 @@ class TrainingWatch:
     def _set_up(self):
         self.hook = TrainerHook(**self._options)
         self.should_stop = False
-        self._rules = self._make_rules() if self._rule_requests else None
-        if self._rules:
+        self._rules = None
+        if self._rule_requests:
+            self._rules = self._make_rules()
             self._rules.request_tensors(self.hook)
         self._backward = None
         self._is_fitting = False
@@ -153,13 +154,14 @@ class TrainingWatch:
     # --- inside ---
 
     def _make_rules(self, first_step=0):
-        return TrainingRules(self._rule_requests, self.hook.out_dir, first_step)
+        self.hook.monitor = RunMonitor(self._rule_requests, self.hook.out_dir, first_step)
+        return self.hook.monitor
 
     def _judge(self):
         if not self._rules:
             return
         self.hook.flush()
-        for verdict in self._rules.look():
+        for verdict in self._rules.poll():
             logger.error("%s", verdict["message"])
             self.should_stop = self._wants_stop and _world_size() == 1
 

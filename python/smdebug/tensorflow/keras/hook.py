@@ -196,13 +196,16 @@ class KerasHook(LoopRecorder, keras.callbacks.Callback):
     def _follow_rules(self, model):
         """Does what a rule asks for that fired in this batch, whose update is made by then."""
         self.unharmed(self._session.before_update, "judging a step")
-        answer, verdict = self._rules.answer()
-        if answer == "raise":
-            self.batches_are_over()
-            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
-        if answer == "stop":
-            logger.error("fit is asked to stop: %s", verdict["message"])
+
+        def stop(verdict):
+            logger.error("a rule stops fit: %s", verdict["message"])
             model.stop_training = True
+
+        try:
+            self._rules.apply(stop)
+        except RuleEvaluationConditionMet:
+            self.batches_are_over()
+            raise
 
     def site(self, name, collections):
         return self._session.tensor(name, list(collections))

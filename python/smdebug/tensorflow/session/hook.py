@@ -10,7 +10,6 @@ import re
 import tensorflow as tf
 
 from smdebug.exceptions import (
-    RuleEvaluationConditionMet,
     SMDebugError,
     SMDebugNotImplementedError,
 )
@@ -123,7 +122,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
             self._session.end_step()
         self._fetched = []
         if self._rules:
-            self._answer(run_context)
+            self._rules.apply(lambda verdict: self._stop(run_context, verdict))
 
     def end(self, session):
         """Says what was asked for and came with no run."""
@@ -205,13 +204,9 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         self._tell_missed()
         super()._detach()
 
-    def _answer(self, run_context):
-        answer, verdict = self._rules.answer()
-        if answer == "raise":
-            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
-        if answer == "stop":
-            logger.error("the session is asked to stop: %s", verdict["message"])
-            run_context.request_stop()
+    def _stop(self, run_context, verdict):
+        logger.error("a rule stops the session: %s", verdict["message"])
+        run_context.request_stop()
 
 
 class EstimatorHook(SessionHook):

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from smdebug._core import ModeKeys
-from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
 from smdebug.tensorflow.optimizers import optimizer_variables as variables_of
@@ -29,9 +29,6 @@ from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 from smdebug.tensorflow.variable_values import put_copies
 
 logger = get_logger()
-
-# As `smdebug run` exits when a rule fires.
-_EXIT_CODE = 3
 
 
 class TapeRecorder(TensorFlowHook):
@@ -322,12 +319,7 @@ class TapeRecorder(TensorFlowHook):
             return
         with self.tape_unharmed(), self.speaking_for(replica):
             self._session.before_update()
-        answer, verdict = self._rules.answer()
-        if answer == "raise":
-            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
-        if answer == "stop":
-            logger.error("the training is ended: %s", verdict["message"])
-            raise SystemExit(_EXIT_CODE)
+        self._rules.apply()
 
     def end_graph_if_asked(self, replica=None):
         """The same from inside a graph, which turns every exception into one of its own: what is

@@ -1,0 +1,31 @@
+#pragma once
+
+// The command line as its tests call it.
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "smdebug/cli/main.h"
+
+#include "tests/support/recorded_run.h"
+
+namespace smdebug {
+
+// Calls the command, and keeps what it said.
+struct Spoken {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+inline Spoken smdebug(const std::vector<std::string>& args,
+                      CliHooks hooks = {}) {
+  std::ostringstream out, err;
+  hooks.out = &out;
+  hooks.err = &err;
+  const int code = smdebug_main(args, hooks);
+  return {code, out.str(), err.str()};
+}
+
+}  // namespace smdebug

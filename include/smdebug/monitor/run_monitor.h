@@ -1,0 +1,131 @@
+#pragma once
+
+// `RunMonitor` judges a run with rules: one that has ended, or one that still
+// grows. It is the one place where a run, the runs that it is compared with,
+// rules, status files, reports and actions meet; `smdebug run`, `watch` and
+// `check`, the trainer callbacks and `smdebug.rules.builtin` are thin users of
+// it. `StepMonitor` does the same inside a training step.
+//
+//     SMD_TRY(auto monitor, RunMonitor::create(location, std::move(rules)));
+//     while (training) { SMD_CHECK_OK(monitor->poll()); sleep(); }
+//     const MonitorResult result = monitor->finish("Completed");
+//
+// It never waits and starts no thread but those of actions and of status files
+// in the background. A monitor is used by one thread at a time.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/actions/action_request.h"
+#include "smdebug/actions/stop_process.h"
+#include "smdebug/base/clock.h"
+#include "smdebug/base/result.h"
+#include "smdebug/monitor/monitor_result.h"
+#include "smdebug/monitor/rule_report.h"
+#include "smdebug/read/trial.h"
+#include "smdebug/rules/capture_request.h"
+#include "smdebug/rules/rule.h"
+
+namespace smdebug {
+
+struct RunMonitorOptions {
+  // Whether status files and events are kept beside the run (docs/actions.md),
+  // and who writes them: the thread that polls, or one of their own, so that a
+  // slow disk delays nothing. Actions need `by_caller`.
+  enum class StatusFiles { none, by_caller, in_background };
+
+  StatusFiles status_files = StatusFiles::none;
+  // Performed for each rule that fires, at most once per verdict.
+  std::vector<ActionRequest> actions;
+  // Ends the training; null: `stop_writer` of the run.
+  std::function<Result<StopOutcome>()> stop_training;
+  // The training is running: between its steps rules learn the time, and a rule
+  // whose user asked it to end the training does so.
+  bool is_live = false;
+  Step first_step = 0;  // steps before it are not judged
+  std::vector<RuleReport> reports;
+  // Called once for each rule whose status leaves `in_progress`, before its
+  // actions begin.
+  std::function<void(const Verdict&)> on_verdict;
+  std::function<void(const StepId&)> on_step;  // after each step judged
+  // Receives what a person should know: one sentence per call.
+  std::function<void(const std::string&)> on_message;
+  const Clock* clock = nullptr;  // null: system_clock()
+};
+
+// How far the rules are behind the training.
+struct MonitorLag {
+  Step steps = 0;      // saved steps that are known and not judged yet
+  double seconds = 0;  // since when there have been some
+};
+
+class RunMonitor {
+ public:
+  using Rules = std::vector<std::unique_ptr<Rule>>;
+
+  /// A monitor of the run at `location`, which need not exist yet: `poll` opens
+  /// it. Fails as `Trial::open` for a run that a rule compares with, and as
+  /// `make_action`.
+  static Result<std::unique_ptr<RunMonitor>> create(
+      std::string location, Rules rules, RunMonitorOptions options = {});
+
+  /// The same over a trial that is open; it outlives the monitor.
+  static Result<std::unique_ptr<RunMonitor>> create(
+      Trial& trial, Rules rules, RunMonitorOptions options = {});
+
+  /// Waits for the actions, and writes the statuses as they are.
+  ~RunMonitor();
+  RunMonitor(const RunMonitor&) = delete;
+  RunMonitor& operator=(const RunMonitor&) = delete;
+
+  /// What must be captured for the rules to judge.
+  const CaptureRequest& request() const;
+
+  /// Judges the complete steps that were not judged yet, and returns how many
+  /// there were. A run that does not exist yet has none. Fails as `Trial::open`
+  /// and `Trial::feed`; the next call tries again, and the last failure is
+  /// `MonitorResult::error`.
+  Result<std::uint64_t> poll();
+
+  /// Steps before `first` are not judged from now on.
+  void skip_to(Step first);
+
+  /// The run; null while it does not exist.
+  Trial* trial();
+
+  /// The present verdict of each rule, in the order of the rules.
+  std::span<const Verdict> verdicts() const;
+  /// Whether a rule is still in progress.
+  bool is_judging() const;
+  MonitorLag lag() const;
+
+  /// Cancels the judging: rules in progress end as `stopped`, and no further
+  /// step is judged. For a monitor that ends before its run does.
+  void stop();
+
+  /// No step will follow: ends the rules, writes the reports that they stand
+  /// for, waits for the actions, and writes the last status of each rule, with
+  /// the training as "Completed", "Failed", "Stopped" or "InProgress". Where
+  /// the files of the run are gone, nothing is written. A second call returns
+  /// the same.
+  const MonitorResult& finish(std::string_view training_status);
+
+ private:
+  class Impl;
+  explicit RunMonitor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Whether a monitor can perform `actions`. Fails as `make_action`.
+Status check_actions(std::span<const ActionRequest> actions);
+
+/// Ends the process that writes `trial`, on this machine. Fails with
+/// `not_found` where `trial` is null or names none.
+Result<StopOutcome> stop_writer(Trial* trial, const Clock& clock);
+
+}  // namespace smdebug

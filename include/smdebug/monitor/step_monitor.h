@@ -1,0 +1,96 @@
+#pragma once
+
+// `StepMonitor` judges the steps of running sessions with rules, before the
+// optimizer acts: `RunMonitor` inside a training step. A hook with `rules` is a
+// thin user of it; so is a C++ training:
+//
+//     auto monitor = StepMonitor::create(std::move(options));
+//     SMD_TRY(auto* sink, monitor->add_worker(std::move(rules), run));
+//     session.set_sink(sink);
+//     ...
+//     session.before_update();
+//     for (const Verdict& found : monitor->take_findings()) ...
+//
+// A process that records several workers adds each of them, with rules of its
+// own, as if each were a process of its own; verdicts and findings are those of
+// all workers. A monitor is used by the thread that owns the steps.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "smdebug/base/clock.h"
+#include "smdebug/base/result.h"
+#include "smdebug/core/observation.h"
+#include "smdebug/rules/capture_request.h"
+#include "smdebug/rules/rule.h"
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+// Where the status of a worker's rules is kept.
+struct StatusPlace {
+  std::string location;  // the run's
+  std::string worker;    // empty for the first worker of a run
+};
+
+struct StepMonitorOptions {
+  // Receives what a person should know: one sentence per call, from a thread of
+  // the monitor's.
+  std::function<void(const std::string&)> on_message;
+  const Clock* clock = nullptr;  // null: system_clock()
+};
+
+class StepMonitor {
+ public:
+  using Rules = std::vector<std::unique_ptr<Rule>>;
+  // Asked once, when the first step comes; none: no status is kept, as of a
+  // session that writes nothing.
+  using FindPlace = std::function<std::optional<StatusPlace>()>;
+
+  explicit StepMonitor(StepMonitorOptions options = {});
+  /// Writes the statuses as they are.
+  ~StepMonitor();
+  StepMonitor(const StepMonitor&) = delete;
+  StepMonitor& operator=(const StepMonitor&) = delete;
+
+  /// Returns the sink that shows the steps of a worker to `rules`: pass it to
+  /// `Session::set_sink`, and null before this monitor is destroyed. The rules
+  /// of all workers are the same. Fails as `Trial::open` for a run that a rule
+  /// compares with.
+  Result<ObservationSink*> add_worker(Rules rules, FindPlace find_place);
+
+  /// What must be captured for the rules to judge. Needs a worker.
+  const CaptureRequest& request() const;
+
+  /// Returns what was found since the last call, in the shape of verdicts: one
+  /// each time that a rule fires. A rule that fires for several workers at one
+  /// step is reported for the first of them.
+  std::vector<Verdict> take_findings();
+
+  /// Returns the verdict of each rule, in the order of the rules. Of several
+  /// workers it is that of the first that fired, else of the first that failed,
+  /// else of the first worker; what was judged is summed over all.
+  std::vector<Verdict> verdicts() const;
+
+  /// No step will follow: ends the rules, and writes their last status.
+  void finish();
+
+ private:
+  class Worker;
+  StepMonitorOptions options_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  // The last finding that was reported of a rule: by name and parameters.
+  struct Reported {
+    std::string rule;
+    std::map<std::string, std::string> parameters;
+    Step step;
+    std::size_t worker;
+  };
+  std::vector<Reported> reported_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,123 @@
+"""`StepMonitor`: the rules of one hook, which judge each saved step while it runs."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from smdebug import _core
+from smdebug.exceptions import (
+    RuleEvaluationConditionMet,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
+from smdebug.log import get_logger
+from smdebug.rules.judge import LiveJudge
+from smdebug.rules.requested import core_rule, request_tensors
+
+logger = get_logger()
+
+RECORD = "record"
+# The later one wins where several rules fire at once.
+ANSWERS = (RECORD, "skip_step", "raise", "stop")
+
+Verdict = dict[str, Any]
+
+
+def exit_training(verdict: Verdict) -> None:
+    """Ends the program with the exit code of a rule that fired: raises SystemExit(3)."""
+    logger.error("a rule ends the training: %s", verdict["message"])
+    raise SystemExit(_core.EXIT_RULE_FIRED)
+
+
+class StepMonitor:
+    """The rules of one hook, and what follows when one of them fires. The core's StepMonitor
+    judges; where a hook records several workers, each of them has rules of its own.
+
+    `rules` and `on_fire` are those of BaseHook: `on_fire` is one of ANSWERS, or a function that
+    takes a verdict and returns one of them or None, which means "record". `vetoes` are the answers
+    that the adapter can give. `out_dir` is where the run is written.
+
+    Raises SMDebugTypeError and SMDebugValueError for what is no rule or no answer, and SMDebugError
+    for a run to compare with that cannot be opened.
+    """
+
+    def __init__(
+        self,
+        rules: Any,
+        on_fire: str | Callable[[Verdict], str | None],
+        vetoes: Sequence[str],
+        out_dir: str,
+    ) -> None:
+        self._on_fire = _checked(on_fire, vetoes)
+        self._vetoes = vetoes
+        self._rules = [rules] if isinstance(rules, (str, tuple)) else list(rules)
+        self._out_dir = out_dir
+        self._core = _core.StepMonitor()
+        self._add_worker()
+        self._fired: set[str] = set()
+        self.skipped_steps: list[int] = []
+
+    def join(self, hook: Any, session: _core.Session) -> None:
+        """Makes `hook` save what the rules need, and judges the steps of `session`."""
+        request_tensors(hook, self._core.request)
+        self._core.follow(session)
+
+    def join_worker(self, session: _core.Session) -> None:
+        """Judges the steps of a further worker's session, with rules of its own."""
+        self._add_worker()
+        self._core.follow(session)
+
+    def apply(self, stop: Callable[[Verdict], None] = exit_training) -> Verdict | None:
+        """Does what the rules that fired since the last call ask for: raises
+        RuleEvaluationConditionMet for "raise", calls `stop(verdict)` for "stop". Returns the
+        verdict that asks to skip the update, else None. Raises whatever an `on_fire` function
+        raises."""
+        answer, verdict = self._answer()
+        if answer == "raise":
+            raise RuleEvaluationConditionMet(verdict["rule"], verdict["step"]["global"])
+        if answer == "stop":
+            stop(verdict)
+        return verdict if answer == "skip_step" else None
+
+    def finish(self) -> None:
+        """Ends the rules: no step will follow."""
+        self._core.finish()
+
+    def verdicts(self) -> list[Verdict]:
+        """The verdict of each rule, in the order given. With several workers it is that of the
+        first that fired, else of the first that failed, else of the first worker."""
+        return [json.loads(text) for text in self._core.verdicts()]
+
+    def _add_worker(self) -> None:
+        def judge(rule, parameters):
+            return LiveJudge(rule, parameters, self._out_dir)
+
+        self._core.add_worker([core_rule(rule, judge) for rule in self._rules])
+
+    def _answer(self) -> tuple[str, Verdict]:
+        """The strongest answer to what was found since the last call, and the verdict that asks
+        for it."""
+        strongest, reason = RECORD, {}
+        for verdict in map(json.loads, self._core.take_findings()):
+            self._log_once(verdict)
+            wanted = self._on_fire(verdict) if callable(self._on_fire) else self._on_fire
+            wanted = _checked(wanted or RECORD, self._vetoes)
+            if not reason or ANSWERS.index(wanted) > ANSWERS.index(strongest):
+                strongest, reason = wanted, verdict
+        return strongest, reason
+
+    def _log_once(self, verdict: Verdict) -> None:
+        if verdict["rule"] not in self._fired:
+            self._fired.add(verdict["rule"])
+            logger.warning("%s: %s", verdict["rule"], verdict["message"])
+
+
+def _checked(answer, vetoes):
+    if callable(answer):
+        return answer
+    known = (RECORD, *(each for each in ANSWERS if each in vetoes))
+    if not isinstance(answer, str):
+        raise SMDebugTypeError(f"on_fire must be one of {known} or a function, found {answer!r}")
+    if answer not in known:
+        raise SMDebugValueError(f"on_fire must be one of {known} here, found {answer!r}")
+    return answer

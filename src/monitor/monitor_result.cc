@@ -1,0 +1,58 @@
+#include "smdebug/monitor/monitor_result.h"
+
+#include "smdebug/base/printable.h"
+#include "smdebug/report/likely_cause.h"
+#include "smdebug/report/verdict_page.h"
+
+#include "report/json_parts.h"
+#include "report/text_table.h"
+
+namespace smdebug {
+
+std::string monitor_results_text(std::span<const MonitorResult> results) {
+  TextTable table({"run", "rule", "status", ">step", ""});
+  for (const MonitorResult& run : results) {
+    if (run.error) {
+      table.add({run.location, "", "Error", "", run.error->message});
+      continue;
+    }
+    for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
+      table.add(
+          {run.location, rule_title(verdict, run.verdicts),
+           std::string(rule_status_name(verdict.status)),
+           verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
+           verdict.message});
+    }
+  }
+  std::string text = table.text();
+  for (const MonitorResult& run : results) {
+    if (const std::string cause = likely_cause_text(run.verdicts);
+        !cause.empty()) {
+      text += "likely cause in " + printable(run.location) + ": " +
+              printable(cause) + "\n";
+    }
+  }
+  for (const MonitorResult& run : results) {
+    for (const ActionResult& result : run.actions) {
+      text += "action of " + result.rule + ": " + action_text(result) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string monitor_results_json(std::span<const MonitorResult> results) {
+  Json json = Json::Array();
+  for (const MonitorResult& run : results) {
+    Json one;
+    one["run"] = run.location;
+    one["steps"] = run.steps;
+    one["verdicts"] = to_json(in_order_of_cause(run.verdicts));
+    one["likely_cause"] = likely_cause_json(run.verdicts);
+    one["actions"] = to_json(run.actions);
+    one["error"] = run.error ? Json(run.error->message) : Json();
+    json.append(std::move(one));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

@@ -1,0 +1,17 @@
+#include "smdebug/monitor/rule_report.h"
+
+#include "smdebug/store/open_storage.h"
+
+namespace smdebug {
+
+Result<std::string> write_report_files(const std::string& location,
+                                       std::span<const ReportFile> files) {
+  if (files.empty()) return std::string();
+  SMD_TRY(const auto storage, open_storage(location));
+  for (const ReportFile& file : files) {
+    SMD_CHECK_OK(put_object(*storage, file.key, file.text));
+  }
+  return storage->uri() + "/" + files.front().key;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,154 @@
+#include "smdebug/monitor/step_monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/rules/builtin_rules.h"
+
+#include "tests/support/recorded_run.h"
+
+namespace smdebug {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+StepMonitor::Rules rules(const std::string& name,
+                         const std::map<std::string, std::string>& given = {}) {
+  StepMonitor::Rules made;
+  made.push_back(*make_builtin_rule(name, given));
+  return made;
+}
+
+// A session that records one gradient, and asks its rules before each update.
+class Training {
+ public:
+  explicit Training(const std::string& out_dir) {
+    SaveConfigMode every_step;
+    every_step.save_interval = 1;
+    SessionOptions options;
+    options.config.out_dir = out_dir;
+    options.config.save_config = SaveConfig(every_step);
+    options.config.include_collections = {"gradients"};
+    options.framework = pytorch_framework();
+    options.logger = &silent_;
+    session_ = *Session::create(std::move(options));
+    session_->set_mode(Mode::train);
+    gradient_ = session_->gradient("Net", "fc.weight");
+  }
+
+  void step(float size) {
+    const float elements[] = {size, -size};
+    const std::int64_t shape[] = {2};
+    session_->begin_step();
+    session_->put(gradient_, {DType::float32,
+                              reinterpret_cast<const std::byte*>(elements),
+                              shape,
+                              {}});
+    session_->before_update();
+    session_->end_step();
+  }
+
+  Session& session() { return *session_; }
+
+ private:
+  SilentLog silent_;
+  std::unique_ptr<Session> session_;
+  Site* gradient_ = nullptr;
+};
+
+std::vector<Step> steps_of(const std::vector<Verdict>& findings) {
+  std::vector<Step> steps;
+  for (const Verdict& found : findings) steps.push_back(found.step.global);
+  return steps;
+}
+
+TEST(StepMonitor, ReportsEachTimeThatARuleFires) {
+  TemporaryFolder folder;
+  Training training(folder.path("run"));
+  StepMonitor monitor;
+  training.session().set_sink(
+      *monitor.add_worker(rules("VanishingGradient"), {}));
+  EXPECT_THAT(monitor.request().collections,
+              testing::Contains(
+                  testing::Field(&RequestedCollection::name, "gradients")));
+  for (const float size : {0.5f, 1e-9f, 0.5f, 1e-9f}) training.step(size);
+  EXPECT_THAT(steps_of(monitor.take_findings()), ElementsAre(1, 3));
+  EXPECT_THAT(monitor.take_findings(), IsEmpty());
+  training.session().set_sink(nullptr);
+  monitor.finish();
+  ASSERT_EQ(monitor.verdicts().size(), 1u);
+  EXPECT_EQ(monitor.verdicts()[0].status, RuleStatus::issues_found);
+  EXPECT_EQ(monitor.verdicts()[0].step.global, 1);
+}
+
+TEST(StepMonitor, KeepsTheStatusBesideTheRunWhereThereIsOne) {
+  TemporaryFolder folder;
+  for (const bool has_place : {true, false}) {
+    const std::string run = folder.path(has_place ? "a" : "b");
+    Training training(run);
+    StepMonitor monitor;
+    training.session().set_sink(*monitor.add_worker(
+        rules("VanishingGradient"), [&]() -> std::optional<StatusPlace> {
+          if (!has_place) return std::nullopt;
+          return StatusPlace{run, ""};
+        }));
+    training.step(0.5f);
+    training.session().set_sink(nullptr);
+    monitor.finish();
+    EXPECT_EQ(std::filesystem::exists(run + "/rules/VanishingGradient.json"),
+              has_place);
+  }
+}
+
+TEST(StepMonitor, ComparesARunningStepWithAnotherRun) {
+  TemporaryFolder folder;
+  {
+    Training reference(folder.path("reference"));
+    for (int i = 0; i < 4; ++i) reference.step(0.5f);
+    ASSERT_TRUE(reference.session().close().ok());
+  }
+  Training training(folder.path("run"));
+  StepMonitor monitor;
+  training.session().set_sink(*monitor.add_worker(
+      rules("SimilarAcrossRuns", {{"other_trials", folder.path("reference")}}),
+      {}));
+  for (const float size : {0.5f, 0.5f, 0.25f, 0.5f}) training.step(size);
+  training.session().set_sink(nullptr);
+  monitor.finish();
+  const Verdict verdict = monitor.verdicts()[0];
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found) << verdict.message;
+  EXPECT_EQ(verdict.step.global, 2);
+  EXPECT_EQ(verdict.observations_judged, 4u);
+}
+
+TEST(StepMonitor, RefusesARunToCompareWithThatDoesNotExist) {
+  StepMonitor monitor;
+  const auto sink = monitor.add_worker(
+      rules("SimilarAcrossRuns", {{"other_trials", "/nowhere"}}), {});
+  ASSERT_FALSE(sink.ok());
+  EXPECT_THAT(sink.error().message, HasSubstr("a run to compare with"));
+}
+
+TEST(StepMonitor, ReportsAStepOnceForAllWorkersAndMergesTheirVerdicts) {
+  TemporaryFolder folder;
+  Training first(folder.path("a")), second(folder.path("b"));
+  StepMonitor monitor;
+  first.session().set_sink(*monitor.add_worker(rules("VanishingGradient"), {}));
+  second.session().set_sink(
+      *monitor.add_worker(rules("VanishingGradient"), {}));
+  for (const float size : {0.5f, 1e-9f, 0.5f}) first.step(size);
+  for (const float size : {0.5f, 1e-9f, 1e-9f}) second.step(size);
+  EXPECT_THAT(steps_of(monitor.take_findings()), ElementsAre(1, 2));
+  first.session().set_sink(nullptr);
+  second.session().set_sink(nullptr);
+  monitor.finish();
+  ASSERT_EQ(monitor.verdicts().size(), 1u);
+  EXPECT_EQ(monitor.verdicts()[0].step.global, 1);
+  EXPECT_EQ(monitor.verdicts()[0].observations_judged, 6u);
+  EXPECT_EQ(monitor.verdicts()[0].steps_judged, 3u);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,80 @@
+// The report of an XGBoost training as a page: its frame and its sections in
+// their order. What a section shows is in xgboost_sections.h.
+
+#include <fmt/format.h>
+
+#include "smdebug/base/version.h"
+#include "smdebug/xgboost_report/xgboost_report.h"
+
+#include "xgboost_report/plot/markup.h"
+#include "xgboost_report/plot/report_style.h"
+#include "xgboost_report/sections.h"
+
+namespace smdebug {
+namespace {
+
+// No script, no image, no font, no connection: even a name that slipped
+// through as markup could fetch nothing.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; style-src 'unsafe-inline'";
+
+class Page {
+ public:
+  template <typename T>
+  void add(std::string_view id, std::string_view title,
+           const ReportSection<T>& section,
+           std::string (*show)(const T& shown)) {
+    add(id, title,
+        section.shown ? show(*section.shown)
+                      : fmt::format("<p class=\"missing\">{}</p>\n",
+                                    escaped(section.missing)));
+  }
+
+  void add(std::string_view id, std::string_view title,
+           const std::string& body) {
+    html_ += fmt::format("<section id=\"{}\">\n<h2>{}. {}</h2>\n{}</section>\n",
+                         id, ++number_, title, body);
+  }
+
+  const std::string& html() const { return html_; }
+
+ private:
+  std::string html_;
+  int number_ = 0;
+};
+
+}  // namespace
+
+std::string xgboost_report_html(const XgboostReport& report) {
+  Page page;
+  page.add("run", "Training run", run_section(report));
+  page.add("labels", "Distribution of true labels", report.labels,
+           labels_section);
+  page.add("metrics", "Loss and metrics by round", report.metrics,
+           metrics_section);
+  page.add("importance", "Feature importance", report.importance,
+           importance_section);
+  page.add("confusion", "Confusion matrix", report.confusion,
+           confusion_section);
+  page.add("scores", "Evaluation of the confusion matrix", report.scores,
+           scores_section);
+  page.add("class-accuracy", "Accuracy of each class by round",
+           report.class_accuracy, class_accuracy_section);
+  page.add("roc", "ROC curve", report.roc, roc_section);
+  page.add("residuals", "Distribution of residuals", report.residuals,
+           residuals_section);
+  page.add("error-by-label", "Validation error by label and round",
+           report.binned_errors, binned_errors_section);
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n"
+      "<title>XGBoost training report: {}</title>\n<style>{}</style>\n"
+      "</head>\n<body>\n<main>\n<h1>XGBoost training report</h1>\n"
+      "<p class=\"soft\">Made by smdebug {}. {}</p>\n{}</main>\n</body>\n"
+      "</html>\n",
+      kPolicy, escaped(report.page.location), report_style(), kVersion,
+      disclaimer(), page.html());
+}
+
+}  // namespace smdebug

@@ -1,0 +1,106 @@
+#pragma once
+
+// Small runs, recorded as a training records them, for tests that judge runs.
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "smdebug/capture/session.h"
+
+namespace smdebug {
+
+// A folder that goes when the test ends.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "smdebug-XXXXXX").string();
+    if (::mkdtemp(name.data())) path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class SilentLog : public Logger {
+ public:
+  void log(LogLevel, std::string_view) override {}
+};
+
+// Ten steps with a gradient of `gradient(step)` and a loss of `loss(step)`.
+struct Course {
+  double (*gradient)(Step) = [](Step) { return 0.5; };
+  double (*loss)(Step) = [](Step step) {
+    return 2.0 * std::exp(-0.5 * static_cast<double>(step));
+  };
+  Step steps = 10;
+};
+
+inline constexpr Course kHealthy = {};
+inline constexpr Course kVanishing = {
+    .gradient = [](Step step) { return step < 6 ? 0.5 : 1e-9; }};
+
+// `flushed` is called when all steps lie on the disk and the run goes on.
+inline void record_run(const std::string& out_dir, const Course& course,
+                       bool ends = true,
+                       const std::function<void()>& flushed = {}) {
+  SaveConfigMode every_step;
+  every_step.save_interval = 1;
+  SessionOptions options;
+  options.config.out_dir = out_dir;
+  options.config.save_config = SaveConfig(every_step);
+  options.config.include_collections = {"gradients", "losses"};
+  options.framework = pytorch_framework();
+  options.process.command = {"python", "train.py"};
+  SilentLog silent;
+  options.logger = &silent;
+  auto session = Session::create(std::move(options));
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  Session& recording = **session;
+  Site* gradient = recording.gradient("Net", "fc.weight");
+  Site* loss = recording.tensor("CrossEntropyLoss_output_0");
+  recording.set_mode(Mode::train);
+  for (Step step = 0; step < course.steps; ++step) {
+    const auto size = static_cast<float>(course.gradient(step));
+    const float gradients[] = {size, -size, size, -size, size, -size};
+    const std::int64_t shape[] = {2, 3};
+    const auto value = static_cast<float>(course.loss(step));
+    recording.begin_step();
+    recording.put(gradient, {DType::float32,
+                             reinterpret_cast<const std::byte*>(gradients),
+                             shape,
+                             {}});
+    recording.put(
+        loss,
+        {DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}});
+    recording.end_step();
+  }
+  if (flushed) {
+    EXPECT_TRUE(recording.flush().ok());
+    flushed();
+  }
+  const Status status = ends ? recording.close() : recording.flush();
+  EXPECT_TRUE(status.ok()) << status.error().message;
+}
+
+}  // namespace smdebug
