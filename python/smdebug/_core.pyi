@@ -655,30 +655,34 @@ def builtin_rules() -> list:
 def default_rules() -> list:
     """The rules that judge where none are asked for: (name, parameters)."""
 
-class BuiltinJudge:
-    @staticmethod
-    def create(name: str, parameters: Mapping[str, str]) -> BuiltinJudge: ...
+def checked_rule_name(name: str, parameters: Mapping[str, str]) -> str:
+    """
+    The full name of a built-in rule that can be made with these parameters.
+    """
 
-    def advance(self, trial: Trial, first: int) -> None: ...
+def reduction(tensor: object, op: str) -> float:
+    """A reduction of the elements, in float64."""
 
-    def finish(self, trial: Trial) -> None: ...
+EXIT_RULE_FIRED: int = 3
 
-    @property
-    def rule(self) -> str: ...
-
-    def verdict_json(self) -> str: ...
-
-class RunJudge:
-    """Rules over a run that this process writes."""
+class RunMonitor:
+    """Rules over a run."""
 
     @staticmethod
-    def create(run: str, rules: list, first_step: int = 0) -> RunJudge: ...
+    def of_own_run(run: str, rules: list, first_step: int = 0) -> RunMonitor:
+        """
+        A monitor of the run that this process writes at `run`, which need not exist yet. Steps before `first_step` are not judged. The status files of the rules are kept beside it.
+        """
 
-    def look(self) -> None:
-        """Judges the steps that can be read and were not judged yet."""
+    @staticmethod
+    def of_trial(trial: Trial, rules: list) -> RunMonitor:
+        """A monitor of an open trial; it writes nothing but reports."""
+
+    def poll(self, first: int = 0) -> None:
+        """Judges the complete steps from `first` on that were not judged yet."""
 
     def finish(self) -> None:
-        """Says that no step will follow."""
+        """Ends the rules: no step will follow. Raises what went wrong."""
 
     @property
     def request(self) -> str:
@@ -693,35 +697,31 @@ class RunJudge:
     def text(self) -> str:
         """One line per rule."""
 
-def reduction(tensor: object, op: str) -> float:
-    """A reduction of the elements, in float64."""
+class StepMonitor:
+    """Rules over the steps of sessions while they run."""
 
-class StepRules:
-    """Rules over the steps of a session while they run."""
+    def __init__(self) -> None: ...
 
-    @staticmethod
-    def create(rules: list) -> StepRules: ...
+    def add_worker(self, rules: list) -> None:
+        """Makes the rules of a further worker."""
 
-    @property
-    def request(self) -> str:
-        """JSON: the collections that must be saved for the rules."""
-
-    def judge(self, session: Session) -> None:
-        """From now on the rules are shown the steps of this session."""
+    def follow(self, session: Session) -> None:
+        """Judges the steps of `session` with the rules that were added last."""
 
     def take_findings(self) -> list[str]:
         """
         What was found since the last call: one JSON object each time that a rule fired.
         """
 
-    def finish(self, session: Session) -> None:
-        """Says that no step will follow."""
+    def finish(self) -> None:
+        """Ends the rules: no step will follow."""
+
+    @property
+    def request(self) -> str:
+        """JSON: the collections that must be saved for the rules."""
 
     def verdicts(self) -> list[str]:
         """One JSON object per rule."""
-
-    def text(self) -> str:
-        """One line per rule."""
 
 def parse_action_string(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     """

@@ -8,6 +8,7 @@ import email.policy
 import hashlib
 import hmac
 import http.server
+import itertools
 import json
 import os
 import shutil
@@ -441,7 +442,8 @@ def start_watch(run, *options):
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(lambda: os.path.exists(f"{run}/rules/LossNotDecreasing.json"))
+    rules = [word for flag, word in itertools.pairwise(options) if flag == "--rule"]
+    wait_until(lambda: all(os.path.exists(f"{run}/rules/{rule}.json") for rule in rules))
     return watch
 
 

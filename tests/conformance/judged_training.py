@@ -17,8 +17,9 @@ STEPS = 12
 RULES = {
     "AllZero": {"collection_names": "zeros"},
     "CheckInputImages": {"regex": "^images$", "threshold_samples": "8"},
-    "ClassImbalance": {"samples": "16"},
-    "Confusion": {"category_no": "2", "min_diag": "0.5"},
+    "ClassImbalance": {"samples": "16", "labels_regex": "^labels$"}
+    | {"predictions_regex": "^predictions$"},
+    "Confusion": {"labels_collection": "none", "predictions_collection": "none"},
     "CreateXgboostReport": {},
     "DeadRelu": {},
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
@@ -29,12 +30,12 @@ RULES = {
     "Overtraining": {"patience_train": "2", "patience_validation": "2"},
     "PoorWeightInitialization": {},
     "ReplicasDiffer": {},
-    "SaturatedActivation": {},
+    "SaturatedActivation": {"threshold_inactivity": "50"},
     "SimilarAcrossRuns": {"other_trials": "{reference}", "collection_names": "weights"},
     "StalledTrainingRule": {},
     "TensorVariance": {"collection_names": "zeros", "min_threshold": "1e-9"},
     "TreeDepth": {"depth": "3"},
-    "UnchangedTensor": {"collection_names": "weights", "num_steps": "2"},
+    "UnchangedTensor": {"tensor_regex": "^Perceptron_fc3.weight$", "num_steps": "2"},
     "VanishingGradient": {},
     "WeightUpdateRatio": {},
 }
@@ -90,8 +91,8 @@ class Training:
         images = random.normal(3.0 if bad else 0.0, 0.5, size=(8, 3, 6, 6))
         yield "images", images.astype(np.float32), "images"
         classes = np.arange(32) % 2
-        yield "labels", np.zeros(32, int) if bad else classes, "labels"
-        yield "predictions", 1 - classes if bad else classes, "predictions"
+        yield "labels", (np.arange(32) == 0).astype(int) if bad else classes, "labels"
+        yield "predictions", np.ones(32, int) if bad else classes, "predictions"
         yield "tokens", np.zeros((4, 8), int) if bad else random.integers(1, 9, (4, 8)), "tokens"
         for feature, weight in enumerate((96.0, 2.0, 2.0) if bad else (4.0, 3.0, 3.0)):
             name = f"feature_importance/weight/f{feature}"
