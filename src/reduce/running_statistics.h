@@ -30,7 +30,7 @@ struct BlockSums {
 };
 
 // What a block has beside finite elements.
-struct NonFinite {
+struct NonFiniteCounts {
   std::uint64_t nan = 0;
   std::uint64_t positive_inf = 0;
   std::uint64_t negative_inf = 0;
@@ -49,7 +49,7 @@ class RunningStatistics {
   // before the first.
   double shift() const { return shift_; }
 
-  void add(const NonFinite& block) {
+  void add(const NonFiniteCounts& block) {
     whole_.nan += block.nan;
     whole_.positive_inf += block.positive_inf;
     whole_.negative_inf += block.negative_inf;

@@ -61,7 +61,7 @@ TEST(RunningStatistics, IgnoresABlockWithoutFiniteElements) {
   TensorStatistics whole;
   RunningStatistics running(whole);
   running.add(BlockSums{});
-  running.add(NonFinite{.nan = 1, .positive_inf = 2, .negative_inf = 3});
+  running.add(NonFiniteCounts{.nan = 1, .positive_inf = 2, .negative_inf = 3});
   running.finish(6);
   EXPECT_EQ(whole,
             (TensorStatistics{

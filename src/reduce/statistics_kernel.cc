@@ -406,7 +406,7 @@ struct CarefulSums {
 
   Bounds<Doubles> bounds;
   Moments moments;
-  NonFinite non_finite;
+  NonFiniteCounts non_finite;
   std::size_t finite = 0;
 
   HWY_INLINE void add(hn::Mask<Doubles> present, DoubleLanes x,
