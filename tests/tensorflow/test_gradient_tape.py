@@ -208,7 +208,7 @@ def test_where_nothing_is_due_no_tensor_is_read(kind, out_dir, monkeypatch):
         put_array(site, array)
 
     for module in ("tape_tensors", "graph_steps", "compiled_steps"):
-        monkeypatch.setattr(f"smdebug.tensorflow.{module}.put_array", counted)
+        monkeypatch.setattr(f"smdebug.tensorflow.tape.{module}.put_array", counted)
     step = LOOPS[kind](make_step(hook, model, sgd()))
     for images, labels in batches(5):
         step(images, labels)

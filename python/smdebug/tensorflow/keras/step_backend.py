@@ -16,7 +16,7 @@ HAS_TENSORFLOW = NAME == "tensorflow" or "tensorflow" in sys.modules
 
 def _module():
     name = "tensorflow_steps" if NAME == "tensorflow" else "eager_steps"
-    return importlib.import_module(f"smdebug.tensorflow.{name}")
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 backend = _module()
