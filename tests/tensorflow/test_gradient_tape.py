@@ -13,7 +13,7 @@ import smdebug.tensorflow as smd
 from conftest import KERAS_3, REPOSITORY, digits, read, tf
 from smdebug import current_hook
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
-from smdebug.tensorflow.tape.tape_recorder import TapeRecorder
+from smdebug.tensorflow.tape.tape_adapter import TapeRecorder
 
 EVERYTHING = ["weights", "biases", "gradients", "losses", "optimizer_variables"]
 
@@ -207,7 +207,7 @@ def test_where_nothing_is_due_no_tensor_is_read(kind, out_dir, monkeypatch):
         read_at.append(hook.status().last_step)
         put_array(site, array)
 
-    for module in ("tape_tensors", "graph_steps", "compiled_steps"):
+    for module in ("tape_tensors", "function_steps", "compiled_steps"):
         monkeypatch.setattr(f"smdebug.tensorflow.tape.{module}.put_array", counted)
     step = LOOPS[kind](make_step(hook, model, sgd()))
     for images, labels in batches(5):

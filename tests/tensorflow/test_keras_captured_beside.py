@@ -181,7 +181,7 @@ def test_under_a_strategy_the_random_numbers_are_the_same(out_dir, dropout):
 
 
 def test_a_failure_of_ours_before_a_batch_loses_none(out_dir, monkeypatch):
-    from smdebug.tensorflow.keras.graph_state import GraphState
+    from smdebug.tensorflow.keras.step_variables import GraphState
 
     def fails(self):
         raise RuntimeError("a mistake of ours")

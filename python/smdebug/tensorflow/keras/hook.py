@@ -21,7 +21,7 @@ from smdebug.tensorflow.keras.watched_model import WatchedModel
 from smdebug.tensorflow.tensors import NotTaken, as_array
 
 if HAS_TENSORFLOW:
-    from smdebug.tensorflow.tape.tape_recorder import TapeRecorder as LoopRecorder
+    from smdebug.tensorflow.tape.tape_adapter import TapeRecorder as LoopRecorder
 else:
     from smdebug.tensorflow.keras.no_tapes import LoopRecorder
 

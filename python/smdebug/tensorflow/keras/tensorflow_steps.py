@@ -3,13 +3,13 @@
 import tensorflow as tf
 
 from smdebug.tensorflow import tensors
-from smdebug.tensorflow.keras.graph_state import GraphState as GraphState
-from smdebug.tensorflow.keras.graph_state import can_be_repeated as can_be_repeated
 from smdebug.tensorflow.keras.random_draws import RandomDraws as RandomDraws
 from smdebug.tensorflow.keras.repeated_batch import BatchRepeater as BatchRepeater
 from smdebug.tensorflow.keras.repeated_batch import can_be_given_twice as can_be_given_twice
 from smdebug.tensorflow.keras.repeated_batch import takes_one_batch as takes_one_batch
 from smdebug.tensorflow.keras.replica_captures import ReplicaCaptures as ReplicaCaptures
+from smdebug.tensorflow.keras.step_variables import GraphState as GraphState
+from smdebug.tensorflow.keras.step_variables import can_be_repeated as can_be_repeated
 from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)

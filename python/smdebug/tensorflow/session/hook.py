@@ -2,7 +2,7 @@
 
 A run of the session is a step. Variables are read before it, so that they have the values that the
 step starts from; tensors are fetched with it, where that changes nothing of what it computes
-(graph_walk.py).
+(session_graph.py).
 """
 
 import re
@@ -14,9 +14,9 @@ from smdebug.exceptions import (
     SMDebugNotImplementedError,
 )
 from smdebug.log import get_logger
-from smdebug.tensorflow.session.graph_tensors import GraphTensors
-from smdebug.tensorflow.session.graph_walk import GraphWalk
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
+from smdebug.tensorflow.session.session_graph import GraphWalk
+from smdebug.tensorflow.session.session_tensors import GraphTensors
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
 logger = get_logger()

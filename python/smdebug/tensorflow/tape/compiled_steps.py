@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape.function_calls import function_calls
-from smdebug.tensorflow.tape.graph_lifetime import keep_with_graph
+from smdebug.tensorflow.tape.function_lifetime import keep_with_graph
 from smdebug.tensorflow.tape.tape_tensors import KINDS, put_array
 
 

@@ -2,7 +2,7 @@
 
 A step begins when a watched tape is entered, and lasts until the next one does. What
 `tape.gradient` was asked and gave is recorded there, before the optimizer acts. In eager code that
-is done at once (here); inside a tf.function the graph does it (graph_steps.py), or, where XLA
+is done at once (here); inside a tf.function the graph does it (function_steps.py), or, where XLA
 compiles it, what it leaves behind is read when it returns (compiled_steps.py).
 """
 
@@ -23,7 +23,7 @@ from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import ReplicaSessions, are_replicas_known, replica_here
 from smdebug.tensorflow.tape import tapes
 from smdebug.tensorflow.tape.compiled_steps import CompiledSteps
-from smdebug.tensorflow.tape.graph_steps import GraphStep, call_in_graph, is_symbolic
+from smdebug.tensorflow.tape.function_steps import GraphStep, call_in_graph, is_symbolic
 from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensors, put_variable
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 from smdebug.tensorflow.variable_values import put_copies

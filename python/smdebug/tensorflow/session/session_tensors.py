@@ -6,7 +6,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from smdebug.tensorflow.session.graph_walk import run_key
+from smdebug.tensorflow.session.session_graph import run_key
 from smdebug.tensorflow.tape.tape_tensors import put_array
 from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
 

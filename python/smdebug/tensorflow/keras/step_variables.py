@@ -5,8 +5,8 @@ import weakref
 
 import tensorflow as tf
 
-from smdebug.tensorflow.keras.graph_effects import has_lasting_effects
 from smdebug.tensorflow.keras.random_draws import is_random
+from smdebug.tensorflow.keras.step_effects import has_lasting_effects
 from smdebug.tensorflow.private_names import (
     can_replace_inputs,
     function_graphs,

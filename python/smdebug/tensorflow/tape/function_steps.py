@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import is_compiled
-from smdebug.tensorflow.tape.graph_lifetime import keep_with_graph, weakly
+from smdebug.tensorflow.tape.function_lifetime import keep_with_graph, weakly
 from smdebug.tensorflow.tape.recomputed import recomputed
 from smdebug.tensorflow.tape.tape_tensors import KINDS, put_array
 from smdebug.tensorflow.variable_values import value_of
