@@ -19,7 +19,7 @@ struct CodeRow {
   const char* exception;  // in smdebug.exceptions
 };
 
-constexpr std::array<CodeRow, 10> kCodes = {{
+constexpr std::array<CodeRow, 11> kCodes = {{
     {Error::Code::not_found, "not_found", "SMDebugError"},
     {Error::Code::not_yet, "not_yet", "SMDebugError"},
     {Error::Code::corrupt, "corrupt", "SMDebugRuntimeError"},
@@ -30,6 +30,7 @@ constexpr std::array<CodeRow, 10> kCodes = {{
     {Error::Code::unavailable, "unavailable", "SMDebugRuntimeError"},
     {Error::Code::closed, "closed", "SMDebugRuntimeError"},
     {Error::Code::internal, "internal", "SMDebugRuntimeError"},
+    {Error::Code::interrupted, "interrupted", "SMDebugRuntimeError"},
 }};
 
 // Borrowed for the life of the process: a module is never unloaded.

@@ -54,5 +54,14 @@ TEST(Error, GetsItsPlaceInFront) {
   EXPECT_EQ(error.code, Error::Code::io);
 }
 
+TEST(Error, KeepsItsDetailOnTheWayUp) {
+  const Error error = Error{Error::Code::not_found, "no 'w'"}
+                          .with(Error::Detail::tensor_unknown)
+                          .within("run 'r'");
+  EXPECT_EQ(error.detail, Error::Detail::tensor_unknown);
+  EXPECT_EQ(error.message, "run 'r': no 'w'");
+  EXPECT_EQ(error.subject, nullptr);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -1,13 +1,13 @@
 #pragma once
 
-// `Result<T>` is either a `T` or an `Error`. Every function in smdebug that can
-// fail returns one; nothing in the library throws on purpose.
+// `Result<T>` holds either a `T` or an `Error`. Every smdebug function that can
+// fail returns one, and nothing in the library throws on purpose.
 //
-// This is the small part of C++23's `std::expected` that we need in C++20. The
-// one place where an `Error` becomes a Python exception is
-// `python/src/result_caster.h`.
+// This is the small part of C++23's `std::expected` that we need in C++20. Only
+// `python/src/result_caster.h` turns an `Error` into a Python exception.
 
 #include <cassert>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,27 +15,61 @@
 
 namespace smdebug {
 
+struct ErrorSubject;  // smdebug/core/error_subject.h
+
 struct Error {
-  // Written to logs and matched in Python: never renumber, never reuse.
+  // Written to logs and visible in Python: never renumber, never reuse.
   enum class Code {
-    not_found = 1,         // it does not exist, and never will
+    not_found = 1,         // does not exist and never will
     not_yet = 2,           // the run may still produce it
-    corrupt = 3,           // bytes that no writer of ours could have written
-    invalid_config = 4,    // what the user asked for makes no sense
-    invalid_argument = 5,  // a call that makes no sense
-    unsupported = 6,       // a request we understand and cannot meet
-    io = 7,                // the disk or the network said no
-    unavailable = 8,       // the other side is busy; trying again may work
+    corrupt = 3,           // bytes that no smdebug writer produces
+    invalid_config = 4,    // a configuration that contradicts itself
+    invalid_argument = 5,  // an argument outside its valid range
+    unsupported = 6,       // a valid request that smdebug does not implement
+    io = 7,                // the disk or the network failed
+    unavailable = 8,       // temporarily unavailable: a retry may succeed
     closed = 9,            // used after close()
-    internal = 10,         // our bug
+    internal = 10,         // a bug in smdebug
+    interrupted = 11,      // the caller asked to stop waiting
+  };
+
+  // What exactly failed, for callers that need more than the code. Each value
+  // has its own exception in Python. Never renumber, never reuse.
+  enum class Detail {
+    none = 0,
+    collections_missing = 1,   // the run ended before every worker described it
+    tensor_unknown = 2,        // the run has no tensor of this name
+    worker_unknown = 3,        // this worker did not save the tensor
+    step_not_yet = 4,          // the step may still come
+    step_passed = 5,           // later steps exist; this one was not saved
+    no_more_data = 6,          // the run ended before this step
+    tensor_not_at_step = 7,    // the step holds other tensors
+    only_reductions = 8,       // the run holds reductions, not the elements
+    elements_unavailable = 9,  // not saved, or their event file is missing
+    shape_unavailable = 10,    // neither the shape nor the elements were saved
+    type_unsupported = 11,     // no tensor, or a dtype that cannot be written
+    not_a_tensor = 12,         // an intact record that holds something else
+    file_missing = 13,         // a file that the caller named does not exist
+    nothing_written = 14,      // the answer depends on a first write
   };
 
   Code code;
   std::string message;
+  Detail detail = Detail::none;
+  // Which tensor, step or worker `detail` is about. Null where it needs none.
+  std::shared_ptr<const ErrorSubject> subject = nullptr;
 
-  /// Returns this error with `where` in front: "index file: no such object".
+  /// Returns this error with `where` prepended: "index file: no such object".
   [[nodiscard]] Error within(std::string_view where) && {
     message.insert(0, ": ").insert(0, where);
+    return std::move(*this);
+  }
+
+  /// Returns this error with a detail and the subject it refers to.
+  [[nodiscard]] Error with(
+      Detail what, std::shared_ptr<const ErrorSubject> about = nullptr) && {
+    detail = what;
+    subject = std::move(about);
     return std::move(*this);
   }
 };
@@ -49,14 +83,14 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // The value. Asking a failed result for it is a bug in the caller.
+  // The value. The result must be successful.
   T& operator*() & { return *value(); }
   const T& operator*() const& { return *std::as_const(*this).value(); }
   T&& operator*() && { return std::move(*value()); }
   T* operator->() { return value(); }
   const T* operator->() const { return value(); }
 
-  // The error. Asking a successful result for it is a bug in the caller.
+  // The error. The result must be a failure.
   const Error& error() const& { return *failure(); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
 
@@ -77,7 +111,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success with nothing to say, or an `Error`.
+// Success without a value, or an `Error`.
 template <>
 class [[nodiscard]] Result<void> {
  public:
