@@ -44,10 +44,9 @@ function(smdebug_test)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS;LINKS" ${ARGN})
   set(target smdebug_${ARG_NAME}_test)
   add_executable(${target} ${ARG_SOURCES})
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}
+    ${PROJECT_BINARY_DIR}/generated)
   list(TRANSFORM ARG_DEPENDS PREPEND smdebug_)
-  target_compile_definitions(${target} PRIVATE
-    SMDEBUG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} ${ARG_LINKS}
     smdebug_warnings GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120)

@@ -18,6 +18,7 @@
 
 #include "base/json.h"
 #include "base/result_matchers.h"
+#include "tests/support/source_dir_testing.h"
 
 namespace smdebug {
 namespace {

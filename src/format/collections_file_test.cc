@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/source_dir_testing.h"
+
 namespace smdebug {
 namespace {
 

@@ -14,6 +14,7 @@
 #include "format/index_file.h"
 #include "format/run_file.h"
 #include "format/tensor_record.h"
+#include "tests/support/source_dir_testing.h"
 
 namespace smdebug {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "read/trial_fixture.h"
+#include "tests/support/source_dir_testing.h"
 
 namespace smdebug {
 namespace {
