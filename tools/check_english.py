@@ -64,7 +64,7 @@ PATTERNS = [
     (r"\bof (one's|our|your) own\b", "your own X"),
     (r"\bof ours\b", "our X, smdebug's X"),
     # Word order and little words.
-    (r"(?-i:\bWhat\b)(?! to\b)(?![^.?!:;\0]*\?)", "start with the noun"),
+    (r"(?<!#\s)(?-i:\bWhat\b)(?! to\b)(?![^.?!:;\0]*\?)", "start with the noun"),
     (r"(?-i:\b(Who|Whoever)\b)(?![^.?!:;\0]*\?)", "to ..., use ..."),
     (r"(?-i:\b(Taken|Left out|Judged|Kept|Counted|Compared|Written|Given|Unnamed)) (is|are)\b",
      "subject first"),
@@ -186,7 +186,7 @@ def prose_of_markdown(text: str) -> str:
     text = masked(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
     text = masked(r"`[^`\n]*`|\]\([^)\s]*\)|^    +.*$", text, re.MULTILINE)
     text = re.sub(r"\|", CODE, text)
-    text = re.sub(r"(?<=\n)\n|(?m:^)#|(?m:^)- ", lambda m: CODE * len(m[0]), text)
+    text = re.sub(r"(?<=\n)\n|(?m:^)- ", lambda m: CODE * len(m[0]), text)
     return re.sub(r"[*_>]", " ", text)
 
 

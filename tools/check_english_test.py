@@ -42,6 +42,7 @@ def test_a_pattern_is_found_in_a_document(tmp_path, text, line, found):
     "text",
     [
         "What is due at step 3? This.\n",
+        "# What is saved\n",
         "smdebug tells you when something fails.\n",
         "Leave it alone. It comes with a stand-alone program.\n",
         "Call `told()`.\n",
