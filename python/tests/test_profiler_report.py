@@ -547,7 +547,7 @@ def test_the_page_lists_the_fields_as_the_code_has_them():
             within = " → ".join(f"`{key}`" for key in field.within)
             keys = " ".join(f"`{key}`" for key in field.keys)
             place = f"{within} → {keys}" if within else keys
-            rows.append(f"| {rule} | {place} | {field.unit or 'not told'} |")
+            rows.append(f"| {rule} | {place} | {field.unit or 'unknown'} |")
     page = (ROOT / "docs/report.md").read_text()
     shown = re.search(r"\| rule \| in `Details`.*?\n\| --- \| --- \| --- \|\n(.*?)\n\n", page, re.S)
     assert shown[1].splitlines() == rows
