@@ -15,12 +15,132 @@ constexpr std::array<std::string_view, 7> kScalarCollections = {
 constexpr std::array<std::string_view, 4> kActivationCollections = {
     "relu_input", "relu_output", "tanh_input", "sigmoid_input"};
 
-Collection built_in(std::string name, std::vector<std::string> include_regex) {
-  Collection collection;
-  collection.save_histogram = !is_scalar_collection(name);
-  collection.tensors.name = std::move(name);
-  collection.tensors.include_regex = std::move(include_regex);
-  return collection;
+// The name of a collection, and the pattern that finds its tensors; none: the
+// adapter or the user names them.
+struct BuiltIn {
+  const char* name;
+  std::string pattern = {};
+};
+
+std::vector<Collection> make_collections(const std::vector<BuiltIn>& built_in) {
+  std::vector<Collection> collections;
+  for (const auto& [name, pattern] : built_in) {
+    Collection& collection = collections.emplace_back();
+    collection.tensors.name = name;
+    if (!pattern.empty()) collection.tensors.include_regex = {pattern};
+    collection.save_histogram = !is_scalar_collection(name);
+  }
+  return collections;
+}
+
+// A framework with the defaults of the struct; what differs is set after it.
+Framework make_framework(std::string name,
+                         const std::vector<BuiltIn>& collections,
+                         std::vector<std::string> default_saved = {"losses"}) {
+  Framework framework;
+  framework.name = std::move(name);
+  framework.collections = make_collections(collections);
+  framework.default_saved = std::move(default_saved);
+  return framework;
+}
+
+// PyTorch and Gluon name parameters and gradients alike.
+constexpr const char* kWeights = "^(?!gradient).*weight";
+constexpr const char* kBiases = "^(?!gradient).*bias";
+constexpr const char* kGradients = "^gradient";
+
+Framework make_pytorch() {
+  constexpr const char* kLosses = "[Ll]oss_(?!input).*output";
+  Framework pytorch = make_framework("pytorch", {{"weights", kWeights},
+                                                 {"biases", kBiases},
+                                                 {"gradients", kGradients},
+                                                 {"losses", kLosses},
+                                                 {"all"},
+                                                 {"default"}});
+  pytorch.further_collections =
+      make_collections({{"buffers", "^buffer/"},
+                        {"optimizer_state", "^optimizer_state/"},
+                        {"learning_rate", "^learning_rate/"},
+                        {"activation_gradients", "^activation_gradient/"},
+                        {"inputs"},
+                        {"outputs"},
+                        {"labels"}});
+  const std::string parameter =
+      "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)";
+  pytorch.narrowed = {
+      {kWeights, parameter + ".*weight"},
+      {kBiases, parameter + ".*bias"},
+      {kLosses, std::string("^(?!activation_gradient/).*") + kLosses}};
+  pytorch.deviation = Deviation::sample;
+  pytorch.reductions_are_0d = true;
+  return pytorch;
+}
+
+Framework make_xgboost() {
+  // Evaluation results are named `<evaluation set>-<metric>`; features, whose
+  // names may hold a dash too, follow one of these prefixes.
+  const std::string no_feature =
+      "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
+      "scalar)/)";
+  // A metric that is better when it is higher is not a loss, nor is a standard
+  // deviation over folds.
+  const std::string no_score =
+      "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)(?:@[^-]*)?-?$)"
+      "(?!.*-std$)";
+  Framework xgboost =
+      make_framework("xgboost",
+                     {{"metrics", no_feature + ".+-.+$"},
+                      {"losses", no_feature + no_score + ".+-.+$"},
+                      {"hyperparameters", "^hyperparameters/.*$"},
+                      {"predictions", "^predictions$"},
+                      {"labels", "^labels$"},
+                      {"feature_importance", "^feature_importance/.*"},
+                      {"average_shap", "^average_shap/"},
+                      {"full_shap", "^full_shap/"},
+                      {"trees", "^trees/.*"},
+                      {"all"},
+                      {"default"}},
+                     {"metrics"});
+  xgboost.default_save_interval = 10;
+  return xgboost;
+}
+
+Framework make_mxnet() {
+  return make_framework("mxnet", {{"weights", kWeights},
+                                  {"biases", kBiases},
+                                  {"gradients", kGradients},
+                                  {"losses", ".*loss._(?!input).*output"},
+                                  {"all"},
+                                  {"default"}});
+}
+
+Framework make_tensorflow() {
+  Framework tensorflow = make_framework("tensorflow",
+                                        {{"all"},
+                                         {"default"},
+                                         {"weights"},
+                                         {"biases", kBiases},
+                                         {"gradients"},
+                                         {"losses"},
+                                         {"metrics"},
+                                         {"inputs"},
+                                         {"outputs"},
+                                         {"layers"},
+                                         {"sm_metrics"},
+                                         {"optimizer_variables"}},
+                                        {"metrics", "losses", "sm_metrics"});
+  tensorflow.reductions_keep_colon_digits = true;
+  return tensorflow;
+}
+
+Framework make_plain() {
+  return make_framework("plain", {{"weights"},
+                                  {"biases"},
+                                  {"gradients"},
+                                  {"losses"},
+                                  {"metrics"},
+                                  {"all"},
+                                  {"default"}});
 }
 
 }  // namespace
@@ -61,156 +181,30 @@ bool has_scalar_summaries(std::string_view name) {
   return is_scalar_collection(name) && name != "tensorflow_summaries";
 }
 
+// Never destroyed: sessions may end after main().
 const Framework& pytorch_framework() {
-  static const Framework& framework = *new Framework{
-      .name = "pytorch",
-      .collections =
-          {
-              built_in("weights", {"^(?!gradient).*weight"}),
-              built_in("biases", {"^(?!gradient).*bias"}),
-              built_in("gradients", {"^gradient"}),
-              built_in("losses", {"[Ll]oss_(?!input).*output"}),
-              built_in("all", {}),
-              built_in("default", {}),
-          },
-      .further_collections =
-          {
-              built_in("buffers", {"^buffer/"}),
-              built_in("optimizer_state", {"^optimizer_state/"}),
-              built_in("learning_rate", {"^learning_rate/"}),
-              built_in("activation_gradients", {"^activation_gradient/"}),
-              built_in("inputs", {}),
-              built_in("outputs", {}),
-              built_in("labels", {}),
-          },
-      .narrowed =
-          {
-              {"^(?!gradient).*weight",
-               "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)"
-               ".*weight"},
-              {"^(?!gradient).*bias",
-               "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)"
-               ".*bias"},
-              {"[Ll]oss_(?!input).*output",
-               "^(?!activation_gradient/).*[Ll]oss_(?!input).*output"},
-          },
-      .default_saved = {"losses"},
-      .default_save_interval = 500,
-      .deviation = Deviation::sample,
-      .reductions_are_0d = true,
-  };
-  return framework;
+  static const Framework& pytorch = *new Framework(make_pytorch());
+  return pytorch;
 }
 
 const Framework& xgboost_framework() {
-  // Evaluation results are named `<evaluation set>-<metric>`; features, whose
-  // names may hold a dash too, stand behind one of these.
-  const std::string no_feature =
-      "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
-      "scalar)/)";
-  static const Framework& framework = *new Framework{
-      .name = "xgboost",
-      .collections =
-          {
-              built_in("metrics", {no_feature + ".+-.+$"}),
-              // What is better when it is higher is no loss, nor is a standard
-              // deviation over folds.
-              built_in("losses",
-                       {no_feature +
-                        "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)"
-                        "(?:@[^-]*)?-?$)(?!.*-std$).+-.+$"}),
-              built_in("hyperparameters", {"^hyperparameters/.*$"}),
-              built_in("predictions", {"^predictions$"}),
-              built_in("labels", {"^labels$"}),
-              built_in("feature_importance", {"^feature_importance/.*"}),
-              built_in("average_shap", {"^average_shap/"}),
-              built_in("full_shap", {"^full_shap/"}),
-              built_in("trees", {"^trees/.*"}),
-              built_in("all", {}),
-              built_in("default", {}),
-          },
-      .further_collections = {},
-      .narrowed = {},
-      .default_saved = {"metrics"},
-      .default_save_interval = 10,
-      .deviation = Deviation::population,
-      .reductions_are_0d = false,
-  };
-  return framework;
+  static const Framework& xgboost = *new Framework(make_xgboost());
+  return xgboost;
 }
 
 const Framework& mxnet_framework() {
-  static const Framework& framework = *new Framework{
-      .name = "mxnet",
-      .collections =
-          {
-              built_in("weights", {"^(?!gradient).*weight"}),
-              built_in("biases", {"^(?!gradient).*bias"}),
-              built_in("gradients", {"^gradient"}),
-              built_in("losses", {".*loss._(?!input).*output"}),
-              built_in("all", {}),
-              built_in("default", {}),
-          },
-      .further_collections = {},
-      .narrowed = {},
-      .default_saved = {"losses"},
-      .default_save_interval = 500,
-      .deviation = Deviation::population,
-      .reductions_are_0d = false,
-  };
-  return framework;
+  static const Framework& mxnet = *new Framework(make_mxnet());
+  return mxnet;
 }
 
 const Framework& tensorflow_framework() {
-  static const Framework& framework = *new Framework{
-      .name = "tensorflow",
-      .collections =
-          {
-              built_in("all", {}),
-              built_in("default", {}),
-              built_in("weights", {}),
-              built_in("biases", {"^(?!gradient).*bias"}),
-              built_in("gradients", {}),
-              built_in("losses", {}),
-              built_in("metrics", {}),
-              built_in("inputs", {}),
-              built_in("outputs", {}),
-              built_in("layers", {}),
-              built_in("sm_metrics", {}),
-              built_in("optimizer_variables", {}),
-          },
-      .further_collections = {},
-      .narrowed = {},
-      .default_saved = {"metrics", "losses", "sm_metrics"},
-      .default_save_interval = 500,
-      .deviation = Deviation::population,
-      .reductions_are_0d = false,
-      .reductions_keep_colon_digits = true,
-  };
-  return framework;
+  static const Framework& tensorflow = *new Framework(make_tensorflow());
+  return tensorflow;
 }
 
 const Framework& plain_framework() {
-  static const Framework& framework = *new Framework{
-      .name = "plain",
-      .collections =
-          {
-              built_in("weights", {}),
-              built_in("biases", {}),
-              built_in("gradients", {}),
-              built_in("losses", {}),
-              built_in("metrics", {}),
-              built_in("all", {}),
-              built_in("default", {}),
-          },
-      .further_collections = {},
-      .narrowed = {},
-      .default_saved = {"losses"},
-      .default_save_interval = 500,
-      .deviation = Deviation::population,
-      .reductions_are_0d = false,
-  };
-  return framework;
+  static const Framework& plain = *new Framework(make_plain());
+  return plain;
 }
 
 }  // namespace smdebug
