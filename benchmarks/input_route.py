@@ -46,8 +46,8 @@ def input_rows() -> list[dict]:
     one = seconds_per_call(borrow, tensor, 20000) - nothing
     each = seconds_per_call(borrow_list, listed, 100) / len(listed)
     return [
-        at_most("T4 a tensor lent, ns over an empty call", 60, one * 1e9),
-        at_most("T4 a tensor in a list lent, ns", 50, each * 1e9),
+        at_most("T4 importing a tensor, ns on top of an empty call", 60, one * 1e9),
+        at_most("T4 importing a tensor in a list, ns", 50, each * 1e9),
     ]
 
 

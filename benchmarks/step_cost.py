@@ -34,7 +34,7 @@ VARIANTS = (
     ("original raw", "original", 3),
     ("original reductions", "original", 1),
 )
-# T11 of the design's targets: how many times less than the original.
+# T11 of the design's targets: how many times faster than the original.
 TIMES_LESS = {
     ("A", "raw"): 60,
     ("A", "reductions"): 400,
@@ -97,7 +97,7 @@ def targets(model: str, figures: dict) -> list[dict]:
         ours, theirs = (figures[f"{who}{variant}"]["wall min"] for who in ("", "original "))
         rows.append(
             at_least(
-                f"T11 {model} {variant}, times less than the original",
+                f"T11 {model} {variant}, times faster than the original",
                 TIMES_LESS[model, variant],
                 theirs / max(ours, 1e-6),
             )
@@ -125,7 +125,7 @@ def at_least(name: str, target: float, reached: float) -> dict:
 
 def table(results: dict) -> str:
     lines = [
-        "| model | watched how | added wall, ms, min / median "
+        "| model | mode | added wall, ms, min / median "
         "| added CPU of the training thread, ms, min / median |",
         "| --- | --- | ---: | ---: |",
     ]
@@ -145,7 +145,7 @@ def table(results: dict) -> str:
 
 
 def target_table(rows: list[dict]) -> str:
-    lines = ["| target | wanted | reached | met |", "| --- | ---: | ---: | --- |"]
+    lines = ["| target | limit | measured | met |", "| --- | ---: | ---: | --- |"]
     lines += [
         f"| {r['name']} | {r['target']} | {r['reached']} | {'yes' if r['met'] else 'no'} |"
         for r in rows

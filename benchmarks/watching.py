@@ -98,7 +98,7 @@ def table(figures: dict[str, float]) -> str:
         [
             "| `smdebug watch` | least | median | longest |",
             "| --- | ---: | ---: | ---: |",
-            f"| a published step is seen after, ms | {least:.3g} | {median:.3g} | {longest:.3g} |",
+            f"| delay of a published step, ms | {least:.3g} | {median:.3g} | {longest:.3g} |",
         ]
     )
 
@@ -119,7 +119,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rows = [
-        at_most("T23 a published step is seen by watch, ms", 100, 1e3 * figures["median delay"]),
+        at_most("T23 watch detects a published step, ms", 100, 1e3 * figures["median delay"]),
         at_most("T24 watch at rest, percent of a core", 1, figures["percent of a core at rest"]),
     ]
     report(options.json, table(figures), figures, rows)

@@ -56,13 +56,13 @@ TOGETHER = (
     ),
     Together(
         "unrepeatable run",
-        "a second run with the same seeds sees its samples in another order",
+        "a second run with the same seeds gets its samples in a different order",
         ("SimilarAcrossRuns",),
         together.repetition,
     ),
     Together(
         "stalled loader",
-        "a loader that gives no batch any more",
+        "a data loader that stops returning batches",
         ("StalledTrainingRule",),
         together.stalled,
     ),

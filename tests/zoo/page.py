@@ -20,30 +20,48 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "rule-quality.md"
 RESULTS = DOCS / "rule-quality.json"
 GOAL = 0.95
-PAGE_WIDTH = 120
-# Why a rule may fail the goal; said of those that do.
+PAGE_WIDTH = 96
+# Why a rule may miss the goal; the page lists the reasons of those that do.
 REASONS = {
-    "ClassImbalance": "it counts 2000 labels before it judges, and short trainings on small sets "
-    "have fewer; with two classes, no class of shuffled labels is mispredicted by nine in ten; and "
-    "large batches bring so many labels before some classes are ever predicted",
-    "Confusion": "a class that the model begins to predict late is wrong for a while, and batches "
-    "hold few of it: for as long, the matrix of a healthy training may get no better",
-    "FeatureImportanceOverweight": "it fires where one feature has nine tenths of the gain; the "
-    "number of a class of three takes more than one split, and has less than seven",
-    "LossNotDecreasing": "against the noise of small batches it compares means of up to 100 saved "
-    "losses, 200 steps apart; a loss that swings, or stays where it began, passes; trees learn "
-    "shuffled labels by heart, and what they lose on validation rows rises by less than it takes",
-    "Overfit": "it fires where the training loss goes on to 0 after the validation loss has "
-    "reached its lowest, though the accuracy stays good on both sets",
-    "Overtraining": "it fires where the training goes on after both losses are near 0",
-    "PoorWeightInitialization": "the range of gradients is not judged when tuned: biases before a "
-    "normalization, of keys in attention, and embeddings of rare words have none when healthy; "
-    "a third hidden layer makes the variances of healthy layers differ by more than 20 times",
-    "TensorVariance": "the bounds are those of the documents' sample, and the weights of a "
-    "normalization begin as ones, of no variance",
-    "WeightUpdateRatio": "a learning rate that is a hundred times too low moves the weights like "
-    "one that has decayed; and the first steps of RMSprop move small weights by more than their "
-    "norm, for which the documented threshold is the better one",
+    "ClassImbalance": (
+        "it counts 2000 labels before it judges, and short trainings on small sets have fewer; "
+        "with two classes, no class of shuffled labels is mispredicted nine times in ten; and "
+        "large batches reach that count before the model ever predicts some classes"
+    ),
+    "Confusion": (
+        "a class that the model learns late is wrong for a while, and batches contain few "
+        "samples of it; until then, the matrix of a healthy training may not improve"
+    ),
+    "FeatureImportanceOverweight": (
+        "it fires if one feature has nine tenths of the gain; a feature that encodes one of "
+        "three classes takes more than one split and has less than seven tenths"
+    ),
+    "LossNotDecreasing": (
+        "to average out the noise of small batches, it compares means of up to 100 saved "
+        "losses, 200 steps apart, so a loss that oscillates or stays at its start passes; trees "
+        "memorize shuffled labels, and their loss on validation rows rises by less than the "
+        "threshold"
+    ),
+    "Overfit": (
+        "it fires if the training loss continues toward 0 after the validation loss has reached "
+        "its minimum, even though the accuracy stays good on both sets"
+    ),
+    "Overtraining": ("it fires if the training continues after both losses are close to 0"),
+    "PoorWeightInitialization": (
+        "with `preset=tuned`, it ignores the range of gradients, because biases before a "
+        "normalization, biases of keys in attention, and embeddings of rare words have zero "
+        "gradients in healthy trainings; a third hidden layer makes the variances of healthy "
+        "layers differ by more than a factor of 20"
+    ),
+    "TensorVariance": (
+        "its bounds are those of the sample in the documentation, and the weights of a "
+        "normalization start as ones, with zero variance"
+    ),
+    "WeightUpdateRatio": (
+        "a learning rate that is a hundred times too low moves the weights like one that has "
+        "decayed; and the first steps of RMSprop change small weights by more than their norm, "
+        "for which the documented threshold works better"
+    ),
 }
 
 
@@ -68,22 +86,22 @@ def text(results):
     return (
         "\n\n".join(
             [
-                "# How good the rules are",
+                "# Quality of the rules",
                 _introduction(results),
-                "## The half that nothing was tuned on",
+                "## Report half: not used for tuning",
                 _rule_table(results, recipes.REPORT),
                 _goal(results),
-                "## The half that was tuned on",
+                "## Tuning half",
                 _rule_table(results, recipes.TUNE),
                 "## By framework",
                 _framework_table(results),
-                "## What is tuned",
+                "## Tuned parameters",
                 _tuned_table(),
                 "## The default set",
                 _default_set(results),
-                "## Fault by fault",
+                "## Results by fault",
                 _fault_table(results),
-                "## What is missed, and who is blamed wrongly",
+                "## Missed faults and false alarms",
                 _misses(results),
                 "",
             ]
@@ -95,24 +113,24 @@ def text(results):
 def _introduction(results):
     healthy = sum(result["fault"] is None for result in results)
     return _paragraphs(
-        f"""Made by `make zoo`, which runs `tests/zoo/run_zoo.py`: {len(results)} small real
-        trainings, {healthy} of them healthy, the others each with one planted fault, on data that
-        come with scikit-learn; each judged by every rule as documented (`preset=default`) and tuned
-        (`preset=tuned`). Names of cases say which other framework trained them: `keras_` or
-        `mxnet_` before a recipe, `_trees` behind one of XGBoost, a step of which is a boosting
-        round. Made with
-        PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on {platform.machine()},
+        f"""`make zoo` generates this page by running `tests/zoo/run_zoo.py`: {len(results)}
+        small real trainings on data sets of scikit-learn, {healthy} of them healthy, the others
+        each with one planted fault. Every rule judges each training with the documented defaults
+        (`preset=default`) and with tuned parameters (`preset=tuned`). Names of cases show the
+        framework if it is not PyTorch: the prefix `keras_` or `mxnet_`, or the suffix `_trees`
+        for XGBoost, whose steps are boosting rounds. Generated with PyTorch
+        {torch.__version__} and XGBoost {xgboost.__version__} on {platform.machine()},
         {os.cpu_count()} cores, no GPU.""",
-        """The trainings are of two halves that share neither size nor optimizer nor seed. The tuned
-        values were chosen on the one, and say what they are worth on the other. *Recall* counts the
-        faulty trainings whose fault is the rule's business (below) and fired it; a *false alarm* is
-        any firing on a healthy training, of those that held what the rule looks at; *steps* is the
-        median global step of the first firing. A training saves every 10th step, as `smdebug run`
-        does, and every step of an evaluation.""",
-        f"""Rules that need arguments were given: {_needed_text()}. SimilarAcrossRuns compares a
-        training with its repetition; StalledTrainingRule watches a training while it runs, with a
-        `threshold` of {judging.WATCHED_SECONDS} seconds instead of half an hour.
-        {judging.WRITES_REPORT} finds nothing, and is not measured.""",
+        """The trainings form two halves that share neither size nor optimizer nor seed. The tuned
+        values were chosen on the tuning half; the report half shows how well they generalize.
+        *Recall* is the share of faulty trainings on which a rule meant for the fault (below)
+        fired. A *false alarm* is any firing on a healthy training, out of those that contain
+        the tensors the rule needs. *Steps* is the median global step of the first firing. A
+        training saves every 10th step, as `smdebug run` does, and every step of an evaluation.""",
+        f"""Rules that need arguments received: {_needed_text()}. SimilarAcrossRuns compares
+        a training with its repetition. StalledTrainingRule watches a training while it runs,
+        with a `threshold` of {judging.WATCHED_SECONDS} seconds instead of half an hour.
+        {judging.WRITES_REPORT} never fires and is not measured.""",
     )
 
 
@@ -201,10 +219,11 @@ def _framework_table(results):
     """Each rule's recall and false alarms, of one framework after the other."""
     names = {result["framework"] for result in results}
     names = sorted(names, key=lambda name: (name != "PyTorch", name))
-    told = _paragraphs(
-        """Tuned, over both halves: recall, and false alarms. Those of Keras and MXNet are twins of
-        PyTorch's: the same data, sizes and faults, with names and loops of their own; nothing was
-        tuned on them. A rule that judged nothing of a framework has a dash."""
+    introduction = _paragraphs(
+        """Recall and false alarms with `preset=tuned`, over both halves. The trainings with Keras
+        and MXNet are twins of those with PyTorch: they have the same data, sizes and faults,
+        but their own names and loops; nothing was tuned on them. A dash means that a rule
+        judged nothing of a framework."""
     )
     by_framework = {
         name: [result for result in results if result["framework"] == name] for name in names
@@ -215,7 +234,7 @@ def _framework_table(results):
         for rule in _rules(results)
     ]
     head = ["rule", *(f"{name}, {count}" for name, count in zip(names, counts, strict=True))]
-    return f"{told}\n\n" + _table(head, [row for row in rows if set(row[1:]) != {"-"}])
+    return f"{introduction}\n\n" + _table(head, [row for row in rows if set(row[1:]) != {"-"}])
 
 
 def _framework_cell(results, rule):
@@ -238,15 +257,18 @@ def _goal(results):
         for rule, score, _ in _measured(results, recipes.REPORT)
         if score.alarms
     ]
-    told = _paragraphs(
-        f"""The goal is a recall of {GOAL} and no false alarm, tuned, on this half. Recall is below
-        it for: {_names(low)}. A false alarm is left for: {_names(loud)}.""",
-        f"""The documented defaults raise false alarms on this half for: {_names(badly)}. They stay
-        the defaults, because documents and scripts name them; `preset=tuned` is beside them.""",
-        "Why the goal is not reached:",
+    introduction = _paragraphs(
+        f"""The goal, with `preset=tuned` on this half, is a recall of {GOAL} and no false alarms.
+        Recall is lower for: {_names(low)}. False alarms remain for: {_names(loud)}.""",
+        f"""With the documented defaults, these rules raise false alarms on this half:
+        {_names(badly)}. They remain the defaults because documents and scripts rely on them;
+        use `preset=tuned` instead.""",
+        "Reasons why rules miss the goal:",
     )
     failing = [rule for rule in tuned if rule in {*low, *loud}]
-    return "\n".join([f"{told}\n", *(f"- {rule}: {REASONS.get(rule, '?')}." for rule in failing)])
+    return "\n".join(
+        [f"{introduction}\n", *(f"- {rule}: {REASONS.get(rule, '?')}." for rule in failing)]
+    )
 
 
 def _names(names):
@@ -261,16 +283,16 @@ def _tuned_table():
         if parameter["tuned"] != parameter["default"]
     ]
     return (
-        "Rules that are not listed are as documented with either preset.\n\n"
+        "Rules that are not listed behave the same with both presets.\n\n"
         + _table(["rule", "parameter", "documented", "tuned"], rows)
     )  # fmt: skip
 
 
 def _default_set(results):
     return _paragraphs(
-        f"""`smdebug run` without `--rule` judges with the rules that need no argument and, tuned,
-        raised no false alarm on any healthy training of either half, all with `preset=tuned`:
-        {_names(scores.default_set(results))}."""
+        f"""Without `--rule`, `smdebug run` uses the rules that need no argument and, with
+        `preset=tuned`, raised no false alarm on any healthy training of either half. It runs
+        all of them with `preset=tuned`: {_names(scores.default_set(results))}."""
     )
 
 
@@ -289,11 +311,14 @@ def _fault_table(results):
                 ", ".join(f"{rule} {count}" for rule, count in others) or "-",
             ]
         )
-    told = _paragraphs(
-        """Over both halves, tuned. *Found* where one of the rules meant for it fired; the others
-        that fired follow from the fault, or are early findings, and count neither way."""
+    introduction = _paragraphs(
+        """Over both halves, with `preset=tuned`. *Found* counts the trainings on which a rule
+        meant for the fault fired. The other rules that fired follow from the fault or are early
+        findings; they count neither for nor against it."""
     )
-    return f"{told}\n\n" + _table(["fault", "what it is", "meant", "found", "also fires"], rows)
+    return f"{introduction}\n\n" + _table(
+        ["fault", "what it is", "meant", "found", "also fires"], rows
+    )
 
 
 def _is_found(result):
@@ -312,8 +337,11 @@ def _misses(results):
                 lines.append(f"- {rule} missed, of half {half}: {_counted(tuned.missed)}")
             if tuned.alarms:
                 lines.append(f"- {rule} fired, of half {half}: {_counted(tuned.alarms)}")
-    told = "Tuned, with the number of seeds; `run_zoo.py --only NAME` trains and judges them again."
-    return f"{told}\n\n" + ("\n".join(lines) or "- nothing")
+    introduction = (
+        "By case, with `preset=tuned` and the number of seeds. To repeat one: "
+        "`run_zoo.py --only NAME`."
+    )
+    return f"{introduction}\n\n" + ("\n".join(lines) or "- nothing")
 
 
 def _counted(names):

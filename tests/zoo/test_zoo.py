@@ -115,8 +115,8 @@ def test_the_default_set_raised_no_false_alarm_and_needs_no_argument(committed):
 
 def test_the_page_says_what_the_results_say(committed):
     text = page.PAGE.read_text()
-    reported = text[text.index("## The half that nothing was tuned on") :]
-    reported = reported[: reported.index("## The half that was tuned on")]
+    reported = text[text.index("## Report half: not used for tuning") :]
+    reported = reported[: reported.index("## Tuning half")]
     rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", reported, re.MULTILINE))
     for rule, halves in committed["rules"].items():
         score = halves["report"]
