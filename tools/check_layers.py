@@ -100,7 +100,7 @@ def line_breaches(root: pathlib.Path, layers: dict, where: str, line: str) -> It
     elif where.startswith(EDGES) and is_ours:
         yield from edge_breaches(root, where, name, target)
     if name.startswith("rules/builtin/") and not may_see_builtin(where, name):
-        yield f"{name} is for src/rules/builtin_rules.cc alone"
+        yield f"{name} is for src/rules/builtin/builtin_rules.cc alone"
 
 
 def edge_breaches(root: pathlib.Path, where: str, name: str, target: str) -> Iterator[str]:
@@ -143,7 +143,7 @@ def is_test(where: str) -> bool:
 
 def may_see_builtin(where: str, name: str) -> bool:
     own = "src/" + name.removesuffix(".h")
-    return where in ("src/rules/builtin_rules.cc", f"{own}.cc", f"{own}_test.cc")
+    return where in ("src/rules/builtin/builtin_rules.cc", f"{own}.cc", f"{own}_test.cc")
 
 
 def reach(start: str, graph: dict[str, list[str]]) -> set[str]:

@@ -20,7 +20,7 @@ CLEAN = {
     "src/base/clock.cc": "auto t = std::chrono::system_clock::now();\n",
     "src/capture/write_thread.cc": "std::thread thread_;\n",
     "src/capture/lane_test.cc": "std::thread producer;\n",
-    "src/rules/builtin_rules.cc": '#include "rules/builtin/flat.h"\n',
+    "src/rules/builtin/builtin_rules.cc": '#include "rules/builtin/flat.h"\n',
     "src/rules/builtin/flat.cc": '#include "rules/builtin/flat.h"\n',
     "apps/cli/main.cc": '#include "smdebug/base/result.h"\n#include "run.h"\n',
     "apps/cli/run.h": "// getenv is said here in a comment only\nstd::thread::id owner_;\n",
@@ -80,7 +80,7 @@ def test_a_clean_tree_has_no_breach(tmp_path):
         (
             "src/core/a.cc",
             '#include "rules/builtin/flat.h"',
-            "src/core/a.cc:1: rules/builtin/flat.h is for src/rules/builtin_rules.cc alone",
+            "src/core/a.cc:1: rules/builtin/flat.h is for src/rules/builtin/builtin_rules.cc alone",
         ),
         (
             "src/core/a.cc",

@@ -9,7 +9,7 @@
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/utc_time.h"
-#include "rules/verdict_json.h"
+#include "rules/engine/verdict_json.h"
 
 namespace smdebug {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/environment.h"
 #include "base/utc_time.h"
-#include "rules/verdict_json.h"
+#include "rules/engine/verdict_json.h"
 
 namespace smdebug {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "actions/rule_event.h"
 #include "base/utc_time.h"
-#include "rules/verdict_json.h"
+#include "rules/engine/verdict_json.h"
 
 namespace smdebug {
 

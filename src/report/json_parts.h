@@ -9,7 +9,7 @@
 #include "smdebug/core/statistics.h"
 
 #include "base/json.h"
-#include "rules/verdict_json.h"
+#include "rules/engine/verdict_json.h"
 
 namespace smdebug {
 

@@ -8,7 +8,7 @@
 
 #include "report/json_parts.h"
 #include "report/wording.h"
-#include "rules/wording.h"
+#include "rules/engine/wording.h"
 
 namespace smdebug {
 namespace {

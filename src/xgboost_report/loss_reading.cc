@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/wording.h"
-#include "rules/loss_role.h"
+#include "rules/measures/loss_role.h"
 
 namespace smdebug {
 namespace {

@@ -9,7 +9,7 @@
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "report/wording.h"
-#include "rules/element_values.h"
+#include "rules/measures/element_values.h"
 #include "xgboost_report/loss_reading.h"
 #include "xgboost_report/plot/value_bins.h"
 #include "xgboost_report/prediction_sections.h"

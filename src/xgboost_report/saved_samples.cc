@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "report/wording.h"
-#include "rules/element_values.h"
+#include "rules/measures/element_values.h"
 #include "xgboost_report/plot/value_bins.h"
 
 namespace smdebug {

@@ -10,7 +10,7 @@
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/runner.h"
 
-#include "rules/observed_step.h"
+#include "rules/engine/step_builder_testing.h"
 
 using namespace smdebug;
 

@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "rules/evidence.h"
-#include "rules/layer_name.h"
-#include "rules/neighbours.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/evidence.h"
+#include "rules/engine/layer_name.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/adjacent_layers.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "rules/class_labels.h"
-#include "rules/preset.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/class_labels.h"
 
 namespace smdebug {
 namespace {

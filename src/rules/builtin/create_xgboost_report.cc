@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "rules/preset.h"
-#include "rules/step_bounds.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
 
 namespace smdebug {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "smdebug/rules/capture_request.h"
 
-#include "rules/one_rule.h"
+#include "rules/engine/rule_harness_testing.h"
 
 namespace smdebug {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "rules/evidence.h"
-#include "rules/inactive_layers.h"
-#include "rules/neighbours.h"
-#include "rules/preset.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/evidence.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/adjacent_layers.h"
+#include "rules/measures/inactive_layers.h"
 
 namespace smdebug {
 namespace {

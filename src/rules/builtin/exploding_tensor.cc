@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "rules/neighbours.h"
-#include "rules/non_finite.h"
-#include "rules/preset.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/adjacent_layers.h"
+#include "rules/measures/non_finite.h"
 
 namespace smdebug {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "rules/counted_step.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/counted_step.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

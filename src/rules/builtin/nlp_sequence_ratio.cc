@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/words.h"
-#include "rules/element_values.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/element_values.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "rules/loss_role.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/running_mean.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/loss_role.h"
+#include "rules/measures/quantity.h"
+#include "rules/measures/running_mean.h"
 
 namespace smdebug {
 namespace {

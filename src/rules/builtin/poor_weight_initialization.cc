@@ -9,14 +9,14 @@
 #include <fmt/format.h>
 
 #include "base/words.h"
-#include "rules/counted_step.h"
-#include "rules/evidence.h"
-#include "rules/layer_name.h"
-#include "rules/percentile.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/counted_step.h"
+#include "rules/engine/evidence.h"
+#include "rules/engine/layer_name.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/percentile.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

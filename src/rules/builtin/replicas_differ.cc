@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "rules/closeness.h"
-#include "rules/layer_name.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/layer_name.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/quantity.h"
+#include "rules/measures/tolerance.h"
 
 namespace smdebug {
 namespace {

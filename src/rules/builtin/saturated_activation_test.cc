@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rules/one_rule.h"
+#include "rules/engine/rule_harness_testing.h"
 
 namespace smdebug {
 namespace {

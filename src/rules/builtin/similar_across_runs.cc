@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "rules/preset.h"
-#include "rules/selection.h"
-#include "rules/step_bounds.h"
-#include "rules/tensor_difference.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/selection.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/tensor_difference.h"
 
 namespace smdebug {
 namespace {

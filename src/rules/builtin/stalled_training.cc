@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "rules/preset.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
 
 namespace smdebug {
 namespace {

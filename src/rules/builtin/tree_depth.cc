@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "rules/neighbours.h"
-#include "rules/preset.h"
-#include "rules/quantity.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/adjacent_layers.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {

@@ -8,14 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "rules/counted_step.h"
-#include "rules/evidence.h"
-#include "rules/kept_tensor.h"
-#include "rules/layer_name.h"
-#include "rules/neighbours.h"
-#include "rules/preset.h"
-#include "rules/step_bounds.h"
-#include "rules/wording.h"
+#include "rules/engine/counted_step.h"
+#include "rules/engine/evidence.h"
+#include "rules/engine/layer_name.h"
+#include "rules/engine/preset.h"
+#include "rules/engine/step_bounds.h"
+#include "rules/engine/wording.h"
+#include "rules/measures/adjacent_layers.h"
+#include "rules/measures/kept_tensor.h"
 
 namespace smdebug {
 namespace {

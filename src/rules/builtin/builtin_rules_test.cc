@@ -1,0 +1,236 @@
+#include "smdebug/rules/builtin_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/engine/rule_harness_testing.h"
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// What a rule that has no defaults for everything must be given.
+std::map<std::string, std::string> required_by(std::string_view rule) {
+  if (rule == "AllZero" || rule == "UnchangedTensor") {
+    return {{"collection_names", "weights"}};
+  }
+  if (rule == "TensorVariance") {
+    return {{"collection_names", "weights"}, {"max_threshold", "10"}};
+  }
+  if (rule == "SimilarAcrossRuns") return {{"other_trials", "run"}};
+  return {};
+}
+
+TEST(BuiltinRules, AreFoundByBothSpellings) {
+  ASSERT_NE(find_builtin_rule("VanishingGradient"), nullptr);
+  EXPECT_EQ(find_builtin_rule("vanishing_gradient"),
+            find_builtin_rule("VanishingGradient"));
+  EXPECT_EQ(find_builtin_rule("Vanishing"), nullptr);
+}
+
+TEST(BuiltinRules, AreSortedByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(builtin_rules(), {}, &RuleFactory::name));
+}
+
+TEST(BuiltinRules, AnswerAnUnknownNameWithTheNearest) {
+  const auto rule = make_builtin_rule("VanishingGradiant", {});
+  ASSERT_FALSE(rule.ok());
+  EXPECT_EQ(rule.error().code, Error::Code::not_found);
+  EXPECT_THAT(rule.error().message,
+              AllOf(HasSubstr("'VanishingGradiant'"),
+                    HasSubstr("the nearest are 'VanishingGradient'")));
+}
+
+TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    const auto rule =
+        make_builtin_rule(factory.name, required_by(factory.name));
+    ASSERT_TRUE(rule.ok()) << factory.name;
+    EXPECT_EQ((*rule)->name(), factory.name);
+    EXPECT_FALSE((*rule)->needs().selectors.empty());
+    EXPECT_TRUE(factory.sentence.ends_with(".")) << factory.sentence;
+    EXPECT_TRUE(factory.condition.ends_with(".")) << factory.condition;
+    for (const ParameterSpec& parameter : factory.parameters) {
+      EXPECT_TRUE(parameter.sentence.ends_with(".")) << parameter.sentence;
+    }
+  }
+}
+
+TEST(BuiltinRules, EachKnowsItsUsualCauseAndWhatToTry) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    const bool never_fires = factory.name == "CreateXgboostReport";
+    ASSERT_EQ(factory.remedies.empty(), never_fires) << factory.name;
+    for (const Remedy& remedy : factory.remedies) {
+      EXPECT_EQ(remedy.when.empty(), factory.remedies.size() == 1);
+      EXPECT_FALSE(remedy.cause.empty() || remedy.advice.empty());
+      EXPECT_FALSE(remedy.cause.ends_with(".") || remedy.advice.ends_with("."));
+    }
+  }
+}
+
+TEST(BuiltinRules, GiveTheCauseOfWhatTheyFound) {
+  TensorStatistics wide;
+  wide.count = 2;
+  wide.m2 = 200;
+  for (const bool is_large : {true, false}) {
+    OneRule rule("TensorVariance",
+                 {{"collection_names", "weights"},
+                  {is_large ? "max_threshold" : "min_threshold",
+                   is_large ? "1" : "1000"}});
+    ASSERT_TRUE(rule.fires_at(ObservedStep(0).with_statistics("weight", wide)));
+    const Remedy& said =
+        find_builtin_rule("TensorVariance")->remedies[is_large ? 0 : 1];
+    EXPECT_EQ(rule.verdict().cause, said.cause);
+    EXPECT_EQ(rule.verdict().advice, said.advice);
+  }
+}
+
+TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
+  TensorStatistics large, small;
+  large.count = small.count = 2;
+  large.sum_abs = 6e-4;
+  small.sum_abs = 2e-9;
+  OneRule rule("VanishingGradient");
+  ASSERT_TRUE(
+      rule.fires_at(ObservedStep(7)
+                        .with_statistics("gradient/fc1.weight", large)
+                        .with_statistics("gradient/fc2.weight", small)
+                        .with_statistics("gradient/fc3.weight", large)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("at step 7 (TRAIN step 7); the layer before, fc1, has "
+                        "0.0003, the one after, fc3, 0.0003"));
+  EXPECT_EQ(rule.verdict().evidence[0].before->tensor, "gradient/fc1.weight");
+  EXPECT_EQ(rule.verdict().evidence[0].after->value, 3e-4);
+  EXPECT_EQ(rule.verdict().position, 1u);
+}
+
+TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {
+  TensorStatistics finite, spoiled;
+  finite.count = spoiled.count = 8;
+  spoiled.nan = 3;
+  OneRule rule("ExplodingTensor");
+  ASSERT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_statistics("fc1_output_0", finite)
+                                .with_statistics("fc2_output_0", spoiled)
+                                .with_statistics("fc3_output_0", spoiled)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("; the layer before, fc1, has 0, the one after, fc3, "
+                        "3"));
+}
+
+TEST(BuiltinRules, AProfilerRuleOfTheCloudIsSaidNotToBeRun) {
+  for (const char* name : {"BatchSize", "profiler_report", "CPUBottleneck"}) {
+    const auto rule = make_builtin_rule(name, {});
+    ASSERT_FALSE(rule.ok());
+    EXPECT_EQ(rule.error().code, Error::Code::unsupported);
+    EXPECT_THAT(rule.error().message, HasSubstr("not run"));
+  }
+}
+
+TEST(BuiltinRules, EachAcceptsStepBounds) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    auto given = required_by(factory.name);
+    given["start_step"] = "3";
+    given["end_step"] = "9";
+    EXPECT_TRUE(make_builtin_rule(factory.name, given).ok()) << factory.name;
+  }
+}
+
+TEST(BuiltinRules, EachCanBeMadeWithEitherPresetAndNoOther) {
+  for (const RuleFactory& factory : builtin_rules()) {
+    auto given = required_by(factory.name);
+    for (const char* preset : {"default", "tuned"}) {
+      given["preset"] = preset;
+      EXPECT_TRUE(make_builtin_rule(factory.name, given).ok()) << factory.name;
+    }
+    given["preset"] = "best";
+    const auto rule = make_builtin_rule(factory.name, given);
+    ASSERT_FALSE(rule.ok()) << factory.name;
+    EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+    EXPECT_THAT(rule.error().message,
+                AllOf(HasSubstr("'preset'"), HasSubstr("'default', 'tuned'"),
+                      HasSubstr("'best'")));
+  }
+}
+
+TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
+  TensorStatistics nan;
+  nan.count = nan.nan = 1;
+  for (Step step = 0; step < 6; ++step) {
+    OneRule rule("ExplodingTensor", {{"start_step", "2"}, {"end_step", "4"}});
+    EXPECT_EQ(rule.fires_at(ObservedStep(step).with_statistics("a", nan)),
+              step == 2 || step == 3)
+        << step;
+  }
+}
+
+TEST(BuiltinRules, RefuseToChooseTensorsWhereTheDocumentsAskTheUserTo) {
+  for (const char* name : {"AllZero", "TensorVariance", "UnchangedTensor"}) {
+    const auto rule = make_builtin_rule(name, {});
+    ASSERT_FALSE(rule.ok()) << name;
+    EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+    EXPECT_THAT(rule.error().message, AllOf(HasSubstr("collection_names"),
+                                            HasSubstr("tensor_regex")));
+  }
+}
+
+TEST(BuiltinRules, JudgeTheUnionOfCollectionsAndPatterns) {
+  OneRule rule("AllZero", {{"collection_names", "losses,weights"},
+                           {"tensor_regex", "_output_0$"}});
+  TensorStatistics zeros;
+  zeros.count = zeros.zeros = 4;
+  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+                                .with_statistics("Net.weight", zeros)
+                                .with_statistics("relu_output_0", zeros)
+                                .with_statistics("relu_output_1", zeros)
+                                .with_statistics("gradient/Net.weight", zeros)
+                                .with_statistics("Loss", zeros)));
+  EXPECT_EQ(rule.verdict().evidence.size(), 3u);
+}
+
+TEST(DefaultRules, CanAllBeMade) {
+  for (const RuleRequest& request : default_rules()) {
+    EXPECT_TRUE(make_builtin_rule(request.rule, request.given).ok())
+        << request.rule;
+  }
+}
+
+TEST(DefaultRules, AreTunedAndSortedByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(default_rules(), {}, &RuleRequest::rule));
+  for (const RuleRequest& request : default_rules()) {
+    EXPECT_THAT(request.given,
+                testing::ElementsAre(testing::Pair("preset", "tuned")));
+  }
+}
+
+// A loss that has converged under small batches: exponential noise about a
+// small mean. Seed 7, so that a failure can be repeated.
+TEST(DefaultRules, LetATrainingPassThatHasConverged) {
+  std::mt19937 random(7);
+  std::exponential_distribution<double> noise(50);
+  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
+  for (Step step = 0; step < 500'000; step += 10) {
+    const double loss = 2 * std::exp(-0.01 * double(step)) + noise(random);
+    ASSERT_FALSE(rule.fires_at(ObservedStep(step).with_scalar("Loss", loss)))
+        << rule.verdict().message;
+  }
+}
+
+TEST(DefaultRules, FindALossThatGrows) {
+  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
+  bool fired = false;
+  for (Step step = 0; step < 5000 && !fired; step += 10) {
+    fired = rule.fires_at(
+        ObservedStep(step).with_scalar("Loss", std::exp(0.002 * double(step))));
+  }
+  EXPECT_TRUE(fired);
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,44 @@
+#include "rules/engine/layer_name.h"
+
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+TEST(LayerName, IsFoundInTheNamesOfEachFramework) {
+  EXPECT_EQ(layer_of("layer1.0.relu_output_12"), "layer1.0.relu");
+  EXPECT_EQ(layer_of("CrossEntropyLoss_input_1"), "CrossEntropyLoss");
+  EXPECT_EQ(layer_of("Net_fc1.weight"), "Net_fc1");
+  EXPECT_EQ(layer_of("gradient/Net_fc1.weight"), "Net_fc1");
+  EXPECT_EQ(layer_of("net_dense0_weight"), "net_dense0");
+  EXPECT_EQ(layer_of("gradient/net_dense0_bias"), "net_dense0");
+  EXPECT_EQ(layer_of("dense/weights/dense/kernel:0"), "dense");
+  EXPECT_EQ(layer_of("dense/outputs"), "dense");
+  EXPECT_EQ(layer_of("dense/inputs_0"), "dense");
+  EXPECT_EQ(layer_of("gradients/dense/kernelGrad"), "dense");
+  EXPECT_EQ(layer_of("weights/dense/kernel:0"), "dense");
+}
+
+TEST(LayerName, IsTheNameItselfWhereThatIsAllThereIs) {
+  for (const char* name : {"loss", "", "a_output_x", "_output_0", ".weight",
+                           "gradient/", "_weight", "0"}) {
+    EXPECT_FALSE(layer_of(name).empty() && name[0] != '\0') << name;
+  }
+  EXPECT_EQ(layer_of("loss"), "loss");
+  EXPECT_EQ(layer_of("_weight"), "_weight");
+}
+
+TEST(LayerName, MatchesAGradientWithItsParameter) {
+  EXPECT_EQ(parameter_of_gradient("gradient/Net_fc1.weight"),
+            parameter_of_weight("Net_fc1.weight"));
+  EXPECT_EQ(parameter_of_gradient("gradients/dense/kernelGrad"),
+            parameter_of_weight("dense/weights/dense/kernel:0"));
+  EXPECT_EQ(parameter_of_gradient("gradients/dense/kernelGrad"),
+            parameter_of_weight("weights/dense/kernel:0"));
+  EXPECT_EQ(parameter_of_gradient("gradient/net_dense0_weight"),
+            parameter_of_weight("net_dense0_weight"));
+  EXPECT_EQ(parameter_of_weight("my_weights/x"), "my_weights/x");
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,69 @@
+#pragma once
+
+// `OneRule` runs one built-in rule over steps made by hand, and returns what
+// it says. Nothing but tests uses it.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/rules/runner.h"
+
+#include "rules/engine/step_builder_testing.h"
+
+namespace smdebug {
+
+class OneRule {
+ public:
+  explicit OneRule(std::string_view name,
+                   const std::map<std::string, std::string>& given = {})
+      : runner_(made(name, given)) {
+    runner_.on_collections(
+        0, std::vector<TensorGroup>{{"gradients", {"^gradient/"}, {}},
+                                    {"losses", {"[Ll]oss"}, {}},
+                                    {"weights", {"^(?!gradient).*weight"}, {}},
+                                    {"biases", {"^(?!gradient).*bias"}, {}}});
+  }
+
+  // The run's collections are these instead.
+  OneRule& in_a_run_with(std::vector<TensorGroup> collections) {
+    runner_.on_collections(0, collections);
+    return *this;
+  }
+
+  // Returns whether the rule has fired by now.
+  bool fires_at(ObservedStep step) {
+    runner_.on_step(step.view());
+    return verdict().status == RuleStatus::issues_found;
+  }
+
+  // Returns whether the rule has fired by that time, in seconds.
+  bool fires_at_time(double wall_seconds) {
+    runner_.on_tick(wall_seconds);
+    return verdict().status == RuleStatus::issues_found;
+  }
+
+  const Verdict& finish() {
+    for (std::size_t run = 0; run <= runner_.other_runs().size(); ++run) {
+      runner_.on_run_end(run);
+    }
+    return verdict();
+  }
+
+  const Verdict& verdict() const { return runner_.verdicts().front(); }
+
+ private:
+  static std::vector<std::unique_ptr<Rule>> made(
+      std::string_view name, const std::map<std::string, std::string>& given) {
+    std::vector<std::unique_ptr<Rule>> rules;
+    auto rule = make_builtin_rule(name, given);
+    if (rule) rules.push_back(*std::move(rule));
+    return rules;
+  }
+
+  RuleRunner runner_;
+};
+
+}  // namespace smdebug

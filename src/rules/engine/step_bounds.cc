@@ -1,0 +1,59 @@
+#include "rules/engine/step_bounds.h"
+
+#include <limits>
+
+namespace smdebug {
+namespace {
+
+class BoundedRule : public Rule {
+ public:
+  BoundedRule(std::unique_ptr<Rule> rule, Step start, Step end)
+      : rule_(std::move(rule)),
+        start_(start),
+        end_(end),
+        is_within_(start <= 0 && end > 0) {}
+
+  std::string_view name() const override { return rule_->name(); }
+  RuleNeeds needs() const override { return rule_->needs(); }
+
+  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+    is_within_ = step.step.global >= start_ && step.step.global < end_;
+    if (!is_within_) return std::optional<Finding>();
+    return rule_->on_step(step);
+  }
+
+  Result<std::optional<Finding>> on_tick(double wall_seconds) override {
+    if (!is_within_) return std::optional<Finding>();
+    return rule_->on_tick(wall_seconds);
+  }
+
+  Result<std::optional<Finding>> finish() override { return rule_->finish(); }
+
+  std::uint64_t observations_judged() const override {
+    return rule_->observations_judged();
+  }
+
+  std::string not_judged() const override { return rule_->not_judged(); }
+
+ private:
+  std::unique_ptr<Rule> rule_;
+  Step start_;
+  Step end_;
+  bool is_within_;  // outside the bounds, time does not pass
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> within_step_bounds(std::unique_ptr<Rule> rule,
+                                         const Parameters& parameters,
+                                         bool has_own_start_step) {
+  const bool has_start = parameters.has(kStartStep.name) && !has_own_start_step;
+  const bool has_end = parameters.has(kEndStep.name);
+  if (!has_start && !has_end) return rule;
+  return std::make_unique<BoundedRule>(
+      std::move(rule), has_start ? parameters.integer(kStartStep.name) : 0,
+      has_end ? parameters.integer(kEndStep.name)
+              : std::numeric_limits<Step>::max());
+}
+
+}  // namespace smdebug

@@ -1,0 +1,33 @@
+#include "rules/engine/wording.h"
+
+#include <fmt/format.h>
+
+namespace smdebug {
+
+std::string step_text(const StepId& step) {
+  if (step.mode == Mode::global) return fmt::format("step {}", step.global);
+  return fmt::format("step {} ({} step {})", step.global, mode_name(step.mode),
+                     step.mode_step);
+}
+
+std::string short_number(double value) { return fmt::format("{:.2g}", value); }
+
+std::string tensor_text(std::string_view name, std::string_view worker) {
+  if (worker.empty() || worker == "worker_0") return std::string(name);
+  return fmt::format("{} ({})", name, worker);
+}
+
+Evidence evidence_of(const Observation& observation, const StepId& step) {
+  Evidence evidence;
+  evidence.tensor = observation.name;
+  evidence.worker = observation.worker;
+  evidence.step = step;
+  return evidence;
+}
+
+void set_remedy(Finding& finding, const Remedy& remedy) {
+  finding.cause = remedy.cause;
+  finding.advice = remedy.advice;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,70 @@
+#include "rules/measures/adjacent_layers.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "rules/engine/layer_name.h"
+#include "rules/engine/wording.h"
+
+namespace smdebug {
+namespace {
+
+// ".weight" of "gradient/Net_fc1.weight".
+std::string_view kind_of(std::string_view tensor) {
+  const std::string_view layer = layer_of(tensor);
+  tensor.remove_prefix(static_cast<std::size_t>(layer.data() - tensor.data()) +
+                       layer.size());
+  return tensor;
+}
+
+// Of tensors that lead away from `offender`: its kind in the first other layer.
+template <typename Range>
+std::optional<Neighbour> next_layer(const Range& tensors,
+                                    const Evidence& offender) {
+  const JudgedTensor* found = nullptr;
+  for (const JudgedTensor& one : tensors) {
+    const Observation& tensor = *one.tensor;
+    const std::string_view layer = layer_of(tensor.name);
+    if (tensor.worker != offender.worker || layer == layer_of(offender.tensor))
+      continue;
+    if (found && layer != layer_of(found->tensor->name)) break;
+    const bool is_alike = kind_of(tensor.name) == kind_of(offender.tensor);
+    if (!found || is_alike) found = &one;
+    if (is_alike) break;
+  }
+  if (!found) return std::nullopt;
+  return Neighbour{std::string(found->tensor->name), found->value};
+}
+
+std::string text_of(const Neighbour& neighbour, std::string_view verb) {
+  return fmt::format(", {},{} {}", layer_of(neighbour.tensor), verb,
+                     short_number(neighbour.value));
+}
+
+}  // namespace
+
+std::string tell_neighbours(std::span<const JudgedTensor> judged,
+                            Evidence& offender) {
+  const auto place = std::ranges::find_if(judged, [&](const JudgedTensor& one) {
+    return one.tensor->name == offender.tensor &&
+           one.tensor->worker == offender.worker;
+  });
+  const auto index = static_cast<std::size_t>(place - judged.begin());
+  if (index == judged.size()) return "";
+  offender.before =
+      next_layer(std::views::reverse(judged.first(index)), offender);
+  offender.after = next_layer(judged.subspan(index + 1), offender);
+  std::string text;
+  if (offender.before) {
+    text = "; the layer before" + text_of(*offender.before, " has");
+  }
+  if (offender.after) {
+    text += offender.before ? ", the one after" : "; the layer after";
+    text += text_of(*offender.after, offender.before ? "" : " has");
+  }
+  return text;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,41 @@
+#include "rules/measures/element_values.h"
+
+#include <array>
+
+#include "reduce/elements.h"
+#include "reduce/gather.h"
+#include "rules/measures/quantity.h"
+
+namespace smdebug {
+
+void for_each_block(const TensorView& view,
+                    const std::function<void(std::span<const double>)>& take) {
+  constexpr std::size_t kBlock = 1024;
+  if (is_string(view.dtype)) return;
+  std::vector<std::byte> block(kBlock * dtype_bytes(view.dtype));
+  std::array<double, kBlock> values;
+  Gather gather(view);
+  while (const std::size_t count = gather.next(block.data(), kBlock)) {
+    elements_to_doubles(view.dtype, block.data(), count, values.data());
+    take(std::span(values).first(count));
+  }
+}
+
+std::vector<double> values_of(const TensorView& view) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(view.size()));
+  for_each_block(view, [&](std::span<const double> block) {
+    values.insert(values.end(), block.begin(), block.end());
+  });
+  return values;
+}
+
+Result<std::optional<ElementValues>> element_values(
+    const Observation& observation) {
+  SMD_TRY(const auto view, elements_of(observation));
+  if (!view) return std::optional<ElementValues>();
+  return std::optional(ElementValues{{view->shape.begin(), view->shape.end()},
+                                     values_of(*view)});
+}
+
+}  // namespace smdebug

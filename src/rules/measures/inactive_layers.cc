@@ -1,0 +1,117 @@
+#include "rules/measures/inactive_layers.h"
+
+#include <fmt/format.h>
+
+#include "rules/engine/layer_name.h"
+#include "rules/measures/quantity.h"
+
+namespace smdebug {
+
+InactiveLimits InactiveLimits::of(const Parameters& parameters) {
+  return {parameters.real(kThresholdInactivity.name),
+          parameters.real(kThresholdLayer.name), unit_of(parameters)};
+}
+
+std::string InactiveLayers::units_text(const Observation& observation,
+                                       const LayerActivity& activity) {
+  const std::string_view layer = layer_of(observation.name);
+  if (activity.units == 0) return fmt::format("all units of layer {}", layer);
+  return fmt::format("{} of {} units of layer {}", activity.inactive,
+                     activity.units, layer);
+}
+
+Result<std::optional<LayerActivity>> InactiveLayers::judge(
+    const Observation& observation, const ActiveRange& range) {
+  std::optional<LayerActivity> activity;
+  if (observation.statistics && observation.statistics->count == 0) {
+    why_not_ = "the tensors hold no elements";
+    return activity;
+  }
+  const bool has_one_sample =
+      samples_per_unit(observation.shape, limits_.unit) == 1 &&
+      !observation.shape.empty();
+  if (!has_one_sample && is_known_healthy(observation, range)) {
+    return std::optional(LayerActivity());
+  }
+  SMD_TRY(const auto view, elements_of(observation));
+  if (!view) {
+    if (has_one_sample ||
+        told_by_bounds(observation, range) != Told::none_active) {
+      why_not_ =
+          "their elements were not kept, and statistics do not tell one unit "
+          "from another; save raw values";
+      return activity;
+    }
+    return std::optional(LayerActivity{100, 0, 0});
+  }
+  if (view->size() == 0) {
+    why_not_ = "the tensors hold no elements";
+    return activity;
+  }
+  UnitCounts counts = count_units(*view, range, limits_.unit);
+  if (samples_per_unit(view->shape, limits_.unit) > 1) {
+    return activity_of(counts);
+  }
+  const UnitCounts* sum = pooled(observation, std::move(counts));
+  return sum ? activity_of(*sum) : activity;
+}
+
+// Bounds on the share of inactive units, from the share z of elements that are
+// zero: an inactive unit is zero in more than 1 - a of its samples, so with a
+// share D of inactive units z >= D * (1 - a).
+bool InactiveLayers::is_known_healthy(const Observation& observation,
+                                      const ActiveRange& range) const {
+  if (told_by_bounds(observation, range) == Told::all_active) return true;
+  const TensorStatistics* statistics = observation.statistics;
+  if (statistics == nullptr || statistics->has_non_finite() ||
+      statistics->min < 0 || range.above != 0 || range.below) {
+    return false;
+  }
+  const double zero_percent = 100 * static_cast<double>(statistics->zeros) /
+                              static_cast<double>(statistics->count);
+  return zero_percent <=
+         limits_.layer_percent * (1 - limits_.inactivity_percent / 100);
+}
+
+// Adds the counts of one sample to those of the steps before; null while they
+// are too few to tell a unit that is never active from one that was not.
+const UnitCounts* InactiveLayers::pooled(const Observation& observation,
+                                         UnitCounts counts) {
+  Pool& pool =
+      pools_[{std::string(observation.name), std::string(observation.worker)}];
+  if (!pool.steps.empty() &&
+      pool.steps.front().active.size() != counts.active.size()) {
+    pool.steps.clear();
+  }
+  pool.steps.push_back(std::move(counts));
+  if (pool.steps.size() > kPooledSteps) pool.steps.pop_front();
+  if (pool.steps.size() < kPooledSteps) {
+    why_not_ = fmt::format(
+        "a step shows one sample of each unit, and fewer than {} steps came",
+        kPooledSteps);
+    return nullptr;
+  }
+  pool.sum = pool.steps.front();
+  for (std::size_t i = 1; i < pool.steps.size(); ++i) {
+    pool.sum.add(pool.steps[i]);
+  }
+  return &pool.sum;
+}
+
+std::optional<LayerActivity> InactiveLayers::activity_of(
+    const UnitCounts& counts) const {
+  LayerActivity activity;
+  for (std::size_t i = 0; i < counts.active.size(); ++i) {
+    if (counts.samples[i] == 0) continue;  // nothing but NaN
+    ++activity.units;
+    const double active_percent = 100 * static_cast<double>(counts.active[i]) /
+                                  static_cast<double>(counts.samples[i]);
+    activity.inactive += active_percent < limits_.inactivity_percent;
+  }
+  if (activity.units == 0) return std::nullopt;
+  activity.inactive_percent = 100 * static_cast<double>(activity.inactive) /
+                              static_cast<double>(activity.units);
+  return activity;
+}
+
+}  // namespace smdebug
