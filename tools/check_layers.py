@@ -9,7 +9,8 @@ Each line printed is one breach: file, line, what is wrong. The rules:
      headers of ours; an adapter only those of base, core, config and capture;
   4. a third-party header is included by one .cc of the tree, and by no header
      (fmt and nanobind excepted; a test may check us against a library);
-  5. a built-in rule is included by the list of rules and by its own test;
+  5. a room within a folder includes itself and the rooms listed before it, and
+     no other folder includes the last one;
   6. the environment, the system's clock and threads have their places.
 """
 
@@ -61,12 +62,15 @@ def main() -> int:
 
 def check(root: pathlib.Path) -> list[str]:
     layers = tomllib.loads((root / "tools/layers.toml").read_text())
+    rooms = layers.pop("rooms", {})
     breaches = [f"tools/layers.toml: cycle through {m}" for m in layers if m in reach(m, layers)]
     users: dict[str, list[str]] = {}
     for path in sources(root):
         where = path.relative_to(root).as_posix()
         for number, line in enumerate(path.read_text().splitlines(), 1):
             for breach in line_breaches(root, layers, where, line):
+                breaches.append(f"{where}:{number}: {breach}")
+            for breach in room_breaches(rooms, where, line):
                 breaches.append(f"{where}:{number}: {breach}")
             note_library(users, where, line)
     for library, files in sorted(users.items()):
@@ -99,8 +103,21 @@ def line_breaches(root: pathlib.Path, layers: dict, where: str, line: str) -> It
             yield f"{folder} may not include {target}"
     elif where.startswith(EDGES) and is_ours:
         yield from edge_breaches(root, where, name, target)
-    if name.startswith("rules/builtin/") and not may_see_builtin(where, name):
-        yield f"{name} is for src/rules/builtin/builtin_rules.cc alone"
+
+
+def room_breaches(rooms: dict[str, list[str]], where: str, line: str) -> Iterator[str]:
+    include = INCLUDE.match(line)
+    folder, _, rest = include[2].partition("/") if include else ("", "", "")
+    order, target = rooms.get(folder, []), rest.split("/")[0]
+    if target not in order:
+        return
+    if not where.startswith(f"src/{folder}/"):
+        if target == order[-1]:
+            yield f"{include[2]} is for src/{folder} alone"
+        return
+    room = where.split("/")[2]
+    if room in order and order.index(target) > order.index(room):
+        yield f"{folder}/{room} may not include {folder}/{target}"
 
 
 def edge_breaches(root: pathlib.Path, where: str, name: str, target: str) -> Iterator[str]:
@@ -139,11 +156,6 @@ def folder_of(where: str) -> str:
 
 def is_test(where: str) -> bool:
     return re.search(r"_(test|bench|fuzz)\.cc$|_testing\.h$", where) is not None
-
-
-def may_see_builtin(where: str, name: str) -> bool:
-    own = "src/" + name.removesuffix(".h")
-    return where in ("src/rules/builtin/builtin_rules.cc", f"{own}.cc", f"{own}_test.cc")
 
 
 def reach(start: str, graph: dict[str, list[str]]) -> set[str]:

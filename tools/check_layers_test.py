@@ -11,6 +11,9 @@ core = ["base"]
 rules = ["core", "base"]
 capture = ["core", "base"]
 read = ["core", "base"]
+report = ["rules", "core", "base"]
+[rooms]
+rules = ["engine", "measures", "builtin"]
 """
 
 CLEAN = {
@@ -20,8 +23,9 @@ CLEAN = {
     "src/base/clock.cc": "auto t = std::chrono::system_clock::now();\n",
     "src/capture/write_thread.cc": "std::thread thread_;\n",
     "src/capture/lane_test.cc": "std::thread producer;\n",
-    "src/rules/builtin/builtin_rules.cc": '#include "rules/builtin/flat.h"\n',
-    "src/rules/builtin/flat.cc": '#include "rules/builtin/flat.h"\n',
+    "src/rules/builtin/flat.cc": '#include "rules/builtin/builtin.h"\n'
+    '#include "rules/measures/mean.h"\n#include "rules/engine/wording.h"\n',
+    "src/report/page.cc": '#include "rules/engine/wording.h"\n',
     "apps/cli/main.cc": '#include "smdebug/base/result.h"\n#include "run.h"\n',
     "apps/cli/run.h": "// getenv is said here in a comment only\nstd::thread::id owner_;\n",
 }
@@ -78,9 +82,14 @@ def test_a_clean_tree_has_no_breach(tmp_path):
             "nlohmann-json is included by more than one file: src/base/json.cc, src/core/a.cc",
         ),
         (
-            "src/core/a.cc",
-            '#include "rules/builtin/flat.h"',
-            "src/core/a.cc:1: rules/builtin/flat.h is for src/rules/builtin/builtin_rules.cc alone",
+            "src/report/a.cc",
+            '#include "rules/builtin/builtin.h"',
+            "src/report/a.cc:1: rules/builtin/builtin.h is for src/rules alone",
+        ),
+        (
+            "src/rules/engine/a.cc",
+            '#include "rules/measures/mean.h"',
+            "src/rules/engine/a.cc:1: rules/engine may not include rules/measures",
         ),
         (
             "src/core/a.cc",

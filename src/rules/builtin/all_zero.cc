@@ -1,10 +1,17 @@
-#include "rules/builtin/all_zero.h"
+// AllZero: too many elements of a tensor are zero.
+//
+//   100 * zeros / size >= threshold
+//
+// The documents leave two things open. A percentage equal to the threshold
+// fires, and empty tensors are skipped. Saved reductions show only whether all
+// elements are zero, so without statistics only a threshold of 100 is judged.
 
 #include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"

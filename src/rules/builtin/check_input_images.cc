@@ -1,4 +1,13 @@
-#include "rules/builtin/check_input_images.h"
+// CheckInputImages: the model's input images are not centered.
+//
+//   |mean_c| > threshold_mean for a channel c, after threshold_samples images
+//
+// The documents leave the rest open. mean_c is the mean of the finite elements
+// of channel c in all images so far, over all workers. A tensor with three
+// dimensions is a batch of images with one channel; a tensor with fewer is not
+// an image. If the elements were not saved, the rule judges the mean over all
+// channels, from statistics or a saved reduction. Channels of opposite sign
+// then cancel each other.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

@@ -1,10 +1,24 @@
-#include "rules/builtin/class_imbalance.h"
+// ClassImbalance: one class has far more labels than another, or the model
+// mispredicts most samples of one class.
+//
+//   max n_c / min n_c > threshold_imbalance, or
+//   wrong_c / n_c > threshold_misprediction for a class c
+//
+// n_c counts the labels of class c over all steps, wrong_c those that were
+// mispredicted. Nothing is judged before `samples` labels.
+//
+// The documents leave the rest open. Only classes that occur count. NaN and
+// labels of -100, which PyTorch's losses ignore, do not count.
+// rules/measures/class_labels.h turns rows into classes and pairs predictions
+// with labels. Labels without predictions count for the imbalance; if none has
+// a prediction, the run is not reported as free of issues.
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

@@ -1,10 +1,28 @@
-#include "rules/builtin/confusion.h"
+// Confusion: too few predictions of a class are right, or too many of them
+// belong to one other class.
+//
+//   M[i][i] / S_i < min_diag, or M[j][i] / S_i > max_off_diag for some j != i
+//
+// M[j][i] counts the samples of label j that were predicted as i, and S_i is
+// the sum of M[j][i] over j. The documents divide the diagonal by its own sum,
+// which would fire for any two classes.
+//
+// The documents leave the rest open. The matrix is that of one step unless
+// `cumulative`. A class that was never predicted is not judged. Classes outside
+// [0, category_no) are ignored. rules/measures/class_labels.h turns rows into
+// classes.
+//
+// `samples` and `patience` are additions for small batches and for the start of
+// a training. A class is judged once it was predicted `samples` times. The rule
+// fires after `patience` judged steps in a row beyond a limit whose worst entry
+// did not improve. A step without a class to judge is ignored.
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

@@ -1,7 +1,17 @@
-#include "rules/builtin/dead_relu.h"
+// DeadRelu: most units of a ReLU layer are almost always zero, so their weights
+// no longer learn.
+//
+//   100 * dead units / units > threshold_layer, where dead means
+//   100 * active samples / samples < threshold_inactivity
+//
+// The documents leave the rest open. A unit is an index behind the batch
+// dimension, and active in a sample if its output is above 0. Samples are
+// counted within the step, or over the last 10 steps if a step has one sample
+// per unit. NaN is not a sample.
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"

@@ -1,7 +1,12 @@
-#include "rules/builtin/exploding_tensor.h"
+// ExplodingTensor: a tensor contains NaN or infinity.
+//
+// The documents leave the details open. Integers, booleans and strings are
+// skipped. If only reductions were saved, NaN or infinity in mean, sum, l1 or
+// l2, or NaN in min or max, proves that the tensor contained one.
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"

@@ -1,4 +1,12 @@
-#include "rules/builtin/feature_importance_overweight.h"
+// FeatureImportanceOverweight: a few features carry most of the importance of a
+// boosted model, so the model depends on them.
+//
+//   sum of the nfeatures largest importances / sum of all > threshold
+//
+// The documents leave the rest open. The importances are all elements of the
+// matching tensors of one worker at one step. With `nfeatures` features or
+// fewer the share is always 1, so nothing is judged. NaN is ignored, and a sum
+// that is not positive has no shares.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

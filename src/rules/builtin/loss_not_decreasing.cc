@@ -1,4 +1,17 @@
-#include "rules/builtin/loss_not_decreasing.h"
+// LossNotDecreasing: a loss is not lower than it was some steps before.
+//
+// Every `num_steps` steps the rule compares the loss with the newest saved one
+// that is at least `num_steps` older. If the loss is saved every 3 steps and
+// num_steps is 10, step 21 is compared with step 9, and the next comparison is
+// at step 33.
+//
+// The documents are silent on the rest, or disagree. Each tensor of each worker
+// is a loss by itself. A lower loss fires if it fell by less than
+// `diff_percent`. A higher one fires if it rose by more than
+// `increase_threshold_percent`. So a constant loss fires and a slightly higher
+// one does not; `strict` makes both fire. A loss of NaN or infinity fires at
+// once. Without `mode`, the rule judges TRAIN steps and those of a run without
+// modes. The losses of one evaluation belong to one model and need not fall.
 
 #include <cmath>
 #include <deque>
@@ -6,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"

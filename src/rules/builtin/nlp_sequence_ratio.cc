@@ -1,10 +1,16 @@
-#include "rules/builtin/nlp_sequence_ratio.h"
+// NLPSequenceRatio: one token, such as padding, makes up too large a share of
+// the token sequences.
+//
+// The documents leave the details open. The share of a token is its share of
+// one tensor at one step. Any tensor and any token suffices. Statistics are
+// enough to judge token 0.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/words.h"
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

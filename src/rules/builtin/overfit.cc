@@ -1,4 +1,22 @@
-#include "rules/builtin/overfit.h"
+// Overfit: the validation loss is so much higher than the training loss that
+// the model memorizes its training set.
+//
+//   (validation - training) / training > ratio_threshold, patience times
+//
+// An evaluation is the longest run of saved EVAL steps. It ends with the next
+// TRAIN step or with the run. The mean of its losses is compared with the mean
+// of the TRAIN losses saved since the evaluation before.
+//
+// The documents leave the rest open. Losses are paired by name, and those of
+// all workers are averaged. Without modes, XGBoost's `train-x` is compared with
+// `validation-x`, `eval-x` or `test-x` of the same step. Losses that are not
+// finite are ignored. A mean training loss of zero or below has no ratio, so
+// that evaluation is not judged. `start_step` delays the rule but not its
+// losses: evaluations before it count toward `patience`.
+//
+// `pass_new_best` is an addition. A large ratio beside a validation loss that
+// still falls means that the training loss approaches 0, not that the model
+// gets worse.
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

@@ -1,10 +1,19 @@
-#include "rules/builtin/overtraining.h"
+// Overtraining: neither the training loss nor the validation loss has improved
+// for many steps, so further steps bring nothing or do harm.
+//
+// The documents are silent on the rest, or disagree. A loss is a new best only
+// below the best so far minus `delta`, an absolute number. Both losses must
+// have stopped improving, since a single one may only show the noise of small
+// batches. Losses are paired by name as in Overfit; those of several workers at
+// one step are averaged. NaN is not a new best. Without a validation loss
+// nothing is judged, and the verdict reports that.
 
 #include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

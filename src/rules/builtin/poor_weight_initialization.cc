@@ -1,4 +1,12 @@
-#include "rules/builtin/poor_weight_initialization.h"
+// PoorWeightInitialization: the first steps show that the weights were badly
+// initialized. The variances of activations differ widely, gradients have
+// almost no spread, or the loss does not fall.
+//
+// The documents leave the details open. The variances are those of the inputs
+// of activations. Training steps are counted as they were saved. Each of the
+// three checks suffices, and the verdict names a check without tensors. If only
+// the bounds of a gradient were saved, they prove a spread below the range
+// where they lie closer than that.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/words.h"
+#include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"

@@ -1,4 +1,10 @@
-#include "rules/builtin/replicas_differ.h"
+// ReplicasDiffer: weights that should be equal on every worker are not. The
+// replicas of a data-parallel training drift apart if a gradient is not shared,
+// or if a worker started from other weights. The original has no such rule.
+//
+// At each step every worker is compared with the first one that saved the
+// tensor. Without elements, statistics that differ by more than the tolerance
+// allows prove a difference, but cannot rule out a small one. NaN equals NaN.
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"

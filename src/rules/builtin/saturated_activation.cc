@@ -1,4 +1,16 @@
-#include "rules/builtin/saturated_activation.h"
+// SaturatedActivation: most units of a tanh or sigmoid layer have inputs where
+// the function is flat, so almost no gradient passes. The original once called
+// it TanhSaturation.
+//
+//   100 * saturated units / units > threshold_layer, where saturated means
+//   100 * active samples / samples < threshold_inactivity
+//
+// The default limits are those of the documents, which leave the rest open. The
+// name of the tensor decides between tanh and sigmoid, and otherwise the name
+// of its collection. A unit is an index behind the batch dimension, and active
+// in a sample if its input lies within the limits. Samples are counted within
+// the step, or over the last 10 steps if a step has one sample per unit. NaN is
+// not a sample.
 
 #include <algorithm>
 #include <map>
@@ -6,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/words.h"
+#include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"

@@ -1,4 +1,18 @@
-#include "rules/builtin/similar_across_runs.h"
+// SimilarAcrossRuns: a tensor differs from that of another run at the same
+// step. The rule fires when they differ, although its name says the opposite.
+//
+//   |a - b| > atol + rtol * |b| for some element, where b is of the other run
+//
+// Tensors are compared by name and worker at equal global steps, as
+// numpy.allclose does.
+//
+// The documents leave the rest open. Different shapes are a difference. A
+// tensor of only one run is not compared. If one run did not save the elements,
+// the rule compares statistics or saved reductions. These can prove a
+// difference but not equality.
+//
+// The rule keeps the selected tensors of one step of the judged run. The other
+// runs are fed up to that step before the next one comes.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"

@@ -1,9 +1,21 @@
-#include "rules/builtin/stalled_training.h"
+// StalledTrainingRule: there was no new step for a long time, so the training
+// hangs.
+//
+// The rule uses the time of `on_tick`, from the first call on, so it also
+// detects a training that hangs before its first step. Each step restarts the
+// time, and so does a clock that is set back. A run that was not monitored
+// while it was written cannot be judged, and the verdict reports that.
+//
+// `stop_training_on_fire` only marks the finding. The process that monitors the
+// training stops the one that it started, so there is no other job for a prefix
+// to select. `training_job_name_prefix` is accepted for scripts written for the
+// cloud.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

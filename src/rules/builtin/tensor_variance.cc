@@ -1,7 +1,14 @@
-#include "rules/builtin/tensor_variance.h"
+// TensorVariance: the variance of a tensor is too large or too small.
+//
+//   variance > max_threshold, or variance < min_threshold
+//
+// The documents leave the details open. The variance is that of the population,
+// and a missing threshold is not checked. If only reductions were saved, the
+// rule uses the saved variance, however it was computed.
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"

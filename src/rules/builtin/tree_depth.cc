@@ -1,4 +1,14 @@
-#include "rules/builtin/tree_depth.h"
+// TreeDepth: a tree of a boosted model is too deep.
+//
+//   floor(log2(largest node number + 1)) > depth
+//
+// Nodes are numbered level by level from the root, 0, so a full tree with nodes
+// 0 to 30 has depth 4. The node numbers are the tensor `trees/Node`, and its
+// largest element is enough.
+//
+// The documents leave two things open. A depth equal to `depth` does not fire.
+// Trees that grow leaf by leaf (grow_policy=lossguide) are not numbered by
+// level, so this number does not show their depth.
 
 #include <algorithm>
 #include <bit>
@@ -6,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

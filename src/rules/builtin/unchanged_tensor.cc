@@ -1,4 +1,12 @@
-#include "rules/builtin/unchanged_tensor.h"
+// UnchangedTensor: a tensor does not change over its last saved steps.
+//
+//   numpy.allclose(newest, t) for each of the num_steps - 1 tensors t before it
+//
+// The documents leave the rest open. A different shape is a change, and an
+// empty tensor is skipped. Weights do not change during an evaluation, so
+// without a mode only training steps are judged. If the elements were not
+// saved, a tensor is unchanged if its statistics are equal to the last bit, or
+// its saved reductions are and a sum over all elements is among them.
 
 #include <algorithm>
 #include <deque>
@@ -6,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"

@@ -1,10 +1,17 @@
-#include "rules/builtin/vanishing_gradient.h"
+// VanishingGradient: a gradient is so small that its layer no longer learns.
+//
+//   mean(|g|) < threshold
+//
+// The documents leave the rest open. `aggregate` decides how many gradients of
+// a step must vanish; by default any one suffices. Empty gradients are skipped.
+// NaN is never below a threshold; ExplodingTensor detects it.
 
 #include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"

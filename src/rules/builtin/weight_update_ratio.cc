@@ -1,4 +1,13 @@
-#include "rules/builtin/weight_update_ratio.h"
+// WeightUpdateRatio: the weights of a layer change too much, or hardly at all,
+// from one saved step to another.
+//
+//   r = |W_s - W_p| / (|W_p| + epsilon), r > large_threshold or
+//   r < small_threshold
+//
+// The documents leave the rest open. The norms are Euclidean. Integer tensors
+// are skipped, and so are weights that seem to be frozen: they never changed
+// and the run has no gradient of them, while other weights do change or have
+// one.
 
 #include <algorithm>
 #include <array>
@@ -8,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"

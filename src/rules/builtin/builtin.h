@@ -1,0 +1,34 @@
+#pragma once
+
+// The built-in rules, one file each. The comment at the top of a rule's file
+// gives its formula, and how it reads the documents of the original where they
+// are silent. Only builtin_rules.cc lists them; nothing registers itself.
+
+#include "smdebug/rules/rule.h"
+
+namespace smdebug {
+
+extern const RuleFactory kAllZero;
+extern const RuleFactory kCheckInputImages;
+extern const RuleFactory kClassImbalance;
+extern const RuleFactory kConfusion;
+extern const RuleFactory kCreateXgboostReport;
+extern const RuleFactory kDeadRelu;
+extern const RuleFactory kExplodingTensor;
+extern const RuleFactory kFeatureImportanceOverweight;
+extern const RuleFactory kLossNotDecreasing;
+extern const RuleFactory kNLPSequenceRatio;
+extern const RuleFactory kOverfit;
+extern const RuleFactory kOvertraining;
+extern const RuleFactory kPoorWeightInitialization;
+extern const RuleFactory kReplicasDiffer;
+extern const RuleFactory kSaturatedActivation;
+extern const RuleFactory kSimilarAcrossRuns;
+extern const RuleFactory kStalledTrainingRule;
+extern const RuleFactory kTensorVariance;
+extern const RuleFactory kTreeDepth;
+extern const RuleFactory kUnchangedTensor;
+extern const RuleFactory kVanishingGradient;
+extern const RuleFactory kWeightUpdateRatio;
+
+}  // namespace smdebug
