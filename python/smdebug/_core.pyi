@@ -649,7 +649,7 @@ class SavedCollections:
 
 def builtin_rules() -> list:
     """
-    The rules that come with smdebug: name, sentence, parameters and remedies.
+    The rules that come with smdebug: name, summary, parameters and advice.
     """
 
 def default_rules() -> list:

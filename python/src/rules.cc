@@ -98,17 +98,17 @@ nb::dict parameter_row(const ParameterSpec& parameter) {
   row["name"] = parameter.name;
   row["default"] = parameter.default_text;
   row["tuned"] = parameter.preset_text("tuned");
-  row["sentence"] = parameter.sentence;
+  row["description"] = parameter.description;
   return row;
 }
 
-nb::list remedy_rows(std::span<const Remedy> remedies) {
+nb::list advice_rows(std::span<const Advice> table) {
   nb::list rows;
-  for (const Remedy& remedy : remedies) {
+  for (const Advice& advice : table) {
     nb::dict row;
-    row["when"] = remedy.when;
-    row["cause"] = remedy.cause;
-    row["advice"] = remedy.advice;
+    row["when"] = advice.when;
+    row["cause"] = advice.cause;
+    row["advice"] = advice.advice;
     rows.append(row);
   }
   return rows;
@@ -123,9 +123,9 @@ nb::list builtin_rule_table() {
     }
     nb::dict row;
     row["name"] = rule.name;
-    row["sentence"] = rule.sentence;
+    row["summary"] = rule.summary;
     row["parameters"] = parameters;
-    row["remedies"] = remedy_rows(rule.remedies);
+    row["advice"] = advice_rows(rule.advice);
     table.append(row);
   }
   return table;
@@ -183,8 +183,8 @@ std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
 
 void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
-        "The rules that come with smdebug: name, sentence, parameters and "
-        "remedies.");
+        "The rules that come with smdebug: name, summary, parameters and "
+        "advice.");
   m.def("default_rules", &default_rule_table,
         "The rules that judge where none are asked for: (name, parameters).");
   m.def("checked_rule_name", &checked_rule_name, "name"_a, "parameters"_a,

@@ -25,40 +25,40 @@ class LiveStep::Elements : public ValueSource {
 void LiveStep::set_sink(ObservationSink* sink) {
   std::lock_guard lock(mutex_);
   sink_ = sink;
-  interests_.clear();
+  data_needs_.clear();
   captured_.clear();
 }
 
 void LiveStep::tell_collections(std::span<const TensorGroup> collections) {
   std::lock_guard lock(mutex_);
-  interests_.clear();
+  data_needs_.clear();
   sink_->on_collections(0, collections);
 }
 
-ObservationSink::Interest LiveStep::interest_in(const Site& site) {
+ObservationSink::DataNeed LiveStep::data_need_of(const Site& site) {
   const auto [known, is_new] =
-      interests_.try_emplace(&site, ObservationSink::Interest::none);
-  if (is_new) known->second = sink_->interest(0, site.name);
+      data_needs_.try_emplace(&site, ObservationSink::DataNeed::none);
+  if (is_new) known->second = sink_->data_need(0, site.name);
   return known->second;
 }
 
 bool LiveStep::may_look_at_values(const Site& site) {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock || interest_in(site) == ObservationSink::Interest::values;
+  return !lock || data_need_of(site) == ObservationSink::DataNeed::values;
 }
 
 void LiveStep::add(const Site& site, const TensorView& tensor,
                    const TensorStatistics& statistics) {
-  using Interest = ObservationSink::Interest;
+  using DataNeed = ObservationSink::DataNeed;
   std::lock_guard lock(mutex_);
-  const Interest interest = interest_in(site);
-  if (interest == Interest::none) return;
+  const DataNeed need = data_need_of(site);
+  if (need == DataNeed::none) return;
   Captured& captured = captured_.emplace_back();
   captured.name = site.name;
   captured.dtype = tensor.dtype;
   captured.shape.assign(tensor.shape.begin(), tensor.shape.end());
   captured.statistics = statistics;
-  if (interest != Interest::values || is_string(tensor.dtype)) return;
+  if (need != DataNeed::values || is_string(tensor.dtype)) return;
   if (tensor.data == nullptr && tensor.size() > 0) return;
   captured.has_elements = true;
   captured.elements.resize(tensor.bytes());

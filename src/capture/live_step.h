@@ -54,11 +54,11 @@ class LiveStep {
   class Elements;
 
   // Under the lock.
-  ObservationSink::Interest interest_in(const Site& site);
+  ObservationSink::DataNeed data_need_of(const Site& site);
 
   ObservationSink* sink_ = nullptr;
   std::mutex mutex_;  // guards what follows, and the calls of the sink
-  std::unordered_map<const Site*, ObservationSink::Interest> interests_;
+  std::unordered_map<const Site*, ObservationSink::DataNeed> data_needs_;
   std::vector<Captured> captured_;
 };
 

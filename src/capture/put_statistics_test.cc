@@ -46,7 +46,7 @@ struct Given {
   }
 };
 
-// What a sink saw, one line per observation, and its answers to `interest`.
+// What a sink saw, one line per observation, and its answers to `data_need`.
 class Watcher : public ObservationSink {
  public:
   void on_collections(std::size_t, std::span<const TensorGroup>) override {}
@@ -63,12 +63,12 @@ class Watcher : public ObservationSink {
   }
   void on_tick(double) override {}
   void on_run_end(std::size_t) override {}
-  Interest interest(std::size_t, std::string_view name) override {
-    const auto answer = interests.find(std::string(name));
-    return answer == interests.end() ? Interest::statistics : answer->second;
+  DataNeed data_need(std::size_t, std::string_view name) override {
+    const auto answer = needs.find(std::string(name));
+    return answer == needs.end() ? DataNeed::statistics : answer->second;
   }
 
-  std::map<std::string, Interest> interests;
+  std::map<std::string, DataNeed> needs;
   std::vector<std::string> lines;
 };
 
@@ -246,7 +246,7 @@ TEST_F(PutStatisticsTest, ShowsASinkWhatElementsShowIt) {
 
 TEST_F(PutStatisticsTest, ShowsASinkNoElementsThatItAsksForTooLate) {
   Watcher watcher;
-  watcher.interests["a"] = ObservationSink::Interest::values;
+  watcher.needs["a"] = ObservationSink::DataNeed::values;
   auto session = open();
   session->set_sink(&watcher);
   session->begin_step();
@@ -312,12 +312,12 @@ TEST_F(NeedsElementsTest, WhereTensorBoardShowsAHistogram) {
 }
 
 TEST_F(NeedsElementsTest, WhereASinkLooksAtThem) {
-  using Interest = ObservationSink::Interest;
-  for (const Interest interest :
-       {Interest::none, Interest::statistics, Interest::values}) {
+  using DataNeed = ObservationSink::DataNeed;
+  for (const DataNeed need :
+       {DataNeed::none, DataNeed::statistics, DataNeed::values}) {
     Watcher watcher;
-    watcher.interests["a"] = interest;
-    EXPECT_EQ(needs_elements(&watcher), interest == Interest::values);
+    watcher.needs["a"] = need;
+    EXPECT_EQ(needs_elements(&watcher), need == DataNeed::values);
   }
 }
 

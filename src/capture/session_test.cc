@@ -1227,11 +1227,11 @@ TEST_F(SessionTest, ShowsASinkTheElementsOfARunningStepWhereItLooksAtThem) {
     }
     void on_tick(double) override {}
     void on_run_end(std::size_t) override {}
-    Interest interest(std::size_t, std::string_view name) override {
+    DataNeed data_need(std::size_t, std::string_view name) override {
       ++questions;
-      return name == "labels" ? Interest::values
-             : name == "loss" ? Interest::statistics
-                              : Interest::none;
+      return name == "labels" ? DataNeed::values
+             : name == "loss" ? DataNeed::statistics
+                              : DataNeed::none;
     }
     int questions = 0;
     std::map<std::string, std::vector<float>> values;

@@ -2,9 +2,9 @@
 
 namespace smdebug {
 
-ObservationSink::Interest ObservationSink::interest(std::size_t,
-                                                    std::string_view) {
-  return Interest::values;
+ObservationSink::DataNeed ObservationSink::data_need(std::size_t,
+                                                     std::string_view) {
+  return DataNeed::values;
 }
 
 }  // namespace smdebug

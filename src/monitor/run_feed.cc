@@ -7,7 +7,7 @@ Status RunFeed::advance(Step end) {
     SMD_CHECK_OK(trial_.refresh());
   }
   const auto is_wanted = [this](std::string_view name) {
-    return sink_.interest(run_, name) != ObservationSink::Interest::none;
+    return sink_.data_need(run_, name) != ObservationSink::DataNeed::none;
   };
   SMD_TRY(next_, trial_.feed(sink_, run_, next_, is_wanted, end));
   return {};

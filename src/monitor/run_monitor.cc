@@ -93,8 +93,8 @@ class RunMonitor::Impl : private ObservationSink {
                       std::span<const TensorGroup> groups) override {
     runner_.on_collections(run, groups);
   }
-  Interest interest(std::size_t run, std::string_view tensor_name) override {
-    return runner_.interest(run, tensor_name);
+  DataNeed data_need(std::size_t run, std::string_view tensor_name) override {
+    return runner_.data_need(run, tensor_name);
   }
   void on_step(const StepView& step) override {
     status_->count_step(step.step, trial_->last_complete_step());

@@ -34,8 +34,8 @@ class StepMonitor::Worker : public ObservationSink {
                       std::span<const TensorGroup> groups) override {
     runner_.on_collections(run, groups);
   }
-  Interest interest(std::size_t run, std::string_view tensor_name) override {
-    return runner_.interest(run, tensor_name);
+  DataNeed data_need(std::size_t run, std::string_view tensor_name) override {
+    return runner_.data_need(run, tensor_name);
   }
   void on_step(const StepView& step) override {
     runner_.on_step(step);

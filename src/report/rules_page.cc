@@ -45,14 +45,14 @@ Json to_json(const ParameterSpec& spec) {
   for (const std::string_view choice : spec.choices) {
     json["choices"].append(choice);
   }
-  json["sentence"] = spec.sentence;
+  json["description"] = spec.description;
   return json;
 }
 
-Json to_json(const Remedy& remedy) {
-  return Json::Object{{"when", remedy.when.empty() ? Json() : remedy.when},
-                      {"cause", remedy.cause},
-                      {"advice", remedy.advice}};
+Json to_json(const Advice& advice) {
+  return Json::Object{{"when", text_or_null(advice.when)},
+                      {"cause", advice.cause},
+                      {"advice", advice.advice}};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Json to_json(const Remedy& remedy) {
 std::string rules_text(std::span<const RuleFactory> rules) {
   TextTable table({"", ""});
   for (const RuleFactory& rule : rules) {
-    table.add({std::string(rule.name), std::string(rule.sentence)});
+    table.add({std::string(rule.name), std::string(rule.summary)});
   }
   return table.text();
 }
@@ -71,16 +71,16 @@ std::string rule_text(const RuleFactory& rule) {
     table.add({std::string(spec.name), std::string(type_name(spec.type)),
                text_or_dash(spec.default_text),
                text_or_dash(spec.preset_text("tuned")),
-               std::string(spec.sentence)});
+               std::string(spec.description)});
   }
-  std::string remedies;
-  for (const Remedy& remedy : rule.remedies) {
-    if (!remedy.when.empty()) remedies += fmt::format("{}\n", remedy.when);
-    remedies += fmt::format("usual cause: {}\nadvice: {}\n", remedy.cause,
-                            remedy.advice);
+  std::string advice;
+  for (const Advice& one : rule.advice) {
+    if (!one.when.empty()) advice += fmt::format("{}\n", one.when);
+    advice +=
+        fmt::format("usual cause: {}\nadvice: {}\n", one.cause, one.advice);
   }
-  return fmt::format("{}\n{}\n{}\n\n{}\n{}", rule.name, rule.sentence,
-                     rule.condition, table.text("  "), remedies);
+  return fmt::format("{}\n{}\n{}\n\n{}\n{}", rule.name, rule.summary,
+                     rule.condition, table.text("  "), advice);
 }
 
 std::string rules_json(std::span<const RuleFactory> rules) {
@@ -88,15 +88,15 @@ std::string rules_json(std::span<const RuleFactory> rules) {
   for (const RuleFactory& rule : rules) {
     Json one;
     one["name"] = rule.name;
-    one["sentence"] = rule.sentence;
+    one["summary"] = rule.summary;
     one["condition"] = rule.condition;
     one["parameters"] = Json::Array();
     for (const ParameterSpec& spec : rule.parameters) {
       one["parameters"].append(to_json(spec));
     }
-    one["remedies"] = Json::Array();
-    for (const Remedy& remedy : rule.remedies) {
-      one["remedies"].append(to_json(remedy));
+    one["advice"] = Json::Array();
+    for (const Advice& advice : rule.advice) {
+      one["advice"].append(to_json(advice));
     }
     json.append(std::move(one));
   }

@@ -30,7 +30,7 @@ Verdict fired() {
                               0.25,
                               "<",
                               0.5});
-  verdict.evidence[0].before = Neighbour{"gradient/b", 0.75};
+  verdict.evidence[0].before = AdjacentLayer{"gradient/b", 0.75};
   return verdict;
 }
 

@@ -26,7 +26,7 @@ int main(int, char** argv) {
   TensorStatistics healthy;
   healthy.count = 100;
   healthy.sum_abs = 50;
-  ObservedStep made(0);
+  StepBuilder made(0);
   for (int i = 0; i < tensors; ++i) {
     made.with_statistics("gradient/layer" + std::to_string(i) + ".weight",
                          healthy);

@@ -74,8 +74,8 @@ struct StepView {
 
 class ObservationSink {
  public:
-  // What it looks at of a tensor.
-  enum class Interest { none, statistics, values };
+  // What a sink needs of a tensor.
+  enum class DataNeed { none, statistics, values };
 
   virtual ~ObservationSink() = default;
 
@@ -84,11 +84,11 @@ class ObservationSink {
   virtual void on_collections(std::size_t run,
                               std::span<const TensorGroup> collections) = 0;
 
-  /// Says what this sink will look at of the tensor of that name, so that
-  /// nothing else is gathered: everything, unless overridden. Capture asks
-  /// once per tensor and `set_sink`; the elements of a running step are kept
-  /// only for `values`.
-  virtual Interest interest(std::size_t run, std::string_view tensor_name);
+  /// Returns what this sink needs of the tensor of that name, so that nothing
+  /// else is gathered. The default is `values`. Capture asks once per tensor
+  /// and `set_sink`, and keeps the elements of a running step only for
+  /// `values`.
+  virtual DataNeed data_need(std::size_t run, std::string_view tensor_name);
 
   /// Steps of one run come in ascending order of their global step.
   virtual void on_step(const StepView& step) = 0;

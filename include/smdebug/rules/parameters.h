@@ -22,7 +22,7 @@ struct ParameterSpec {
   std::string_view name;
   ParameterType type = ParameterType::real;
   std::string_view default_text;  // as a user would write it; "" for none
-  std::string_view sentence;      // what it does, in one sentence
+  std::string_view description;   // what it does, in one sentence
   std::optional<double> minimum;  // numbers only, both ends allowed
   std::optional<double> maximum;
   std::vector<std::string_view> choices;  // texts only; empty: any

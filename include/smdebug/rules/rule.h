@@ -107,10 +107,11 @@ class Rule {
   std::map<std::string, std::string> given_;
 };
 
-// What usually leads to what a rule finds, and what to try: the one source of
-// these sentences, for verdicts, for the command line and for docs/rules.md.
-struct Remedy {
-  std::string_view when = {};  // "too large"; empty where a rule has only one
+// The usual cause of a finding, and what to try. Verdicts, the command line and
+// docs/rules.md all take these texts from here. They are clauses: lower case,
+// without a full stop.
+struct Advice {
+  std::string_view when = {};  // "too large"; empty if the rule has only one
   std::string_view cause;
   std::string_view advice;
 };
@@ -118,9 +119,9 @@ struct Remedy {
 // A rule that can be made by name.
 struct RuleFactory {
   std::string_view name;       // "VanishingGradient"
-  std::string_view sentence;   // what it means for the training
+  std::string_view summary;    // what a finding means, in one sentence
   std::string_view condition;  // when it fires, by its parameters
-  std::span<const Remedy> remedies;
+  std::span<const Advice> advice;
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
   // "start_step" means something of its own: steps before it are seen too.

@@ -35,9 +35,9 @@ class RuleRunner : public ObservationSink {
 
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;
-  /// `none` for what no rule in progress selects; `values` where one of those
-  /// that do needs the elements. A name that was asked for counts as seen.
-  Interest interest(std::size_t run, std::string_view tensor_name) override;
+  /// Returns `none` if no rule in progress selects the tensor, and `values` if
+  /// one that does needs the elements. The name counts as seen.
+  DataNeed data_need(std::size_t run, std::string_view tensor_name) override;
   void on_step(const StepView& step) override;
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;

@@ -14,8 +14,8 @@
 
 namespace smdebug {
 
-// The same quantity of a tensor in the layer next to an offender's.
-struct Neighbour {
+// The same quantity of a tensor in a layer next to that of the evidence.
+struct AdjacentLayer {
   std::string tensor;
   double value = 0;
 };
@@ -29,9 +29,10 @@ struct Evidence {
   double value = 0;
   std::string relation;  // "<", ">=": how `value` stands to `threshold`
   std::optional<double> threshold;
-  // In the order in which the step ran the layers; only of the offender that
-  // the sentence names, and none where a rule does not judge layer by layer.
-  std::optional<Neighbour> before = {}, after = {};
+  // The layers before and after, in the order in which the step ran them. Only
+  // the worst tensor, which the message names, has them, and only if the rule
+  // judges layer by layer.
+  std::optional<AdjacentLayer> before = {}, after = {};
 };
 
 // Spelled as in the cloud's job description: never rename.

@@ -30,8 +30,9 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "100",
-     .sentence = "A tensor of which at least this percentage of the elements "
-                 "is zero fires.",
+     .description =
+         "A tensor of which at least this percentage of the elements "
+         "is zero fires.",
      .minimum = 0.0,
      .maximum = 100.0},
     kStartStep,
@@ -39,7 +40,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a layer that has died, a part of the model that is frozen or "
               "not connected to the loss, weights that were initialized with "
               "zeros, or inputs that are not loaded: zeros pass nothing on",
@@ -96,8 +97,9 @@ class AllZero : public Rule {
     }
     if (offenders.empty()) return std::optional<Finding>();
     sort_worst_first(offenders);
-    const std::string neighbours = tell_neighbours(judged, offenders.front());
-    return std::optional(finding(std::move(offenders), neighbours, step.step));
+    const std::string adjacent =
+        describe_adjacent_layers(judged, offenders.front());
+    return std::optional(finding(std::move(offenders), adjacent, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
@@ -131,8 +133,8 @@ class AllZero : public Rule {
     return percent;
   }
 
-  Finding finding(std::vector<Evidence> offenders,
-                  const std::string& neighbours, const StepId& step) const {
+  Finding finding(std::vector<Evidence> offenders, const std::string& adjacent,
+                  const StepId& step) const {
     const Evidence& worst = offenders.front();
     Finding finding;
     finding.message = fmt::format(
@@ -140,12 +142,12 @@ class AllZero : public Rule {
         "at {}",
         tensor_text(worst.tensor, worst.worker), worst.value,
         layer_of(worst.tensor), threshold_, step_text(step));
-    finding.message += neighbours;
+    finding.message += adjacent;
     if (offenders.size() > 1) {
       finding.message +=
           fmt::format("; {} tensors of this step are", offenders.size());
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -166,11 +168,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kAllZero = {
     .name = "AllZero",
-    .sentence = "Too many elements of a tensor are zero.",
+    .summary = "Too many elements of a tensor are zero.",
     .condition =
         "Fires when at least threshold percent of the elements of a tensor "
         "are zero.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -18,33 +18,33 @@ TensorStatistics zeros(std::uint64_t zeros, std::uint64_t count) {
   return statistics;
 }
 
-OneRule all_zero(std::map<std::string, std::string> given = {}) {
+RuleHarness all_zero(std::map<std::string, std::string> given = {}) {
   given["tensor_regex"] = ".";
-  return OneRule("AllZero", given);
+  return RuleHarness("AllZero", given);
 }
 
 TEST(AllZero, FiresIfEveryElementIsZeroAndNotIfOneIsNot) {
-  OneRule rule = all_zero();
+  RuleHarness rule = all_zero();
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("a", zeros(9, 10))));
+      rule.fires_at(StepBuilder(0).with_statistics("a", zeros(9, 10))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("a", zeros(10, 10))));
+      rule.fires_at(StepBuilder(1).with_statistics("a", zeros(10, 10))));
 }
 
 TEST(AllZero, FiresAtExactlyItsThreshold) {
-  OneRule rule = all_zero({{"threshold", "75"}});
+  RuleHarness rule = all_zero({{"threshold", "75"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("a", zeros(74, 100))));
+      rule.fires_at(StepBuilder(0).with_statistics("a", zeros(74, 100))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("a", zeros(75, 100))));
+      rule.fires_at(StepBuilder(1).with_statistics("a", zeros(75, 100))));
   EXPECT_EQ(rule.verdict().evidence.front().value, 75);
   EXPECT_EQ(rule.verdict().evidence.front().relation, ">=");
 }
 
 TEST(AllZero, SaysWhichTensorOfWhichLayerAndListsAllWorstFirst) {
-  OneRule rule = all_zero({{"threshold", "50"}});
+  RuleHarness rule = all_zero({{"threshold", "50"}});
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(4)
+      rule.fires_at(StepBuilder(4)
                         .with_statistics("Net_fc1.weight", zeros(6, 10))
                         .with_statistics("Net_fc2.weight", zeros(8, 10))
                         .with_statistics("Net_fc3.weight", zeros(1, 10))));
@@ -58,14 +58,14 @@ TEST(AllZero, SaysWhichTensorOfWhichLayerAndListsAllWorstFirst) {
 }
 
 TEST(AllZero, CountsTheElementsWhereThereAreNoStatistics) {
-  OneRule rule = all_zero({{"threshold", "50"}});
+  RuleHarness rule = all_zero({{"threshold", "50"}});
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0).with_values("a", {0, -0.0f, 1, 2}, {4})));
+      rule.fires_at(StepBuilder(0).with_values("a", {0, -0.0f, 1, 2}, {4})));
 }
 
 TEST(AllZero, SkipsEmptyTensorsAndNeverFindsThemInOrder) {
-  OneRule rule = all_zero();
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule = all_zero();
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_statistics("a", zeros(0, 0))
                                  .with_values("b", {}, {0, 3})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
@@ -73,9 +73,9 @@ TEST(AllZero, SkipsEmptyTensorsAndNeverFindsThemInOrder) {
 
 TEST(AllZero, TakesNoNanForAZero) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  OneRule rule = all_zero();
+  RuleHarness rule = all_zero();
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_values("a", {0, 0, kNan}, {3})));
+      rule.fires_at(StepBuilder(0).with_values("a", {0, 0, kNan}, {3})));
 }
 
 TEST(AllZero, KnowsFromEachTellingReductionThatAllIsZero) {
@@ -83,29 +83,29 @@ TEST(AllZero, KnowsFromEachTellingReductionThatAllIsZero) {
        {ReductionOp{Reduction::max, true}, ReductionOp{Reduction::l1},
         ReductionOp{Reduction::l2}, ReductionOp{Reduction::mean, true},
         ReductionOp{Reduction::sum, true}}) {
-    OneRule rule = all_zero();
+    RuleHarness rule = all_zero();
     EXPECT_FALSE(
-        rule.fires_at(ObservedStep(0).with_reductions("a", {{op, 1e-9}})))
+        rule.fires_at(StepBuilder(0).with_reductions("a", {{op, 1e-9}})))
         << reduction_op_name(op);
-    EXPECT_TRUE(rule.fires_at(ObservedStep(1).with_reductions("a", {{op, 0}})))
+    EXPECT_TRUE(rule.fires_at(StepBuilder(1).with_reductions("a", {{op, 0}})))
         << reduction_op_name(op);
   }
 }
 
 TEST(AllZero, KnowsFromBothBoundsThatAllIsZeroButNotFromOne) {
-  OneRule rule = all_zero();
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_reductions(
+  RuleHarness rule = all_zero();
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_reductions(
       "a", {{{Reduction::min}, 0.0}, {{Reduction::max}, 2.0}})));
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(1).with_reductions("a", {{{Reduction::min}, 0.0}})));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(2).with_reductions(
+      StepBuilder(1).with_reductions("a", {{{Reduction::min}, 0.0}})));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(2).with_reductions(
       "a", {{{Reduction::min}, 0.0}, {{Reduction::max}, 0.0}})));
 }
 
 TEST(AllZero, SaysThatReductionsDoNotTellAPartOfTheElements) {
-  OneRule rule = all_zero({{"threshold", "50"}});
+  RuleHarness rule = all_zero({{"threshold", "50"}});
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_reductions("a", {{{Reduction::l1}, 3.0}})));
+      StepBuilder(0).with_reductions("a", {{{Reduction::l1}, 3.0}})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("threshold=100"));
 }

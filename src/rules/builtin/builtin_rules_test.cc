@@ -54,10 +54,11 @@ TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
     ASSERT_TRUE(rule.ok()) << factory.name;
     EXPECT_EQ((*rule)->name(), factory.name);
     EXPECT_FALSE((*rule)->needs().selectors.empty());
-    EXPECT_TRUE(factory.sentence.ends_with(".")) << factory.sentence;
+    EXPECT_TRUE(factory.summary.ends_with(".")) << factory.summary;
     EXPECT_TRUE(factory.condition.ends_with(".")) << factory.condition;
     for (const ParameterSpec& parameter : factory.parameters) {
-      EXPECT_TRUE(parameter.sentence.ends_with(".")) << parameter.sentence;
+      EXPECT_TRUE(parameter.description.ends_with("."))
+          << parameter.description;
     }
   }
 }
@@ -65,11 +66,11 @@ TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {
 TEST(BuiltinRules, EachKnowsItsUsualCauseAndWhatToTry) {
   for (const RuleFactory& factory : builtin_rules()) {
     const bool never_fires = factory.name == "CreateXgboostReport";
-    ASSERT_EQ(factory.remedies.empty(), never_fires) << factory.name;
-    for (const Remedy& remedy : factory.remedies) {
-      EXPECT_EQ(remedy.when.empty(), factory.remedies.size() == 1);
-      EXPECT_FALSE(remedy.cause.empty() || remedy.advice.empty());
-      EXPECT_FALSE(remedy.cause.ends_with(".") || remedy.advice.ends_with("."));
+    ASSERT_EQ(factory.advice.empty(), never_fires) << factory.name;
+    for (const Advice& advice : factory.advice) {
+      EXPECT_EQ(advice.when.empty(), factory.advice.size() == 1);
+      EXPECT_FALSE(advice.cause.empty() || advice.advice.empty());
+      EXPECT_FALSE(advice.cause.ends_with(".") || advice.advice.ends_with("."));
     }
   }
 }
@@ -79,13 +80,13 @@ TEST(BuiltinRules, GiveTheCauseOfWhatTheyFound) {
   wide.count = 2;
   wide.m2 = 200;
   for (const bool is_large : {true, false}) {
-    OneRule rule("TensorVariance",
-                 {{"collection_names", "weights"},
-                  {is_large ? "max_threshold" : "min_threshold",
-                   is_large ? "1" : "1000"}});
-    ASSERT_TRUE(rule.fires_at(ObservedStep(0).with_statistics("weight", wide)));
-    const Remedy& said =
-        find_builtin_rule("TensorVariance")->remedies[is_large ? 0 : 1];
+    RuleHarness rule("TensorVariance",
+                     {{"collection_names", "weights"},
+                      {is_large ? "max_threshold" : "min_threshold",
+                       is_large ? "1" : "1000"}});
+    ASSERT_TRUE(rule.fires_at(StepBuilder(0).with_statistics("weight", wide)));
+    const Advice& said =
+        find_builtin_rule("TensorVariance")->advice[is_large ? 0 : 1];
     EXPECT_EQ(rule.verdict().cause, said.cause);
     EXPECT_EQ(rule.verdict().advice, said.advice);
   }
@@ -96,9 +97,9 @@ TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
   large.count = small.count = 2;
   large.sum_abs = 6e-4;
   small.sum_abs = 2e-9;
-  OneRule rule("VanishingGradient");
+  RuleHarness rule("VanishingGradient");
   ASSERT_TRUE(
-      rule.fires_at(ObservedStep(7)
+      rule.fires_at(StepBuilder(7)
                         .with_statistics("gradient/fc1.weight", large)
                         .with_statistics("gradient/fc2.weight", small)
                         .with_statistics("gradient/fc3.weight", large)));
@@ -114,8 +115,8 @@ TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {
   TensorStatistics finite, spoiled;
   finite.count = spoiled.count = 8;
   spoiled.nan = 3;
-  OneRule rule("ExplodingTensor");
-  ASSERT_TRUE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule("ExplodingTensor");
+  ASSERT_TRUE(rule.fires_at(StepBuilder(0)
                                 .with_statistics("fc1_output_0", finite)
                                 .with_statistics("fc2_output_0", spoiled)
                                 .with_statistics("fc3_output_0", spoiled)));
@@ -163,8 +164,9 @@ TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
   TensorStatistics nan;
   nan.count = nan.nan = 1;
   for (Step step = 0; step < 6; ++step) {
-    OneRule rule("ExplodingTensor", {{"start_step", "2"}, {"end_step", "4"}});
-    EXPECT_EQ(rule.fires_at(ObservedStep(step).with_statistics("a", nan)),
+    RuleHarness rule("ExplodingTensor",
+                     {{"start_step", "2"}, {"end_step", "4"}});
+    EXPECT_EQ(rule.fires_at(StepBuilder(step).with_statistics("a", nan)),
               step == 2 || step == 3)
         << step;
   }
@@ -181,11 +183,11 @@ TEST(BuiltinRules, RefuseToChooseTensorsWhereTheDocumentsAskTheUserTo) {
 }
 
 TEST(BuiltinRules, JudgeTheUnionOfCollectionsAndPatterns) {
-  OneRule rule("AllZero", {{"collection_names", "losses,weights"},
-                           {"tensor_regex", "_output_0$"}});
+  RuleHarness rule("AllZero", {{"collection_names", "losses,weights"},
+                               {"tensor_regex", "_output_0$"}});
   TensorStatistics zeros;
   zeros.count = zeros.zeros = 4;
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0)
                                 .with_statistics("Net.weight", zeros)
                                 .with_statistics("relu_output_0", zeros)
                                 .with_statistics("relu_output_1", zeros)
@@ -214,20 +216,20 @@ TEST(DefaultRules, AreTunedAndSortedByName) {
 TEST(DefaultRules, LetATrainingPassThatHasConverged) {
   std::mt19937 random(7);
   std::exponential_distribution<double> noise(50);
-  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
+  RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}});
   for (Step step = 0; step < 500'000; step += 10) {
     const double loss = 2 * std::exp(-0.01 * double(step)) + noise(random);
-    ASSERT_FALSE(rule.fires_at(ObservedStep(step).with_scalar("Loss", loss)))
+    ASSERT_FALSE(rule.fires_at(StepBuilder(step).with_scalar("Loss", loss)))
         << rule.verdict().message;
   }
 }
 
 TEST(DefaultRules, FindALossThatGrows) {
-  OneRule rule("LossNotDecreasing", {{"preset", "tuned"}});
+  RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}});
   bool fired = false;
   for (Step step = 0; step < 5000 && !fired; step += 10) {
     fired = rule.fires_at(
-        ObservedStep(step).with_scalar("Loss", std::exp(0.002 * double(step))));
+        StepBuilder(step).with_scalar("Loss", std::exp(0.002 * double(step))));
   }
   EXPECT_TRUE(fired);
 }

@@ -35,26 +35,28 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold_mean",
      .type = ParameterType::real,
      .default_text = "0.2",
-     .sentence = "How far from 0 the mean of a channel may be.",
+     .description = "How far from 0 the mean of a channel may be.",
      .minimum = 0.0},
     {.name = "threshold_samples",
      .type = ParameterType::integer,
      .default_text = "500",
-     .sentence = "How many images must have been seen before anything is "
-                 "judged.",
+     .description = "How many images must have been seen before anything is "
+                    "judged.",
      .minimum = 1.0},
     {.name = "regex",
      .type = ParameterType::text_list,
      .default_text = kGluonInput,
-     .sentence = "Patterns of the images' tensor names; with the default, the "
-                 "inputs of PyTorch's outermost module and of Keras models, "
-                 "too, are judged."},
+     .description =
+         "Patterns of the images' tensor names; with the default, the "
+         "inputs of PyTorch's outermost module and of Keras models, "
+         "too, are judged."},
     {.name = "channel",
      .type = ParameterType::integer,
      .default_text = "1",
-     .sentence = "Which dimension of the tensor counts the channels; 0 counts "
-                 "the images. With 1, of a Keras model's inputs the last one "
-                 "is taken where it is smaller.",
+     .description =
+         "Which dimension of the tensor counts the channels; 0 counts "
+         "the images. With 1, of a Keras model's inputs the last one "
+         "is taken where it is smaller.",
      .minimum = 1.0,
      .maximum = 8.0},
     kStartStep,
@@ -62,7 +64,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "images that are given to the model as they were read",
      .advice = "subtract the mean of each channel of the training set and "
                "divide by its standard deviation, in training, validation and "
@@ -286,7 +288,7 @@ class CheckInputImages : public Rule {
       finding.message +=
           fmt::format("; the channels have {}", fmt::join(means, ", "));
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   double threshold_mean_;
@@ -306,11 +308,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kCheckInputImages = {
     .name = "CheckInputImages",
-    .sentence = "The images that the model is given are not centred about 0.",
+    .summary = "The images that the model is given are not centred about 0.",
     .condition =
         "Fires, once threshold_samples images were seen, when the mean of a "
         "channel over all of them is further from 0 than threshold_mean.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -14,15 +14,15 @@ using testing::HasSubstr;
 constexpr const char* kImages = "hybridsequential0_input_0";
 
 // Two images of two channels of two elements.
-ObservedStep images(Step step, const std::vector<float>& values) {
-  ObservedStep observed(step);
+StepBuilder images(Step step, const std::vector<float>& values) {
+  StepBuilder observed(step);
   observed.with_values(kImages, values, {2, 2, 1, 2});
   return observed;
 }
 
 TEST(CheckInputImages, FiresWhereTheMeanOfAChannelIsFarFromZero) {
-  OneRule rule("CheckInputImages",
-               {{"threshold_samples", "2"}, {"threshold_mean", "0.5"}});
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "2"}, {"threshold_mean", "0.5"}});
   // Channel 0: (1 - 1 + 0 + 0) / 4; channel 1: (-1 - 2 + 0 - 1) / 4.
   EXPECT_TRUE(rule.fires_at(images(7, {1, -1, -1, -2, 0, 0, 0, -1})));
   ASSERT_EQ(rule.verdict().evidence.size(), 1u);
@@ -37,15 +37,15 @@ TEST(CheckInputImages, FiresWhereTheMeanOfAChannelIsFarFromZero) {
 }
 
 TEST(CheckInputImages, LetsAMeanPassThatIsAtTheThreshold) {
-  OneRule rule("CheckInputImages",
-               {{"threshold_samples", "2"}, {"threshold_mean", "1"}});
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "2"}, {"threshold_mean", "1"}});
   EXPECT_FALSE(rule.fires_at(images(0, {1, -1, -1, -2, 0, 0, 0, -1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
-  OneRule rule("CheckInputImages",
-               {{"threshold_samples", "4"}, {"threshold_mean", "0.9"}});
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "4"}, {"threshold_mean", "0.9"}});
   EXPECT_FALSE(rule.fires_at(images(0, {0, 0, 0, 0, 0, 0, 0, 0})));
   // Alone, these would have a mean of 1.
   EXPECT_FALSE(rule.fires_at(images(1, {1, 1, 1, 1, 1, 1, 1, 1})));
@@ -57,11 +57,11 @@ TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
 }
 
 TEST(CheckInputImages, JudgesNothingBeforeItHasSeenItsSamples) {
-  OneRule rule("CheckInputImages", {{"threshold_samples", "3"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "3"}});
   EXPECT_FALSE(rule.fires_at(images(0, {9, 9, 9, 9, 9, 9, 9, 9})));
   EXPECT_TRUE(rule.fires_at(images(1, {9, 9, 9, 9, 9, 9, 9, 9})));
 
-  OneRule short_run("CheckInputImages");
+  RuleHarness short_run("CheckInputImages");
   short_run.fires_at(images(0, {0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(short_run.finish().status, RuleStatus::error);
   EXPECT_THAT(short_run.verdict().message,
@@ -69,11 +69,11 @@ TEST(CheckInputImages, JudgesNothingBeforeItHasSeenItsSamples) {
 }
 
 TEST(CheckInputImages, CountsTheChannelsInTheDimensionThatItIsTold) {
-  OneRule rule("CheckInputImages", {{"threshold_samples", "1"},
-                                    {"threshold_mean", "0.5"},
-                                    {"channel", "3"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"},
+                                        {"threshold_mean", "0.5"},
+                                        {"channel", "3"}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0).with_values(kImages, {0, 1, 0, 3}, {1, 2, 1, 2})));
+      StepBuilder(0).with_values(kImages, {0, 1, 0, 3}, {1, 2, 1, 2})));
   EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of channel 1");
   EXPECT_EQ(rule.verdict().evidence[0].value, 2);
 }
@@ -81,9 +81,9 @@ TEST(CheckInputImages, CountsTheChannelsInTheDimensionThatItIsTold) {
 TEST(CheckInputImages, CountsTheChannelsOfKerasLastUnlessFewerStandFirst) {
   const auto quantity_of = [](const char* name,
                               const std::vector<std::int64_t>& shape) {
-    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
     // Every other element is 8: one of two channels that stand last.
-    EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
+    EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_values(
         name, {0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8}, shape)));
     return rule.verdict().evidence[0].quantity +
            (rule.verdict().evidence.size() == 1 ? ", alone" : "");
@@ -97,29 +97,29 @@ TEST(CheckInputImages, CountsTheChannelsOfKerasLastUnlessFewerStandFirst) {
 TEST(CheckInputImages, LeavesOutNanAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
-  OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "2"}});
   EXPECT_FALSE(rule.fires_at(images(0, {nan, 0.1f, 0, 0, inf, -0.1f, 0, 0})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(CheckInputImages, TakesTheInputOfTheOutermostModuleByDefault) {
   for (const char* name : {"Net_input_0", "inputs", "inputs_1"}) {
-    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
     EXPECT_TRUE(
-        rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))
+        rule.fires_at(StepBuilder(0).with_values(name, {1}, {1, 1, 1, 1})))
         << name;
   }
   for (const char* name : {"CrossEntropyLoss_input_0", "layer1.0_input_0",
                            "conv2_input_0", "3_input_0"}) {
-    OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+    RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
     EXPECT_FALSE(
-        rule.fires_at(ObservedStep(0).with_values(name, {1}, {1, 1, 1, 1})))
+        rule.fires_at(StepBuilder(0).with_values(name, {1}, {1, 1, 1, 1})))
         << name;
   }
-  OneRule own("CheckInputImages",
-              {{"threshold_samples", "1"}, {"regex", "^pixels$"}});
+  RuleHarness own("CheckInputImages",
+                  {{"threshold_samples", "1"}, {"regex", "^pixels$"}});
   EXPECT_FALSE(own.fires_at(
-      ObservedStep(0).with_values("Net_input_0", {1}, {1, 1, 1, 1})));
+      StepBuilder(0).with_values("Net_input_0", {1}, {1, 1, 1, 1})));
 }
 
 TEST(CheckInputImages, JudgesTheMeanOfAllChannelsWhereElementsWereNotKept) {
@@ -128,47 +128,47 @@ TEST(CheckInputImages, JudgesTheMeanOfAllChannelsWhereElementsWereNotKept) {
   statistics.nan = 4;
   statistics.mean = 0.5;
   const std::vector<std::int64_t> shape = {2, 3, 1, 2};
-  OneRule rule("CheckInputImages", {{"threshold_samples", "2"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "2"}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0).with_statistics(kImages, statistics).of_shape(shape)));
+      StepBuilder(0).with_statistics(kImages, statistics).of_shape(shape)));
   EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of all elements");
   EXPECT_EQ(rule.verdict().evidence[0].value, 0.5);
 
-  OneRule reduced("CheckInputImages", {{"threshold_samples", "2"}});
+  RuleHarness reduced("CheckInputImages", {{"threshold_samples", "2"}});
   EXPECT_TRUE(reduced.fires_at(
-      ObservedStep(0)
+      StepBuilder(0)
           .with_reductions(kImages, {{{Reduction::mean}, -0.25}})
           .of_shape(shape)));
   EXPECT_EQ(reduced.verdict().evidence[0].value, -0.25);
 }
 
 TEST(CheckInputImages, SaysThatATensorHoldsNoImages) {
-  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_values(kImages, {1, 2}, {1, 2})));
+      rule.fires_at(StepBuilder(0).with_values(kImages, {1, 2}, {1, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("of shape (1, 2) holds no images"));
 }
 
 TEST(CheckInputImages, TakesThreeDimensionsForImagesOfOneChannel) {
-  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0).with_values(kImages, {1, 0, 0, 1}, {1, 2, 2})));
+      StepBuilder(0).with_values(kImages, {1, 0, 0, 1}, {1, 2, 2})));
   EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of all elements");
   EXPECT_EQ(rule.verdict().evidence[0].value, 0.5);
 }
 
 TEST(CheckInputImages, PassesOverTensorsWithoutElements) {
-  OneRule rule("CheckInputImages", {{"threshold_samples", "1"}});
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_values(kImages, {}, {0, 3, 2, 2})));
+      rule.fires_at(StepBuilder(0).with_values(kImages, {}, {0, 3, 2, 2})));
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }
 
 TEST(CheckInputImages, NamesTheNearestWhereNothingMatches) {
-  OneRule rule("CheckInputImages");
-  rule.fires_at(ObservedStep(0).with_nothing("hybridsequential1_input_0"));
+  RuleHarness rule("CheckInputImages");
+  rule.fires_at(StepBuilder(0).with_nothing("hybridsequential1_input_0"));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("hybridsequential1_input_0"));
 }

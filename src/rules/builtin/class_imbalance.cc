@@ -34,44 +34,46 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold_imbalance",
      .type = ParameterType::real,
      .default_text = "10",
-     .sentence = "How many times as many labels as the smallest class the "
-                 "largest may have.",
+     .description = "How many times as many labels as the smallest class the "
+                    "largest may have.",
      .minimum = 1.0},
     {.name = "threshold_misprediction",
      .type = ParameterType::real,
      .default_text = "0.7",
-     .sentence = "Which share of a class may be mispredicted.",
+     .description = "Which share of a class may be mispredicted.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.9"},
     {.name = "samples",
      .type = ParameterType::integer,
      .default_text = "500",
-     .sentence = "How many labels must have been seen before anything is "
-                 "judged.",
+     .description = "How many labels must have been seen before anything is "
+                    "judged.",
      .minimum = 1.0,
      .tuned_text = "2000"},
     {.name = "argmax",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether predictions of one dimension are the scores of the "
-                 "classes of one sample; rows of scores are always taken so."},
+     .description =
+         "Whether predictions of one dimension are the scores of the "
+         "classes of one sample; rows of scores are always taken so."},
     {.name = "labels_regex",
      .type = ParameterType::text_list,
      .default_text = kLabels,
-     .sentence = "Patterns of the labels' tensor names; where the default "
-                 "finds none, input 1 of PyTorch's loss modules is taken."},
+     .description = "Patterns of the labels' tensor names; where the default "
+                    "finds none, input 1 of PyTorch's loss modules is taken."},
     {.name = "predictions_regex",
      .type = ParameterType::text_list,
      .default_text = kPredictions,
-     .sentence = "Patterns of the predictions' tensor names; where the default "
-                 "finds none, input 0 of PyTorch's loss modules is taken."},
+     .description =
+         "Patterns of the predictions' tensor names; where the default "
+         "finds none, input 0 of PyTorch's loss modules is taken."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.when = "a class is larger",
      .cause = "a data set in which some classes are rare, or a sampler that "
               "prefers others: the model is pulled towards the large ones",
@@ -215,7 +217,7 @@ class ClassImbalance : public Rule {
         "{} is let pass)",
         largest->first, largest->second.labels, smallest->first,
         smallest->second.labels, short_number(ratio), max_imbalance_));
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   void judge_mispredictions(const Evidence& place, Finding& finding,
@@ -249,7 +251,7 @@ class ClassImbalance : public Rule {
     }
     sentences.push_back(std::move(sentence));
     if (finding.advice.empty()) {
-      set_remedy(finding, kRemedies[1]);
+      set_advice(finding, kAdvice[1]);
     }
   }
 
@@ -272,14 +274,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kClassImbalance = {
     .name = "ClassImbalance",
-    .sentence =
+    .summary =
         "One class has many more labels than another, or is mispredicted most "
         "of the time.",
     .condition =
         "Fires, once samples labels were counted, when the largest class has "
         "more than threshold_imbalance times as many as the smallest, or more "
         "than threshold_misprediction of a class is mispredicted.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -38,57 +38,60 @@ const ParameterSpec kParameters[] = {
     {.name = "category_no",
      .type = ParameterType::integer,
      .default_text = "",
-     .sentence = "How many classes there are; without it, as many as labels "
-                 "and predictions show.",
+     .description = "How many classes there are; without it, as many as labels "
+                    "and predictions show.",
      .minimum = 2.0},
     {.name = "labels",
      .type = ParameterType::text,
      .default_text = kLabels,
-     .sentence = "The name of the tensor that holds the labels."},
+     .description = "The name of the tensor that holds the labels."},
     {.name = "predictions",
      .type = ParameterType::text,
      .default_text = kPredictions,
-     .sentence = "The name of the tensor that holds the predictions."},
+     .description = "The name of the tensor that holds the predictions."},
     {.name = "labels_collection",
      .type = ParameterType::text,
      .default_text = kLabels,
-     .sentence = "The collection whose tensors, too, hold labels."},
+     .description = "The collection whose tensors, too, hold labels."},
     {.name = "predictions_collection",
      .type = ParameterType::text,
      .default_text = kPredictions,
-     .sentence = "The collection whose tensors, too, hold predictions."},
+     .description = "The collection whose tensors, too, hold predictions."},
     {.name = "min_diag",
      .type = ParameterType::real,
      .default_text = "0.9",
-     .sentence = "Which part of the predictions of a class must be right.",
+     .description = "Which part of the predictions of a class must be right.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.65"},
     {.name = "max_off_diag",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .sentence = "Which part of the predictions of a class may belong to one "
-                 "other class.",
+     .description =
+         "Which part of the predictions of a class may belong to one "
+         "other class.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.35"},
     {.name = "cumulative",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether the matrix is filled over all steps instead of by "
-                 "each step anew."},
+     .description = "Whether the matrix is filled over all steps instead of by "
+                    "each step anew."},
     {.name = "samples",
      .type = ParameterType::integer,
      .default_text = "1",
-     .sentence = "How many predictions of a class the matrix must hold before "
-                 "the class is judged.",
+     .description =
+         "How many predictions of a class the matrix must hold before "
+         "the class is judged.",
      .minimum = 1.0,
      .tuned_text = "15"},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "1",
-     .sentence = "How many judged steps in a row must be beyond a limit, with "
-                 "the worst of them not coming nearer to its limit.",
+     .description =
+         "How many judged steps in a row must be beyond a limit, with "
+         "the worst of them not coming nearer to its limit.",
      .minimum = 1.0,
      .tuned_text = "7"},
     kStartStep,
@@ -96,7 +99,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "classes that look alike in what the model sees, wrong labels, "
               "or a model that has not learned them yet",
      .advice = "look at the samples that are confused, check their labels, add "
@@ -366,7 +369,7 @@ class Confusion : public Rule {
           "than at {}",
           violating_.count(), step_text(violating_.lowest_at()));
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
@@ -393,13 +396,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kConfusion = {
     .name = "Confusion",
-    .sentence = "The model takes one class for another too often.",
+    .summary = "The model takes one class for another too often.",
     .condition =
         "Fires when, of the predictions of a class that has at least samples "
         "of them, less than min_diag are right or more than max_off_diag are "
         "one other class, at patience judged steps in a row without getting "
         "better.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

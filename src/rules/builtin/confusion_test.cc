@@ -13,9 +13,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-ObservedStep classified(Step step, const std::vector<float>& labels,
-                        const std::vector<float>& predictions) {
-  ObservedStep observed(step);
+StepBuilder classified(Step step, const std::vector<float>& labels,
+                       const std::vector<float>& predictions) {
+  StepBuilder observed(step);
   observed.with_values("labels", labels, {std::int64_t(labels.size())})
       .with_values("predictions", predictions,
                    {std::int64_t(predictions.size())});
@@ -24,7 +24,7 @@ ObservedStep classified(Step step, const std::vector<float>& labels,
 
 // Of ten predictions of class 1, one is wrong: 0.9 and 0.1, at both limits.
 TEST(Confusion, IsHealthyAtItsLimits) {
-  OneRule rule("Confusion");
+  RuleHarness rule("Confusion");
   EXPECT_FALSE(
       rule.fires_at(classified(0, {1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0},  //
                                {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0})));
@@ -33,7 +33,7 @@ TEST(Confusion, IsHealthyAtItsLimits) {
 
 TEST(Confusion, FiresBeyondItsLimits) {
   // Of the four predictions of class 1, three are right and one is a 0.
-  OneRule rule("Confusion");
+  RuleHarness rule("Confusion");
   EXPECT_TRUE(
       rule.fires_at(classified(4, {1, 1, 1, 0, 0, 0}, {1, 1, 1, 1, 0, 0})));
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
@@ -53,7 +53,7 @@ TEST(Confusion, FiresBeyondItsLimits) {
 
 // A model that is always right: the documents' own formula would fire here.
 TEST(Confusion, IsHealthyWhereEveryPredictionIsRight) {
-  OneRule rule("Confusion");
+  RuleHarness rule("Confusion");
   EXPECT_FALSE(rule.fires_at(classified(0, {0, 1, 2, 3}, {0, 1, 2, 3})));
 }
 
@@ -62,8 +62,8 @@ TEST(Confusion, JudgesEachLimitByItself) {
   const std::vector<float> labels = {0, 0, 0, 1, 2};
   const std::vector<float> predictions = {0, 0, 0, 0, 0};
   const auto fires = [&](const char* min_diag, const char* max_off_diag) {
-    OneRule rule("Confusion",
-                 {{"min_diag", min_diag}, {"max_off_diag", max_off_diag}});
+    RuleHarness rule("Confusion",
+                     {{"min_diag", min_diag}, {"max_off_diag", max_off_diag}});
     return rule.fires_at(classified(0, labels, predictions));
   };
   EXPECT_FALSE(fires("0.6", "0.2"));
@@ -72,15 +72,15 @@ TEST(Confusion, JudgesEachLimitByItself) {
 }
 
 TEST(Confusion, PassesOverClassesThatWereNeverPredicted) {
-  OneRule rule("Confusion", {{"min_diag", "0.5"}, {"max_off_diag", "0.5"}});
+  RuleHarness rule("Confusion", {{"min_diag", "0.5"}, {"max_off_diag", "0.5"}});
   EXPECT_FALSE(rule.fires_at(classified(0, {0, 1}, {0, 0})));
 }
 
 TEST(Confusion, LooksAtOneStepUnlessItIsCumulative) {
   const auto fires = [](const char* cumulative) {
-    OneRule rule("Confusion", {{"cumulative", cumulative},
-                               {"min_diag", "0.6"},
-                               {"max_off_diag", "0.4"}});
+    RuleHarness rule("Confusion", {{"cumulative", cumulative},
+                                   {"min_diag", "0.6"},
+                                   {"max_off_diag", "0.4"}});
     rule.fires_at(classified(0, {1, 1, 1, 1}, {1, 1, 1, 1}));
     return rule.fires_at(classified(1, {1, 0}, {1, 1}));
   };
@@ -92,7 +92,7 @@ TEST(Confusion, LooksAtOneStepUnlessItIsCumulative) {
 // right.
 TEST(Confusion, JudgesAClassOnceItWasPredictedOftenEnough) {
   const auto fires = [](const char* samples) {
-    OneRule rule("Confusion", {{"samples", samples}});
+    RuleHarness rule("Confusion", {{"samples", samples}});
     return rule.fires_at(classified(0, {0, 1, 1, 1, 1}, {0, 0, 1, 1, 1}));
   };
   EXPECT_TRUE(fires("2"));
@@ -101,7 +101,8 @@ TEST(Confusion, JudgesAClassOnceItWasPredictedOftenEnough) {
 
 TEST(Confusion, CountsThePredictionsOfAClassOverAllStepsIfCumulative) {
   const auto fires = [](const char* cumulative) {
-    OneRule rule("Confusion", {{"samples", "4"}, {"cumulative", cumulative}});
+    RuleHarness rule("Confusion",
+                     {{"samples", "4"}, {"cumulative", cumulative}});
     rule.fires_at(classified(0, {0, 1}, {0, 0}));
     return rule.fires_at(classified(1, {0, 1}, {0, 0}));
   };
@@ -110,7 +111,7 @@ TEST(Confusion, CountsThePredictionsOfAClassOverAllStepsIfCumulative) {
 }
 
 TEST(Confusion, NeverSaysNoIssueWhereNoClassWasPredictedOftenEnough) {
-  OneRule rule("Confusion", {{"samples", "3"}});
+  RuleHarness rule("Confusion", {{"samples", "3"}});
   EXPECT_FALSE(rule.fires_at(classified(0, {0, 1}, {0, 0})));
   EXPECT_FALSE(rule.fires_at(classified(1, {0, 1}, {1, 1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
@@ -121,14 +122,14 @@ TEST(Confusion, NeverSaysNoIssueWhereNoClassWasPredictedOftenEnough) {
 }
 
 // Ten predictions of class 1, of which so many are right.
-ObservedStep with_right(Step step, std::size_t right) {
+StepBuilder with_right(Step step, std::size_t right) {
   std::vector<float> labels(10, 0), predictions(10, 1);
   std::fill_n(labels.begin(), right, 1.F);
   return classified(step, labels, predictions);
 }
 
 // The step at which the rule fires, or -1.
-Step first_firing(OneRule& rule, const std::vector<std::size_t>& right) {
+Step first_firing(RuleHarness& rule, const std::vector<std::size_t>& right) {
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (rule.fires_at(with_right(Step(i), right[i]))) return Step(i);
   }
@@ -137,7 +138,7 @@ Step first_firing(OneRule& rule, const std::vector<std::size_t>& right) {
 
 TEST(Confusion, WaitsForAsManyStepsInARowWithoutProgressAsPatienceSays) {
   const auto fires_at = [](std::vector<std::size_t> right) {
-    OneRule rule("Confusion", {{"patience", "3"}});
+    RuleHarness rule("Confusion", {{"patience", "3"}});
     return first_firing(rule, right);
   };
   EXPECT_EQ(fires_at({5, 5, 5, 5}), 2);
@@ -149,7 +150,7 @@ TEST(Confusion, WaitsForAsManyStepsInARowWithoutProgressAsPatienceSays) {
 }
 
 TEST(Confusion, SaysHowLongTheMatrixHasNotBecomeBetter) {
-  OneRule rule("Confusion", {{"patience", "3"}});
+  RuleHarness rule("Confusion", {{"patience", "3"}});
   EXPECT_EQ(first_firing(rule, {1, 4, 3, 2}), 3);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("; so it was at 3 judged steps in a row, and better at "
@@ -157,7 +158,7 @@ TEST(Confusion, SaysHowLongTheMatrixHasNotBecomeBetter) {
 }
 
 TEST(Confusion, PassesOverStepsWithoutAClassToJudgeWhenItCountsThem) {
-  OneRule rule("Confusion", {{"patience", "2"}, {"samples", "10"}});
+  RuleHarness rule("Confusion", {{"patience", "2"}, {"samples", "10"}});
   EXPECT_FALSE(rule.fires_at(with_right(0, 5)));
   EXPECT_FALSE(rule.fires_at(classified(1, {0, 1}, {1, 0})));
   EXPECT_TRUE(rule.fires_at(with_right(2, 5)));
@@ -165,52 +166,52 @@ TEST(Confusion, PassesOverStepsWithoutAClassToJudgeWhenItCountsThem) {
 
 TEST(Confusion, LeavesOutWhatIsNoCategory) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  OneRule rule("Confusion", {{"category_no", "2"}});
+  RuleHarness rule("Confusion", {{"category_no", "2"}});
   EXPECT_FALSE(
       rule.fires_at(classified(0, {0, 1, 2, 0, -1}, {0, 1, 0, nan, 1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 
-  OneRule none("Confusion", {{"category_no", "2"}});
+  RuleHarness none("Confusion", {{"category_no", "2"}});
   EXPECT_FALSE(none.fires_at(classified(0, {2, 3}, {2, 3})));
   EXPECT_EQ(none.finish().status, RuleStatus::error);
   EXPECT_THAT(none.verdict().message, HasSubstr("classes, 0 to 1"));
 }
 
 TEST(Confusion, TakesTensorsByNameAndByCollection) {
-  OneRule rule("Confusion", {{"labels", "y.true"},
-                             {"predictions", "y.hat"},
-                             {"labels_collection", "losses"}});
+  RuleHarness rule("Confusion", {{"labels", "y.true"},
+                                 {"predictions", "y.hat"},
+                                 {"labels_collection", "losses"}});
   // "yxtrue" is not "y.true".
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_values("yxtrue", {0, 1}, {2})
                                  .with_values("y.hat", {1, 0}, {2})));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(1)
+  EXPECT_TRUE(rule.fires_at(StepBuilder(1)
                                 .with_values("y.true", {0, 1}, {2})
                                 .with_values("y.hat", {1, 0}, {2})));
-  OneRule by_collection("Confusion", {{"labels_collection", "losses"}});
+  RuleHarness by_collection("Confusion", {{"labels_collection", "losses"}});
   EXPECT_TRUE(
-      by_collection.fires_at(ObservedStep(0)
+      by_collection.fires_at(StepBuilder(0)
                                  .with_values("a loss", {0, 1}, {2})
                                  .with_values("predictions", {1, 0}, {2})));
 }
 
 TEST(Confusion, TakesTheInputsOfALossWhereNothingElseIsThere) {
-  OneRule rule("Confusion");
+  RuleHarness rule("Confusion");
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0)
+      rule.fires_at(StepBuilder(0)
                         .with_values("NLLLoss_input_0", {2, 1, 1, 2}, {2, 2})
                         .with_values("NLLLoss_input_1", {1, 0}, {2})));
 }
 
 TEST(Confusion, NeverSaysNoIssueWithoutPredictions) {
-  OneRule rule("Confusion");
-  rule.fires_at(ObservedStep(0).with_values("labels", {0, 1}, {2}));
+  RuleHarness rule("Confusion");
+  rule.fires_at(StepBuilder(0).with_values("labels", {0, 1}, {2}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("no predictions were found"));
 }
 
 TEST(Confusion, PassesOverTensorsWithoutElements) {
-  OneRule rule("Confusion");
+  RuleHarness rule("Confusion");
   EXPECT_FALSE(rule.fires_at(classified(0, {}, {})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
@@ -242,7 +243,8 @@ TEST(Confusion, AgreesWithAFullMatrix) {
         violations += i == j ? share < 0.7 : share > 0.3;
       }
     }
-    OneRule rule("Confusion", {{"min_diag", "0.7"}, {"max_off_diag", "0.3"}});
+    RuleHarness rule("Confusion",
+                     {{"min_diag", "0.7"}, {"max_off_diag", "0.3"}});
     EXPECT_EQ(rule.fires_at(classified(0, labels, predictions)),
               violations > 0);
     EXPECT_EQ(rule.verdict().evidence.size(), violations);
@@ -276,7 +278,7 @@ TEST(Confusion, FiresAtTheSameStepAsAPlainLoop) {
       in_a_row = is_better ? 1 : in_a_row + 1;
       if (in_a_row == 4) expected = Step(i);
     }
-    OneRule rule(
+    RuleHarness rule(
         "Confusion",
         {{"patience", "4"}, {"min_diag", "0.55"}, {"max_off_diag", "0.45"}});
     EXPECT_EQ(first_firing(rule, course), expected);

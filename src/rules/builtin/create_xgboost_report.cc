@@ -63,7 +63,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters&) {
 
 const RuleFactory kCreateXgboostReport = {
     .name = "CreateXgboostReport",
-    .sentence =
+    .summary =
         "Writes a report of an XGBoost training beside the run when it ends.",
     .condition = "Never fires.",
     .parameters = kParameters,

@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(CreateXgboostReport, NeverFiresAndCountsWhatItSaw) {
-  OneRule rule("CreateXgboostReport");
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule("CreateXgboostReport");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_scalar("train-rmse", 1)
                                  .with_scalar("feature_importance/gain/a", 1)
                                  .with_scalar("weight", 1)));
@@ -21,8 +21,8 @@ TEST(CreateXgboostReport, NeverFiresAndCountsWhatItSaw) {
 }
 
 TEST(CreateXgboostReport, JudgedNothingInARunOfSomethingElse) {
-  OneRule rule("CreateXgboostReport");
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_scalar("weight", 1)));
+  RuleHarness rule("CreateXgboostReport");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_scalar("weight", 1)));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("nothing to judge"));
 }

@@ -27,8 +27,8 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "relu_output",
-     .sentence = "Collections to judge; in PyTorch 'relu_output' holds what "
-                 "ReLU modules give, whatever their names."},
+     .description = "Collections to judge; in PyTorch 'relu_output' holds what "
+                    "ReLU modules give, whatever their names."},
     // As MXNet and PyTorch name a layer, and as Keras does.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
@@ -36,7 +36,7 @@ const ParameterSpec kParameters[] = {
          ".*relu_output,.*ReLU_output,"
          "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]output,"
          "/outputs/.*[Rr]elu(_\\d+)?:\\d+$",
-     .sentence = "Patterns of names of ReLU outputs to judge."},
+     .description = "Patterns of names of ReLU outputs to judge."},
     kThresholdInactivity,
     tuned(kThresholdLayer, "80"),
     kUnit,
@@ -45,7 +45,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "an update that was too large, or a bias that is very negative: "
               "a dead ReLU gives zero and passes no gradient, so its weights "
               "stay as they are",
@@ -85,7 +85,8 @@ class DeadRelu : public Rule {
     }
     if (!finding) return finding;
     sort_worst_first(finding->evidence);
-    finding->message += tell_neighbours(judged, finding->evidence.front());
+    finding->message +=
+        describe_adjacent_layers(judged, finding->evidence.front());
     if (finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} layers of this step are so",
                                       finding->evidence.size());
@@ -117,7 +118,7 @@ class DeadRelu : public Rule {
         tensor_text(output.name, output.worker),
         InactiveLayers::units_text(output, activity), activity.inactive_percent,
         limits.inactivity_percent, limits.layer_percent, step_text(step));
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   Evidence evidence(const Observation& output, const LayerActivity& activity,
@@ -147,14 +148,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kDeadRelu = {
     .name = "DeadRelu",
-    .sentence =
+    .summary =
         "Most units of a ReLU layer are always zero: they no longer "
         "learn.",
     .condition =
         "Fires when more than threshold_layer percent of the units of a layer "
         "are above 0 in less than threshold_inactivity percent of the samples "
         "of a step.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

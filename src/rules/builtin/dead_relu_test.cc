@@ -24,19 +24,19 @@ std::vector<float> outputs(int rows, int units, int dead) {
 }
 
 TEST(DeadRelu, FiresIfMoreThanHalfOfTheUnitsAreDead) {
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_values("relu_output_0", outputs(4, 8, 4), {4, 8})));
+      StepBuilder(0).with_values("relu_output_0", outputs(4, 8, 4), {4, 8})));
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(10).with_values("relu_output_0", outputs(4, 8, 5), {4, 8})));
+      StepBuilder(10).with_values("relu_output_0", outputs(4, 8, 5), {4, 8})));
   EXPECT_EQ(rule.verdict().evidence.front().value, 62.5);
   EXPECT_EQ(rule.verdict().evidence.front().threshold, 50);
 }
 
 TEST(DeadRelu, SaysHowManyUnitsOfWhichLayerSinceWhen) {
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(20)
+      StepBuilder(20)
           .with_values("layer1.relu_output_0", outputs(4, 8, 6), {4, 8})
           .with_values("layer2.relu_output_0", outputs(4, 8, 8), {4, 8})));
   EXPECT_EQ(rule.verdict().message,
@@ -52,11 +52,11 @@ TEST(DeadRelu, SaysHowManyUnitsOfWhichLayerSinceWhen) {
 }
 
 TEST(DeadRelu, HasAThresholdForTheShareOfTheLayer) {
-  OneRule rule("DeadRelu", {{"threshold_layer", "20"}});
+  RuleHarness rule("DeadRelu", {{"threshold_layer", "20"}});
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_values("relu_output_0", outputs(4, 5, 1), {4, 5})));
+      StepBuilder(0).with_values("relu_output_0", outputs(4, 5, 1), {4, 5})));
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(1).with_values("relu_output_0", outputs(4, 5, 2), {4, 5})));
+      StepBuilder(1).with_values("relu_output_0", outputs(4, 5, 2), {4, 5})));
 }
 
 // One unit, active in 2 of 100 samples.
@@ -64,9 +64,9 @@ TEST(DeadRelu, HasAThresholdForTheActivityOfAUnit) {
   std::vector<float> values(100);
   values[3] = values[40] = 1;
   const auto fires = [&](const char* threshold) {
-    OneRule rule("DeadRelu", {{"threshold_inactivity", threshold}});
+    RuleHarness rule("DeadRelu", {{"threshold_inactivity", threshold}});
     return rule.fires_at(
-        ObservedStep(0).with_values("relu_output_0", values, {100, 1}));
+        StepBuilder(0).with_values("relu_output_0", values, {100, 1}));
   };
   EXPECT_FALSE(fires("2"));
   EXPECT_TRUE(fires("2.1"));
@@ -77,54 +77,54 @@ TEST(DeadRelu, CountsPlacesOrChannelsAsUnits) {
   const std::vector<float> values = {1, 0, 0, 0, 0, 0, 0, 0,
                                      1, 0, 0, 0, 0, 0, 0, 0};
   const std::vector<std::int64_t> shape = {2, 2, 2, 2};
-  OneRule places("DeadRelu");
+  RuleHarness places("DeadRelu");
   EXPECT_TRUE(places.fires_at(
-      ObservedStep(0).with_values("relu_output_0", values, shape)));
+      StepBuilder(0).with_values("relu_output_0", values, shape)));
   EXPECT_EQ(places.verdict().evidence.front().value, 87.5);
-  OneRule channels("DeadRelu", {{"unit", "channel"}});
+  RuleHarness channels("DeadRelu", {{"unit", "channel"}});
   EXPECT_FALSE(channels.fires_at(
-      ObservedStep(0).with_values("relu_output_0", values, shape)));
-  OneRule last("DeadRelu", {{"unit", "last"}, {"threshold_layer", "49"}});
+      StepBuilder(0).with_values("relu_output_0", values, shape)));
+  RuleHarness last("DeadRelu", {{"unit", "last"}, {"threshold_layer", "49"}});
   EXPECT_TRUE(last.fires_at(
-      ObservedStep(0).with_values("relu_output_0", values, shape)));
+      StepBuilder(0).with_values("relu_output_0", values, shape)));
   EXPECT_EQ(last.verdict().evidence.front().value, 50);
 }
 
 TEST(DeadRelu, PoolsTenStepsOfBatchesOfOne) {
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   for (Step step = 0; step < 9; ++step) {
     EXPECT_FALSE(rule.fires_at(
-        ObservedStep(step).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
+        StepBuilder(step).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
   }
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
   // Units 0 and 1 are active for the first time: one of ten samples.
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(9).with_values("relu_output_0", {1, 1, 1}, {1, 3})));
+      StepBuilder(9).with_values("relu_output_0", {1, 1, 1}, {1, 3})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
   for (Step step = 10; step < 19; ++step) {
     EXPECT_FALSE(rule.fires_at(
-        ObservedStep(step).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
+        StepBuilder(step).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
   }
   // Step 9 is no longer among the last ten.
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(19).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
+      StepBuilder(19).with_values("relu_output_0", {0, 0, 1}, {1, 3})));
 }
 
 TEST(DeadRelu, SaysThatBatchesOfOneWereTooFew) {
-  OneRule rule("DeadRelu");
-  rule.fires_at(ObservedStep(0).with_values("relu_output_0", {0, 0}, {1, 2}));
+  RuleHarness rule("DeadRelu");
+  rule.fires_at(StepBuilder(0).with_values("relu_output_0", {0, 0}, {1, 2}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("fewer than 10")));
 }
 
 TEST(DeadRelu, TakesNoNanForASample) {
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   // Unit 0 holds only NaN, unit 1 a NaN and a 1, unit 2 is alive.
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_values(
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_values(
       "relu_output_0", {kNan, kNan, 1, kNan, 1, 1}, {2, 3})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
-  EXPECT_FALSE(rule.fires_at(ObservedStep(1).with_values(
+  EXPECT_FALSE(rule.fires_at(StepBuilder(1).with_values(
       "relu_output_0", {kNan, kNan, kNan, kNan}, {2, 2})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
 }
@@ -134,15 +134,15 @@ TEST(DeadRelu, JudgesByStatisticsWhereTheyTell) {
   alive.count = 100;
   alive.zeros = 49;  // at most 49 % of the units can be dead
   alive.max = 1;
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("relu_output_0", alive)));
+      rule.fires_at(StepBuilder(0).with_statistics("relu_output_0", alive)));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
   TensorStatistics dead = alive;
   dead.zeros = 100;
   dead.max = 0;
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("relu_output_0", dead)));
+      rule.fires_at(StepBuilder(1).with_statistics("relu_output_0", dead)));
   EXPECT_THAT(rule.verdict().message, HasSubstr("all units of layer relu"));
 }
 
@@ -152,9 +152,9 @@ TEST(DeadRelu, DoesNotTakeElementsBelowZeroForActive) {
   statistics.count = 8;
   statistics.min = -1;
   statistics.max = 1;
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0)
+      StepBuilder(0)
           .with_values("relu_output_0", {-1, -1, -1, 1, -1, -1, -1, 1}, {2, 4})
           .and_statistics(statistics)));
   EXPECT_EQ(rule.verdict().evidence.front().value, 75);
@@ -165,19 +165,19 @@ TEST(DeadRelu, SaysThatStatisticsDoNotTell) {
   some.count = 100;
   some.zeros = 90;
   some.max = 1;
-  OneRule rule("DeadRelu");
-  rule.fires_at(ObservedStep(0).with_statistics("relu_output_0", some));
+  RuleHarness rule("DeadRelu");
+  rule.fires_at(StepBuilder(0).with_statistics("relu_output_0", some));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("raw values")));
 }
 
 TEST(DeadRelu, JudgesByTheSavedBoundsOfTheOriginal) {
-  OneRule rule("DeadRelu");
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_reductions(
+  RuleHarness rule("DeadRelu");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_reductions(
       "relu_output_0", {{{Reduction::min}, 0.5}, {{Reduction::max}, 2.0}})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
-  EXPECT_TRUE(rule.fires_at(ObservedStep(1).with_reductions(
+  EXPECT_TRUE(rule.fires_at(StepBuilder(1).with_reductions(
       "relu_output_0", {{{Reduction::min}, 0.0}, {{Reduction::max}, 0.0}})));
 }
 
@@ -187,31 +187,31 @@ TEST(DeadRelu, FindsReluOutputsAsEachFrameworkNamesThem) {
         "layer1.0.relu_output_1", "Net_relu1_output_0", "ReLU_output_0",
         "features.relu_6_output_0", "re_lu_1/outputs", "dense_relu/outputs_0",
         "dense/outputs/dense/Relu:0", "relu6_output_0"}) {
-    OneRule rule("DeadRelu");
+    RuleHarness rule("DeadRelu");
     EXPECT_TRUE(rule.fires_at(
-        ObservedStep(0).with_values(name, outputs(4, 8, 8), {4, 8})))
+        StepBuilder(0).with_values(name, outputs(4, 8, 8), {4, 8})))
         << name;
   }
   for (const char* name :
        {"fc_output_0", "relu_input_0", "prelu1_output_0", "leaky_re_lu/outputs",
         "LeakyReLU1_output_0", "dense/weights/relu/kernel:0"}) {
-    OneRule rule("DeadRelu");
+    RuleHarness rule("DeadRelu");
     EXPECT_FALSE(rule.fires_at(
-        ObservedStep(0).with_values(name, outputs(4, 8, 8), {4, 8})))
+        StepBuilder(0).with_values(name, outputs(4, 8, 8), {4, 8})))
         << name;
   }
 }
 
 TEST(DeadRelu, JudgesACollectionOfReluOutputsByWhateverName) {
-  OneRule rule("DeadRelu");
+  RuleHarness rule("DeadRelu");
   rule.in_a_run_with({{"relu_output", {}, {"1_output_0"}}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0).with_values("1_output_0", outputs(4, 8, 8), {4, 8})));
+      StepBuilder(0).with_values("1_output_0", outputs(4, 8, 8), {4, 8})));
 }
 
 TEST(DeadRelu, NamesTheNearestTensorsWhereNoneIsARelu) {
-  OneRule rule("DeadRelu");
-  rule.fires_at(ObservedStep(0).with_values("fc_output_0", {0, 0}, {2, 1}));
+  RuleHarness rule("DeadRelu");
+  rule.fires_at(StepBuilder(0).with_values("fc_output_0", {0, 0}, {2, 1}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("fc_output_0")));
@@ -247,9 +247,9 @@ TEST(DeadRelu, AgreesWithAPlainCountForAnyActivations) {
       dead_units += 100.0 * active / rows < 30;
     }
     const bool expected = 100.0 * dead_units / units > 50;
-    OneRule rule("DeadRelu", {{"threshold_inactivity", "30"}});
+    RuleHarness rule("DeadRelu", {{"threshold_inactivity", "30"}});
     EXPECT_EQ(
-        rule.fires_at(ObservedStep(0)
+        rule.fires_at(StepBuilder(0)
                           .with_values("relu_output_0", values, {rows, units})
                           .and_statistics(statistics)),
         expected)

@@ -21,23 +21,24 @@ const ParameterSpec kParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Collections to judge; without these and tensor_regex, every "
-                 "tensor that the run holds.",
+     .description =
+         "Collections to judge; without these and tensor_regex, every "
+         "tensor that the run holds.",
      .tuned_text = "losses,gradients,weights,biases"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Patterns of tensor names to judge."},
+     .description = "Patterns of tensor names to judge."},
     {.name = "only_nan",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether infinities are let pass."},
+     .description = "Whether infinities are let pass."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a learning rate that is too high, a division by zero, the "
               "logarithm of zero, or float16 overflow where the first such "
               "tensor is made: the training goes on with numbers that mean "
@@ -96,9 +97,10 @@ class ExplodingTensor : public Rule {
       finding->evidence.push_back(evidence(*tensor, *found, step.step));
     }
     if (finding) {
-      SMD_TRY(const std::string neighbours,
-              neighbours_text(step.by_selector(0), finding->evidence.front()));
-      finding->message += neighbours;
+      SMD_TRY(
+          const std::string adjacent,
+          adjacent_layers_text(step.by_selector(0), finding->evidence.front()));
+      finding->message += adjacent;
     }
     if (finding && finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} tensors of this step have some",
@@ -111,14 +113,14 @@ class ExplodingTensor : public Rule {
 
  private:
   // By number of elements; of saved reductions by 1 where one tells of some.
-  Result<std::string> neighbours_text(
+  Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> tensors, Evidence& first) const {
     std::vector<JudgedTensor> judged;
     for (const Observation* tensor : tensors) {
       SMD_TRY(const auto found, find_non_finite(*tensor));
       if (found) judged.push_back({tensor, amount(*found)});
     }
-    return tell_neighbours(judged, first);
+    return describe_adjacent_layers(judged, first);
   }
 
   double amount(const NonFinite& found) const {
@@ -137,7 +139,7 @@ class ExplodingTensor : public Rule {
         fmt::format("{}: {} at {}{}", tensor_text(tensor.name, tensor.worker),
                     counts_text(tensor, found), step_text(step),
                     first_place_text(tensor, only_nan_));
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
@@ -168,10 +170,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kExplodingTensor = {
     .name = "ExplodingTensor",
-    .sentence = "A tensor holds NaN or an infinity.",
+    .summary = "A tensor holds NaN or an infinity.",
     .condition =
         "Fires when a tensor holds NaN, or an infinity unless only_nan.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -24,11 +24,11 @@ TensorStatistics counts(std::uint64_t nan, std::uint64_t positive_inf,
 }
 
 TEST(ExplodingTensor, CountsNanAndInfinities) {
-  OneRule rule("ExplodingTensor");
+  RuleHarness rule("ExplodingTensor");
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(39).with_statistics("a", counts(0, 0, 0))));
+      rule.fires_at(StepBuilder(39).with_statistics("a", counts(0, 0, 0))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(40).with_statistics("a", counts(3, 1, 2))));
+      rule.fires_at(StepBuilder(40).with_statistics("a", counts(3, 1, 2))));
   EXPECT_EQ(rule.verdict().message,
             "a: 3 NaN, 1 +inf, 2 -inf in 640 elements at step 40 (TRAIN step "
             "40)");
@@ -36,17 +36,17 @@ TEST(ExplodingTensor, CountsNanAndInfinities) {
 }
 
 TEST(ExplodingTensor, LetsInfinitiesPassWhereOnlyNanCounts) {
-  OneRule rule("ExplodingTensor", {{"only_nan", "True"}});
+  RuleHarness rule("ExplodingTensor", {{"only_nan", "True"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("a", counts(0, 5, 5))));
+      rule.fires_at(StepBuilder(0).with_statistics("a", counts(0, 5, 5))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("a", counts(1, 5, 5))));
+      rule.fires_at(StepBuilder(1).with_statistics("a", counts(1, 5, 5))));
   EXPECT_EQ(rule.verdict().evidence.front().value, 1);
 }
 
 TEST(ExplodingTensor, NamesTheFirstOffendingIndexWhereValuesAreAtHand) {
-  OneRule rule("ExplodingTensor");
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
+  RuleHarness rule("ExplodingTensor");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_values(
       "a", {0, 1, 2, 3, 4, -kInf, kNan, 0}, {2, 2, 2})));
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("1 NaN, 0 +inf, 1 -inf in 8 elements"));
@@ -54,18 +54,18 @@ TEST(ExplodingTensor, NamesTheFirstOffendingIndexWhereValuesAreAtHand) {
 }
 
 TEST(ExplodingTensor, LooksForTheFirstNanWhereOnlyNanCounts) {
-  OneRule rule("ExplodingTensor", {{"only_nan", "true"}});
+  RuleHarness rule("ExplodingTensor", {{"only_nan", "true"}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(0).with_values("a", {kInf, 0, 0, kNan}, {2, 2})));
+      StepBuilder(0).with_values("a", {kInf, 0, 0, kNan}, {2, 2})));
   EXPECT_THAT(rule.verdict().message, HasSubstr("the first at [1, 1]"));
 }
 
 TEST(ExplodingTensor, FindsAnIndexFarIntoALargeTensor) {
   std::vector<float> values(5000, 1.0f);
   values[4321] = kNan;
-  OneRule rule("ExplodingTensor");
+  RuleHarness rule("ExplodingTensor");
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0).with_values("a", values, {50, 100})));
+      rule.fires_at(StepBuilder(0).with_values("a", values, {50, 100})));
   EXPECT_THAT(rule.verdict().message, HasSubstr("the first at [43, 21]"));
 }
 
@@ -73,11 +73,11 @@ TEST(ExplodingTensor, WorksFromEachReductionThatTells) {
   for (const Reduction reduction :
        {Reduction::mean, Reduction::sum, Reduction::l1, Reduction::l2,
         Reduction::min, Reduction::max}) {
-    OneRule rule("ExplodingTensor");
+    RuleHarness rule("ExplodingTensor");
     EXPECT_FALSE(rule.fires_at(
-        ObservedStep(0).with_reductions("a", {{{reduction, false}, 1.0}})));
+        StepBuilder(0).with_reductions("a", {{{reduction, false}, 1.0}})));
     EXPECT_TRUE(rule.fires_at(
-        ObservedStep(1).with_reductions("a", {{{reduction, false}, kNan}})))
+        StepBuilder(1).with_reductions("a", {{{reduction, false}, kNan}})))
         << reduction_name(reduction);
     EXPECT_THAT(rule.verdict().message,
                 HasSubstr("NaN in the saved " +
@@ -86,29 +86,29 @@ TEST(ExplodingTensor, WorksFromEachReductionThatTells) {
 }
 
 TEST(ExplodingTensor, DoesNotJudgeByReductionsThatOverflowByThemselves) {
-  OneRule rule("ExplodingTensor");
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_reductions(
+  RuleHarness rule("ExplodingTensor");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_reductions(
       "a", {{{Reduction::prod, false}, kInf},
             {{Reduction::variance, false}, kInf}})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
 
 TEST(ExplodingTensor, SkipsWhatCannotHoldNan) {
-  OneRule rule("ExplodingTensor");
+  RuleHarness rule("ExplodingTensor");
   for (const DType dtype :
        {DType::int64, DType::boolean, DType::string, DType::bytes}) {
     rule.fires_at(
-        ObservedStep(0).with_statistics("a", counts(0, 0, 0)).of_dtype(dtype));
+        StepBuilder(0).with_statistics("a", counts(0, 0, 0)).of_dtype(dtype));
   }
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }
 
 TEST(ExplodingTensor, JudgesOnlyWhatItsSelectorTakes) {
-  OneRule rule("ExplodingTensor", {{"collection_names", "losses"},
-                                   {"tensor_regex", "_output_\\d$"}});
+  RuleHarness rule("ExplodingTensor", {{"collection_names", "losses"},
+                                       {"tensor_regex", "_output_\\d$"}});
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_statistics("gradient/a", counts(1, 0, 0))));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(1)
+      StepBuilder(0).with_statistics("gradient/a", counts(1, 0, 0))));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(1)
                                 .with_statistics("fc_output_0", counts(1, 0, 0))
                                 .with_statistics("Loss", counts(0, 1, 0))));
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
@@ -116,14 +116,14 @@ TEST(ExplodingTensor, JudgesOnlyWhatItsSelectorTakes) {
 
 TEST(ExplodingTensor, LetsLeavesOfTreesHaveNoThreshold) {
   const auto tree = [] {
-    return ObservedStep(0)
+    return StepBuilder(0)
         .with_statistics("trees/Split", counts(3, 0, 0))
         .with_statistics("trees/Gain", counts(0, 0, 0));
   };
-  OneRule every("ExplodingTensor");
+  RuleHarness every("ExplodingTensor");
   EXPECT_FALSE(every.fires_at(tree()));
   EXPECT_EQ(every.verdict().observations_judged, 1u);
-  OneRule asked("ExplodingTensor", {{"tensor_regex", "^trees/Split$"}});
+  RuleHarness asked("ExplodingTensor", {{"tensor_regex", "^trees/Split$"}});
   EXPECT_TRUE(asked.fires_at(tree()));
 }
 

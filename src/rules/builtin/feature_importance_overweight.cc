@@ -28,33 +28,34 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "0.8",
-     .sentence = "Which part of all importance the largest may have together.",
+     .description =
+         "Which part of all importance the largest may have together.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.9"},
     {.name = "nfeatures",
      .type = ParameterType::integer,
      .default_text = "3",
-     .sentence = "How many of the largest importances are added up.",
+     .description = "How many of the largest importances are added up.",
      .minimum = 1.0,
      .tuned_text = "1"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = ".*feature_importance/weight",
-     .sentence = "Patterns of the importances' tensor names.",
+     .description = "Patterns of the importances' tensor names.",
      .tuned_text = ".*feature_importance/total_gain"},
     // The first trees of a healthy model hang on a feature or two.
     {.name = kStartStep.name,
      .type = kStartStep.type,
      .default_text = kStartStep.default_text,
-     .sentence = kStartStep.sentence,
+     .description = kStartStep.description,
      .minimum = kStartStep.minimum,
      .tuned_text = "10"},
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a feature that gives the label away, or trees that may always "
               "choose from all features",
      .advice = "check that none of the features gives the label away, and "
@@ -198,7 +199,7 @@ class FeatureImportanceOverweight : public Rule {
         tensor_text(largest.tensor, largest.worker), nfeatures_,
         importances.size(), share, step_text(largest.step), threshold_,
         fmt::join(names, ", "), importances[nfeatures_].value / sum);
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
@@ -218,14 +219,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kFeatureImportanceOverweight = {
     .name = "FeatureImportanceOverweight",
-    .sentence =
+    .summary =
         "A few features carry nearly all of the model's importance: it hangs "
         "on them.",
     .condition =
         "Fires when the nfeatures largest importances of a step have more than "
         "threshold of their sum; with nfeatures features or fewer, nothing is "
         "judged.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -11,8 +11,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-ObservedStep importances(Step step, const std::vector<double>& values) {
-  ObservedStep observed({step, Mode::global, step});
+StepBuilder importances(Step step, const std::vector<double>& values) {
+  StepBuilder observed({step, Mode::global, step});
   for (std::size_t i = 0; i < values.size(); ++i) {
     observed.with_scalar("feature_importance/weight/f" + std::to_string(i),
                          values[i]);
@@ -21,7 +21,7 @@ ObservedStep importances(Step step, const std::vector<double>& values) {
 }
 
 TEST(FeatureImportanceOverweight, FiresAboveTheThresholdAndNotAtIt) {
-  OneRule rule("FeatureImportanceOverweight", {{"threshold", "0.75"}});
+  RuleHarness rule("FeatureImportanceOverweight", {{"threshold", "0.75"}});
   EXPECT_FALSE(rule.fires_at(importances(0, {1, 1, 1, 1})));
   // 1 + 4 + 2 of 8.
   EXPECT_TRUE(rule.fires_at(importances(1, {1, 1, 2, 4})));
@@ -38,14 +38,14 @@ TEST(FeatureImportanceOverweight, FiresAboveTheThresholdAndNotAtIt) {
 
 TEST(FeatureImportanceOverweight, AddsUpAsManyFeaturesAsItIsTold) {
   for (const bool two : {false, true}) {
-    OneRule rule("FeatureImportanceOverweight",
-                 {{"nfeatures", two ? "2" : "1"}, {"threshold", "0.6"}});
+    RuleHarness rule("FeatureImportanceOverweight",
+                     {{"nfeatures", two ? "2" : "1"}, {"threshold", "0.6"}});
     EXPECT_EQ(rule.fires_at(importances(0, {5, 2, 2, 1})), two);
   }
 }
 
 TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {
-  OneRule rule("FeatureImportanceOverweight");
+  RuleHarness rule("FeatureImportanceOverweight");
   EXPECT_FALSE(rule.fires_at(importances(0, {5, 2, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_EQ(rule.verdict().message,
@@ -55,7 +55,7 @@ TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {
 
 TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
   for (const char* nfeatures : {"1", "3"}) {
-    OneRule rule("FeatureImportanceOverweight", {{"nfeatures", nfeatures}});
+    RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", nfeatures}});
     EXPECT_FALSE(rule.fires_at(importances(0, {0.25})));
     EXPECT_EQ(rule.finish().status, RuleStatus::error);
     EXPECT_THAT(rule.verdict().message,
@@ -66,16 +66,16 @@ TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
 }
 
 TEST(FeatureImportanceOverweight, SaysThatSumsAreNotPositive) {
-  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   EXPECT_FALSE(rule.fires_at(importances(0, {0, 0})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("positive sum"));
 }
 
 TEST(FeatureImportanceOverweight, LetsTheFirstTreesPassWhenTuned) {
-  OneRule rule("FeatureImportanceOverweight", {{"preset", "tuned"}});
+  RuleHarness rule("FeatureImportanceOverweight", {{"preset", "tuned"}});
   const auto gains = [](Step step) {
-    return ObservedStep(step)
+    return StepBuilder(step)
         .with_scalar("feature_importance/total_gain/a", 99)
         .with_scalar("feature_importance/total_gain/b", 1);
   };
@@ -84,7 +84,7 @@ TEST(FeatureImportanceOverweight, LetsTheFirstTreesPassWhenTuned) {
 }
 
 TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {
-  ObservedStep step(0);
+  StepBuilder step(0);
   for (const char* kind : {"gain", "weight"}) {
     for (const char* feature : {"a", "b"}) {
       step.with_scalar(
@@ -92,24 +92,24 @@ TEST(FeatureImportanceOverweight, LooksOnlyAtTheNamesThatItIsGiven) {
           kind[0] == 'g' && feature[0] == 'a' ? 9 : 1);
     }
   }
-  OneRule by_weight("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  RuleHarness by_weight("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   EXPECT_FALSE(by_weight.fires_at(step));
-  OneRule by_gain(
+  RuleHarness by_gain(
       "FeatureImportanceOverweight",
       {{"nfeatures", "1"}, {"tensor_regex", "feature_importance/gain"}});
   EXPECT_TRUE(by_gain.fires_at(step));
 }
 
 TEST(FeatureImportanceOverweight, ReadsAllFeaturesFromOneTensor) {
-  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(
-      "feature_importance/weight", {1, 9, 0}, {3})));
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(0).with_values("feature_importance/weight", {1, 9, 0}, {3})));
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "feature_importance/weight[1]");
 }
 
 TEST(FeatureImportanceOverweight, WorksFromSavedReductionsAlone) {
-  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0)
                                 .with_reductions("feature_importance/weight/a",
                                                  {{{Reduction::mean}, 9.0}})
                                 .with_reductions("feature_importance/weight/b",
@@ -118,8 +118,8 @@ TEST(FeatureImportanceOverweight, WorksFromSavedReductionsAlone) {
 }
 
 TEST(FeatureImportanceOverweight, JudgesEachWorkerByItself) {
-  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
-  ObservedStep step(0);
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  StepBuilder step(0);
   for (const char* worker : {"worker_0", "worker_1"}) {
     step.with_scalar("feature_importance/weight/a", 9).from_worker(worker);
   }
@@ -127,12 +127,12 @@ TEST(FeatureImportanceOverweight, JudgesEachWorkerByItself) {
 }
 
 TEST(FeatureImportanceOverweight, LeavesOutNanAndSumsThatAreNotPositive) {
-  OneRule rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(rule.fires_at(importances(0, {nan, 5})));
   EXPECT_FALSE(rule.fires_at(importances(1, {0, 0})));
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(2).with_values("feature_importance/weight", {}, {0})));
+      StepBuilder(2).with_values("feature_importance/weight", {}, {0})));
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }
 

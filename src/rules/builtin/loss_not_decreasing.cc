@@ -34,65 +34,67 @@ const ParameterSpec kParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Collections that hold losses, beside 'losses'."},
+     .description = "Collections that hold losses, beside 'losses'."},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Patterns of tensor names that are losses."},
+     .description = "Patterns of tensor names that are losses."},
     {.name = "use_losses_collection",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .sentence = "Whether the collection 'losses' is judged."},
+     .description = "Whether the collection 'losses' is judged."},
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "10",
-     .sentence = "How many steps apart two losses that are compared must be.",
+     .description =
+         "How many steps apart two losses that are compared must be.",
      .minimum = 1.0,
      .tuned_text = "200"},
     {.name = "diff_percent",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .sentence = "A loss that fell by less than this has not decreased.",
+     .description = "A loss that fell by less than this has not decreased.",
      .minimum = 0.0,
      .maximum = 100.0,
      .tuned_text = "0.0001"},
     {.name = "increase_threshold_percent",
      .type = ParameterType::real,
      .default_text = "5",
-     .sentence = "A loss that rose by up to this is let pass.",
+     .description = "A loss that rose by up to this is let pass.",
      .minimum = 0.0,
      .maximum = 100.0,
      .tuned_text = "40"},
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
-     .sentence = "Steps of which mode are judged, and counted; without it, "
-                 "TRAIN, and all of a run without modes.",
+     .description = "Steps of which mode are judged, and counted; without it, "
+                    "TRAIN, and all of a run without modes.",
      .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
     {.name = "strict",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether a loss that rose at all, too, has not decreased."},
+     .description = "Whether a loss that rose at all, too, has not decreased."},
     {.name = "average",
      .type = ParameterType::integer,
      .default_text = "1",
-     .sentence = "How many saved losses up to a step are averaged before they "
-                 "are compared: against the noise of small batches.",
+     .description =
+         "How many saved losses up to a step are averaged before they "
+         "are compared: against the noise of small batches.",
      .minimum = 1.0,
      .maximum = 10000.0,
      .tuned_text = "100"},
     {.name = "use_mean",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether a loss of several elements is judged by its mean; "
-                 "otherwise it is skipped.",
+     .description = "Whether a loss of several elements is judged by its mean; "
+                    "otherwise it is skipped.",
      .tuned_text = "true"},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.when = "the loss is not finite",
      .cause = "a training that has diverged, by a learning rate that is too "
               "high or a number that overflowed",
@@ -243,7 +245,7 @@ class LossNotDecreasing : public Rule {
     if (!std::isfinite(loss.value)) {
       finding.message = fmt::format("{}: the loss is {} at {}, non-finite",
                                     subject, loss.value, step_text(step));
-      set_remedy(finding, kRemedies[0]);
+      set_advice(finding, kAdvice[0]);
       evidence.quantity = "loss";
       evidence.value = loss.value;
       evidence.relation = "is not finite";
@@ -274,7 +276,7 @@ class LossNotDecreasing : public Rule {
         rose ? fmt::format("is {:.2g} % above", change)
              : fmt::format("is only {:.2g} % below", -change),
         before.value, now.step - before.step);
-    set_remedy(finding, kRemedies[rose ? 1 : 2]);
+    set_advice(finding, kAdvice[rose ? 1 : 2]);
     evidence.quantity = rose ? "increase of the loss in percent"
                              : "decrease of the loss in percent";
     evidence.value = std::abs(change);
@@ -319,13 +321,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kLossNotDecreasing = {
     .name = "LossNotDecreasing",
-    .sentence = "A loss is not lower than it was some steps ago.",
+    .summary = "A loss is not lower than it was some steps ago.",
     .condition =
         "Compares the loss at step s, every num_steps steps, with the newest "
         "saved one at or before s - num_steps: fires when it fell by "
         "less than diff_percent, or rose by more than "
         "increase_threshold_percent.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

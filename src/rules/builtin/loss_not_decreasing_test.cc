@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-ObservedStep loss_at(Step step, double value) {
-  return ObservedStep(step).with_scalar("Loss_output_0", value);
+StepBuilder loss_at(Step step, double value) {
+  return StepBuilder(step).with_scalar("Loss_output_0", value);
 }
 
 TEST(LossNotDecreasing, ComparesTheStepsOfTheDocumentedExample) {
@@ -19,14 +19,14 @@ TEST(LossNotDecreasing, ComparesTheStepsOfTheDocumentedExample) {
   // loss halves at every save, so only a wrong pair of steps could fire.
   const auto halved = [](Step step) { return std::ldexp(1.0, -int(step) / 3); };
 
-  OneRule until_21("LossNotDecreasing");
+  RuleHarness until_21("LossNotDecreasing");
   for (Step step = 9; step < 21; step += 3) {
     EXPECT_FALSE(until_21.fires_at(loss_at(step, 5.0))) << step;
   }
   EXPECT_TRUE(until_21.fires_at(loss_at(21, 5.0)));
   EXPECT_THAT(until_21.verdict().message, HasSubstr("12 steps before"));
 
-  OneRule until_33("LossNotDecreasing");
+  RuleHarness until_33("LossNotDecreasing");
   for (Step step = 9; step <= 21; step += 3) {
     EXPECT_FALSE(until_33.fires_at(loss_at(step, halved(step)))) << step;
   }
@@ -39,7 +39,7 @@ TEST(LossNotDecreasing, ComparesTheStepsOfTheDocumentedExample) {
 // Feeds a loss of `before` and, 10 steps later, of `now`.
 bool fires_from_to(double before, double now,
                    const std::map<std::string, std::string>& given = {}) {
-  OneRule rule("LossNotDecreasing", given);
+  RuleHarness rule("LossNotDecreasing", given);
   rule.fires_at(loss_at(0, before));
   return rule.fires_at(loss_at(10, now));
 }
@@ -73,44 +73,44 @@ TEST(LossNotDecreasing, TakesALossThatStaysAtZeroForStuck) {
 }
 
 TEST(LossNotDecreasing, FiresAtOnceOnALossThatIsNan) {
-  OneRule rule("LossNotDecreasing");
+  RuleHarness rule("LossNotDecreasing");
   EXPECT_TRUE(rule.fires_at(loss_at(3, std::nan(""))));
   EXPECT_THAT(rule.verdict().message, HasSubstr("non-finite"));
 }
 
 TEST(LossNotDecreasing, JudgesTrainingStepsUnlessAskedForOthers) {
-  const auto feed = [](OneRule& rule, Mode mode) {
-    rule.fires_at(ObservedStep({0, mode, 0}).with_scalar("Loss_output_0", 1.0));
+  const auto feed = [](RuleHarness& rule, Mode mode) {
+    rule.fires_at(StepBuilder({0, mode, 0}).with_scalar("Loss_output_0", 1.0));
     return rule.fires_at(
-        ObservedStep({10, mode, 10}).with_scalar("Loss_output_0", 1.0));
+        StepBuilder({10, mode, 10}).with_scalar("Loss_output_0", 1.0));
   };
-  OneRule plain("LossNotDecreasing");
+  RuleHarness plain("LossNotDecreasing");
   EXPECT_FALSE(feed(plain, Mode::eval));
-  OneRule without_modes("LossNotDecreasing");
+  RuleHarness without_modes("LossNotDecreasing");
   EXPECT_TRUE(feed(without_modes, Mode::global));
-  OneRule eval("LossNotDecreasing", {{"mode", "eval"}});
+  RuleHarness eval("LossNotDecreasing", {{"mode", "eval"}});
   EXPECT_TRUE(feed(eval, Mode::eval));
-  OneRule global("LossNotDecreasing", {{"mode", "GLOBAL"}});
+  RuleHarness global("LossNotDecreasing", {{"mode", "GLOBAL"}});
   EXPECT_TRUE(feed(global, Mode::eval));
 }
 
 TEST(LossNotDecreasing, CountsStepsOfItsMode) {
-  OneRule rule("LossNotDecreasing");
-  rule.fires_at(ObservedStep({0, Mode::train, 0}).with_scalar("Loss", 1.0));
+  RuleHarness rule("LossNotDecreasing");
+  rule.fires_at(StepBuilder({0, Mode::train, 0}).with_scalar("Loss", 1.0));
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep({90, Mode::train, 9}).with_scalar("Loss", 1)));
-  EXPECT_TRUE(rule.fires_at(
-      ObservedStep({95, Mode::train, 10}).with_scalar("Loss", 1)));
+      rule.fires_at(StepBuilder({90, Mode::train, 9}).with_scalar("Loss", 1)));
+  EXPECT_TRUE(
+      rule.fires_at(StepBuilder({95, Mode::train, 10}).with_scalar("Loss", 1)));
 }
 
 TEST(LossNotDecreasing, KeepsTheLossesOfTwoWorkersApart) {
-  OneRule rule("LossNotDecreasing");
-  rule.fires_at(ObservedStep(0)
+  RuleHarness rule("LossNotDecreasing");
+  rule.fires_at(StepBuilder(0)
                     .with_scalar("Loss", 2.0)
                     .from_worker("worker_0")
                     .with_scalar("Loss", 9.0)
                     .from_worker("worker_1"));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(10)
+  EXPECT_TRUE(rule.fires_at(StepBuilder(10)
                                 .with_scalar("Loss", 1.0)
                                 .from_worker("worker_0")
                                 .with_scalar("Loss", 9.0)
@@ -126,11 +126,11 @@ TEST(LossNotDecreasing, SkipsALossOfSeveralElementsUnlessAskedForItsMean) {
   statistics.mean = statistics.min = statistics.max = 1;
   statistics.sum_abs = statistics.sum_squares = 4;
   for (const bool use_mean : {false, true}) {
-    OneRule rule("LossNotDecreasing",
-                 {{"use_mean", use_mean ? "true" : "false"}});
-    rule.fires_at(ObservedStep(0).with_statistics("Loss", statistics));
+    RuleHarness rule("LossNotDecreasing",
+                     {{"use_mean", use_mean ? "true" : "false"}});
+    rule.fires_at(StepBuilder(0).with_statistics("Loss", statistics));
     EXPECT_EQ(
-        rule.fires_at(ObservedStep(10).with_statistics("Loss", statistics)),
+        rule.fires_at(StepBuilder(10).with_statistics("Loss", statistics)),
         use_mean);
   }
 }
@@ -138,8 +138,8 @@ TEST(LossNotDecreasing, SkipsALossOfSeveralElementsUnlessAskedForItsMean) {
 TEST(LossNotDecreasing, AveragesAgainstTheNoiseOfSmallBatches) {
   // 1.0 and 1.2 in turn, falling by 0.01 per save: single losses rise by 20 %,
   // their averages fall.
-  OneRule single("LossNotDecreasing");
-  OneRule averaged("LossNotDecreasing", {{"average", "2"}});
+  RuleHarness single("LossNotDecreasing");
+  RuleHarness averaged("LossNotDecreasing", {{"average", "2"}});
   bool single_fired = false;
   for (Step i = 0; i < 20; ++i) {
     const double value = 2.0 - 0.01 * double(i) + (i % 2 ? 0.2 : 0.0);
@@ -150,9 +150,9 @@ TEST(LossNotDecreasing, AveragesAgainstTheNoiseOfSmallBatches) {
 }
 
 TEST(LossNotDecreasing, ReadsALossFromValues) {
-  OneRule rule("LossNotDecreasing");
-  rule.fires_at(ObservedStep(0).with_values("Loss", {2.0f}, {}));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(10).with_values("Loss", {2.0f}, {})));
+  RuleHarness rule("LossNotDecreasing");
+  rule.fires_at(StepBuilder(0).with_values("Loss", {2.0f}, {}));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(10).with_values("Loss", {2.0f}, {})));
 }
 
 TEST(LossNotDecreasing, RefusesToJudgeNothing) {
@@ -165,12 +165,12 @@ TEST(LossNotDecreasing, RefusesToJudgeNothing) {
 TEST(LossNotDecreasing, FiresForALossThatStandsStillWhateverItsMeanRoundsTo) {
   // 30 times 0.1 / 30, added up, is above 0.1 for some of these.
   for (const double loss : {0.1, 0.6563956, 0.6638, 1.1, 3.3}) {
-    OneRule rule(
+    RuleHarness rule(
         "LossNotDecreasing",
         {{"average", "100"}, {"num_steps", "200"}, {"diff_percent", "0.0001"}});
     bool fired = false;
     for (Step step = 0; step <= 200; step += 10) {
-      fired |= rule.fires_at(ObservedStep(step).with_scalar("Loss", loss));
+      fired |= rule.fires_at(StepBuilder(step).with_scalar("Loss", loss));
     }
     EXPECT_TRUE(fired) << loss;
   }

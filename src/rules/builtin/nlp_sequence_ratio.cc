@@ -29,24 +29,26 @@ const ParameterSpec kParameters[] = {
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = kGluonInput,
-     .sentence = "Patterns of the sequences' tensor names; with the default, "
-                 "the inputs of every module named like 'embedding', too, are "
-                 "judged."},
+     .description =
+         "Patterns of the sequences' tensor names; with the default, "
+         "the inputs of every module named like 'embedding', too, are "
+         "judged."},
     {.name = "token_values",
      .type = ParameterType::text_list,
      .default_text = "0",
-     .sentence = "The tokens whose share is judged."},
+     .description = "The tokens whose share is judged."},
     {.name = "token_thresholds_percent",
      .type = ParameterType::text_list,
      .default_text = "50",
-     .sentence = "How large, in percent, the share of each of token_values may "
-                 "be; as many as those."},
+     .description =
+         "How large, in percent, the share of each of token_values may "
+         "be; as many as those."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "sequences of very different length in one batch, or a "
               "vocabulary that misses words of the data: the model computes "
               "on padding or unknown words most of the time",
@@ -201,7 +203,7 @@ class NLPSequenceRatio : public Rule {
           "threshold",
           finding.evidence.size());
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   std::vector<TokenLimit> limits_;
@@ -219,12 +221,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kNLPSequenceRatio = {
     .name = "NLPSequenceRatio",
-    .sentence =
+    .summary =
         "Too large a part of the token sequences is one token, as padding is.",
     .condition =
         "Fires when, for a token of token_values, its share of a tensor in "
         "percent is above its token_thresholds_percent.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -10,14 +10,14 @@ using testing::HasSubstr;
 
 constexpr const char* kTokens = "hybrid_embedding0_input_0";
 
-ObservedStep tokens(const std::vector<float>& values) {
-  ObservedStep observed(0);
+StepBuilder tokens(const std::vector<float>& values) {
+  StepBuilder observed(0);
   observed.with_values(kTokens, values, {std::int64_t(values.size())});
   return observed;
 }
 
 TEST(NLPSequenceRatio, FiresAboveTheThresholdAndNotAtIt) {
-  OneRule rule("NLPSequenceRatio");
+  RuleHarness rule("NLPSequenceRatio");
   EXPECT_FALSE(rule.fires_at(tokens({0, 0, 5, 7})));
   EXPECT_TRUE(rule.fires_at(tokens({0, 0, 0, 7})));
   EXPECT_EQ(rule.verdict().message,
@@ -28,8 +28,9 @@ TEST(NLPSequenceRatio, FiresAboveTheThresholdAndNotAtIt) {
 }
 
 TEST(NLPSequenceRatio, JudgesEachTokenByItsOwnThreshold) {
-  OneRule rule("NLPSequenceRatio", {{"token_values", "0, 3, 9"},
-                                    {"token_thresholds_percent", "60,20,10"}});
+  RuleHarness rule(
+      "NLPSequenceRatio",
+      {{"token_values", "0, 3, 9"}, {"token_thresholds_percent", "60,20,10"}});
   EXPECT_FALSE(rule.fires_at(tokens({0, 0, 0, 3, 1})));
   // 20 % of 0, 40 % of 3 (20 above), 40 % of 9 (30 above).
   EXPECT_TRUE(rule.fires_at(tokens({0, 3, 3, 9, 9})));
@@ -43,13 +44,13 @@ TEST(NLPSequenceRatio, JudgesTheTokenZeroFromStatisticsAlone) {
   TensorStatistics statistics;
   statistics.count = 10;
   statistics.zeros = 6;
-  ObservedStep step(0);
+  StepBuilder step(0);
   step.with_statistics(kTokens, statistics);
-  OneRule rule("NLPSequenceRatio");
+  RuleHarness rule("NLPSequenceRatio");
   EXPECT_TRUE(rule.fires_at(step));
   EXPECT_EQ(rule.verdict().evidence[0].value, 60);
   // Another token needs the elements, and says that there are none.
-  OneRule other("NLPSequenceRatio", {{"token_values", "1"}});
+  RuleHarness other("NLPSequenceRatio", {{"token_values", "1"}});
   EXPECT_FALSE(other.fires_at(step));
   EXPECT_EQ(other.finish().status, RuleStatus::error);
 }
@@ -68,20 +69,20 @@ TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
   for (const char* name :
        {"encoder.embedding_input_0", "Embedding_input_0", "embedding/inputs",
         "encoder/token_embedding_1/inputs_0"}) {
-    OneRule rule("NLPSequenceRatio");
-    EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
+    RuleHarness rule("NLPSequenceRatio");
+    EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_values(name, {0}, {1})))
         << name;
   }
   for (const char* name :
        {"embedding/outputs", "embedding_block/dense/inputs"}) {
-    OneRule rule("NLPSequenceRatio");
-    EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_values(name, {0}, {1})))
+    RuleHarness rule("NLPSequenceRatio");
+    EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_values(name, {0}, {1})))
         << name;
   }
-  OneRule own("NLPSequenceRatio", {{"tensor_regex", "^ids$"}});
+  RuleHarness own("NLPSequenceRatio", {{"tensor_regex", "^ids$"}});
   EXPECT_FALSE(
-      own.fires_at(ObservedStep(0).with_values("Embedding_input_0", {0}, {1})));
-  EXPECT_TRUE(own.fires_at(ObservedStep(1).with_values("ids", {0}, {1})));
+      own.fires_at(StepBuilder(0).with_values("Embedding_input_0", {0}, {1})));
+  EXPECT_TRUE(own.fires_at(StepBuilder(1).with_values("ids", {0}, {1})));
 }
 
 TEST(NLPSequenceRatio, RefusesListsThatDoNotGoTogether) {
@@ -99,7 +100,7 @@ TEST(NLPSequenceRatio, RefusesListsThatDoNotGoTogether) {
 }
 
 TEST(NLPSequenceRatio, PassesOverTensorsWithoutElements) {
-  OneRule rule("NLPSequenceRatio");
+  RuleHarness rule("NLPSequenceRatio");
   EXPECT_FALSE(rule.fires_at(tokens({})));
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }

@@ -40,37 +40,38 @@ const ParameterSpec kParameters[] = {
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Patterns of tensor names that are losses; without it, the "
-                 "collection 'losses'."},
+     .description = "Patterns of tensor names that are losses; without it, the "
+                    "collection 'losses'."},
     {.name = "start_step",
      .type = ParameterType::integer,
      .default_text = "0",
-     .sentence = "The rule does not fire before this step.",
+     .description = "The rule does not fire before this step.",
      .minimum = 0.0},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "1",
-     .sentence = "How many evaluations in a row must exceed the ratio.",
+     .description = "How many evaluations in a row must exceed the ratio.",
      .minimum = 1.0,
      .tuned_text = "4"},
     {.name = "ratio_threshold",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .sentence = "How far, as a part of the mean training loss, the mean "
-                 "validation loss may lie above it.",
+     .description = "How far, as a part of the mean training loss, the mean "
+                    "validation loss may lie above it.",
      .minimum = 0.0,
      .tuned_text = "5"},
     {.name = "pass_new_best",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether an evaluation passes, however large the ratio, that "
-                 "has the lowest mean validation loss so far.",
+     .description =
+         "Whether an evaluation passes, however large the ratio, that "
+         "has the lowest mean validation loss so far.",
      .tuned_text = "true"},
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a model that learns its training set by heart; a gap from the "
               "first evaluation on means that the two sets differ",
      .advice = "stop here and take the weights of the best evaluation, or "
@@ -235,7 +236,7 @@ class Overfit : public Rule {
       finding.message +=
           fmt::format("; the evaluation before had {}", percent_text(*before));
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   Step start_step_;
@@ -257,7 +258,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kOverfit = {
     .name = "Overfit",
-    .sentence =
+    .summary =
         "The validation loss is much higher than the training loss: the model "
         "learns its training set by heart.",
     .condition =
@@ -265,7 +266,7 @@ const RuleFactory kOverfit = {
         "training loss > ratio_threshold for patience evaluations in a row; "
         "with pass_new_best, evaluations whose validation loss is the lowest "
         "so far do not count.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
     .has_own_start_step = true,

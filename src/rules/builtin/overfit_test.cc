@@ -16,7 +16,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Feeds losses in turn, as a training with modes saves them.
 class Losses {
  public:
-  explicit Losses(OneRule& rule) : rule_(rule) {}
+  explicit Losses(RuleHarness& rule) : rule_(rule) {}
 
   bool train(std::vector<double> losses) { return feed(Mode::train, losses); }
   bool eval(std::vector<double> losses) { return feed(Mode::eval, losses); }
@@ -26,26 +26,26 @@ class Losses {
     bool fired = false;
     for (const double loss : losses) {
       const StepId step = {next_++, mode, counted_[mode_index(mode)]++};
-      fired = rule_.fires_at(ObservedStep(step).with_scalar("Loss", loss));
+      fired = rule_.fires_at(StepBuilder(step).with_scalar("Loss", loss));
     }
     return fired;
   }
 
-  OneRule& rule_;
+  RuleHarness& rule_;
   Step next_ = 0;
   std::array<Step, 4> counted_ = {};
 };
 
 // mean(1, 3) = 2 in training; (2.2 - 2) / 2 is the default ratio, not above it.
 TEST(Overfit, FiresWhereTheMeanValidationLossIsAboveTheRatioAndNotAtIt) {
-  OneRule at("Overfit", {{"ratio_threshold", "0.25"}});
+  RuleHarness at("Overfit", {{"ratio_threshold", "0.25"}});
   Losses at_ratio(at);
   at_ratio.train({1, 3});
   at_ratio.eval({2, 3});
   EXPECT_FALSE(at_ratio.train({2}));
   EXPECT_EQ(at.finish().status, RuleStatus::no_issues_found);
 
-  OneRule above("Overfit", {{"ratio_threshold", "0.25"}});
+  RuleHarness above("Overfit", {{"ratio_threshold", "0.25"}});
   Losses above_ratio(above);
   above_ratio.train({1, 3});
   EXPECT_FALSE(above_ratio.eval({2, 3.1}));  // still open
@@ -57,7 +57,7 @@ TEST(Overfit, FiresWhereTheMeanValidationLossIsAboveTheRatioAndNotAtIt) {
 }
 
 TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
-  OneRule rule("Overfit");
+  RuleHarness rule("Overfit");
   Losses losses(rule);
   losses.train({2});
   losses.eval({2.1});
@@ -72,7 +72,7 @@ TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
 }
 
 TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
-  OneRule rule("Overfit");
+  RuleHarness rule("Overfit");
   Losses losses(rule);
   losses.train({1});
   EXPECT_FALSE(losses.eval({2, 2}));
@@ -80,7 +80,7 @@ TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
 }
 
 TEST(Overfit, ComparesWithTheTrainingLossesSinceTheEvaluationBefore) {
-  OneRule rule("Overfit");
+  RuleHarness rule("Overfit");
   Losses losses(rule);
   losses.train({9, 9});
   losses.eval({9});
@@ -91,7 +91,7 @@ TEST(Overfit, ComparesWithTheTrainingLossesSinceTheEvaluationBefore) {
 }
 
 TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
-  OneRule rule("Overfit", {{"patience", "2"}});
+  RuleHarness rule("Overfit", {{"patience", "2"}});
   Losses losses(rule);
   losses.train({1});
   losses.eval({2});
@@ -110,7 +110,7 @@ TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
 // classifier that goes on learning, and of one that has stopped.
 TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
   const auto fires = [](const char* pass, std::vector<double> validation) {
-    OneRule rule("Overfit", {{"pass_new_best", pass}, {"patience", "2"}});
+    RuleHarness rule("Overfit", {{"pass_new_best", pass}, {"patience", "2"}});
     Losses losses(rule);
     bool fired = false;
     for (const double loss : validation) {
@@ -128,9 +128,9 @@ TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
 }
 
 TEST(Overfit, KnowsTheLowestValidationLossOfEachTensor) {
-  OneRule rule("Overfit", {{"pass_new_best", "true"}});
+  RuleHarness rule("Overfit", {{"pass_new_best", "true"}});
   const auto step = [](Step number, double test, double eval) {
-    return ObservedStep({number, Mode::global, number})
+    return StepBuilder({number, Mode::global, number})
         .with_scalar("train-logloss", 0.1)
         .with_scalar("test-logloss", test)
         .with_scalar("eval-logloss", eval);
@@ -145,7 +145,7 @@ TEST(Overfit, KnowsTheLowestValidationLossOfEachTensor) {
 
 // The lowest of an evaluation before `start_step`, too, is the lowest so far.
 TEST(Overfit, RemembersTheLowestValidationLossFromBeforeItsStartStep) {
-  OneRule rule("Overfit", {{"pass_new_best", "true"}, {"start_step", "2"}});
+  RuleHarness rule("Overfit", {{"pass_new_best", "true"}, {"start_step", "2"}});
   Losses losses(rule);
   losses.train({0.1});
   losses.eval({0.5});
@@ -155,7 +155,7 @@ TEST(Overfit, RemembersTheLowestValidationLossFromBeforeItsStartStep) {
 }
 
 TEST(Overfit, DoesNotFireBeforeItsStartStepButCountsWhatCameBefore) {
-  OneRule rule("Overfit", {{"start_step", "3"}, {"patience", "2"}});
+  RuleHarness rule("Overfit", {{"start_step", "3"}, {"patience", "2"}});
   Losses losses(rule);
   losses.train({1});
   losses.eval({2});  // step 1
@@ -163,7 +163,7 @@ TEST(Overfit, DoesNotFireBeforeItsStartStepButCountsWhatCameBefore) {
   losses.eval({2});  // step 3: the second in a row
   EXPECT_TRUE(losses.train({1}));
 
-  OneRule late("Overfit", {{"start_step", "4"}});
+  RuleHarness late("Overfit", {{"start_step", "4"}});
   Losses before(late);
   before.train({1});
   before.eval({2});
@@ -173,7 +173,7 @@ TEST(Overfit, DoesNotFireBeforeItsStartStepButCountsWhatCameBefore) {
 }
 
 TEST(Overfit, LooksAtNothingFromItsEndStepOn) {
-  OneRule rule("Overfit", {{"end_step", "1"}});
+  RuleHarness rule("Overfit", {{"end_step", "1"}});
   Losses losses(rule);
   losses.train({1});
   losses.eval({2});
@@ -182,7 +182,7 @@ TEST(Overfit, LooksAtNothingFromItsEndStepOn) {
 }
 
 TEST(Overfit, LeavesOutLossesThatAreNotFinite) {
-  OneRule rule("Overfit");
+  RuleHarness rule("Overfit");
   Losses losses(rule);
   losses.train({1, kNan, 1});
   losses.eval({1.05, kNan, std::numeric_limits<double>::infinity()});
@@ -192,7 +192,7 @@ TEST(Overfit, LeavesOutLossesThatAreNotFinite) {
 
 TEST(Overfit, DoesNotJudgeATrainingLossOfZeroOrBelow) {
   for (const double loss : {0.0, -1.0}) {
-    OneRule rule("Overfit");
+    RuleHarness rule("Overfit");
     Losses losses(rule);
     losses.train({loss});
     losses.eval({5});
@@ -202,12 +202,12 @@ TEST(Overfit, DoesNotJudgeATrainingLossOfZeroOrBelow) {
 }
 
 TEST(Overfit, PairsTheLossesOfXgboostByTheirNames) {
-  OneRule rule("Overfit");
-  EXPECT_FALSE(rule.fires_at(ObservedStep({0, Mode::global, 0})
+  RuleHarness rule("Overfit");
+  EXPECT_FALSE(rule.fires_at(StepBuilder({0, Mode::global, 0})
                                  .with_scalar("train-logloss", 1)
                                  .with_scalar("validation-logloss", 1.05)
                                  .with_scalar("validation-merror_loss", 7)));
-  EXPECT_TRUE(rule.fires_at(ObservedStep({1, Mode::global, 1})
+  EXPECT_TRUE(rule.fires_at(StepBuilder({1, Mode::global, 1})
                                 .with_scalar("train-logloss", 0.5)
                                 .with_scalar("eval-logloss", 0.6)
                                 .with_scalar("test-logloss", 0.7)));
@@ -219,21 +219,21 @@ TEST(Overfit, PairsTheLossesOfXgboostByTheirNames) {
 }
 
 TEST(Overfit, JudgesOnlyTheTensorsThatItsPatternFinds) {
-  OneRule rule("Overfit", {{"tensor_regex", "^mine$"}});
-  rule.fires_at(ObservedStep({0, Mode::train, 0})
+  RuleHarness rule("Overfit", {{"tensor_regex", "^mine$"}});
+  rule.fires_at(StepBuilder({0, Mode::train, 0})
                     .with_scalar("Loss", 1)
                     .with_scalar("mine", 1));
-  rule.fires_at(ObservedStep({1, Mode::eval, 0})
+  rule.fires_at(StepBuilder({1, Mode::eval, 0})
                     .with_scalar("Loss", 5)
                     .with_scalar("mine", 1));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(Overfit, WorksFromTheMeanOfALossPerSampleAndFromASavedReduction) {
-  OneRule rule("Overfit");
+  RuleHarness rule("Overfit");
   rule.fires_at(
-      ObservedStep({0, Mode::train, 0}).with_values("Loss", {1, 3}, {2}));
-  rule.fires_at(ObservedStep({1, Mode::eval, 0})
+      StepBuilder({0, Mode::train, 0}).with_values("Loss", {1, 3}, {2}));
+  rule.fires_at(StepBuilder({1, Mode::eval, 0})
                     .with_reductions("Loss", {{{Reduction::mean}, 3.0}}));
   rule.finish();
   ASSERT_EQ(rule.verdict().status, RuleStatus::issues_found);
@@ -241,19 +241,19 @@ TEST(Overfit, WorksFromTheMeanOfALossPerSampleAndFromASavedReduction) {
 }
 
 TEST(Overfit, NeverSaysNoIssueWithoutOneOfTheTwoLosses) {
-  OneRule training("Overfit");
-  training.fires_at(ObservedStep({0, Mode::train, 0}).with_scalar("Loss", 1));
+  RuleHarness training("Overfit");
+  training.fires_at(StepBuilder({0, Mode::train, 0}).with_scalar("Loss", 1));
   EXPECT_EQ(training.finish().status, RuleStatus::error);
   EXPECT_THAT(training.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("EVAL")));
 
-  OneRule validation("Overfit");
-  validation.fires_at(ObservedStep({0, Mode::eval, 0}).with_scalar("Loss", 1));
+  RuleHarness validation("Overfit");
+  validation.fires_at(StepBuilder({0, Mode::eval, 0}).with_scalar("Loss", 1));
   EXPECT_EQ(validation.finish().status, RuleStatus::error);
   EXPECT_THAT(validation.verdict().message, HasSubstr("no training loss"));
 
-  OneRule empty("Overfit");
-  empty.fires_at(ObservedStep({0, Mode::eval, 0}).with_values("Loss", {}, {0}));
+  RuleHarness empty("Overfit");
+  empty.fires_at(StepBuilder({0, Mode::eval, 0}).with_values("Loss", {}, {0}));
   EXPECT_EQ(empty.finish().status, RuleStatus::error);
 }
 
@@ -265,7 +265,8 @@ TEST(Overfit, FiresAtTheSameEvaluationAsAPlainLoop) {
   std::uniform_real_distribution<double> loss(0.5, 1.0);
   std::uniform_int_distribution<int> length(1, 4);
   for (int run = 0; run < 50; ++run) {
-    OneRule rule("Overfit", {{"patience", "2"}, {"ratio_threshold", "0.2"}});
+    RuleHarness rule("Overfit",
+                     {{"patience", "2"}, {"ratio_threshold", "0.2"}});
     Losses losses(rule);
     int in_a_row = 0;
     bool expected = false;

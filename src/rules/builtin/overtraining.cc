@@ -28,28 +28,29 @@ const ParameterSpec kParameters[] = {
     {.name = "patience_train",
      .type = ParameterType::integer,
      .default_text = "5",
-     .sentence = "How many saved TRAIN steps may pass without a new best "
-                 "training loss.",
+     .description = "How many saved TRAIN steps may pass without a new best "
+                    "training loss.",
      .minimum = 1.0,
      .tuned_text = "20"},
     {.name = "patience_validation",
      .type = ParameterType::integer,
      .default_text = "10",
-     .sentence = "How many saved EVAL steps may pass without a new best "
-                 "validation loss.",
+     .description = "How many saved EVAL steps may pass without a new best "
+                    "validation loss.",
      .minimum = 1.0},
     {.name = "delta",
      .type = ParameterType::real,
      .default_text = "0.01",
-     .sentence = "By how much, as a number and not as a ratio, a loss must be "
-                 "below the best one to be a new best.",
+     .description =
+         "By how much, as a number and not as a ratio, a loss must be "
+         "below the best one to be a new best.",
      .minimum = 0.0},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a training that goes on after it has converged: further steps "
               "cost time and bring nothing",
      .advice = "stop, and take the weights of the best validation loss; if "
@@ -198,7 +199,7 @@ class Overtraining : public Rule {
       finding->message = fmt::format("{}: {}, and {}", validation.place.tensor,
                                      course_text(validation, "validation"),
                                      course_text(training, "training"));
-      set_remedy(*finding, kRemedies[0]);
+      set_advice(*finding, kAdvice[0]);
     }
     finding->evidence.push_back(validation.evidence(
         "saved steps without a better validation loss", patience_validation_));
@@ -222,14 +223,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kOvertraining = {
     .name = "Overtraining",
-    .sentence =
+    .summary =
         "Neither the training loss nor the validation loss improves any more: "
         "further steps bring nothing.",
     .condition =
         "Fires when patience_train saved TRAIN steps and patience_validation "
         "saved EVAL steps have passed without a loss below the best one minus "
         "delta.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

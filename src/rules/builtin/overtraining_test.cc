@@ -24,10 +24,10 @@ class OvertrainingTest : public testing::Test {
   bool feed(Mode mode, double loss) {
     const Step step = next_++;
     return rule_->fires_at(
-        ObservedStep({step, mode, step}).with_scalar("Loss", loss));
+        StepBuilder({step, mode, step}).with_scalar("Loss", loss));
   }
 
-  std::optional<OneRule> rule_;
+  std::optional<RuleHarness> rule_;
   Step next_ = 0;
 };
 
@@ -108,7 +108,7 @@ TEST_F(OvertrainingTest, CountsAStepOfSeveralWorkersOnce) {
   eval(1);
   const auto both = [&] {
     const Step step = next_++;
-    return rule_->fires_at(ObservedStep({step, Mode::train, step})
+    return rule_->fires_at(StepBuilder({step, Mode::train, step})
                                .with_scalar("Loss", 1)
                                .with_scalar("Loss", 3)
                                .from_worker("worker_1"));
@@ -122,7 +122,7 @@ TEST_F(OvertrainingTest, CountsAStepOfSeveralWorkersOnce) {
 TEST_F(OvertrainingTest, PairsTheLossesOfXgboost) {
   use({{"patience_train", "1"}, {"patience_validation", "1"}});
   for (Step step = 0; step < 2; ++step) {
-    EXPECT_EQ(rule_->fires_at(ObservedStep({step, Mode::global, step})
+    EXPECT_EQ(rule_->fires_at(StepBuilder({step, Mode::global, step})
                                   .with_scalar("train-logloss", 1)
                                   .with_scalar("validation-logloss", 1)),
               step == 1);

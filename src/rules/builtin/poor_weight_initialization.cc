@@ -39,42 +39,46 @@ const ParameterSpec kParameters[] = {
     {.name = "activation_inputs_regex",
      .type = ParameterType::text_list,
      .default_text = kReluInputs,
-     .sentence = "Patterns of names of the inputs of activations. By default "
-                 "also the collection 'relu_input', which in PyTorch holds "
-                 "what ReLU modules take, whatever their names."},
+     .description =
+         "Patterns of names of the inputs of activations. By default "
+         "also the collection 'relu_input', which in PyTorch holds "
+         "what ReLU modules take, whatever their names."},
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "10.0",
-     .sentence = "A largest variance of an activation input above the "
-                 "smallest by more than this factor fires.",
+     .description = "A largest variance of an activation input above the "
+                    "smallest by more than this factor fires.",
      .minimum = 0.0,
      .tuned_text = "20"},
     {.name = "distribution_range",
      .type = ParameterType::real,
      .default_text = "0.001",
-     .sentence = "A gradient whose 95th percentile lies above its 5th by less "
-                 "than this fires.",
+     .description =
+         "A gradient whose 95th percentile lies above its 5th by less "
+         "than this fires.",
      .minimum = 0.0,
      .tuned_text = "0"},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "5",
-     .sentence = "A loss that was not lower than ever before for so many saved "
-                 "steps fires.",
+     .description =
+         "A loss that was not lower than ever before for so many saved "
+         "steps fires.",
      .minimum = 1.0,
      .tuned_text = "8"},
     {.name = "steps",
      .type = ParameterType::real,
      .default_text = "10",
-     .sentence = "How many saved steps of the training are judged, the first "
-                 "ones.",
+     .description =
+         "How many saved steps of the training are judged, the first "
+         "ones.",
      .minimum = 1.0},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "weights that were initialized without regard to the size of "
               "their layer, or inputs that are not normalized: the signal "
               "grows or dies on its way before anything is learned",
@@ -287,7 +291,7 @@ class PoorWeightInitialization : public Rule {
     if (const std::string missing = not_judged(); !missing.empty()) {
       finding.message += "; not judged: " + missing;
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
@@ -315,7 +319,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kPoorWeightInitialization = {
     .name = "PoorWeightInitialization",
-    .sentence =
+    .summary =
         "The first steps show that the weights were initialized "
         "badly.",
     .condition =
@@ -324,7 +328,7 @@ const RuleFactory kPoorWeightInitialization = {
         "the smallest, when p95 - p5 of a gradient is below "
         "distribution_range, or when the loss was not lower than ever for "
         "patience saved steps.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

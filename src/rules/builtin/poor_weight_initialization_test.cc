@@ -22,8 +22,8 @@ TensorStatistics of_variance(double variance) {
   return statistics;
 }
 
-ObservedStep inputs(Step step, double first, double second) {
-  ObservedStep observed(step);
+StepBuilder inputs(Step step, double first, double second) {
+  StepBuilder observed(step);
   observed.with_statistics("layer1.relu_input_0", of_variance(first));
   observed.with_statistics("layer2.relu_input_0", of_variance(second));
   return observed;
@@ -37,7 +37,7 @@ std::vector<float> ramp(float scale) {
 }
 
 TEST(PoorWeightInitialization, FiresIfActivationInputsVaryVeryDifferently) {
-  OneRule rule(kRule);
+  RuleHarness rule(kRule);
   EXPECT_FALSE(rule.fires_at(inputs(0, 1, 10)));
   EXPECT_TRUE(rule.fires_at(inputs(1, 1, 10.5)));
   EXPECT_THAT(
@@ -52,7 +52,7 @@ TEST(PoorWeightInitialization, FiresIfActivationInputsVaryVeryDifferently) {
 }
 
 TEST(PoorWeightInitialization, TakesAConstantInputBesideALiveOneForInfinite) {
-  OneRule rule(kRule);
+  RuleHarness rule(kRule);
   EXPECT_FALSE(rule.fires_at(inputs(0, 0, 0)));
   EXPECT_TRUE(rule.fires_at(inputs(1, 0, 1e-6)));
   EXPECT_EQ(rule.verdict().evidence.front().value,
@@ -60,9 +60,8 @@ TEST(PoorWeightInitialization, TakesAConstantInputBesideALiveOneForInfinite) {
 }
 
 TEST(PoorWeightInitialization, NeedsTwoActivationInputs) {
-  OneRule rule(kRule);
-  rule.fires_at(
-      ObservedStep(0).with_statistics("relu_input_0", of_variance(5)));
+  RuleHarness rule(kRule);
+  rule.fires_at(StepBuilder(0).with_statistics("relu_input_0", of_variance(5)));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("fewer than two"),
@@ -70,15 +69,15 @@ TEST(PoorWeightInitialization, NeedsTwoActivationInputs) {
 }
 
 TEST(PoorWeightInitialization, HasAThresholdForTheVariances) {
-  OneRule rule(kRule, {{"threshold", "3"}});
+  RuleHarness rule(kRule, {{"threshold", "3"}});
   EXPECT_FALSE(rule.fires_at(inputs(0, 1, 3)));
   EXPECT_TRUE(rule.fires_at(inputs(1, 3.1, 1)));
 }
 
 TEST(PoorWeightInitialization, FiresIfAGradientHasNextToNoSpread) {
   const auto fires = [](float scale, const char* range) {
-    OneRule rule(kRule, {{"distribution_range", range}});
-    return rule.fires_at(ObservedStep(0)
+    RuleHarness rule(kRule, {{"distribution_range", range}});
+    return rule.fires_at(StepBuilder(0)
                              .with_values("gradient/a", ramp(1000), {21})
                              .with_values("gradient/b", ramp(scale), {3, 7}));
   };
@@ -87,9 +86,9 @@ TEST(PoorWeightInitialization, FiresIfAGradientHasNextToNoSpread) {
 }
 
 TEST(PoorWeightInitialization, NamesTheGradientWithTheLeastSpread) {
-  OneRule rule(kRule);
+  RuleHarness rule(kRule);
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0)
+      rule.fires_at(StepBuilder(0)
                         .with_values("gradient/Net_a.weight", ramp(1e-5f), {21})
                         .with_values("gradient/Net_b.weight", ramp(1e-6f), {21})
                         .with_values("gradient/Net_c.bias", {1e-9f}, {1})));
@@ -104,18 +103,18 @@ TEST(PoorWeightInitialization, JudgesAGradientByItsBoundsWhereTheyTell) {
   narrow.max = 0.0005;
   TensorStatistics wide = narrow;
   wide.max = 3;
-  OneRule rule(kRule);
+  RuleHarness rule(kRule);
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("gradient/a", wide)));
+      rule.fires_at(StepBuilder(0).with_statistics("gradient/a", wide)));
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("gradient/a", narrow)));
+      rule.fires_at(StepBuilder(1).with_statistics("gradient/a", narrow)));
 }
 
 TEST(PoorWeightInitialization, LeavesNanAndEmptyTensorsAlone) {
-  OneRule rule(kRule);
+  RuleHarness rule(kRule);
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0)
+      rule.fires_at(StepBuilder(0)
                         .with_values("gradient/a", {kNan, 0, 0, 0}, {4})
                         .with_values("gradient/b", {}, {0})
                         .with_values("a.relu_input_0", {kNan, 1}, {2})
@@ -125,13 +124,13 @@ TEST(PoorWeightInitialization, LeavesNanAndEmptyTensorsAlone) {
 }
 
 TEST(PoorWeightInitialization, FiresIfTheLossStandsStillForPatience) {
-  OneRule rule(kRule, {{"patience", "3"}});
+  RuleHarness rule(kRule, {{"patience", "3"}});
   const double losses[] = {2, 1, 1.5, 1.0};
   for (Step step = 0; step < 4; ++step) {
     EXPECT_FALSE(
-        rule.fires_at(ObservedStep(step).with_scalar("Loss", losses[step])));
+        rule.fires_at(StepBuilder(step).with_scalar("Loss", losses[step])));
   }
-  EXPECT_TRUE(rule.fires_at(ObservedStep(4).with_scalar("Loss", 1.2)));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(4).with_scalar("Loss", 1.2)));
   EXPECT_EQ(rule.verdict().evidence.front().value, 3);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("Loss: the loss 1.2 was not below 1 for 3 saved steps, "
@@ -139,28 +138,28 @@ TEST(PoorWeightInitialization, FiresIfTheLossStandsStillForPatience) {
 }
 
 TEST(PoorWeightInitialization, LetsALossPassThatStillFallsNowAndThen) {
-  OneRule rule(kRule, {{"patience", "3"}, {"steps", "100"}});
+  RuleHarness rule(kRule, {{"patience", "3"}, {"steps", "100"}});
   for (Step step = 0; step < 30; ++step) {
     const double loss = step % 3 == 0 ? 10.0 - 0.1 * double(step) : 20;
-    EXPECT_FALSE(rule.fires_at(ObservedStep(step).with_scalar("Loss", loss)));
+    EXPECT_FALSE(rule.fires_at(StepBuilder(step).with_scalar("Loss", loss)));
   }
 }
 
 TEST(PoorWeightInitialization, JudgesOnlyTheFirstSteps) {
-  OneRule rule(kRule, {{"steps", "3"}});
+  RuleHarness rule(kRule, {{"steps", "3"}});
   for (Step step = 0; step < 3; ++step) {
     EXPECT_FALSE(rule.fires_at(inputs(step, 1, 2)));
   }
   EXPECT_FALSE(rule.fires_at(inputs(3, 1, 1e6)));
-  OneRule other(kRule, {{"steps", "4"}});
+  RuleHarness other(kRule, {{"steps", "4"}});
   for (Step step = 0; step < 3; ++step) other.fires_at(inputs(step, 1, 2));
   EXPECT_TRUE(other.fires_at(inputs(3, 1, 1e6)));
 }
 
 TEST(PoorWeightInitialization, CountsStepsThatTrain) {
-  OneRule rule(kRule, {{"steps", "1"}});
+  RuleHarness rule(kRule, {{"steps", "1"}});
   for (Step step = 0; step < 4; ++step) {
-    ObservedStep evaluation({step, Mode::eval, step});
+    StepBuilder evaluation({step, Mode::eval, step});
     evaluation.with_statistics("a.relu_input_0", of_variance(1));
     evaluation.with_statistics("b.relu_input_0", of_variance(1e6));
     EXPECT_FALSE(rule.fires_at(evaluation));
@@ -169,24 +168,24 @@ TEST(PoorWeightInitialization, CountsStepsThatTrain) {
 }
 
 TEST(PoorWeightInitialization, TakesOtherActivations) {
-  OneRule rule(kRule, {{"activation_inputs_regex", "_act_"}});
+  RuleHarness rule(kRule, {{"activation_inputs_regex", "_act_"}});
   rule.in_a_run_with({{"relu_input", {}, {"1_input_0"}}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0)
+      rule.fires_at(StepBuilder(0)
                         .with_statistics("a_act_0", of_variance(1))
                         .with_statistics("b.relu_input_0", of_variance(99))
                         .with_statistics("1_input_0", of_variance(99))));
-  OneRule standard(kRule);
+  RuleHarness standard(kRule);
   standard.in_a_run_with({{"relu_input", {}, {"1_input_0"}}});
   EXPECT_TRUE(
-      standard.fires_at(ObservedStep(0)
+      standard.fires_at(StepBuilder(0)
                             .with_statistics("b.relu_input_0", of_variance(1))
                             .with_statistics("1_input_0", of_variance(99))));
 }
 
 TEST(PoorWeightInitialization, SaysEverythingThatIsWrongWorstFirst) {
-  OneRule rule(kRule);
-  ObservedStep step = inputs(0, 1, 20);
+  RuleHarness rule(kRule);
+  StepBuilder step = inputs(0, 1, 20);
   step.with_values("gradient/a", ramp(1e-9f), {21}).with_scalar("Loss", 1);
   EXPECT_TRUE(rule.fires_at(step));
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);

@@ -29,12 +29,13 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "weights,biases",
-     .sentence = "Collections of tensors that every worker holds alike; leave "
-                 "out what is sharded over workers."},
+     .description =
+         "Collections of tensors that every worker holds alike; leave "
+         "out what is sharded over workers."},
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Patterns of names of such tensors."},
+     .description = "Patterns of names of such tensors."},
     kRtol,
     kAtol,
     kStartStep,
@@ -42,7 +43,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "workers that did not begin from the same weights, or a "
               "gradient that is not averaged over them (layers used outside "
               "the wrapped model, no_sync, parameters that are not in the "
@@ -56,7 +57,7 @@ const Remedy kRemedies[] = {
 struct Comparison {
   bool is_judged = false;
   std::string quantity = "difference";
-  Gap gap = {};
+  MaxDeviation deviation = {};
 };
 
 class ReplicasDiffer : public Rule {
@@ -78,13 +79,13 @@ class ReplicasDiffer : public Rule {
         SMD_TRY(const Comparison found, compare(*replicas[i], reference));
         if (!found.is_judged) continue;
         ++judged_;
-        if (found.gap.is_close()) continue;
+        if (found.deviation.is_close()) continue;
         Evidence evidence = evidence_of(*replicas[i], step.step);
         evidence.quantity =
             fmt::format("{} from {}", found.quantity, reference.worker);
-        evidence.value = found.gap.apart;
+        evidence.value = found.deviation.value;
         evidence.relation = ">";
-        evidence.threshold = found.gap.allowed;
+        evidence.threshold = found.deviation.allowed;
         offenders.push_back(std::move(evidence));
       }
     }
@@ -143,12 +144,13 @@ class ReplicasDiffer : public Rule {
     SMD_TRY(const KeptTensorPtr theirs, keep(reference));
     if (mine && theirs) {
       return Comparison{mine->size() > 0, "largest difference",
-                        gap_between(*mine, *theirs, tolerance_)};
+                        max_deviation(*mine, *theirs, tolerance_)};
     }
     if (replica.statistics && reference.statistics) {
-      return Comparison{
-          replica.statistics->count > 0, "difference of a statistic",
-          gap_between(*replica.statistics, *reference.statistics, tolerance_)};
+      return Comparison{replica.statistics->count > 0,
+                        "difference of a statistic",
+                        max_deviation(*replica.statistics,
+                                      *reference.statistics, tolerance_)};
     }
     return by_bounds(replica, reference);
   }
@@ -166,9 +168,10 @@ class ReplicasDiffer : public Rule {
         continue;
       }
       found.is_judged = true;
-      const Gap gap = {std::abs(mine.value - *theirs),
-                       tolerance_.atol + tolerance_.rtol * std::abs(*theirs)};
-      if (gap.apart > found.gap.apart) found.gap = gap;
+      const MaxDeviation deviation = {
+          std::abs(mine.value - *theirs),
+          tolerance_.atol + tolerance_.rtol * std::abs(*theirs)};
+      if (deviation.value > found.deviation.value) found.deviation = deviation;
     }
     return found;
   }
@@ -195,7 +198,7 @@ class ReplicasDiffer : public Rule {
       finding.message +=
           fmt::format("; {} tensors differ between workers", tensors.size());
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -217,13 +220,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kReplicasDiffer = {
     .name = "ReplicasDiffer",
-    .sentence =
+    .summary =
         "Weights that every worker should hold alike are not the "
         "same.",
     .condition =
         "Fires when a tensor of one worker is not equal, as numpy.allclose "
         "has it, to that of the first worker at the same step.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-ObservedStep replicas(std::vector<std::vector<float>> by_worker,
-                      const char* name = "Net_fc.weight") {
-  ObservedStep step(30);
+StepBuilder replicas(std::vector<std::vector<float>> by_worker,
+                     const char* name = "Net_fc.weight") {
+  StepBuilder step(30);
   for (std::size_t i = 0; i < by_worker.size(); ++i) {
     const auto size = std::int64_t(by_worker[i].size());
     step.with_values(name, by_worker[i], {size})
@@ -26,10 +26,10 @@ ObservedStep replicas(std::vector<std::vector<float>> by_worker,
 }
 
 TEST(ReplicasDiffer, FiresIfOneWorkerHoldsOtherWeights) {
-  OneRule same("ReplicasDiffer");
+  RuleHarness same("ReplicasDiffer");
   EXPECT_FALSE(same.fires_at(replicas({{1, 2}, {1, 2}, {1, 2}})));
   EXPECT_EQ(same.verdict().observations_judged, 2u);
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_TRUE(rule.fires_at(replicas({{1, 2}, {1, 2}, {1, 2.5f}})));
   EXPECT_EQ(rule.verdict().message,
             "Net_fc.weight (worker_2): largest difference from worker_0 in "
@@ -39,7 +39,7 @@ TEST(ReplicasDiffer, FiresIfOneWorkerHoldsOtherWeights) {
 
 TEST(ReplicasDiffer, TakesTolerances) {
   const auto fires = [](std::map<std::string, std::string> given) {
-    OneRule rule("ReplicasDiffer", given);
+    RuleHarness rule("ReplicasDiffer", given);
     return rule.fires_at(replicas({{100.0f}, {100.01f}}));
   };
   EXPECT_TRUE(fires({}));
@@ -50,8 +50,8 @@ TEST(ReplicasDiffer, TakesTolerances) {
 }
 
 TEST(ReplicasDiffer, ListsTheLargestDifferenceFirst) {
-  OneRule rule("ReplicasDiffer");
-  ObservedStep step = replicas({{1}, {2}}, "a.weight");
+  RuleHarness rule("ReplicasDiffer");
+  StepBuilder step = replicas({{1}, {2}}, "a.weight");
   step.with_values("b.bias", {1}, {1}).from_worker("worker_0");
   step.with_values("b.bias", {7}, {1}).from_worker("worker_1");
   EXPECT_TRUE(rule.fires_at(step));
@@ -62,16 +62,16 @@ TEST(ReplicasDiffer, ListsTheLargestDifferenceFirst) {
 }
 
 TEST(ReplicasDiffer, LooksAtWeightsAndBiasesUnlessToldOtherwise) {
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_FALSE(rule.fires_at(replicas({{1}, {2}}, "fc_output_0")));
-  OneRule other("ReplicasDiffer",
-                {{"collection_names", "losses"}, {"tensor_regex", "_output_"}});
+  RuleHarness other("ReplicasDiffer", {{"collection_names", "losses"},
+                                       {"tensor_regex", "_output_"}});
   EXPECT_FALSE(other.fires_at(replicas({{1}, {2}}, "Net_fc.weight")));
   EXPECT_TRUE(other.fires_at(replicas({{1}, {2}}, "fc_output_0")));
 }
 
 TEST(ReplicasDiffer, SaysThatOnlyOneWorkerSavedAnything) {
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_FALSE(rule.fires_at(replicas({{1}})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
@@ -79,19 +79,19 @@ TEST(ReplicasDiffer, SaysThatOnlyOneWorkerSavedAnything) {
 }
 
 TEST(ReplicasDiffer, TakesAnotherShapeForADifference) {
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_TRUE(rule.fires_at(replicas({{1, 1}, {1, 1, 1}})));
   EXPECT_THAT(rule.verdict().message, HasSubstr("another shape"));
 }
 
 TEST(ReplicasDiffer, ComparesNanWithNan) {
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_FALSE(rule.fires_at(replicas({{1, kNan}, {1, kNan}})));
   EXPECT_TRUE(rule.fires_at(replicas({{1, kNan}, {1, 2}})));
 }
 
 TEST(ReplicasDiffer, SkipsEmptyTensors) {
-  OneRule rule("ReplicasDiffer");
+  RuleHarness rule("ReplicasDiffer");
   EXPECT_FALSE(rule.fires_at(replicas({{}, {}})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
@@ -108,8 +108,8 @@ TensorStatistics statistics(double mean) {
 
 TEST(ReplicasDiffer, SeesADifferenceInStatistics) {
   const auto fires = [](double mean) {
-    OneRule rule("ReplicasDiffer");
-    ObservedStep step(0);
+    RuleHarness rule("ReplicasDiffer");
+    StepBuilder step(0);
     step.with_statistics("a.weight", statistics(0.1)).from_worker("worker_0");
     step.with_statistics("a.weight", statistics(mean)).from_worker("worker_1");
     const bool fired = rule.fires_at(step);
@@ -123,8 +123,8 @@ TEST(ReplicasDiffer, SeesADifferenceInStatistics) {
 
 TEST(ReplicasDiffer, SeesADifferenceInSavedBoundsAndNotInSums) {
   const auto fires = [](Reduction reduction, double first, double second) {
-    OneRule rule("ReplicasDiffer");
-    ObservedStep step(0);
+    RuleHarness rule("ReplicasDiffer");
+    StepBuilder step(0);
     step.with_reductions("a.weight", {{{reduction}, first}});
     step.from_worker("worker_0");
     step.with_reductions("a.weight", {{{reduction}, second}});

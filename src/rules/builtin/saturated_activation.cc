@@ -34,33 +34,34 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "tanh_input,sigmoid_input",
-     .sentence = "Collections to judge; in PyTorch these two hold what Tanh "
-                 "and Sigmoid modules take, whatever their names."},
+     .description = "Collections to judge; in PyTorch these two hold what Tanh "
+                    "and Sigmoid modules take, whatever their names."},
     // As MXNet and PyTorch name a layer, and as Keras does.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = ".*tanh_input,.*sigmoid_input,"
                      "([Tt]anh|[Ss]igmoid)(_?\\d+)?[_/]input",
-     .sentence = "Patterns of names of inputs of tanh and sigmoid to judge."},
+     .description =
+         "Patterns of names of inputs of tanh and sigmoid to judge."},
     {.name = "threshold_tanh_min",
      .type = ParameterType::real,
      .default_text = "-9.4999",
-     .sentence = "An input of tanh at or below this is saturated.",
+     .description = "An input of tanh at or below this is saturated.",
      .tuned_text = "-5"},
     {.name = "threshold_tanh_max",
      .type = ParameterType::real,
      .default_text = "9.4999",
-     .sentence = "An input of tanh at or above this is saturated.",
+     .description = "An input of tanh at or above this is saturated.",
      .tuned_text = "5"},
     {.name = "threshold_sigmoid_min",
      .type = ParameterType::real,
      .default_text = "-23",
-     .sentence = "An input of sigmoid at or below this is saturated.",
+     .description = "An input of sigmoid at or below this is saturated.",
      .tuned_text = "-10"},
     {.name = "threshold_sigmoid_max",
      .type = ParameterType::real,
      .default_text = "16.99999",
-     .sentence = "An input of sigmoid at or above this is saturated.",
+     .description = "An input of sigmoid at or above this is saturated.",
      .tuned_text = "10"},
     tuned(kThresholdInactivity, "25"),
     kThresholdLayer,
@@ -70,7 +71,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "weights or inputs that are too large: where the function is "
               "flat no gradient passes, so the layers before it no longer "
               "learn",
@@ -144,7 +145,8 @@ class SaturatedActivation : public Rule {
     }
     if (!finding) return finding;
     sort_worst_first(finding->evidence);
-    finding->message += tell_neighbours(judged, finding->evidence.front());
+    finding->message +=
+        describe_adjacent_layers(judged, finding->evidence.front());
     if (finding->evidence.size() > 1) {
       finding->message += fmt::format("; {} layers of this step are so",
                                       finding->evidence.size());
@@ -226,7 +228,7 @@ class SaturatedActivation : public Rule {
         function == Function::tanh ? "tanh" : "sigmoid", range.above,
         *range.below, limits.inactivity_percent, limits.layer_percent,
         step_text(step));
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
   }
 
   std::string unnamed_text() const {
@@ -270,14 +272,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kSaturatedActivation = {
     .name = "SaturatedActivation",
-    .sentence =
+    .summary =
         "Most units of a tanh or sigmoid layer are saturated: they "
         "pass no gradient.",
     .condition =
         "Fires when more than threshold_layer percent of the units of a layer "
         "take inputs between the function's thresholds in less than "
         "threshold_inactivity percent of the samples of a step.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

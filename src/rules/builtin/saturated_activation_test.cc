@@ -20,9 +20,9 @@ std::vector<float> inputs(int saturated, float input) {
 
 bool fires(const char* name, std::vector<float> values,
            const std::map<std::string, std::string>& given = {}) {
-  OneRule rule("SaturatedActivation", given);
+  RuleHarness rule("SaturatedActivation", given);
   return rule.fires_at(
-      ObservedStep(0).with_values(name, std::move(values), {4, 4}));
+      StepBuilder(0).with_values(name, std::move(values), {4, 4}));
 }
 
 TEST(SaturatedActivation, FiresIfMoreThanHalfOfTheUnitsAreSaturated) {
@@ -81,10 +81,10 @@ TEST(SaturatedActivation, ChoosesTheLimitsByTheLastWordInTheName) {
 
 TEST(SaturatedActivation, ChoosesTheLimitsByTheCollectionOfANameThatIsSilent) {
   for (const char* collection : {"tanh_input", "sigmoid_input"}) {
-    OneRule rule("SaturatedActivation");
+    RuleHarness rule("SaturatedActivation");
     rule.in_a_run_with({{collection, {}, {"1_input_0"}}});
-    EXPECT_EQ(rule.fires_at(ObservedStep(0).with_values("1_input_0",
-                                                        inputs(4, 10), {4, 4})),
+    EXPECT_EQ(rule.fires_at(StepBuilder(0).with_values("1_input_0",
+                                                       inputs(4, 10), {4, 4})),
               std::string(collection) == "tanh_input")
         << collection;
   }
@@ -93,13 +93,13 @@ TEST(SaturatedActivation, ChoosesTheLimitsByTheCollectionOfANameThatIsSilent) {
 TEST(SaturatedActivation, SaysOfWhichTensorsTheLimitsAreNotKnown) {
   const std::map<std::string, std::string> given = {
       {"tensor_regex", "_input_0"}};
-  OneRule rule("SaturatedActivation", given);
+  RuleHarness rule("SaturatedActivation", given);
   rule.fires_at(
-      ObservedStep(0).with_values("fc_input_0", inputs(4, 50), {4, 4}));
+      StepBuilder(0).with_values("fc_input_0", inputs(4, 50), {4, 4}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("fc_input_0"));
-  OneRule other("SaturatedActivation", given);
-  other.fires_at(ObservedStep(0)
+  RuleHarness other("SaturatedActivation", given);
+  other.fires_at(StepBuilder(0)
                      .with_values("fc_input_0", inputs(4, 50), {4, 4})
                      .with_values("tanh_input_0", inputs(1, 50), {4, 4}));
   EXPECT_EQ(other.finish().status, RuleStatus::no_issues_found);
@@ -108,8 +108,8 @@ TEST(SaturatedActivation, SaysOfWhichTensorsTheLimitsAreNotKnown) {
 }
 
 TEST(SaturatedActivation, SaysWhatIsWrongAndWhatToTry) {
-  OneRule rule("SaturatedActivation");
-  rule.fires_at(ObservedStep(6)
+  RuleHarness rule("SaturatedActivation");
+  rule.fires_at(StepBuilder(6)
                     .with_values("a_tanh_input_0", inputs(3, 50), {4, 4})
                     .with_values("b_tanh_input_0", inputs(4, 50), {4, 4}));
   EXPECT_EQ(rule.verdict().message,
@@ -134,20 +134,20 @@ TEST(SaturatedActivation, JudgesByStatisticsWhereTheyTell) {
   inside.count = 8;
   inside.min = -9;
   inside.max = 9;
-  OneRule rule("SaturatedActivation");
+  RuleHarness rule("SaturatedActivation");
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("tanh_input_0", inside)));
+      rule.fires_at(StepBuilder(0).with_statistics("tanh_input_0", inside)));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
   TensorStatistics part = inside;
   part.max = 11;
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(1).with_statistics("tanh_input_0", part)));
+      rule.fires_at(StepBuilder(1).with_statistics("tanh_input_0", part)));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);  // cannot tell
   TensorStatistics beyond = inside;
   beyond.min = 10;
   beyond.max = 11;
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(2).with_statistics("tanh_input_0", beyond)));
+      rule.fires_at(StepBuilder(2).with_statistics("tanh_input_0", beyond)));
 }
 
 TEST(SaturatedActivation, FindsInputsAsEachFrameworkNamesThem) {

@@ -34,29 +34,29 @@ const ParameterSpec kParameters[] = {
     {.name = "other_trials",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "The runs to compare with; required. 'other_trial' and "
-                 "'other_trial_0', 'other_trial_1', ... add to it."},
+     .description = "The runs to compare with; required. 'other_trial' and "
+                    "'other_trial_0', 'other_trial_1', ... add to it."},
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Collections to compare; without these and tensor_regex, "
-                 "every tensor that the run holds."},
+     .description = "Collections to compare; without these and tensor_regex, "
+                    "every tensor that the run holds."},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .sentence = "Patterns of tensor names to compare."},
+     .description = "Patterns of tensor names to compare."},
     kRtol,
     kAtol,
     {.name = "equal_nan",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .sentence = "Whether NaN in both runs is alike."},
+     .description = "Whether NaN in both runs is alike."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "another seed, data order, initialization, library version or "
               "machine",
      .advice = "compare these between the two runs; where only the last digits "
@@ -189,7 +189,7 @@ class SimilarAcrossRuns : public Rule {
       finding.message +=
           fmt::format("; {} tensors of this step differ", differing.size());
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     for (const Differing& one : differing) {
       Evidence evidence = one.place;
       const bool by_shape = one.difference.by == TensorDifference::By::shape;
@@ -230,12 +230,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kSimilarAcrossRuns = {
     .name = "SimilarAcrossRuns",
-    .sentence = "A tensor differs from that of another run at the same step.",
+    .summary = "A tensor differs from that of another run at the same step.",
     .condition =
         "Fires when a tensor that both runs hold has another shape, or "
         "elements with |a - b| > atol + rtol * |b|, where b is the other "
         "run's.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -23,9 +23,9 @@ std::map<std::string, std::string> with_other(
   return given;
 }
 
-ObservedStep tensor(std::size_t run, const std::vector<float>& values,
-                    Step step = 3) {
-  ObservedStep observed({step, Mode::global, step});
+StepBuilder tensor(std::size_t run, const std::vector<float>& values,
+                   Step step = 3) {
+  StepBuilder observed({step, Mode::global, step});
   observed.with_values("w", values, {std::int64_t(values.size())}).in_run(run);
   return observed;
 }
@@ -33,13 +33,13 @@ ObservedStep tensor(std::size_t run, const std::vector<float>& values,
 // Whether `values` and the other run's fire the rule.
 bool fires(const std::vector<float>& values, const std::vector<float>& others,
            std::map<std::string, std::string> given = {}) {
-  OneRule rule("SimilarAcrossRuns", with_other(std::move(given)));
+  RuleHarness rule("SimilarAcrossRuns", with_other(std::move(given)));
   EXPECT_FALSE(rule.fires_at(tensor(0, values)));
   return rule.fires_at(tensor(1, others));
 }
 
 TEST(SimilarAcrossRuns, FiresWhereElementsDiffer) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   rule.fires_at(tensor(0, {1, 2, 3, 4}));
   EXPECT_TRUE(rule.fires_at(tensor(1, {1, 2.5f, 3, 5})));
   EXPECT_EQ(rule.verdict().message,
@@ -50,7 +50,7 @@ TEST(SimilarAcrossRuns, FiresWhereElementsDiffer) {
 }
 
 TEST(SimilarAcrossRuns, LetsEqualTensorsPass) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   rule.fires_at(tensor(0, {1, kInf, -kInf, kNan}));
   EXPECT_FALSE(rule.fires_at(tensor(1, {1, kInf, -kInf, kNan})));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
@@ -67,7 +67,7 @@ TEST(SimilarAcrossRuns, HasTheTolerancesThatItIsTold) {
 }
 
 TEST(SimilarAcrossRuns, TakesAnotherShapeForADifference) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   rule.fires_at(tensor(0, {1, 2}));
   EXPECT_TRUE(rule.fires_at(tensor(1, {1, 2, 3})));
   EXPECT_THAT(rule.verdict().message,
@@ -75,18 +75,18 @@ TEST(SimilarAcrossRuns, TakesAnotherShapeForADifference) {
 }
 
 TEST(SimilarAcrossRuns, ComparesOnlyEqualStepsAndNames) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   rule.fires_at(tensor(0, {1}, 3));
   EXPECT_FALSE(rule.fires_at(tensor(1, {9}, 2)));
   EXPECT_FALSE(rule.fires_at(tensor(1, {9}, 4)));
-  ObservedStep renamed({3, Mode::global, 3});
+  StepBuilder renamed({3, Mode::global, 3});
   renamed.with_values("v", {9}, {1}).in_run(1);
   EXPECT_FALSE(rule.fires_at(renamed));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
 
 TEST(SimilarAcrossRuns, NeverSaysNoIssueWhereNothingWasInBothRuns) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   rule.fires_at(tensor(0, {1}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
@@ -105,10 +105,10 @@ TEST(SimilarAcrossRuns, ComparesStatisticsWhereElementsWereNotKept) {
   statistics.min = -1;
   statistics.max = 1;
   const auto compare = [&](const TensorStatistics& other) {
-    OneRule rule("SimilarAcrossRuns", with_other());
-    rule.fires_at(ObservedStep(0).with_statistics("w", statistics));
+    RuleHarness rule("SimilarAcrossRuns", with_other());
+    rule.fires_at(StepBuilder(0).with_statistics("w", statistics));
     const bool fired =
-        rule.fires_at(ObservedStep(0).with_statistics("w", other).in_run(1));
+        rule.fires_at(StepBuilder(0).with_statistics("w", other).in_run(1));
     return fired ? rule.verdict().message : std::string();
   };
   EXPECT_EQ(compare(statistics), "");
@@ -123,9 +123,9 @@ TEST(SimilarAcrossRuns, ComparesStatisticsWhereElementsWereNotKept) {
 }
 
 TEST(SimilarAcrossRuns, ComparesEqualReductionsWhereThereIsNothingElse) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   const auto with = [](std::size_t run, double mean, double max) {
-    ObservedStep step(0);
+    StepBuilder step(0);
     step.with_reductions("w",
                          {{{Reduction::mean}, mean},
                           {{run == 0 ? Reduction::max : Reduction::min}, max}})
@@ -139,9 +139,9 @@ TEST(SimilarAcrossRuns, ComparesEqualReductionsWhereThereIsNothingElse) {
 }
 
 TEST(SimilarAcrossRuns, ListsTheTensorFirstThatDiffersMost) {
-  OneRule rule("SimilarAcrossRuns", with_other());
+  RuleHarness rule("SimilarAcrossRuns", with_other());
   const auto step = [](std::size_t run, float value) {
-    ObservedStep observed(0);
+    StepBuilder observed(0);
     observed.with_values("a", {value, 0, 0}, {3})
         .with_values("b", {value, value, 0}, {3})
         .in_run(run);

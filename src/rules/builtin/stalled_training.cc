@@ -27,25 +27,26 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "1800",
-     .sentence = "How many seconds may pass without a new step.",
+     .description = "How many seconds may pass without a new step.",
      .minimum = 0.0},
     {.name = "stop_training_on_fire",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .sentence = "Whether the training that 'smdebug run' started is ended "
-                 "when the rule fires."},
+     .description = "Whether the training that 'smdebug run' started is ended "
+                    "when the rule fires."},
     {.name = "training_job_name_prefix",
      .type = ParameterType::text,
      .default_text = "",
-     .sentence = "Accepted for scripts written for the cloud, where it names "
-                 "the job to stop; here the training that was started is "
-                 "stopped."},
+     .description =
+         "Accepted for scripts written for the cloud, where it names "
+         "the job to stop; here the training that was started is "
+         "stopped."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a data loader that hangs, a worker that waits for another, a "
               "full disk, or a network that is gone",
      .advice = "look at these where the training runs; if it is only slow, "
@@ -112,7 +113,7 @@ class StalledTraining : public Rule {
       finding.message += fmt::format("; the longest pause before was {:.4g} s",
                                      longest_pause_);
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     Evidence evidence;
     if (last_step_) evidence.step = *last_step_;
     evidence.quantity = "seconds without a new step";
@@ -143,9 +144,9 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kStalledTrainingRule = {
     .name = "StalledTrainingRule",
-    .sentence = "No step has come for long: the training hangs.",
+    .summary = "No step has come for long: the training hangs.",
     .condition = "Fires when threshold seconds have passed without a new step.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -8,14 +8,14 @@ namespace {
 
 using testing::HasSubstr;
 
-ObservedStep step(Step number) {
-  ObservedStep observed(number);
+StepBuilder step(Step number) {
+  StepBuilder observed(number);
   observed.with_scalar("Loss", 1);
   return observed;
 }
 
 TEST(StalledTrainingRule, FiresWhenNoStepHasComeForItsThreshold) {
-  OneRule rule("StalledTrainingRule", {{"threshold", "60"}});
+  RuleHarness rule("StalledTrainingRule", {{"threshold", "60"}});
   rule.fires_at(step(4));
   EXPECT_FALSE(rule.fires_at_time(1000));
   EXPECT_FALSE(rule.fires_at_time(1059));
@@ -28,7 +28,7 @@ TEST(StalledTrainingRule, FiresWhenNoStepHasComeForItsThreshold) {
 }
 
 TEST(StalledTrainingRule, StartsAnewWithEveryStep) {
-  OneRule rule("StalledTrainingRule", {{"threshold", "60"}});
+  RuleHarness rule("StalledTrainingRule", {{"threshold", "60"}});
   double now = 1000;
   for (Step i = 0; i < 20; ++i) {
     rule.fires_at(step(i));
@@ -41,7 +41,7 @@ TEST(StalledTrainingRule, StartsAnewWithEveryStep) {
 }
 
 TEST(StalledTrainingRule, FindsATrainingThatHangsBeforeItsFirstStep) {
-  OneRule rule("StalledTrainingRule");
+  RuleHarness rule("StalledTrainingRule");
   EXPECT_FALSE(rule.fires_at_time(5));
   EXPECT_FALSE(rule.fires_at_time(5 + 1799));
   EXPECT_TRUE(rule.fires_at_time(5 + 1800));
@@ -49,7 +49,7 @@ TEST(StalledTrainingRule, FindsATrainingThatHangsBeforeItsFirstStep) {
 }
 
 TEST(StalledTrainingRule, StartsAnewWhenTheClockIsSetBack) {
-  OneRule rule("StalledTrainingRule", {{"threshold", "60"}});
+  RuleHarness rule("StalledTrainingRule", {{"threshold", "60"}});
   EXPECT_FALSE(rule.fires_at_time(1000));
   EXPECT_FALSE(rule.fires_at_time(100));
   EXPECT_FALSE(rule.fires_at_time(159));
@@ -58,10 +58,10 @@ TEST(StalledTrainingRule, StartsAnewWhenTheClockIsSetBack) {
 
 TEST(StalledTrainingRule, AsksForTheTrainingToBeEndedOnlyWhereItIsTold) {
   for (const bool stop : {false, true}) {
-    OneRule rule("StalledTrainingRule",
-                 {{"threshold", "1"},
-                  {"stop_training_on_fire", stop ? "True" : "False"},
-                  {"training_job_name_prefix", "my-job"}});
+    RuleHarness rule("StalledTrainingRule",
+                     {{"threshold", "1"},
+                      {"stop_training_on_fire", stop ? "True" : "False"},
+                      {"training_job_name_prefix", "my-job"}});
     rule.fires_at_time(0);
     ASSERT_TRUE(rule.fires_at_time(1));
     EXPECT_EQ(rule.verdict().stop_training, stop);
@@ -69,7 +69,7 @@ TEST(StalledTrainingRule, AsksForTheTrainingToBeEndedOnlyWhereItIsTold) {
 }
 
 TEST(StalledTrainingRule, FindsNoIssueInATrainingThatWentOn) {
-  OneRule rule("StalledTrainingRule");
+  RuleHarness rule("StalledTrainingRule");
   rule.fires_at_time(0);
   rule.fires_at(step(0));
   rule.fires_at_time(10);
@@ -78,15 +78,16 @@ TEST(StalledTrainingRule, FindsNoIssueInATrainingThatWentOn) {
 }
 
 TEST(StalledTrainingRule, NeverSaysNoIssueOfARunThatNobodyWatched) {
-  OneRule rule("StalledTrainingRule");
+  RuleHarness rule("StalledTrainingRule");
   rule.fires_at(step(0));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message, HasSubstr("smdebug watch"));
 }
 
 TEST(StalledTrainingRule, LetsNoTimePassOutsideItsStepBounds) {
-  OneRule rule("StalledTrainingRule",
-               {{"threshold", "60"}, {"start_step", "5"}, {"end_step", "7"}});
+  RuleHarness rule(
+      "StalledTrainingRule",
+      {{"threshold", "60"}, {"start_step", "5"}, {"end_step", "7"}});
   rule.fires_at_time(0);
   EXPECT_FALSE(rule.fires_at_time(1000));
   rule.fires_at(step(6));

@@ -27,20 +27,22 @@ const ParameterSpec kParameters[] = {
     {.name = "max_threshold",
      .type = ParameterType::real,
      .default_text = "",
-     .sentence = "A variance above this fires; without it, none is too large.",
+     .description =
+         "A variance above this fires; without it, none is too large.",
      .minimum = 0.0},
     {.name = "min_threshold",
      .type = ParameterType::real,
      .default_text = "",
-     .sentence = "A variance below this fires; without it, none is too small. "
-                 "One of the two is needed.",
+     .description =
+         "A variance below this fires; without it, none is too small. "
+         "One of the two is needed.",
      .minimum = 0.0},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.when = "too large",
      .cause = "inputs that are not normalized, a large initialization, or a "
               "learning rate that is too high: values this far apart saturate "
@@ -85,26 +87,26 @@ class TensorVariance : public Rule {
     }
     if (offenders.empty()) return std::optional<Finding>();
     sort_worst_first(offenders);
-    SMD_TRY(const std::string neighbours,
-            neighbours_text(step.by_selector(0), offenders.front()));
-    return std::optional(finding(std::move(offenders), neighbours, step.step));
+    SMD_TRY(const std::string adjacent,
+            adjacent_layers_text(step.by_selector(0), offenders.front()));
+    return std::optional(finding(std::move(offenders), adjacent, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
-  static Result<std::string> neighbours_text(
+  static Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> tensors, Evidence& worst) {
     std::vector<JudgedTensor> judged;
     for (const Observation* tensor : tensors) {
       SMD_TRY(const auto variance, variance_of(*tensor));
       if (variance) judged.push_back({tensor, *variance});
     }
-    return tell_neighbours(judged, worst);
+    return describe_adjacent_layers(judged, worst);
   }
 
   static Finding finding(std::vector<Evidence> offenders,
-                         const std::string& neighbours, const StepId& step) {
+                         const std::string& adjacent, const StepId& step) {
     const Evidence& worst = offenders.front();
     const bool is_large = worst.relation == ">";
     Finding finding;
@@ -113,14 +115,14 @@ class TensorVariance : public Rule {
         tensor_text(worst.tensor, worst.worker), short_number(worst.value),
         layer_of(worst.tensor), is_large ? "above" : "below", *worst.threshold,
         step_text(step));
-    finding.message += neighbours;
+    finding.message += adjacent;
     if (offenders.size() > 1) {
       finding.message += fmt::format(
           "; {} tensors of this step are out of "
           "bounds",
           offenders.size());
     }
-    set_remedy(finding, kRemedies[is_large ? 0 : 1]);
+    set_advice(finding, kAdvice[is_large ? 0 : 1]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -153,11 +155,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kTensorVariance = {
     .name = "TensorVariance",
-    .sentence = "The variance of a tensor is too large or too small.",
+    .summary = "The variance of a tensor is too large or too small.",
     .condition =
         "Fires when the variance of a tensor is above max_threshold or below "
         "min_threshold.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -13,9 +13,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-OneRule variance_rule(std::map<std::string, std::string> given) {
+RuleHarness variance_rule(std::map<std::string, std::string> given) {
   given["tensor_regex"] = ".";
-  return OneRule("TensorVariance", given);
+  return RuleHarness("TensorVariance", given);
 }
 
 TensorStatistics of_variance(double variance) {
@@ -26,20 +26,20 @@ TensorStatistics of_variance(double variance) {
 }
 
 TEST(TensorVariance, FiresAboveTheMaximumAndNotAtIt) {
-  OneRule rule = variance_rule({{"max_threshold", "10"}});
+  RuleHarness rule = variance_rule({{"max_threshold", "10"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("a", of_variance(10))));
+      rule.fires_at(StepBuilder(0).with_statistics("a", of_variance(10))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("a", of_variance(10.1))));
+      rule.fires_at(StepBuilder(1).with_statistics("a", of_variance(10.1))));
 }
 
 TEST(TensorVariance, FiresBelowTheMinimumAndNotAtIt) {
-  OneRule rule = variance_rule({{"min_threshold", "0.25"}});
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule = variance_rule({{"min_threshold", "0.25"}});
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_statistics("a", of_variance(0.25))
                                  .with_statistics("b", of_variance(1e9))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1).with_statistics("a", of_variance(0.24))));
+      rule.fires_at(StepBuilder(1).with_statistics("a", of_variance(0.24))));
 }
 
 TEST(TensorVariance, NeedsOneOfItsThresholds) {
@@ -52,10 +52,10 @@ TEST(TensorVariance, NeedsOneOfItsThresholds) {
 }
 
 TEST(TensorVariance, SaysWhichTensorIsWorst) {
-  OneRule rule =
+  RuleHarness rule =
       variance_rule({{"max_threshold", "10"}, {"min_threshold", "1e-5"}});
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(3)
+      StepBuilder(3)
           .with_statistics("Net_fc1.weight", of_variance(20))    // 2 times
           .with_statistics("Net_fc2.weight", of_variance(1e-7))  // 100 times
           .with_statistics("Net_fc3.weight", of_variance(1))));
@@ -71,14 +71,14 @@ TEST(TensorVariance, SaysWhichTensorIsWorst) {
 }
 
 TEST(TensorVariance, WorksFromTheSavedVarianceOrDeviation) {
-  OneRule by_variance = variance_rule({{"max_threshold", "4"}});
+  RuleHarness by_variance = variance_rule({{"max_threshold", "4"}});
   EXPECT_TRUE(by_variance.fires_at(
-      ObservedStep(0).with_reductions("a", {{{Reduction::variance}, 4.5}})));
-  OneRule by_std = variance_rule({{"max_threshold", "4"}});
+      StepBuilder(0).with_reductions("a", {{{Reduction::variance}, 4.5}})));
+  RuleHarness by_std = variance_rule({{"max_threshold", "4"}});
   EXPECT_FALSE(by_std.fires_at(
-      ObservedStep(0).with_reductions("a", {{{Reduction::std}, 2.0}})));
+      StepBuilder(0).with_reductions("a", {{{Reduction::std}, 2.0}})));
   EXPECT_TRUE(by_std.fires_at(
-      ObservedStep(1).with_reductions("a", {{{Reduction::std}, 2.1}})));
+      StepBuilder(1).with_reductions("a", {{{Reduction::std}, 2.1}})));
   EXPECT_NEAR(by_std.verdict().evidence.front().value, 4.41, 1e-12);
 }
 
@@ -91,20 +91,20 @@ TEST(TensorVariance, IsThePopulationVarianceOfTheElements) {
   long double mean = 0, squares = 0;
   for (float value : values) mean += value / 3000.0L;
   for (float value : values) squares += (value - mean) * (value - mean);
-  OneRule rule = variance_rule({{"max_threshold", "0.5"}});
+  RuleHarness rule = variance_rule({{"max_threshold", "0.5"}});
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(0).with_values("a", values, {30, 100})));
+      rule.fires_at(StepBuilder(0).with_values("a", values, {30, 100})));
   EXPECT_NEAR(rule.verdict().evidence.front().value, double(squares / 3000),
               1e-9);
 }
 
 TEST(TensorVariance, SkipsEmptyTensorsAndLetsNanPass) {
-  OneRule rule =
+  RuleHarness rule =
       variance_rule({{"max_threshold", "1"}, {"min_threshold", "0.5"}});
   TensorStatistics nan = of_variance(100);
   nan.count = 11;
   nan.nan = 1;
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_statistics("a", TensorStatistics())
                                  .with_statistics("b", nan)));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);

@@ -32,7 +32,7 @@ const ParameterSpec kParameters[] = {
     {.name = "depth",
      .type = ParameterType::real,
      .default_text = "4",
-     .sentence = "How deep a tree may be.",
+     .description = "How deep a tree may be.",
      .minimum = 0.0,
      .tuned_text = "6"},  // XGBoost's own max_depth
     kStartStep,
@@ -40,7 +40,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a max_depth above what the data can fill: deep trees learn "
               "single samples by heart",
      .advice = "lower max_depth, raise min_child_weight or gamma, or set the "
@@ -111,7 +111,7 @@ class TreeDepth : public Rule {
       finding.message +=
           fmt::format("; before, the deepest had {}", deepest_before_);
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     for (const Tree& tree : trees) {
       if (!(tree.depth > depth_)) break;
       Evidence evidence = tree.place;
@@ -138,9 +138,9 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kTreeDepth = {
     .name = "TreeDepth",
-    .sentence = "A tree of a boosted model is deeper than is good for it.",
+    .summary = "A tree of a boosted model is deeper than is good for it.",
     .condition = "Fires when floor(log2(largest node number + 1)) > depth.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -14,8 +14,8 @@ constexpr const char* kNodes = "trees/Node";
 
 // Whether a tree fires the rule whose nodes are 0 to `largest`.
 bool fires(double largest, const std::string& depth) {
-  OneRule rule("TreeDepth", {{"depth", depth}});
-  return rule.fires_at(ObservedStep(0).with_scalar(kNodes, largest));
+  RuleHarness rule("TreeDepth", {{"depth", depth}});
+  return rule.fires_at(StepBuilder(0).with_scalar(kNodes, largest));
 }
 
 TEST(TreeDepth, CountsTheLevelsOfATreeByItsLargestNode) {
@@ -34,11 +34,11 @@ TEST(TreeDepth, TakesAFullTreeOfThirtyOneNodesForDepthFour) {
 }
 
 TEST(TreeDepth, SaysHowDeepAndHowDeepBefore) {
-  OneRule rule("TreeDepth");
-  EXPECT_FALSE(rule.fires_at(ObservedStep({0, Mode::global, 0})
+  RuleHarness rule("TreeDepth");
+  EXPECT_FALSE(rule.fires_at(StepBuilder({0, Mode::global, 0})
                                  .with_values(kNodes, {0, 1, 2, 7}, {4})));
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep({9, Mode::global, 9}).with_values(kNodes, {0, 63}, {2})));
+      StepBuilder({9, Mode::global, 9}).with_values(kNodes, {0, 63}, {2})));
   EXPECT_EQ(rule.verdict().message,
             "trees/Node: a tree is 6 levels deep at step 9 (its largest node "
             "is 63), more than 4; before, the deepest had 3");
@@ -47,14 +47,14 @@ TEST(TreeDepth, SaysHowDeepAndHowDeepBefore) {
 }
 
 TEST(TreeDepth, WorksFromASavedReductionAlone) {
-  OneRule rule("TreeDepth");
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_reductions(
+  RuleHarness rule("TreeDepth");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_reductions(
       kNodes, {{{Reduction::max, false}, 40.0}})));
 }
 
 TEST(TreeDepth, ListsTheDeepestTreeFirst) {
-  OneRule rule("TreeDepth");
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule("TreeDepth");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0)
                                 .with_scalar(kNodes, 40)
                                 .with_scalar(kNodes, 100)
                                 .from_worker("worker_1")));
@@ -64,20 +64,20 @@ TEST(TreeDepth, ListsTheDeepestTreeFirst) {
 }
 
 TEST(TreeDepth, PassesOverWhatNumbersNoNode) {
-  OneRule rule("TreeDepth");
+  RuleHarness rule("TreeDepth");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double node : {nan, -1.0, 1e300}) {
-    EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_scalar(kNodes, node)));
+    EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_scalar(kNodes, node)));
   }
-  EXPECT_FALSE(rule.fires_at(ObservedStep(1).with_values(kNodes, {}, {0})));
-  EXPECT_FALSE(rule.fires_at(ObservedStep(2).with_scalar("trees/Yes", 99)));
+  EXPECT_FALSE(rule.fires_at(StepBuilder(1).with_values(kNodes, {}, {0})));
+  EXPECT_FALSE(rule.fires_at(StepBuilder(2).with_scalar("trees/Yes", 99)));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
 }
 
 TEST(TreeDepth, LetsXgboostsOwnDepthPassWhenTuned) {
-  OneRule rule("TreeDepth", {{"preset", "tuned"}});
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_scalar(kNodes, 126)));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(1).with_scalar(kNodes, 127)));
+  RuleHarness rule("TreeDepth", {{"preset", "tuned"}});
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_scalar(kNodes, 126)));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(1).with_scalar(kNodes, 127)));
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ const ParameterSpec kParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "3",
-     .sentence = "Over how many saved steps a tensor must stay the same; so "
-                 "many less one are kept in memory.",
+     .description = "Over how many saved steps a tensor must stay the same; so "
+                    "many less one are kept in memory.",
      .minimum = 2.0},
     kRtol,
     kAtol,
@@ -42,15 +42,16 @@ const ParameterSpec kParameters[] = {
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
-     .sentence = "Steps of which mode are judged; without it, TRAIN, and all "
-                 "of a run without modes.",
+     .description =
+         "Steps of which mode are judged; without it, TRAIN, and all "
+         "of a run without modes.",
      .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "a parameter that is frozen, not handed to the optimizer or "
               "without a gradient, a learning rate that is zero or far too "
               "small, or batches that do not differ",
@@ -103,13 +104,13 @@ bool same_reductions(const std::vector<SavedReduction>& a,
 bool is_unchanged(const Snapshot& newest, const Snapshot& before,
                   const Tolerance& tolerance) {
   if (newest.statistics && before.statistics &&
-      !gap_between(*newest.statistics, *before.statistics, tolerance)
+      !max_deviation(*newest.statistics, *before.statistics, tolerance)
            .is_close()) {
     return false;
   }
   if (newest.values && before.values) {
     return newest.values->shape() == before.values->shape() &&
-           gap_between(*newest.values, *before.values, tolerance).is_close();
+           max_deviation(*newest.values, *before.values, tolerance).is_close();
   }
   if (newest.statistics && before.statistics) {
     return *newest.statistics == *before.statistics;
@@ -207,10 +208,11 @@ class UnchangedTensor : public Rule {
     evidence.quantity = fmt::format("largest change since step {}", first);
     evidence.relation = "<=";
     for (const Snapshot& before : history) {
-      const Gap gap = gap_between(*newest.values, *before.values, tolerance_);
-      if (evidence.threshold && gap.apart <= evidence.value) continue;
-      evidence.value = gap.apart;
-      evidence.threshold = gap.allowed;
+      const MaxDeviation deviation =
+          max_deviation(*newest.values, *before.values, tolerance_);
+      if (evidence.threshold && deviation.value <= evidence.value) continue;
+      evidence.value = deviation.value;
+      evidence.threshold = deviation.allowed;
     }
     return evidence;
   }
@@ -228,7 +230,7 @@ class UnchangedTensor : public Rule {
       finding.message +=
           fmt::format("; {} tensors are unchanged", offenders.size());
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -253,11 +255,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kUnchangedTensor = {
     .name = "UnchangedTensor",
-    .sentence = "A tensor stays the same over its last saved steps.",
+    .summary = "A tensor stays the same over its last saved steps.",
     .condition =
         "Fires when a tensor is equal, as numpy.allclose has it, to each of "
         "the num_steps - 1 saved before it.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -14,20 +14,20 @@ using testing::HasSubstr;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-OneRule unchanged(std::map<std::string, std::string> given = {}) {
+RuleHarness unchanged(std::map<std::string, std::string> given = {}) {
   given["tensor_regex"] = ".";
-  return OneRule("UnchangedTensor", given);
+  return RuleHarness("UnchangedTensor", given);
 }
 
-ObservedStep tensor(Step step, std::vector<float> values) {
+StepBuilder tensor(Step step, std::vector<float> values) {
   const auto size = std::int64_t(values.size());
-  ObservedStep observed(step);
+  StepBuilder observed(step);
   observed.with_values("Net_fc.weight", std::move(values), {size});
   return observed;
 }
 
 TEST(UnchangedTensor, FiresAtTheThirdStepThatIsTheSame) {
-  OneRule rule = unchanged();
+  RuleHarness rule = unchanged();
   EXPECT_FALSE(rule.fires_at(tensor(0, {1, 2})));
   EXPECT_FALSE(rule.fires_at(tensor(10, {1, 2})));
   EXPECT_TRUE(rule.fires_at(tensor(20, {1, 2})));
@@ -38,7 +38,7 @@ TEST(UnchangedTensor, FiresAtTheThirdStepThatIsTheSame) {
 }
 
 TEST(UnchangedTensor, DoesNotFireIfOneOfTheStepsDiffers) {
-  OneRule rule = unchanged();
+  RuleHarness rule = unchanged();
   EXPECT_FALSE(rule.fires_at(tensor(0, {1, 2})));
   EXPECT_FALSE(rule.fires_at(tensor(1, {1, 2.1f})));
   EXPECT_FALSE(rule.fires_at(tensor(2, {1, 2})));
@@ -47,7 +47,7 @@ TEST(UnchangedTensor, DoesNotFireIfOneOfTheStepsDiffers) {
 
 // num_steps 2 with a gap compares the last two saved.
 TEST(UnchangedTensor, ComparesTheLastStepsThatWereSaved) {
-  OneRule rule = unchanged({{"num_steps", "2"}});
+  RuleHarness rule = unchanged({{"num_steps", "2"}});
   EXPECT_FALSE(rule.fires_at(tensor(0, {5})));
   EXPECT_FALSE(rule.fires_at(tensor(1, {6})));
   EXPECT_TRUE(rule.fires_at(tensor(700, {6})));
@@ -56,7 +56,7 @@ TEST(UnchangedTensor, ComparesTheLastStepsThatWereSaved) {
 }
 
 TEST(UnchangedTensor, SaysThatTooFewStepsWereSaved) {
-  OneRule rule = unchanged({{"num_steps", "4"}});
+  RuleHarness rule = unchanged({{"num_steps", "4"}});
   for (Step step = 0; step < 3; ++step) rule.fires_at(tensor(step, {1}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
@@ -68,7 +68,7 @@ TEST(UnchangedTensor, SaysThatTooFewStepsWereSaved) {
 TEST(UnchangedTensor, TakesTolerances) {
   const auto fires = [](std::map<std::string, std::string> given) {
     given["num_steps"] = "2";
-    OneRule rule = unchanged(given);
+    RuleHarness rule = unchanged(given);
     rule.fires_at(tensor(0, {100.0f}));
     return rule.fires_at(tensor(1, {100.01f}));
   };
@@ -81,7 +81,7 @@ TEST(UnchangedTensor, TakesTolerances) {
 
 TEST(UnchangedTensor, ComparesNanAsItIsTold) {
   for (const bool equal_nan : {false, true}) {
-    OneRule rule = unchanged(
+    RuleHarness rule = unchanged(
         {{"num_steps", "2"}, {"equal_nan", equal_nan ? "True" : "False"}});
     rule.fires_at(tensor(0, {1, kNan}));
     EXPECT_EQ(rule.fires_at(tensor(1, {1, kNan})), equal_nan);
@@ -89,11 +89,11 @@ TEST(UnchangedTensor, ComparesNanAsItIsTold) {
 }
 
 TEST(UnchangedTensor, TakesANewShapeForAChangeAndSkipsEmptyTensors) {
-  OneRule rule = unchanged({{"num_steps", "2"}});
+  RuleHarness rule = unchanged({{"num_steps", "2"}});
   EXPECT_FALSE(rule.fires_at(tensor(0, {1, 1})));
   EXPECT_FALSE(rule.fires_at(tensor(1, {1, 1, 1})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
-  OneRule empty = unchanged({{"num_steps", "2"}});
+  RuleHarness empty = unchanged({{"num_steps", "2"}});
   for (Step step = 0; step < 3; ++step) {
     EXPECT_FALSE(empty.fires_at(tensor(step, {})));
   }
@@ -101,8 +101,8 @@ TEST(UnchangedTensor, TakesANewShapeForAChangeAndSkipsEmptyTensors) {
 }
 
 TEST(UnchangedTensor, KeepsWorkersApart) {
-  OneRule rule = unchanged({{"num_steps", "2"}});
-  ObservedStep step(0);
+  RuleHarness rule = unchanged({{"num_steps", "2"}});
+  StepBuilder step(0);
   step.with_values("a", {1}, {1}).from_worker("worker_0");
   step.with_values("a", {1}, {1}).from_worker("worker_1");
   EXPECT_FALSE(rule.fires_at(step));
@@ -110,8 +110,8 @@ TEST(UnchangedTensor, KeepsWorkersApart) {
 
 TEST(UnchangedTensor, LooksAtStepsThatTrainUnlessToldOtherwise) {
   const auto fires = [](const char* mode, StepId first, StepId second) {
-    OneRule rule = unchanged({{"num_steps", "2"}, {"mode", mode}});
-    ObservedStep one(first), two(second);
+    RuleHarness rule = unchanged({{"num_steps", "2"}, {"mode", mode}});
+    StepBuilder one(first), two(second);
     rule.fires_at(one.with_values("a", {1}, {1}));
     return rule.fires_at(two.with_values("a", {1}, {1}));
   };
@@ -132,28 +132,27 @@ TEST(UnchangedTensor, TakesEqualStatisticsForEqualTensorsWithoutElements) {
   some.sum_squares = 2.5;
   TensorStatistics other = some;
   other.sum_squares += 1e-9;
-  OneRule rule = unchanged({{"num_steps", "2"}});
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0).with_statistics("a", some)));
-  EXPECT_FALSE(rule.fires_at(ObservedStep(1).with_statistics("a", other)));
-  EXPECT_TRUE(rule.fires_at(ObservedStep(2).with_statistics("a", other)));
+  RuleHarness rule = unchanged({{"num_steps", "2"}});
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_statistics("a", some)));
+  EXPECT_FALSE(rule.fires_at(StepBuilder(1).with_statistics("a", other)));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(2).with_statistics("a", other)));
   EXPECT_THAT(rule.verdict().message, HasSubstr("of a statistic"));
 }
 
 TEST(UnchangedTensor, NeedsASumAmongSavedReductions) {
   const SavedReduction bound = {{Reduction::max}, 1};
   const SavedReduction sum = {{Reduction::l2}, 7};
-  OneRule bounds = unchanged({{"num_steps", "2"}});
-  bounds.fires_at(ObservedStep(0).with_reductions("a", {bound}));
-  EXPECT_FALSE(bounds.fires_at(ObservedStep(1).with_reductions("a", {bound})));
+  RuleHarness bounds = unchanged({{"num_steps", "2"}});
+  bounds.fires_at(StepBuilder(0).with_reductions("a", {bound}));
+  EXPECT_FALSE(bounds.fires_at(StepBuilder(1).with_reductions("a", {bound})));
   EXPECT_EQ(bounds.finish().status, RuleStatus::error);
-  OneRule rule = unchanged({{"num_steps", "2"}});
-  rule.fires_at(ObservedStep(0).with_reductions("a", {bound, sum}));
+  RuleHarness rule = unchanged({{"num_steps", "2"}});
+  rule.fires_at(StepBuilder(0).with_reductions("a", {bound, sum}));
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(1).with_reductions("a", {bound, {{Reduction::l2}, 7.5}})));
+      StepBuilder(1).with_reductions("a", {bound, {{Reduction::l2}, 7.5}})));
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(2).with_reductions("a", {bound, sum})));
-  EXPECT_TRUE(
-      rule.fires_at(ObservedStep(3).with_reductions("a", {bound, sum})));
+      rule.fires_at(StepBuilder(2).with_reductions("a", {bound, sum})));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(3).with_reductions("a", {bound, sum})));
 }
 
 // A change in one random element among many is always seen, however deep.
@@ -162,7 +161,7 @@ TEST(UnchangedTensor, SeesAChangeOfOneElement) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     std::vector<float> values(1 + random() % 4000, 1.0f);
-    OneRule rule = unchanged({{"num_steps", "2"}});
+    RuleHarness rule = unchanged({{"num_steps", "2"}});
     rule.fires_at(tensor(0, values));
     values[random() % values.size()] += 1e-3f;
     EXPECT_FALSE(rule.fires_at(tensor(1, values))) << "seed " << seed;

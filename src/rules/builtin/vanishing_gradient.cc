@@ -25,20 +25,22 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "1e-7",
-     .sentence = "A gradient whose mean absolute value is below this vanishes.",
+     .description =
+         "A gradient whose mean absolute value is below this vanishes.",
      .minimum = 0.0},
     {.name = "aggregate",
      .type = ParameterType::text,
      .default_text = "any",
-     .sentence = "How many gradients of a step must vanish: 'any', 'all', or "
-                 "'fraction:0.5' for at least half of them.",
+     .description =
+         "How many gradients of a step must vanish: 'any', 'all', or "
+         "'fraction:0.5' for at least half of them.",
      .tuned_text = "fraction:0.3"},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.cause = "activations that saturate, many layers without normalization "
               "or residual connections, a poor initialization, or a part of "
               "the graph that does not reach the loss: the layers behind "
@@ -114,16 +116,16 @@ class VanishingGradient : public Rule {
       return std::optional<Finding>();
     }
     std::ranges::stable_sort(vanished, {}, &Evidence::value);
-    SMD_TRY(const std::string neighbours,
-            neighbours_text(step.by_selector(0), vanished.front()));
+    SMD_TRY(const std::string adjacent,
+            adjacent_layers_text(step.by_selector(0), vanished.front()));
     return std::optional(
-        finding(std::move(vanished), judged, neighbours, step.step));
+        finding(std::move(vanished), judged, adjacent, step.step));
   }
 
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:
-  static Result<std::string> neighbours_text(
+  static Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> gradients, Evidence& worst) {
     std::vector<JudgedTensor> judged;
     for (const Observation* gradient : gradients) {
@@ -131,23 +133,23 @@ class VanishingGradient : public Rule {
               quantity(*gradient, {Reduction::mean, /*abs=*/true}));
       if (mean) judged.push_back({gradient, *mean});
     }
-    return tell_neighbours(judged, worst);
+    return describe_adjacent_layers(judged, worst);
   }
 
   Finding finding(std::vector<Evidence> vanished, std::size_t judged,
-                  const std::string& neighbours, const StepId& step) const {
+                  const std::string& adjacent, const StepId& step) const {
     const Evidence& worst = vanished.front();
     Finding finding;
     finding.message =
         fmt::format("{}: mean |g| {} is below {:g} at {}",
                     tensor_text(worst.tensor, worst.worker),
                     short_number(worst.value), threshold_, step_text(step));
-    finding.message += neighbours;
+    finding.message += adjacent;
     if (vanished.size() > 1) {
       finding.message +=
           fmt::format("; {} of {} gradients are", vanished.size(), judged);
     }
-    set_remedy(finding, kRemedies[0]);
+    set_advice(finding, kAdvice[0]);
     finding.evidence = std::move(vanished);
     return finding;
   }
@@ -168,13 +170,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kVanishingGradient = {
     .name = "VanishingGradient",
-    .sentence =
+    .summary =
         "A gradient's mean absolute value falls below a threshold: its "
         "layer no longer learns.",
     .condition =
         "Fires when mean(|g|) < threshold for any (all, a fraction) of the "
         "gradients g of a step.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

@@ -20,17 +20,17 @@ TensorStatistics even_gradient(double absolute) {
 }
 
 TEST(VanishingGradient, FiresBelowTheThresholdAndNotAtIt) {
-  OneRule rule("VanishingGradient", {{"threshold", "0.25"}});
+  RuleHarness rule("VanishingGradient", {{"threshold", "0.25"}});
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_statistics("gradient/a", even_gradient(0.25))));
+      StepBuilder(0).with_statistics("gradient/a", even_gradient(0.25))));
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(10).with_statistics("gradient/a", even_gradient(0.249))));
+      StepBuilder(10).with_statistics("gradient/a", even_gradient(0.249))));
 }
 
 TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
-  OneRule rule("VanishingGradient");
+  RuleHarness rule("VanishingGradient");
   rule.fires_at(
-      ObservedStep({40, Mode::train, 30})
+      StepBuilder({40, Mode::train, 30})
           .with_statistics("gradient/Net_0.weight", even_gradient(3.2e-9)));
   EXPECT_EQ(rule.verdict().message,
             "gradient/Net_0.weight: mean |g| 3.2e-09 is below 1e-07 at step 40 "
@@ -48,8 +48,8 @@ TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
 }
 
 TEST(VanishingGradient, ListsEveryOffenderOfTheStepWorstFirst) {
-  OneRule rule("VanishingGradient");
-  rule.fires_at(ObservedStep(7)
+  RuleHarness rule("VanishingGradient");
+  rule.fires_at(StepBuilder(7)
                     .with_statistics("gradient/a", even_gradient(1e-9))
                     .with_statistics("gradient/b", even_gradient(1))
                     .with_statistics("gradient/c", even_gradient(1e-11)));
@@ -60,58 +60,58 @@ TEST(VanishingGradient, ListsEveryOffenderOfTheStepWorstFirst) {
 }
 
 TEST(VanishingGradient, WorksFromASavedReductionAlone) {
-  OneRule rule("VanishingGradient");
-  EXPECT_TRUE(rule.fires_at(ObservedStep(0).with_reductions(
+  RuleHarness rule("VanishingGradient");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_reductions(
       "gradient/a",
       {{{Reduction::max, true}, 1.0}, {{Reduction::mean, true}, 1e-8}})));
 }
 
 TEST(VanishingGradient, WorksFromValuesAlone) {
-  OneRule rule("VanishingGradient", {{"threshold", "2"}});
+  RuleHarness rule("VanishingGradient", {{"threshold", "2"}});
   EXPECT_FALSE(rule.fires_at(
-      ObservedStep(0).with_values("gradient/a", {-1, 3, -2, 2}, {2, 2})));
+      StepBuilder(0).with_values("gradient/a", {-1, 3, -2, 2}, {2, 2})));
   EXPECT_TRUE(rule.fires_at(
-      ObservedStep(1).with_values("gradient/a", {-1, 2, -2, 2}, {2, 2})));
+      StepBuilder(1).with_values("gradient/a", {-1, 2, -2, 2}, {2, 2})));
   EXPECT_DOUBLE_EQ(rule.verdict().evidence.front().value, 1.75);
 }
 
 TEST(VanishingGradient, LeavesNanToExplodingTensor) {
   TensorStatistics statistics = even_gradient(1e-9);
   statistics.nan = 1;
-  OneRule rule("VanishingGradient");
+  RuleHarness rule("VanishingGradient");
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0).with_statistics("gradient/a", statistics)));
+      rule.fires_at(StepBuilder(0).with_statistics("gradient/a", statistics)));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(VanishingGradient, SkipsGradientsWithoutElements) {
-  OneRule rule("VanishingGradient");
-  EXPECT_FALSE(rule.fires_at(ObservedStep(0)
+  RuleHarness rule("VanishingGradient");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
                                  .with_statistics("gradient/a", {})
                                  .with_values("gradient/b", {}, {0})));
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }
 
 TEST(VanishingGradient, WaitsForAllWhereAllMustVanish) {
-  OneRule rule("VanishingGradient", {{"aggregate", "all"}});
+  RuleHarness rule("VanishingGradient", {{"aggregate", "all"}});
   EXPECT_FALSE(
-      rule.fires_at(ObservedStep(0)
+      rule.fires_at(StepBuilder(0)
                         .with_statistics("gradient/a", even_gradient(1e-9))
                         .with_statistics("gradient/b", even_gradient(1))));
   EXPECT_TRUE(
-      rule.fires_at(ObservedStep(1)
+      rule.fires_at(StepBuilder(1)
                         .with_statistics("gradient/a", even_gradient(1e-9))
                         .with_statistics("gradient/b", even_gradient(1e-9))));
 }
 
 TEST(VanishingGradient, WaitsForTheFractionThatWasAskedFor) {
-  OneRule rule("VanishingGradient", {{"aggregate", "fraction:0.5"}});
-  ObservedStep third(0);
+  RuleHarness rule("VanishingGradient", {{"aggregate", "fraction:0.5"}});
+  StepBuilder third(0);
   third.with_statistics("gradient/a", even_gradient(1e-9))
       .with_statistics("gradient/b", even_gradient(1))
       .with_statistics("gradient/c", even_gradient(1));
   EXPECT_FALSE(rule.fires_at(third));
-  ObservedStep half(1);
+  StepBuilder half(1);
   half.with_statistics("gradient/a", even_gradient(1e-9))
       .with_statistics("gradient/b", even_gradient(1));
   EXPECT_TRUE(rule.fires_at(half));

@@ -34,38 +34,40 @@ const ParameterSpec kParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "",
-     .sentence = "How many steps back the weights are at most that are "
-                 "compared with: the oldest saved within; without it, those "
-                 "saved last. Every saved step of so many is kept in memory.",
+     .description =
+         "How many steps back the weights are at most that are "
+         "compared with: the oldest saved within; without it, those "
+         "saved last. Every saved step of so many is kept in memory.",
      .minimum = 1.0},
     {.name = "large_threshold",
      .type = ParameterType::real,
      .default_text = "10.0",
-     .sentence = "A ratio above this fires.",
+     .description = "A ratio above this fires.",
      .minimum = 0.0,
      .tuned_text = "1"},
     {.name = "small_threshold",
      .type = ParameterType::real,
      .default_text = "1e-8",
-     .sentence = "A ratio below this fires.",
+     .description = "A ratio below this fires.",
      .minimum = 0.0},
     {.name = "epsilon",
      .type = ParameterType::real,
      .default_text = "1e-9",
-     .sentence = "Added to the norm of the weights, so that the ratio is "
-                 "defined for weights of zero.",
+     .description = "Added to the norm of the weights, so that the ratio is "
+                    "defined for weights of zero.",
      .minimum = 0.0},
     {.name = "skip_frozen",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .sentence = "Whether weights are let pass that never change and of which "
-                 "the run holds no gradient, while other weights do or have."},
+     .description =
+         "Whether weights are let pass that never change and of which "
+         "the run holds no gradient, while other weights do or have."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Remedy kRemedies[] = {
+const Advice kAdvice[] = {
     {.when = "too large",
      .cause = "a learning rate that is too high, or gradients that explode: "
               "updates this large forget what was learned",
@@ -261,8 +263,8 @@ class WeightUpdateRatio : public Rule {
     for (const Update& update : updates) {
       judged.push_back({update.weight, update.ratio});
     }
-    const std::string neighbours =
-        tell_neighbours(judged, finding.evidence.front());
+    const std::string adjacent =
+        describe_adjacent_layers(judged, finding.evidence.front());
     const Evidence& worst = finding.evidence.front();
     const bool is_large = worst.relation == ">";
     finding.message = fmt::format(
@@ -270,12 +272,12 @@ class WeightUpdateRatio : public Rule {
         tensor_text(worst.tensor, worst.worker), worst.quantity,
         layer_of(worst.tensor), short_number(worst.value),
         is_large ? "above" : "below", *worst.threshold, step_text(step));
-    finding.message += neighbours;
+    finding.message += adjacent;
     if (finding.evidence.size() > 1) {
       finding.message += fmt::format("; {} of {} weights are out of bounds",
                                      finding.evidence.size(), updates.size());
     }
-    set_remedy(finding, kRemedies[is_large ? 0 : 1]);
+    set_advice(finding, kAdvice[is_large ? 0 : 1]);
   }
 
   std::optional<Step> num_steps_;
@@ -298,14 +300,14 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kWeightUpdateRatio = {
     .name = "WeightUpdateRatio",
-    .sentence =
+    .summary =
         "Weights change too much between saved steps, or next to "
         "nothing.",
     .condition =
         "Fires when |W_s - W_p| / (|W_p| + epsilon) is above large_threshold "
         "or below small_threshold, for the weights W of a layer at step s and "
         "at the step p before it.",
-    .remedies = kRemedies,
+    .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
 };

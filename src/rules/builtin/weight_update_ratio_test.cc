@@ -13,20 +13,20 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-ObservedStep weight(Step step, std::vector<float> values,
-                    const char* name = "Net_fc.weight") {
+StepBuilder weight(Step step, std::vector<float> values,
+                   const char* name = "Net_fc.weight") {
   const auto size = std::int64_t(values.size());
-  ObservedStep observed(step);
+  StepBuilder observed(step);
   observed.with_values(name, std::move(values), {size});
   return observed;
 }
 
 // |W| = 5 before, |change| = 50 and 60: ratios 10 and 12.
 TEST(WeightUpdateRatio, FiresAboveTheLargeThreshold) {
-  OneRule at("WeightUpdateRatio", {{"epsilon", "0"}});
+  RuleHarness at("WeightUpdateRatio", {{"epsilon", "0"}});
   EXPECT_FALSE(at.fires_at(weight(0, {3, 4})));
   EXPECT_FALSE(at.fires_at(weight(10, {33, 44})));
-  OneRule above("WeightUpdateRatio", {{"epsilon", "0"}});
+  RuleHarness above("WeightUpdateRatio", {{"epsilon", "0"}});
   EXPECT_FALSE(above.fires_at(weight(0, {3, 4})));
   EXPECT_TRUE(above.fires_at(weight(10, {39, 52})));
   EXPECT_EQ(above.verdict().message,
@@ -37,7 +37,7 @@ TEST(WeightUpdateRatio, FiresAboveTheLargeThreshold) {
 
 TEST(WeightUpdateRatio, PassesOverWhatKerasNormalizationsAddToTheirWeights) {
   const auto fires = [](const char* name) {
-    OneRule rule("WeightUpdateRatio");
+    RuleHarness rule("WeightUpdateRatio");
     rule.fires_at(weight(0, {0, 0}, name));
     return rule.fires_at(weight(10, {1, 1}, name));
   };
@@ -49,8 +49,8 @@ TEST(WeightUpdateRatio, PassesOverWhatKerasNormalizationsAddToTheirWeights) {
 }
 
 TEST(WeightUpdateRatio, FiresBelowTheSmallThreshold) {
-  OneRule rule("WeightUpdateRatio",
-               {{"small_threshold", "0.01"}, {"epsilon", "0"}});
+  RuleHarness rule("WeightUpdateRatio",
+                   {{"small_threshold", "0.01"}, {"epsilon", "0"}});
   EXPECT_FALSE(rule.fires_at(weight(0, {100, 0})));
   EXPECT_FALSE(rule.fires_at(weight(1, {101, 0})));
   EXPECT_TRUE(rule.fires_at(weight(2, {102, 0})));  // 1 / 101
@@ -59,7 +59,7 @@ TEST(WeightUpdateRatio, FiresBelowTheSmallThreshold) {
 }
 
 TEST(WeightUpdateRatio, ComparesWithTheStepSavedLastOfWhateverDistance) {
-  OneRule rule("WeightUpdateRatio", {{"large_threshold", "1.5"}});
+  RuleHarness rule("WeightUpdateRatio", {{"large_threshold", "1.5"}});
   EXPECT_FALSE(rule.fires_at(weight(0, {1})));
   EXPECT_FALSE(rule.fires_at(weight(7, {2})));
   EXPECT_FALSE(rule.fires_at(weight(500, {4})));  // 3 times step 0, 1 of step 7
@@ -67,8 +67,8 @@ TEST(WeightUpdateRatio, ComparesWithTheStepSavedLastOfWhateverDistance) {
 
 // Saved at 0, 4, 8, 12: with num_steps 9, step 12 is compared with 4.
 TEST(WeightUpdateRatio, ComparesWithTheOldestSavedWithinNumSteps) {
-  OneRule rule("WeightUpdateRatio",
-               {{"num_steps", "9"}, {"large_threshold", "5.5"}});
+  RuleHarness rule("WeightUpdateRatio",
+                   {{"num_steps", "9"}, {"large_threshold", "5.5"}});
   EXPECT_FALSE(rule.fires_at(weight(0, {1})));
   EXPECT_FALSE(rule.fires_at(weight(4, {2})));
   EXPECT_FALSE(rule.fires_at(weight(8, {6})));   // 5 since step 0
@@ -78,7 +78,7 @@ TEST(WeightUpdateRatio, ComparesWithTheOldestSavedWithinNumSteps) {
 }
 
 TEST(WeightUpdateRatio, SaysThatNoTwoStepsLieWithinNumSteps) {
-  OneRule rule("WeightUpdateRatio", {{"num_steps", "9"}});
+  RuleHarness rule("WeightUpdateRatio", {{"num_steps", "9"}});
   rule.fires_at(weight(0, {1}));
   rule.fires_at(weight(10, {100}));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
@@ -87,10 +87,10 @@ TEST(WeightUpdateRatio, SaysThatNoTwoStepsLieWithinNumSteps) {
 }
 
 TEST(WeightUpdateRatio, IsDefinedForWeightsOfZero) {
-  OneRule rule("WeightUpdateRatio", {{"epsilon", "0.5"}});
+  RuleHarness rule("WeightUpdateRatio", {{"epsilon", "0.5"}});
   EXPECT_FALSE(rule.fires_at(weight(0, {0, 0})));
   EXPECT_FALSE(rule.fires_at(weight(1, {3, 4})));  // 5 / 0.5 = 10
-  OneRule smaller("WeightUpdateRatio", {{"epsilon", "0.4"}});
+  RuleHarness smaller("WeightUpdateRatio", {{"epsilon", "0.4"}});
   EXPECT_FALSE(smaller.fires_at(weight(0, {0, 0})));
   EXPECT_TRUE(smaller.fires_at(weight(1, {3, 4})));
   EXPECT_DOUBLE_EQ(smaller.verdict().evidence.front().value, 12.5);
@@ -98,18 +98,18 @@ TEST(WeightUpdateRatio, IsDefinedForWeightsOfZero) {
 
 TEST(WeightUpdateRatio, LetsAFrozenLayerPassBesideOneThatLearns) {
   const auto both = [](Step step, float learning) {
-    ObservedStep observed = weight(step, {1, 2}, "Net_frozen.weight");
+    StepBuilder observed = weight(step, {1, 2}, "Net_frozen.weight");
     observed.with_values("Net_fc.weight", {learning, 1}, {2});
     return observed;
   };
-  OneRule rule("WeightUpdateRatio");
+  RuleHarness rule("WeightUpdateRatio");
   EXPECT_FALSE(rule.fires_at(both(0, 1)));
   EXPECT_FALSE(rule.fires_at(both(1, 1.1f)));
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("not judged: 1 of 2 weights"),
                     HasSubstr("Net_frozen.weight")));
-  OneRule strict("WeightUpdateRatio", {{"skip_frozen", "no"}});
+  RuleHarness strict("WeightUpdateRatio", {{"skip_frozen", "no"}});
   EXPECT_FALSE(strict.fires_at(both(0, 1)));
   EXPECT_TRUE(strict.fires_at(both(1, 1.1f)));
   EXPECT_EQ(strict.verdict().evidence.front().tensor, "Net_frozen.weight");
@@ -117,31 +117,31 @@ TEST(WeightUpdateRatio, LetsAFrozenLayerPassBesideOneThatLearns) {
 
 TEST(WeightUpdateRatio, DoesNotTakeAWeightWithAGradientForFrozen) {
   const auto both = [](Step step, float learning, const char* gradient) {
-    ObservedStep observed = weight(step, {1, 2}, "Net_stuck.weight");
+    StepBuilder observed = weight(step, {1, 2}, "Net_stuck.weight");
     observed.with_values("Net_fc.weight", {learning, 1}, {2});
     observed.with_scalar(gradient, 1);
     return observed;
   };
-  OneRule rule("WeightUpdateRatio");
+  RuleHarness rule("WeightUpdateRatio");
   rule.fires_at(both(0, 1, "gradient/Net_stuck.weight"));
   EXPECT_TRUE(rule.fires_at(both(1, 1.1f, "gradient/Net_stuck.weight")));
   EXPECT_EQ(rule.verdict().evidence.front().tensor, "Net_stuck.weight");
-  OneRule other("WeightUpdateRatio");
+  RuleHarness other("WeightUpdateRatio");
   other.fires_at(both(0, 1, "gradient/Net_fc.weight"));
   EXPECT_FALSE(other.fires_at(both(1, 1.1f, "gradient/Net_fc.weight")));
 }
 
 TEST(WeightUpdateRatio, FiresIfNoWeightOfTheModelMoves) {
-  OneRule rule("WeightUpdateRatio");
+  RuleHarness rule("WeightUpdateRatio");
   EXPECT_FALSE(rule.fires_at(weight(0, {1, 2})));
   EXPECT_TRUE(rule.fires_at(weight(1, {1, 2})));
   EXPECT_EQ(rule.verdict().evidence.front().value, 0);
 }
 
 TEST(WeightUpdateRatio, LooksAtStepsThatTrain) {
-  OneRule rule("WeightUpdateRatio");
+  RuleHarness rule("WeightUpdateRatio");
   const auto at = [](StepId step) {
-    ObservedStep observed(step);
+    StepBuilder observed(step);
     observed.with_values("fc.weight", {1, 2}, {2});
     return observed;
   };
@@ -153,9 +153,9 @@ TEST(WeightUpdateRatio, LooksAtStepsThatTrain) {
 
 TEST(WeightUpdateRatio, SkipsIntegersEmptyTensorsNanAndNewShapes) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  OneRule rule("WeightUpdateRatio");
+  RuleHarness rule("WeightUpdateRatio");
   for (Step step = 0; step < 2; ++step) {
-    ObservedStep observed(step);
+    StepBuilder observed(step);
     observed.with_values("count.weight", {1}, {1}).of_dtype(DType::int64);
     observed.with_values("none.weight", {}, {0});
     observed.with_nothing("gone.weight");
@@ -182,7 +182,7 @@ TEST(WeightUpdateRatio, IsTheRatioOfTheNorms) {
     change += apart * apart;
     norm += (long double)(before[i]) * before[i];
   }
-  OneRule rule("WeightUpdateRatio", {{"large_threshold", "0.01"}});
+  RuleHarness rule("WeightUpdateRatio", {{"large_threshold", "0.01"}});
   rule.fires_at(weight(0, before));
   EXPECT_TRUE(rule.fires_at(weight(1, after)));
   EXPECT_NEAR(rule.verdict().evidence.front().value,
@@ -190,9 +190,9 @@ TEST(WeightUpdateRatio, IsTheRatioOfTheNorms) {
 }
 
 TEST(WeightUpdateRatio, ListsAllOffendersWorstFirst) {
-  OneRule rule("WeightUpdateRatio", {{"large_threshold", "1"}});
+  RuleHarness rule("WeightUpdateRatio", {{"large_threshold", "1"}});
   const auto three = [](Step step, float a, float b, float c) {
-    ObservedStep observed(step);
+    StepBuilder observed(step);
     observed.with_values("a.weight", {a}, {1});
     observed.with_values("b.weight", {b}, {1});
     observed.with_values("c.weight", {c}, {1});

@@ -17,7 +17,7 @@ inline const ParameterSpec kPreset = {
     .name = "preset",
     .type = ParameterType::text,
     .default_text = kDefaultPreset,
-    .sentence =
+    .description =
         "Where values come from that are not given: 'default' is as "
         "documented, 'tuned' raises fewer false alarms.",
     .choices = {kDefaultPreset, kTunedPreset}};

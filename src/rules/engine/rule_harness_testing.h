@@ -1,7 +1,7 @@
 #pragma once
 
-// `OneRule` runs one built-in rule over steps made by hand, and returns what
-// it says. Nothing but tests uses it.
+// `RuleHarness` runs one built-in rule over handmade steps and returns its
+// verdict. For tests only.
 
 #include <map>
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace smdebug {
 
-class OneRule {
+class RuleHarness {
  public:
-  explicit OneRule(std::string_view name,
-                   const std::map<std::string, std::string>& given = {})
+  explicit RuleHarness(std::string_view name,
+                       const std::map<std::string, std::string>& given = {})
       : runner_(made(name, given)) {
     runner_.on_collections(
         0, std::vector<TensorGroup>{{"gradients", {"^gradient/"}, {}},
@@ -28,13 +28,13 @@ class OneRule {
   }
 
   // The run's collections are these instead.
-  OneRule& in_a_run_with(std::vector<TensorGroup> collections) {
+  RuleHarness& in_a_run_with(std::vector<TensorGroup> collections) {
     runner_.on_collections(0, collections);
     return *this;
   }
 
   // Returns whether the rule has fired by now.
-  bool fires_at(ObservedStep step) {
+  bool fires_at(StepBuilder step) {
     runner_.on_step(step.view());
     return verdict().status == RuleStatus::issues_found;
   }

@@ -38,8 +38,8 @@ TensorStatistics healthy(double scale) {
 }
 
 // A step with `kTensors` of two workers.
-ObservedStep one_step(const std::string& kind, double scale) {
-  ObservedStep step(0);
+StepBuilder one_step(const std::string& kind, double scale) {
+  StepBuilder step(0);
   for (int i = 0; i < kTensors / kWorkers; ++i) {
     for (int worker = 0; worker < kWorkers; ++worker) {
       step.with_statistics(
@@ -58,7 +58,7 @@ void RuleOverStatistics(benchmark::State& state, const char* name,
   RuleRunner runner(std::move(rules));
   runner.on_collections(
       0, std::vector<TensorGroup>{{"gradients", {"^gradient"}, {}}});
-  ObservedStep even = one_step(kind, 1), odd = one_step(kind, 0.9);
+  StepBuilder even = one_step(kind, 1), odd = one_step(kind, 0.9);
   StepView steps[] = {even.view(), odd.view()};
   Step step = 0;
   const auto show = [&] {

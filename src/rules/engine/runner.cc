@@ -324,24 +324,24 @@ void RuleRunner::leave(Verdict& verdict, RuleStatus status) {
   if (on_verdict_) on_verdict_(verdict);
 }
 
-RuleRunner::Interest RuleRunner::interest(std::size_t run,
-                                          std::string_view tensor_name) {
+RuleRunner::DataNeed RuleRunner::data_need(std::size_t run,
+                                           std::string_view tensor_name) {
   remember(tensor_name);
-  Interest interest = Interest::none;
+  DataNeed need = DataNeed::none;
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (!is_asked(i)) continue;
     Judge& judge = *judges_[i];
     if (!judge.runs.contains(run)) continue;
-    // A pattern that does not compile is told by the step.
+    // `judge_step` reports a pattern that does not compile.
     if (!judge.make_matchers(run, groups_[run])) continue;
     const bool is_wanted = std::ranges::any_of(
         judge.matchers.at(run),
         [&](TensorMatcher& matcher) { return matcher.matches(tensor_name); });
     if (!is_wanted) continue;
-    if (judge.needs.depth == RuleNeeds::Depth::values) return Interest::values;
-    interest = Interest::statistics;
+    if (judge.needs.depth == RuleNeeds::Depth::values) return DataNeed::values;
+    need = DataNeed::statistics;
   }
-  return interest;
+  return need;
 }
 
 bool RuleRunner::all_have_judged() const {

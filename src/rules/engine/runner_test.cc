@@ -112,7 +112,7 @@ class RuleRunnerTest : public testing::Test {
 TEST_F(RuleRunnerTest, IsInProgressUntilTheRunEnds) {
   RuleRunner judging = runner({.needs = every_tensor()});
   EXPECT_TRUE(judging.is_judging());
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::in_progress);
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
@@ -125,7 +125,7 @@ TEST_F(RuleRunnerTest, KnowsWhereInItsStepTheFirstOffenderStands) {
   const auto position = [&](const std::string& offender) {
     RuleRunner judging = runner(
         {.needs = every_tensor(), .fires_at = {0}, .offender = offender});
-    judging.on_step(ObservedStep(0)
+    judging.on_step(StepBuilder(0)
                         .with_nothing("a")
                         .with_nothing("b")
                         .with_nothing("c")
@@ -145,7 +145,7 @@ TEST_F(RuleRunnerTest, KeepsWhatARuleFoundAndAsksItNoMore) {
     EXPECT_EQ(verdict.status, RuleStatus::issues_found);
   });
   for (Step step = 0; step < 4; ++step) {
-    judging.on_step(ObservedStep(step).with_nothing("a").view());
+    judging.on_step(StepBuilder(step).with_nothing("a").view());
   }
   judging.on_run_end(0);
   const Verdict& verdict = judging.verdicts()[0];
@@ -162,7 +162,7 @@ TEST_F(RuleRunnerTest, KeepsWhatARuleFoundAndAsksItNoMore) {
 
 TEST_F(RuleRunnerTest, TakesAnErrorOfARuleForItsVerdict) {
   RuleRunner judging = runner({.needs = every_tensor(), .fails_at = 0});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
   EXPECT_EQ(judging.verdicts()[0].message, "the disk said no");
 }
@@ -170,7 +170,7 @@ TEST_F(RuleRunnerTest, TakesAnErrorOfARuleForItsVerdict) {
 TEST_F(RuleRunnerTest, LetsARuleFireInTheEnd) {
   RuleRunner judging =
       runner({.needs = every_tensor(), .fires_in_the_end = true});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::issues_found);
 }
@@ -178,7 +178,7 @@ TEST_F(RuleRunnerTest, LetsARuleFireInTheEnd) {
 TEST_F(RuleRunnerTest, NamesWhatARuleCouldNotJudge) {
   RuleRunner judging = runner(
       {.needs = every_tensor(), .not_judged = "the loss (none was saved)"});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].message,
             "nothing found in 1 step; not judged: the loss (none was saved)");
@@ -186,7 +186,7 @@ TEST_F(RuleRunnerTest, NamesWhatARuleCouldNotJudge) {
 
 TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {
   RuleRunner judging = runner({.needs = gradients_and("^grad_norm$")});
-  judging.on_step(ObservedStep(0)
+  judging.on_step(StepBuilder(0)
                       .with_nothing("grad_norms")
                       .with_nothing("fc1_output_0")
                       .view());
@@ -205,7 +205,7 @@ TEST_F(RuleRunnerTest, DoesNotMissWhatARuleLooksAtOnlyIfItIsSaved) {
   needs.selectors.push_back(
       {.collections = {"weights"}, .regexes = {}, .if_saved = true});
   RuleRunner judging = runner({.needs = needs});
-  judging.on_step(ObservedStep(0).with_nothing("b").view());
+  judging.on_step(StepBuilder(0).with_nothing("b").view());
   judging.on_run_end(0);
   EXPECT_THAT(judging.verdicts()[0].message,
               HasSubstr("looked for collection 'gradients' or pattern '^a$';"));
@@ -223,7 +223,7 @@ TEST_F(RuleRunnerTest, HasFoundNothingWhereTheRuleSaysThatItIsOfAnotherKind) {
   for (const auto code : {Error::Code::not_found, Error::Code::unsupported}) {
     RuleRunner judging =
         runner({.needs = every_tensor(), .judges = false, .ends_with = code});
-    judging.on_step(ObservedStep(0).with_nothing("a").view());
+    judging.on_step(StepBuilder(0).with_nothing("a").view());
     judging.on_run_end(0);
     EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
     EXPECT_EQ(judging.verdicts()[0].observations_found,
@@ -233,7 +233,7 @@ TEST_F(RuleRunnerTest, HasFoundNothingWhereTheRuleSaysThatItIsOfAnotherKind) {
 
 TEST_F(RuleRunnerTest, SaysThatWhatItSelectedCouldNotBeJudged) {
   RuleRunner judging = runner({.needs = every_tensor(), .judges = false});
-  judging.on_step(ObservedStep(0).with_nothing("a").with_nothing("b").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").with_nothing("b").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
   EXPECT_THAT(judging.verdicts()[0].message, HasSubstr("2 observations"));
@@ -246,7 +246,7 @@ TEST_F(RuleRunnerTest, ShowsARuleOnlyWhatItsSelectorsTake) {
   const std::vector<TensorGroup> groups = {
       {"gradients", {"^gradient/"}, {"late_gradient"}}, {"losses", {"x"}, {}}};
   judging.on_collections(0, groups);
-  judging.on_step(ObservedStep(0)
+  judging.on_step(StepBuilder(0)
                       .with_nothing("gradient/a")
                       .with_nothing("fc_output_0")
                       .with_nothing("fc_output_1")
@@ -259,16 +259,16 @@ TEST_F(RuleRunnerTest, ShowsARuleOnlyWhatItsSelectorsTake) {
 
 TEST_F(RuleRunnerTest, MatchesAnewWhenTheCollectionsOfARunChange) {
   RuleRunner judging = runner({.needs = gradients_and("^none$")});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   EXPECT_TRUE(notes_.names.empty());
   judging.on_collections(0, std::vector<TensorGroup>{{"gradients", {}, {"a"}}});
-  judging.on_step(ObservedStep(1).with_nothing("a").view());
+  judging.on_step(StepBuilder(1).with_nothing("a").view());
   EXPECT_THAT(notes_.names, ElementsAre("a"));
 }
 
 TEST_F(RuleRunnerTest, TakesABadPatternForAnErrorOfTheRule) {
   RuleRunner judging = runner({.needs = gradients_and("(")});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
   EXPECT_THAT(judging.verdicts()[0].message, HasSubstr("("));
 }
@@ -277,10 +277,10 @@ TEST_F(RuleRunnerTest, EndsWithTheLastOfSeveralRuns) {
   RuleRunner judging = runner({.needs = every_tensor()});
   judging.on_collections(0, {});
   judging.on_collections(1, {});
-  judging.on_step(ObservedStep(0).with_nothing("a").in_run(0).view());
+  judging.on_step(StepBuilder(0).with_nothing("a").in_run(0).view());
   judging.on_run_end(0);
   EXPECT_TRUE(judging.is_judging());
-  judging.on_step(ObservedStep(0).with_nothing("a").in_run(1).view());
+  judging.on_step(StepBuilder(0).with_nothing("a").in_run(1).view());
   judging.on_run_end(1);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
   EXPECT_EQ(notes_.finished, 1);
@@ -304,36 +304,36 @@ TEST_F(RuleRunnerTest, ShowsOtherRunsOnlyToTheRulesThatAskedForThem) {
   EXPECT_THAT(judging.other_runs(), ElementsAre("a", "b", "c"));
   for (std::size_t run = 0; run <= 3; ++run) {
     judging.on_step(
-        ObservedStep(Step(10 + run)).with_nothing("w").in_run(run).view());
+        StepBuilder(Step(10 + run)).with_nothing("w").in_run(run).view());
   }
   EXPECT_THAT(first.steps, ElementsAre(10, 11, 12));
   EXPECT_THAT(asked.steps, ElementsAre(10, 12, 13));
   EXPECT_THAT(asked.runs, ElementsAre(0u, 1u, 2u));  // the rule's own numbers
   EXPECT_THAT(not_asked.steps, ElementsAre(10));
-  EXPECT_NE(judging.interest(3, "w"), ObservationSink::Interest::none);
-  EXPECT_EQ(judging.interest(4, "w"), ObservationSink::Interest::none);
+  EXPECT_NE(judging.data_need(3, "w"), ObservationSink::DataNeed::none);
+  EXPECT_EQ(judging.data_need(4, "w"), ObservationSink::DataNeed::none);
 }
 
 TEST_F(RuleRunnerTest, CountsAStepThatIsSeenTwiceOnce) {
   RuleRunner judging = runner({.needs = every_tensor()});
-  judging.on_step(ObservedStep(0)
+  judging.on_step(StepBuilder(0)
                       .with_nothing("a")
                       .in_phase(StepPhase::before_update)
                       .view());
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   EXPECT_EQ(judging.verdicts()[0].steps_judged, 1u);
 }
 
 TEST_F(RuleRunnerTest, ShowsARuleEachObservationOfARunningStepOnce) {
   RuleRunner judging = runner({.needs = every_tensor()});
-  ObservedStep step(0);
+  StepBuilder step(0);
   judging.on_step(
       step.with_nothing("early").in_phase(StepPhase::before_update).view());
   EXPECT_THAT(notes_.names, ElementsAre("early"));
   judging.on_step(
       step.with_nothing("late").in_phase(StepPhase::complete).view());
   EXPECT_THAT(notes_.names, ElementsAre("early", "late"));
-  judging.on_step(ObservedStep(1).with_nothing("next").view());
+  judging.on_step(StepBuilder(1).with_nothing("next").view());
   EXPECT_THAT(notes_.names, ElementsAre("early", "late", "next"));
   EXPECT_EQ(judging.verdicts()[0].steps_judged, 2u);
 }
@@ -343,7 +343,7 @@ TEST_F(RuleRunnerTest, WaitsForTheEndOfTheStepWhereARoleIsMissing) {
   needs.selectors = {{.collections = {}, .regexes = {"labels"}},
                      {.collections = {}, .regexes = {"predictions"}}};
   RuleRunner judging = runner({.needs = needs});
-  ObservedStep step(0);
+  StepBuilder step(0);
   judging.on_step(
       step.with_nothing("labels").in_phase(StepPhase::before_update).view());
   EXPECT_THAT(notes_.names, IsEmpty());
@@ -358,7 +358,7 @@ TEST_F(RuleRunnerTest, AsksARuleThatFiredAgainWhereEachFindingIsToBeTold) {
   judging.set_on_finding(
       [&](const Verdict& finding) { found.push_back(finding.step.global); });
   for (Step step = 0; step < 5; ++step)
-    judging.on_step(ObservedStep(step).with_nothing("a").view());
+    judging.on_step(StepBuilder(step).with_nothing("a").view());
   EXPECT_THAT(found, ElementsAre(1, 3));
   EXPECT_EQ(judging.verdicts()[0].step.global, 1);
   EXPECT_EQ(judging.verdicts()[0].steps_judged, 5u);
@@ -367,17 +367,17 @@ TEST_F(RuleRunnerTest, AsksARuleThatFiredAgainWhereEachFindingIsToBeTold) {
 }
 
 TEST_F(RuleRunnerTest, IsInterestedInWhatItsRulesStillLookAt) {
-  using Interest = ObservationSink::Interest;
+  using DataNeed = ObservationSink::DataNeed;
   RuleNeeds values;
   values.selectors = {{.collections = {}, .regexes = {"^labels"}}};
   values.depth = RuleNeeds::Depth::values;
   RuleRunner judging = runner({.needs = values, .fires_at = {0}});
-  EXPECT_EQ(judging.interest(0, "labels_0"), Interest::values);
-  EXPECT_EQ(judging.interest(0, "weight"), Interest::none);
-  judging.on_step(ObservedStep(0).with_nothing("labels_0").view());
-  EXPECT_EQ(judging.interest(0, "labels_0"), Interest::none);
-  EXPECT_EQ(runner({.needs = every_tensor()}).interest(0, "weight"),
-            Interest::statistics);
+  EXPECT_EQ(judging.data_need(0, "labels_0"), DataNeed::values);
+  EXPECT_EQ(judging.data_need(0, "weight"), DataNeed::none);
+  judging.on_step(StepBuilder(0).with_nothing("labels_0").view());
+  EXPECT_EQ(judging.data_need(0, "labels_0"), DataNeed::none);
+  EXPECT_EQ(runner({.needs = every_tensor()}).data_need(0, "weight"),
+            DataNeed::statistics);
 }
 
 TEST_F(RuleRunnerTest, TellsRulesTheTime) {
@@ -388,9 +388,9 @@ TEST_F(RuleRunnerTest, TellsRulesTheTime) {
 
 TEST_F(RuleRunnerTest, JudgesNoMoreOnceItWasStopped) {
   RuleRunner judging = runner({.needs = every_tensor(), .fires_at = {1}});
-  judging.on_step(ObservedStep(0).with_nothing("a").view());
+  judging.on_step(StepBuilder(0).with_nothing("a").view());
   judging.stop();
-  judging.on_step(ObservedStep(1).with_nothing("a").view());
+  judging.on_step(StepBuilder(1).with_nothing("a").view());
   judging.on_run_end(0);
   const Verdict& verdict = judging.verdicts()[0];
   EXPECT_EQ(verdict.status, RuleStatus::stopped);

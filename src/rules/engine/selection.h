@@ -13,12 +13,12 @@ inline const ParameterSpec kCollectionNames = {
     .name = "collection_names",
     .type = ParameterType::text_list,
     .default_text = "",
-    .sentence = "Collections to judge. This or tensor_regex is needed."};
+    .description = "Collections to judge. This or tensor_regex is needed."};
 inline const ParameterSpec kTensorRegex = {
     .name = "tensor_regex",
     .type = ParameterType::text_list,
     .default_text = "",
-    .sentence =
+    .description =
         "Patterns of tensor names to judge. This or collection_names "
         "is needed."};
 

@@ -15,13 +15,13 @@ inline const ParameterSpec kStartStep = {
     .name = "start_step",
     .type = ParameterType::integer,
     .default_text = "",
-    .sentence = "Steps before this one are not judged.",
+    .description = "Steps before this one are not judged.",
     .minimum = 0.0};
 inline const ParameterSpec kEndStep = {
     .name = "end_step",
     .type = ParameterType::integer,
     .default_text = "",
-    .sentence = "This step and those after it are not judged.",
+    .description = "This step and those after it are not judged.",
     .minimum = 0.0};
 
 // Returns `rule` as it is, or behind the bounds that `parameters` give. Where

@@ -1,7 +1,7 @@
 #pragma once
 
-// `ObservedStep` is one step with observations made by hand: what the tests of
-// rules feed them with. Nothing but tests uses it.
+// `StepBuilder` makes one step with handmade observations, to feed to rules.
+// For tests only.
 
 #include <optional>
 #include <string>
@@ -12,21 +12,21 @@
 
 namespace smdebug {
 
-class ObservedStep {
+class StepBuilder {
  public:
-  explicit ObservedStep(StepId step) : step_(step) {}
-  explicit ObservedStep(Step train_step)
+  explicit StepBuilder(StepId step) : step_(step) {}
+  explicit StepBuilder(Step train_step)
       : step_({train_step, Mode::train, train_step}) {}
 
   // A tensor that is known by its statistics alone.
-  ObservedStep& with_statistics(std::string name, TensorStatistics statistics) {
+  StepBuilder& with_statistics(std::string name, TensorStatistics statistics) {
     Tensor& tensor = add(std::move(name), {std::int64_t(statistics.count)});
     tensor.statistics = statistics;
     return *this;
   }
 
   // A number that is known by its statistics.
-  ObservedStep& with_scalar(std::string name, double value) {
+  StepBuilder& with_scalar(std::string name, double value) {
     TensorStatistics statistics;
     statistics.count = 1;
     if (value != value) {
@@ -39,15 +39,15 @@ class ObservedStep {
     return with_statistics(std::move(name), statistics);
   }
 
-  ObservedStep& with_reductions(std::string name,
-                                std::vector<SavedReduction> reductions) {
+  StepBuilder& with_reductions(std::string name,
+                               std::vector<SavedReduction> reductions) {
     Tensor& tensor = add(std::move(name), {10});
     tensor.reductions = std::move(reductions);
     return *this;
   }
 
-  ObservedStep& with_values(std::string name, std::vector<float> values,
-                            std::vector<std::int64_t> shape) {
+  StepBuilder& with_values(std::string name, std::vector<float> values,
+                           std::vector<std::int64_t> shape) {
     Tensor& tensor = add(std::move(name), std::move(shape));
     tensor.source.values = std::move(values);
     tensor.source.stored = true;
@@ -55,35 +55,35 @@ class ObservedStep {
   }
 
   // A tensor of which the run kept nothing that can be read.
-  ObservedStep& with_nothing(std::string name) {
+  StepBuilder& with_nothing(std::string name) {
     add(std::move(name), {10});
     return *this;
   }
 
   // Say something about the tensor that was added last.
-  ObservedStep& from_worker(std::string worker) {
+  StepBuilder& from_worker(std::string worker) {
     tensors_.back().worker = std::move(worker);
     return *this;
   }
-  ObservedStep& and_statistics(TensorStatistics statistics) {
+  StepBuilder& and_statistics(TensorStatistics statistics) {
     tensors_.back().statistics = statistics;
     return *this;
   }
 
-  ObservedStep& of_shape(std::vector<std::int64_t> shape) {
+  StepBuilder& of_shape(std::vector<std::int64_t> shape) {
     tensors_.back().shape = std::move(shape);
     return *this;
   }
-  ObservedStep& of_dtype(DType dtype) {
+  StepBuilder& of_dtype(DType dtype) {
     tensors_.back().dtype = dtype;
     return *this;
   }
 
-  ObservedStep& in_run(std::size_t run) {
+  StepBuilder& in_run(std::size_t run) {
     run_ = run;
     return *this;
   }
-  ObservedStep& in_phase(StepPhase phase) {
+  StepBuilder& in_phase(StepPhase phase) {
     phase_ = phase;
     return *this;
   }

@@ -20,11 +20,11 @@ Json to_json(const StepId& step) {
                       {"mode_step", step.mode_step}};
 }
 
-Json to_json(const std::optional<Neighbour>& neighbour) {
-  if (!neighbour) return Json();
-  return Json::Object{{"tensor", neighbour->tensor},
-                      {"layer", layer_of(neighbour->tensor)},
-                      {"value", neighbour->value}};
+Json to_json(const std::optional<AdjacentLayer>& layer) {
+  if (!layer) return Json();
+  return Json::Object{{"tensor", layer->tensor},
+                      {"layer", layer_of(layer->tensor)},
+                      {"value", layer->value}};
 }
 
 Json to_json(const Evidence& evidence) {

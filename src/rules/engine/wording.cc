@@ -25,9 +25,9 @@ Evidence evidence_of(const Observation& observation, const StepId& step) {
   return evidence;
 }
 
-void set_remedy(Finding& finding, const Remedy& remedy) {
-  finding.cause = remedy.cause;
-  finding.advice = remedy.advice;
+void set_advice(Finding& finding, const Advice& advice) {
+  finding.cause = advice.cause;
+  finding.advice = advice.advice;
 }
 
 }  // namespace smdebug

@@ -27,7 +27,7 @@ std::string tensor_text(std::string_view name, std::string_view worker);
 // left to the caller.
 Evidence evidence_of(const Observation& observation, const StepId& step);
 
-// Says in `finding` what usually leads to it and what to try.
-void set_remedy(Finding& finding, const Remedy& remedy);
+// Copies the usual cause and what to try to `finding`.
+void set_advice(Finding& finding, const Advice& advice);
 
 }  // namespace smdebug

@@ -21,8 +21,8 @@ std::string_view kind_of(std::string_view tensor) {
 
 // Of tensors that lead away from `offender`: its kind in the first other layer.
 template <typename Range>
-std::optional<Neighbour> next_layer(const Range& tensors,
-                                    const Evidence& offender) {
+std::optional<AdjacentLayer> next_layer(const Range& tensors,
+                                        const Evidence& offender) {
   const JudgedTensor* found = nullptr;
   for (const JudgedTensor& one : tensors) {
     const Observation& tensor = *one.tensor;
@@ -35,18 +35,18 @@ std::optional<Neighbour> next_layer(const Range& tensors,
     if (is_alike) break;
   }
   if (!found) return std::nullopt;
-  return Neighbour{std::string(found->tensor->name), found->value};
+  return AdjacentLayer{std::string(found->tensor->name), found->value};
 }
 
-std::string text_of(const Neighbour& neighbour, std::string_view verb) {
-  return fmt::format(", {},{} {}", layer_of(neighbour.tensor), verb,
-                     short_number(neighbour.value));
+std::string text_of(const AdjacentLayer& layer, std::string_view verb) {
+  return fmt::format(", {},{} {}", layer_of(layer.tensor), verb,
+                     short_number(layer.value));
 }
 
 }  // namespace
 
-std::string tell_neighbours(std::span<const JudgedTensor> judged,
-                            Evidence& offender) {
+std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
+                                     Evidence& offender) {
   const auto place = std::ranges::find_if(judged, [&](const JudgedTensor& one) {
     return one.tensor->name == offender.tensor &&
            one.tensor->worker == offender.worker;

@@ -1,7 +1,7 @@
 #pragma once
 
-// How an offender stands to the layers next to it: a gradient that is small in
-// one layer alone says something else than one that fades from layer to layer.
+// Compares a tensor with the layers next to it. A gradient that is small in one
+// layer only has other causes than one that fades from layer to layer.
 
 #include <span>
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace smdebug {
 
-// A tensor of a step, with the number that a rule judges it by.
+// A tensor of a step, and the number by which a rule judges it.
 struct JudgedTensor {
   const Observation* tensor = nullptr;
   double value = 0;
 };
 
-// Finds the layers before and after that of `offender` among the tensors of
-// its step and worker, which come in the order of execution; of a layer with
-// several tensors the one of the same kind (weight, bias), if it is there.
-// Writes them into the evidence, and returns the end of a sentence: "; the
-// layer before, fc1, has 0.0003, the one after, fc3, 2e-09". Empty where the
-// step shows no other layer.
-std::string tell_neighbours(std::span<const JudgedTensor> judged,
-                            Evidence& offender);
+// Finds the layers before and after that of `offender` among the tensors of its
+// step and worker, which are in the order of execution. If a layer has several
+// tensors, it takes the one of the same kind (weight, bias) if there is one.
+// Writes them to the evidence and returns the end of a sentence: "; the layer
+// before, fc1, has 0.0003, the one after, fc3, 2e-09". Empty if the step has no
+// other layer.
+std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
+                                     Evidence& offender);
 
 }  // namespace smdebug

@@ -26,7 +26,7 @@ class NeighboursTest : public testing::Test {
     evidence_ = {};
     evidence_.tensor = offender;
     evidence_.worker = worker;
-    return tell_neighbours(judged_, evidence_);
+    return describe_adjacent_layers(judged_, evidence_);
   }
 
   std::deque<Observation> observations_;

@@ -35,8 +35,8 @@ Result<std::optional<LayerActivity>> InactiveLayers::judge(
   }
   SMD_TRY(const auto view, elements_of(observation));
   if (!view) {
-    if (has_one_sample ||
-        told_by_bounds(observation, range) != Told::none_active) {
+    if (has_one_sample || activity_from_bounds(observation, range) !=
+                              BoundsVerdict::none_active) {
       why_not_ =
           "their elements were not kept, and statistics do not tell one unit "
           "from another; save raw values";
@@ -61,7 +61,8 @@ Result<std::optional<LayerActivity>> InactiveLayers::judge(
 // share D of inactive units z >= D * (1 - a).
 bool InactiveLayers::is_known_healthy(const Observation& observation,
                                       const ActiveRange& range) const {
-  if (told_by_bounds(observation, range) == Told::all_active) return true;
+  if (activity_from_bounds(observation, range) == BoundsVerdict::all_active)
+    return true;
   const TensorStatistics* statistics = observation.statistics;
   if (statistics == nullptr || statistics->has_non_finite() ||
       statistics->min < 0 || range.above != 0 || range.below) {

@@ -23,7 +23,7 @@ inline const ParameterSpec kThresholdInactivity = {
     .name = "threshold_inactivity",
     .type = ParameterType::real,
     .default_text = "1.0",
-    .sentence =
+    .description =
         "A unit that is active in less than this percentage of the "
         "samples is inactive.",
     .minimum = 0.0,
@@ -32,7 +32,7 @@ inline const ParameterSpec kThresholdLayer = {
     .name = "threshold_layer",
     .type = ParameterType::real,
     .default_text = "50.0",
-    .sentence =
+    .description =
         "The rule fires if more than this percentage of the units of "
         "a layer are inactive.",
     .minimum = 0.0,

@@ -16,7 +16,7 @@ double root_mean_square(const TensorStatistics& statistics) {
                    static_cast<double>(statistics.finite()));
 }
 
-Gap gap_of(double a, double b, const Tolerance& tolerance) {
+MaxDeviation deviation_of(double a, double b, const Tolerance& tolerance) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   if (std::isnan(a) && std::isnan(b)) {
     return {tolerance.equal_nan ? 0 : kInfinite, 0};
@@ -26,8 +26,8 @@ Gap gap_of(double a, double b, const Tolerance& tolerance) {
   return {std::abs(a - b), tolerance.atol + tolerance.rtol * std::abs(b)};
 }
 
-void take_worse(Gap& worst, const Gap& other) {
-  if (other.apart - other.allowed > worst.apart - worst.allowed) worst = other;
+void keep_worse(MaxDeviation& worst, const MaxDeviation& other) {
+  if (other.value - other.allowed > worst.value - worst.allowed) worst = other;
 }
 
 }  // namespace
@@ -38,20 +38,20 @@ Tolerance Tolerance::of(const Parameters& parameters) {
 }
 
 bool Tolerance::is_close(double value, double reference) const {
-  return gap_of(value, reference, *this).is_close();
+  return deviation_of(value, reference, *this).is_close();
 }
 
-Gap gap_between(const KeptTensor& a, const KeptTensor& b,
-                const Tolerance& tolerance) {
-  Gap worst = {0, std::numeric_limits<double>::infinity()};
+MaxDeviation max_deviation(const KeptTensor& a, const KeptTensor& b,
+                           const Tolerance& tolerance) {
+  MaxDeviation worst = {0, std::numeric_limits<double>::infinity()};
   for_each_pair(a, b, [&](double x, double y) {
-    take_worse(worst, gap_of(x, y, tolerance));
+    keep_worse(worst, deviation_of(x, y, tolerance));
   });
   return worst;
 }
 
-Gap gap_between(const TensorStatistics& a, const TensorStatistics& b,
-                const Tolerance& tolerance) {
+MaxDeviation max_deviation(const TensorStatistics& a, const TensorStatistics& b,
+                           const Tolerance& tolerance) {
   const bool can_be_close = a.count == b.count && a.nan == b.nan &&
                             a.positive_inf == b.positive_inf &&
                             a.negative_inf == b.negative_inf &&
@@ -62,10 +62,10 @@ Gap gap_between(const TensorStatistics& a, const TensorStatistics& b,
   const double allowed = tolerance.atol + tolerance.rtol * largest;
   // Sums are rounded as their order has it, which machines choose.
   const double allowed_of_sums = allowed + 1e-9 * largest;
-  Gap worst = {std::abs(a.min - b.min), allowed};
-  take_worse(worst, {std::abs(a.max - b.max), allowed});
-  take_worse(worst, {std::abs(a.mean - b.mean), allowed_of_sums});
-  take_worse(worst, {std::abs(root_mean_square(a) - root_mean_square(b)),
+  MaxDeviation worst = {std::abs(a.min - b.min), allowed};
+  keep_worse(worst, {std::abs(a.max - b.max), allowed});
+  keep_worse(worst, {std::abs(a.mean - b.mean), allowed_of_sums});
+  keep_worse(worst, {std::abs(root_mean_square(a) - root_mean_square(b)),
                      allowed_of_sums});
   return worst;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// When two tensors count as equal: numpy's `allclose`, and what statistics
-// tell of it where the elements are not at hand.
+// When two tensors count as equal: as in numpy's `allclose`, and as far as
+// statistics show it without the elements.
 
 #include "smdebug/core/statistics.h"
 #include "smdebug/rules/parameters.h"
@@ -15,18 +15,20 @@ inline const ParameterSpec kRtol = {
     .name = "rtol",
     .type = ParameterType::real,
     .default_text = "1e-5",
-    .sentence = "Elements a and b are equal if |a - b| <= atol + rtol * |b|.",
+    .description =
+        "Elements a and b are equal if |a - b| <= atol + rtol * |b|.",
     .minimum = 0.0};
 inline const ParameterSpec kAtol = {
     .name = "atol",
     .type = ParameterType::real,
     .default_text = "1e-8",
-    .sentence = "The absolute part of the tolerance.",
+    .description = "The absolute part of the tolerance.",
     .minimum = 0.0};
-inline const ParameterSpec kEqualNan = {.name = "equal_nan",
-                                        .type = ParameterType::boolean,
-                                        .default_text = "false",
-                                        .sentence = "Whether NaN equals NaN."};
+inline const ParameterSpec kEqualNan = {
+    .name = "equal_nan",
+    .type = ParameterType::boolean,
+    .default_text = "false",
+    .description = "Whether NaN equals NaN."};
 
 struct Tolerance {
   double rtol = 1e-5;
@@ -36,29 +38,29 @@ struct Tolerance {
   // Reads those of the three parameters that the rule has.
   static Tolerance of(const Parameters& parameters);
 
-  // What numpy.isclose says.
+  // Returns what numpy.isclose returns.
   bool is_close(double value, double reference) const;
 };
 
-// How far apart two tensors are, at the worst, and how far they may be there.
-struct Gap {
-  double apart = 0;
+// The largest deviation between two tensors, and how much is allowed there.
+struct MaxDeviation {
+  double value = 0;
   double allowed = 0;
 
-  bool is_close() const { return !(apart > allowed); }
+  bool is_close() const { return !(value > allowed); }
 };
 
-// The element of a and b, numbers of the same shape, that goes furthest beyond
-// what is allowed; all close, the one that comes nearest to it. Close is what
-// numpy.allclose(a, b) says: b is the reference, a NaN equals a NaN if the
-// tolerance says so, an infinity itself.
-Gap gap_between(const KeptTensor& a, const KeptTensor& b,
-                const Tolerance& tolerance);
+// Returns the deviation of the elements that exceed what is allowed by most,
+// or, if all are close, come nearest to it. a and b have the same shape.
+// Elements are close as in numpy.allclose(a, b): b is the reference, NaN equals
+// NaN if the tolerance says so, and an infinity equals itself.
+MaxDeviation max_deviation(const KeptTensor& a, const KeptTensor& b,
+                           const Tolerance& tolerance);
 
-// The same of what statistics tell. The bounds, the mean and the root mean
-// square of close tensors lie as close as their elements do: where they do
-// not, the tensors cannot be close. The reverse does not hold.
-Gap gap_between(const TensorStatistics& a, const TensorStatistics& b,
-                const Tolerance& tolerance);
+// Returns the same for statistics. The bounds, the mean and the root mean
+// square of close tensors are as close as their elements. If they are not, the
+// tensors are not close. The reverse does not hold.
+MaxDeviation max_deviation(const TensorStatistics& a, const TensorStatistics& b,
+                           const Tolerance& tolerance);
 
 }  // namespace smdebug

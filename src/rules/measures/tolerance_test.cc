@@ -28,7 +28,7 @@ KeptTensor kept(const std::vector<double>& values) {
 }
 
 bool close(double a, double b, const Tolerance& tolerance) {
-  return gap_between(kept({a}), kept({b}), tolerance).is_close();
+  return max_deviation(kept({a}), kept({b}), tolerance).is_close();
 }
 
 // numpy.isclose(a, b, rtol, atol, equal_nan).
@@ -49,11 +49,12 @@ TEST(Closeness, IsThatOfNumpy) {
 }
 
 TEST(Closeness, OfATensorIsThatOfItsWorstElement) {
-  const Gap gap = gap_between(kept({1, 2, 3}), kept({1, 2.5, 3.25}), {0, 0.3});
-  EXPECT_FALSE(gap.is_close());
-  EXPECT_EQ(gap.apart, 0.5);
-  EXPECT_EQ(gap.allowed, 0.3);
-  EXPECT_TRUE(gap_between(kept({}), kept({}), {0, 0}).is_close());
+  const MaxDeviation deviation =
+      max_deviation(kept({1, 2, 3}), kept({1, 2.5, 3.25}), {0, 0.3});
+  EXPECT_FALSE(deviation.is_close());
+  EXPECT_EQ(deviation.value, 0.5);
+  EXPECT_EQ(deviation.allowed, 0.3);
+  EXPECT_TRUE(max_deviation(kept({}), kept({}), {0, 0}).is_close());
 }
 
 // Statistics never say of close tensors that they are not. Seeds 0 to 299.
@@ -70,11 +71,11 @@ TEST(Closeness, OfStatisticsFollowsFromThatOfTheElements) {
     }
     const Tolerance tolerance = {1e-5, 1e-8};
     const std::vector<std::int64_t> shape = {std::int64_t(a.size())};
-    const bool elements = gap_between(kept(a), kept(b), tolerance).is_close();
+    const bool elements = max_deviation(kept(a), kept(b), tolerance).is_close();
     const bool statistics =
-        gap_between(statistics_of(DType::float64, a.data(), a.size()),
-                    statistics_of(DType::float64, b.data(), b.size()),
-                    tolerance)
+        max_deviation(statistics_of(DType::float64, a.data(), a.size()),
+                      statistics_of(DType::float64, b.data(), b.size()),
+                      tolerance)
             .is_close();
     EXPECT_TRUE(!elements || statistics) << "seed " << seed;
     shown += !statistics;
@@ -101,7 +102,7 @@ TEST(KeptTensor, SeesAChangeOfPhase) {
   const KeptTensor before = KeptTensor::copy_of(view);
   view.data = reinterpret_cast<const std::byte*>(imaginary.data());
   const KeptTensor after = KeptTensor::copy_of(view);
-  EXPECT_FALSE(gap_between(after, before, {}).is_close());
+  EXPECT_FALSE(max_deviation(after, before, {}).is_close());
   EXPECT_DOUBLE_EQ(norm_of_difference(after, before), std::sqrt(2.0));
   EXPECT_DOUBLE_EQ(norm_of(after), 1);
 }

@@ -94,15 +94,17 @@ std::int64_t samples_per_unit(std::span<const std::int64_t> shape, Unit unit) {
   return layout.size / layout.units;
 }
 
-Told told_by_bounds(const Observation& observation, const ActiveRange& range) {
+BoundsVerdict activity_from_bounds(const Observation& observation,
+                                   const ActiveRange& range) {
   const auto bounds = bounds_of(observation);
-  if (!bounds) return Told::neither;
+  if (!bounds) return BoundsVerdict::neither;
   if (range.holds(bounds->min) && range.holds(bounds->max)) {
-    return Told::all_active;
+    return BoundsVerdict::all_active;
   }
   const bool is_below = bounds->max <= range.above;
   const bool is_above = range.below && bounds->min >= *range.below;
-  return is_below || is_above ? Told::none_active : Told::neither;
+  return is_below || is_above ? BoundsVerdict::none_active
+                              : BoundsVerdict::neither;
 }
 
 }  // namespace smdebug

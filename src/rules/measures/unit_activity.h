@@ -33,7 +33,7 @@ inline const ParameterSpec kUnit = {
     .name = "unit",
     .type = ParameterType::text,
     .default_text = "element",
-    .sentence =
+    .description =
         "What a unit is: 'element', each place behind the batch; "
         "'channel', each index of the second dimension (images); "
         "'last', each index of the last (sequences).",
@@ -56,9 +56,10 @@ UnitCounts count_units(const TensorView& view, const ActiveRange& range,
 // one.
 std::int64_t samples_per_unit(std::span<const std::int64_t> shape, Unit unit);
 
-// What the numbers kept of a tensor tell without its elements: whether all of
-// its elements are active, or none.
-enum class Told { all_active, none_active, neither };
-Told told_by_bounds(const Observation& observation, const ActiveRange& range);
+// Whether the saved bounds of a tensor prove, without its elements, that all of
+// them are active, or none.
+enum class BoundsVerdict { all_active, none_active, neither };
+BoundsVerdict activity_from_bounds(const Observation& observation,
+                                   const ActiveRange& range);
 
 }  // namespace smdebug
