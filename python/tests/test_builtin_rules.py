@@ -415,17 +415,6 @@ def test_the_reductions_of_the_original_suffice_for_the_variance(tmp_path):
     assert len(found) >= 6 and found == saved
 
 
-def test_the_document_lists_every_rule_and_parameter():
-    text = (ROOT / "docs/rules.md").read_text()
-    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    assert list(sections) == sorted(sections)
-    for rule in _core.builtin_rules():
-        section = sections[rule["name"]]
-        for parameter in rule["parameters"]:
-            if parameter["name"] not in ("start_step", "end_step", "preset"):
-                assert f"`{parameter['name']}`" in section, (rule["name"], parameter["name"])
-
-
 def test_a_tuned_rule_takes_what_is_given_and_tunes_the_rest(out_dir):
     trial = read(record(out_dir, perceptron()))
     assert builtin("VanishingGradient", trial, preset="tuned").judge()["status"] == "NoIssuesFound"

@@ -170,7 +170,7 @@ const RuleFactory kAllZero = {
     .name = "AllZero",
     .summary = "Too many elements of a tensor are zero.",
     .condition =
-        "Fires when at least threshold percent of the elements of a tensor "
+        "Fires when at least 'threshold' percent of the elements of a tensor "
         "are zero.",
     .advice = kAdvice,
     .parameters = kParameters,

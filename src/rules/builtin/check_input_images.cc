@@ -308,10 +308,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kCheckInputImages = {
     .name = "CheckInputImages",
-    .summary = "The images that the model is given are not centred about 0.",
+    .summary = "The input images of the model are not centered around 0.",
     .condition =
-        "Fires, once threshold_samples images were seen, when the mean of a "
-        "channel over all of them is further from 0 than threshold_mean.",
+        "Fires when, after 'threshold_samples' images, the mean of a channel "
+        "over all of them is further from 0 than 'threshold_mean'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -275,12 +275,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kClassImbalance = {
     .name = "ClassImbalance",
     .summary =
-        "One class has many more labels than another, or is mispredicted most "
-        "of the time.",
+        "One class has many more labels than another, or most samples of one "
+        "class are mispredicted.",
     .condition =
-        "Fires, once samples labels were counted, when the largest class has "
-        "more than threshold_imbalance times as many as the smallest, or more "
-        "than threshold_misprediction of a class is mispredicted.",
+        "Fires when, after 'samples' labels, the largest class has more than "
+        "'threshold_imbalance' times as many labels as the smallest, or more "
+        "than 'threshold_misprediction' of a class is mispredicted.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

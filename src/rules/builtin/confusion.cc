@@ -396,12 +396,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kConfusion = {
     .name = "Confusion",
-    .summary = "The model takes one class for another too often.",
+    .summary = "The model confuses classes too often.",
     .condition =
-        "Fires when, of the predictions of a class that has at least samples "
-        "of them, less than min_diag are right or more than max_off_diag are "
-        "one other class, at patience judged steps in a row without getting "
-        "better.",
+        "Fires when, of the predictions of a class with at least 'samples' of "
+        "them, less than 'min_diag' are right or more than 'max_off_diag' "
+        "belong to one other class, at 'patience' judged steps in a row "
+        "without improvement.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters&) {
 const RuleFactory kCreateXgboostReport = {
     .name = "CreateXgboostReport",
     .summary =
-        "Writes a report of an XGBoost training beside the run when it ends.",
+        "Writes a report of an XGBoost training to the run when it ends.",
     .condition = "Never fires.",
     .parameters = kParameters,
     .make = make,

@@ -149,12 +149,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kDeadRelu = {
     .name = "DeadRelu",
     .summary =
-        "Most units of a ReLU layer are always zero: they no longer "
-        "learn.",
+        "Most units of a ReLU layer are always zero and no longer learn.",
     .condition =
-        "Fires when more than threshold_layer percent of the units of a layer "
-        "are above 0 in less than threshold_inactivity percent of the samples "
-        "of a step.",
+        "Fires when more than 'threshold_layer' percent of the units of a "
+        "layer are above 0 in less than 'threshold_inactivity' percent of the "
+        "samples of a step.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

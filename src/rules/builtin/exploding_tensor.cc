@@ -170,9 +170,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kExplodingTensor = {
     .name = "ExplodingTensor",
-    .summary = "A tensor holds NaN or an infinity.",
+    .summary = "A tensor contains NaN or infinity.",
     .condition =
-        "Fires when a tensor holds NaN, or an infinity unless only_nan.",
+        "Fires when a tensor contains NaN, or infinity unless 'only_nan' is "
+        "set.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

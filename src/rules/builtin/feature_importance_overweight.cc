@@ -220,12 +220,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kFeatureImportanceOverweight = {
     .name = "FeatureImportanceOverweight",
     .summary =
-        "A few features carry nearly all of the model's importance: it hangs "
-        "on them.",
+        "A few features carry almost all of the model's importance, so the "
+        "model depends on them.",
     .condition =
-        "Fires when the nfeatures largest importances of a step have more than "
-        "threshold of their sum; with nfeatures features or fewer, nothing is "
-        "judged.",
+        "Fires when the 'nfeatures' largest importances of a step make up "
+        "more than 'threshold' of their sum. With 'nfeatures' features or "
+        "fewer, nothing is judged.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -323,10 +323,10 @@ const RuleFactory kLossNotDecreasing = {
     .name = "LossNotDecreasing",
     .summary = "A loss is not lower than it was some steps ago.",
     .condition =
-        "Compares the loss at step s, every num_steps steps, with the newest "
-        "saved one at or before s - num_steps: fires when it fell by "
-        "less than diff_percent, or rose by more than "
-        "increase_threshold_percent.",
+        "Every 'num_steps' steps, compares the loss with the newest saved one "
+        "that is at least 'num_steps' steps older. Fires when it fell by less "
+        "than 'diff_percent', or rose by more than "
+        "'increase_threshold_percent'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -222,10 +222,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kNLPSequenceRatio = {
     .name = "NLPSequenceRatio",
     .summary =
-        "Too large a part of the token sequences is one token, as padding is.",
+        "One token, such as padding, makes up too large a share of the token "
+        "sequences.",
     .condition =
-        "Fires when, for a token of token_values, its share of a tensor in "
-        "percent is above its token_thresholds_percent.",
+        "Fires when the share of a token of 'token_values' in a tensor "
+        "exceeds its 'token_thresholds_percent'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -260,12 +260,12 @@ const RuleFactory kOverfit = {
     .name = "Overfit",
     .summary =
         "The validation loss is much higher than the training loss: the model "
-        "learns its training set by heart.",
+        "memorizes its training set.",
     .condition =
         "Fires when (mean validation loss - mean training loss) / mean "
-        "training loss > ratio_threshold for patience evaluations in a row; "
-        "with pass_new_best, evaluations whose validation loss is the lowest "
-        "so far do not count.",
+        "training loss > 'ratio_threshold' for 'patience' evaluations in a "
+        "row. With 'pass_new_best', evaluations with the lowest validation "
+        "loss so far do not count.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -224,12 +224,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kOvertraining = {
     .name = "Overtraining",
     .summary =
-        "Neither the training loss nor the validation loss improves any more: "
-        "further steps bring nothing.",
+        "Neither the training loss nor the validation loss improves anymore, "
+        "so further steps bring nothing.",
     .condition =
-        "Fires when patience_train saved TRAIN steps and patience_validation "
-        "saved EVAL steps have passed without a loss below the best one minus "
-        "delta.",
+        "Fires when 'patience_train' saved TRAIN steps and "
+        "'patience_validation' saved EVAL steps have passed without a loss "
+        "below the best one minus 'delta'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

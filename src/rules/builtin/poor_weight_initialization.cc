@@ -319,15 +319,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kPoorWeightInitialization = {
     .name = "PoorWeightInitialization",
-    .summary =
-        "The first steps show that the weights were initialized "
-        "badly.",
+    .summary = "The first steps show that the weights were badly initialized.",
     .condition =
-        "Looks at the first steps saved steps of the training: fires when the "
-        "largest variance of an activation input is more than threshold times "
-        "the smallest, when p95 - p5 of a gradient is below "
-        "distribution_range, or when the loss was not lower than ever for "
-        "patience saved steps.",
+        "Judges the first 'steps' saved training steps. Fires when the "
+        "largest variance of an activation input is more than 'threshold' "
+        "times the smallest, when p95 - p5 of a gradient is below "
+        "'distribution_range', or when the loss did not reach a new low for "
+        "'patience' saved steps.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -220,12 +220,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kReplicasDiffer = {
     .name = "ReplicasDiffer",
-    .summary =
-        "Weights that every worker should hold alike are not the "
-        "same.",
+    .summary = "Weights that should be equal on all workers are not.",
     .condition =
-        "Fires when a tensor of one worker is not equal, as numpy.allclose "
-        "has it, to that of the first worker at the same step.",
+        "Fires when a tensor of one worker does not equal, as in "
+        "numpy.allclose, that of the first worker at the same step.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

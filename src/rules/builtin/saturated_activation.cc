@@ -273,12 +273,12 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kSaturatedActivation = {
     .name = "SaturatedActivation",
     .summary =
-        "Most units of a tanh or sigmoid layer are saturated: they "
-        "pass no gradient.",
+        "Most units of a tanh or sigmoid layer are saturated and pass no "
+        "gradient.",
     .condition =
-        "Fires when more than threshold_layer percent of the units of a layer "
-        "take inputs between the function's thresholds in less than "
-        "threshold_inactivity percent of the samples of a step.",
+        "Fires when more than 'threshold_layer' percent of the units of a "
+        "layer have inputs within the limits of the function in less than "
+        "'threshold_inactivity' percent of the samples of a step.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

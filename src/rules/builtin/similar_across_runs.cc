@@ -232,9 +232,9 @@ const RuleFactory kSimilarAcrossRuns = {
     .name = "SimilarAcrossRuns",
     .summary = "A tensor differs from that of another run at the same step.",
     .condition =
-        "Fires when a tensor that both runs hold has another shape, or "
-        "elements with |a - b| > atol + rtol * |b|, where b is the other "
-        "run's.",
+        "Fires when a tensor that both runs contain has different shapes, or "
+        "elements with |a - b| > 'atol' + 'rtol' * |b|, where b is from the "
+        "other run.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -144,8 +144,8 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kStalledTrainingRule = {
     .name = "StalledTrainingRule",
-    .summary = "No step has come for long: the training hangs.",
-    .condition = "Fires when threshold seconds have passed without a new step.",
+    .summary = "There was no new step for a long time: the training hangs.",
+    .condition = "Fires when 'threshold' seconds pass without a new step.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -157,8 +157,8 @@ const RuleFactory kTensorVariance = {
     .name = "TensorVariance",
     .summary = "The variance of a tensor is too large or too small.",
     .condition =
-        "Fires when the variance of a tensor is above max_threshold or below "
-        "min_threshold.",
+        "Fires when the variance of a tensor is above 'max_threshold' or "
+        "below 'min_threshold'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

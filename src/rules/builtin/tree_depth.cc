@@ -138,8 +138,8 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kTreeDepth = {
     .name = "TreeDepth",
-    .summary = "A tree of a boosted model is deeper than is good for it.",
-    .condition = "Fires when floor(log2(largest node number + 1)) > depth.",
+    .summary = "A tree of a boosted model is too deep.",
+    .condition = "Fires when floor(log2(largest node number + 1)) > 'depth'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -255,10 +255,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kUnchangedTensor = {
     .name = "UnchangedTensor",
-    .summary = "A tensor stays the same over its last saved steps.",
+    .summary = "A tensor does not change over its last saved steps.",
     .condition =
-        "Fires when a tensor is equal, as numpy.allclose has it, to each of "
-        "the num_steps - 1 saved before it.",
+        "Fires when a tensor equals, as in numpy.allclose, each of the "
+        "'num_steps' - 1 saved before it.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

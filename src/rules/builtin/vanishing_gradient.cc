@@ -171,11 +171,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 const RuleFactory kVanishingGradient = {
     .name = "VanishingGradient",
     .summary =
-        "A gradient's mean absolute value falls below a threshold: its "
+        "The mean absolute value of a gradient is below a threshold, so its "
         "layer no longer learns.",
     .condition =
-        "Fires when mean(|g|) < threshold for any (all, a fraction) of the "
-        "gradients g of a step.",
+        "Fires when mean(|g|) < 'threshold' for enough gradients g of a step, "
+        "as set by 'aggregate'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

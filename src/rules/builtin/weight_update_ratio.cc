@@ -300,13 +300,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kWeightUpdateRatio = {
     .name = "WeightUpdateRatio",
-    .summary =
-        "Weights change too much between saved steps, or next to "
-        "nothing.",
+    .summary = "Weights change too much between saved steps, or hardly at all.",
     .condition =
-        "Fires when |W_s - W_p| / (|W_p| + epsilon) is above large_threshold "
-        "or below small_threshold, for the weights W of a layer at step s and "
-        "at the step p before it.",
+        "Fires when |W_s - W_p| / (|W_p| + 'epsilon') is above "
+        "'large_threshold' or below 'small_threshold', for the weights W of a "
+        "layer at step s and at the step p before it.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
