@@ -1,4 +1,4 @@
-// A rule of one's own, beside a built-in one, over a run of any age.
+// A custom rule, beside a built-in one, over a finished or growing run.
 //
 //     own_rule RUN LIMIT
 //
@@ -34,11 +34,11 @@ class WeightOutgrown : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* weight : step.by_selector(0)) {
       if (!weight->statistics) continue;
-      ++judged_;
+      count_judged();
       const double largest = std::max(std::abs(weight->statistics->min),
                                       std::abs(weight->statistics->max));
       if (largest <= limit_) continue;
@@ -51,8 +51,6 @@ class WeightOutgrown : public Rule {
     return finding;
   }
 
-  std::uint64_t observations_judged() const override { return judged_; }
-
  private:
   void describe(Finding& finding, const RuleStep& step) const {
     const Evidence& first = finding.evidence.front();
@@ -64,7 +62,6 @@ class WeightOutgrown : public Rule {
   }
 
   double limit_;
-  std::uint64_t judged_ = 0;
 };
 
 Status judge(const char* run, double limit) {

@@ -33,15 +33,15 @@ namespace {
 
 class PythonRule : public Rule {
  public:
-  PythonRule(std::string name, nb::object judge)
-      : name_(std::move(name)), judge_(std::move(judge)) {}
+  PythonRule(std::string_view name, nb::object judge)
+      : judge_(std::move(judge)) {
+    identify(name, {});
+  }
 
   ~PythonRule() override {
     const nb::gil_scoped_acquire gil;
     judge_.reset();
   }
-
-  std::string_view name() const override { return name_; }
 
   // What it looks at is known only to its Python code.
   RuleNeeds needs() const override {
@@ -50,12 +50,12 @@ class PythonRule : public Rule {
     return {{all}, RuleNeeds::Depth::values, 0};
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     const nb::gil_scoped_acquire gil;
     try {
       const nb::object said = ask(step);
       judged_ = nb::cast<std::uint64_t>(judge_.attr("steps_judged"));
-      if (said.is_none()) return std::optional<Finding>();
+      if (said.is_none()) return no_finding();
       return std::optional(
           Finding{nb::cast<std::string>(nb::str(said)), "", "", {}});
     } catch (const std::exception& error) {  // holds the traceback
@@ -88,7 +88,6 @@ class PythonRule : public Rule {
                     Bytes(std::move(copy), elements, Bytes::Kind::own)));
   }
 
-  std::string name_;
   nb::object judge_;
   std::uint64_t judged_ = 0;
 };
@@ -178,7 +177,7 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(const nb::list& rules) {
 }
 
 std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
-  return std::make_unique<PythonRule>(std::move(name), std::move(judge));
+  return std::make_unique<PythonRule>(name, std::move(judge));
 }
 
 void bind_rules(nb::module_& m) {

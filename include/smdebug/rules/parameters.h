@@ -45,6 +45,8 @@ class Parameters {
       std::string_view rule, std::span<const ParameterSpec> table,
       const std::map<std::string, std::string>& given);
 
+  const std::string& rule() const { return rule_; }  // whose parameters
+
   bool has(std::string_view name) const;  // false: no value and no default
   bool boolean(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
@@ -59,6 +61,7 @@ class Parameters {
                                    const ParameterSpec& spec,
                                    std::string_view text);
 
+  std::string rule_;
   std::map<std::string, Value, std::less<>> values_;
 };
 

@@ -69,42 +69,62 @@ struct Finding {
   bool stop_training = false;  // the user asked this rule to end the training
 };
 
+// The answer of a rule: a finding, no finding, or the error that ends it.
+using Outcome = Result<std::optional<Finding>>;
+
+inline Outcome no_finding() { return std::optional<Finding>(); }
+
 class Rule {
  public:
   virtual ~Rule() = default;
 
-  virtual std::string_view name() const = 0;
+  /// Returns the name under which verdicts list the rule. A built-in rule has
+  /// the name of its factory.
+  virtual std::string_view name() const { return name_; }
+
+  /// Returns what must be captured or read for the rule to judge. Asked once.
   virtual RuleNeeds needs() const = 0;
 
-  /// Judges one step. None: nothing is wrong so far. An error ends this rule
-  /// alone, and is its verdict.
-  virtual Result<std::optional<Finding>> on_step(const RuleStep& step) = 0;
+  /// Judges one step and counts what it judged with `count_judged`. An error
+  /// ends only this rule, and is its verdict.
+  virtual Outcome on_step(const RuleStep& step) = 0;
 
-  /// Says the time; most rules do not care.
-  virtual Result<std::optional<Finding>> on_tick(double wall_seconds);
+  /// Receives the time, in seconds since the epoch. Most rules ignore it.
+  virtual Outcome on_tick(double wall_seconds);
 
-  /// No step will follow. Where nothing could be judged: `not_found` says what
-  /// there was too little of, `unsupported` that what was selected is not of
-  /// the kind that the rule judges.
-  virtual Result<std::optional<Finding>> finish();
+  /// Called when no step will follow. If nothing could be judged, `not_found`
+  /// explains what was missing, and `unsupported` that the selected tensors are
+  /// not of the kind that the rule judges.
+  virtual Outcome finish();
 
-  /// How many observations were really judged: a rule that looked at none
-  /// must not say that nothing is wrong.
-  virtual std::uint64_t observations_judged() const = 0;
+  /// Returns how many observations were judged. Without any, the verdict is an
+  /// error, never "no issues found".
+  virtual std::uint64_t observations_judged() const { return judged_; }
 
-  /// What of its condition this rule could not judge, for the verdict that
-  /// nothing was found: "the gradients: none were saved". Empty: all of it was.
+  /// Returns which part of its condition the rule could not judge, for a
+  /// verdict without findings: "the gradients: none were saved". Empty if it
+  /// judged all of it.
   virtual std::string not_judged() const;
 
-  /// The parameters that its user gave, name -> text as written: they tell two
-  /// rules of one name apart.
+  /// The parameters that the user gave, name -> text as written. They
+  /// distinguish two rules of one name.
   const std::map<std::string, std::string>& given() const { return given_; }
-  void set_given(std::map<std::string, std::string> given) {
+
+  /// Sets the name and the given parameters. For whatever makes the rule.
+  void identify(std::string_view name,
+                std::map<std::string, std::string> given) {
+    name_ = name;
     given_ = std::move(given);
   }
 
+ protected:
+  void count_judged(std::uint64_t observations = 1) { judged_ += observations; }
+  bool has_judged() const { return observations_judged() > 0; }
+
  private:
+  std::string name_;
   std::map<std::string, std::string> given_;
+  std::uint64_t judged_ = 0;
 };
 
 // The usual cause of a finding, and what to try. Verdicts, the command line and

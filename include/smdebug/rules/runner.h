@@ -68,7 +68,6 @@ class RuleRunner : public ObservationSink {
 
  private:
   struct Judge;
-  using Outcome = Result<std::optional<Finding>>;
 
   bool is_asked(std::size_t judge) const;
   void judge_step(Judge& judge, Verdict& verdict, const StepView& step);

@@ -75,17 +75,15 @@ class AllZero : public Rule {
   AllZero(TensorSelector selector, double threshold)
       : selector_(std::move(selector)), threshold_(threshold) {}
 
-  std::string_view name() const override { return kAllZero.name; }
-
   RuleNeeds needs() const override { return {{selector_}}; }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
     std::vector<JudgedTensor> judged;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto percent, zero_percent(*tensor));
       if (!percent) continue;
-      ++judged_;
+      count_judged();
       judged.push_back({tensor, *percent});
       if (!(*percent >= threshold_)) continue;
       Evidence evidence = evidence_of(*tensor, step.step);
@@ -95,17 +93,15 @@ class AllZero : public Rule {
       evidence.threshold = threshold_;
       offenders.push_back(std::move(evidence));
     }
-    if (offenders.empty()) return std::optional<Finding>();
+    if (offenders.empty()) return no_finding();
     sort_worst_first(offenders);
     const std::string adjacent =
         describe_adjacent_layers(judged, offenders.front());
     return std::optional(finding(std::move(offenders), adjacent, step.step));
   }
 
-  std::uint64_t observations_judged() const override { return judged_; }
-
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || reduced_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || reduced_ == 0) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: {} tensors have reductions "
                              "alone, which cannot tell whether {:g} % of the "
@@ -154,14 +150,12 @@ class AllZero : public Rule {
 
   TensorSelector selector_;
   double threshold_;
-  std::uint64_t judged_ = 0;
   std::uint64_t reduced_ = 0;  // that have only reductions, which do not tell
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector, required_tensors(kAllZero.name, parameters));
-  return std::unique_ptr<Rule>(std::make_unique<AllZero>(
-      std::move(selector), parameters.real("threshold")));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
+  return make_rule<AllZero>(std::move(selector), parameters.real("threshold"));
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 // gives its formula, and how it reads the documents of the original where they
 // are silent. Only builtin_rules.cc lists them; nothing registers itself.
 
+#include <memory>
+#include <utility>
+
 #include "smdebug/rules/rule.h"
 
 namespace smdebug {
@@ -30,5 +33,13 @@ extern const RuleFactory kTreeDepth;
 extern const RuleFactory kUnchangedTensor;
 extern const RuleFactory kVanishingGradient;
 extern const RuleFactory kWeightUpdateRatio;
+
+// Makes a rule of type R. As `RuleFactory::make` for those that need no more
+// than their parameters.
+template <typename R, typename... Arguments>
+Result<std::unique_ptr<Rule>> make_rule(Arguments&&... arguments) {
+  return std::unique_ptr<Rule>(
+      std::make_unique<R>(std::forward<Arguments>(arguments)...));
+}
 
 }  // namespace smdebug

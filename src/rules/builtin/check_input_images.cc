@@ -145,8 +145,6 @@ class CheckInputImages : public Rule {
     selector_.capture_as = "input_image";
   }
 
-  std::string_view name() const override { return kCheckInputImages.name; }
-
   // Images are large: seldom is enough.
   RuleNeeds needs() const override {
     RuleNeeds needs;
@@ -156,14 +154,14 @@ class CheckInputImages : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const bool is_added, add(*tensor, step.step));
       if (!is_added) continue;
       const Images& images = images_.find(tensor->name)->second;
       if (images.samples < threshold_samples_) continue;
-      ++judged_;
+      count_judged();
       judge(images, evidence_of(*tensor, step.step), finding);
     }
     if (finding) {
@@ -174,9 +172,9 @@ class CheckInputImages : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || (images_.empty() && no_image_.empty())) {
-      return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || (images_.empty() && no_image_.empty())) {
+      return no_finding();
     }
     if (images_.empty()) {
       return Error{Error::Code::unsupported, "nothing to judge: " + no_image_};
@@ -191,8 +189,6 @@ class CheckInputImages : public Rule {
                              "'threshold_samples')",
                              samples, threshold_samples_)};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   // Returns false where the tensor holds no images that can be judged.
@@ -297,12 +293,7 @@ class CheckInputImages : public Rule {
   TensorSelector selector_;
   std::map<std::string, Images, std::less<>> images_;  // by tensor name
   std::string no_image_;  // what was found in place of images
-  std::uint64_t judged_ = 0;
 };
-
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<CheckInputImages>(parameters));
-}
 
 }  // namespace
 
@@ -314,7 +305,7 @@ const RuleFactory kCheckInputImages = {
         "over all of them is further from 0 than 'threshold_mean'.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<CheckInputImages>,
 };
 
 }  // namespace smdebug

@@ -116,8 +116,6 @@ class ClassImbalance : public Rule {
         reader_(parameters.boolean("argmax")),
         selectors_(selectors_of(parameters)) {}
 
-  std::string_view name() const override { return kClassImbalance.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors = selectors_.list();
@@ -125,7 +123,7 @@ class ClassImbalance : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     SMD_TRY(const auto pairs, reader_.read(step));
     for (const ClassPair& pair : pairs) {
@@ -142,9 +140,9 @@ class ClassImbalance : public Rule {
     return judge(evidence_of(*pairs.front().labels, step.step));
   }
 
-  Result<std::optional<Finding>> finish() override {
+  Outcome finish() override {
     if (pairs_counted_ == 0 && reader_.problem().empty()) {
-      return std::optional<Finding>();
+      return no_finding();
     }
     std::string reason;
     if (pairs_counted_ == 0) {
@@ -160,7 +158,7 @@ class ClassImbalance : public Rule {
           "mispredictions could not be judged: {}",
           seen_, reader_.problem());
     } else {
-      return std::optional<Finding>();
+      return no_finding();
     }
     return Error{Error::Code::not_found, "nothing to judge: " + reason};
   }
@@ -266,10 +264,6 @@ class ClassImbalance : public Rule {
   std::uint64_t pairs_counted_ = 0;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<ClassImbalance>(parameters));
-}
-
 }  // namespace
 
 const RuleFactory kClassImbalance = {
@@ -283,7 +277,7 @@ const RuleFactory kClassImbalance = {
         "than 'threshold_misprediction' of a class is mispredicted.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<ClassImbalance>,
 };
 
 }  // namespace smdebug

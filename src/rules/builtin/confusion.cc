@@ -212,8 +212,6 @@ class Confusion : public Rule {
     }
   }
 
-  std::string_view name() const override { return kConfusion.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors = selectors_.list();
@@ -221,7 +219,7 @@ class Confusion : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     SMD_TRY(const auto pairs, reader_.read(step));
     if (!is_cumulative_) matrix_.clear();
@@ -244,17 +242,15 @@ class Confusion : public Rule {
       ++steps_of_few_samples_;
       return finding;
     }
-    judged_ += added;
+    count_judged(added);
     return judge(evidence_of(*predictions, step.step));
   }
 
-  Result<std::optional<Finding>> finish() override {
-    const std::string reason = judged_ > 0 ? "" : reason_for_nothing();
-    if (reason.empty()) return std::optional<Finding>();
+  Outcome finish() override {
+    const std::string reason = has_judged() ? "" : reason_for_nothing();
+    if (reason.empty()) return no_finding();
     return Error{Error::Code::not_found, "nothing to judge: " + reason};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   // Why no class was judged; empty where no labels and predictions were there.
@@ -385,12 +381,7 @@ class Confusion : public Rule {
   ViolatingSteps violating_;
   std::uint64_t left_out_ = 0;  // samples
   std::uint64_t steps_of_few_samples_ = 0;
-  std::uint64_t judged_ = 0;
 };
-
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<Confusion>(parameters));
-}
 
 }  // namespace
 
@@ -404,7 +395,7 @@ const RuleFactory kConfusion = {
         "without improvement.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<Confusion>,
 };
 
 }  // namespace smdebug

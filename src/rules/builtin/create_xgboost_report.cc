@@ -27,8 +27,6 @@ const ParameterSpec kParameters[] = {kStartStep, kEndStep, kPreset};
 
 class CreateXgboostReport : public Rule {
  public:
-  std::string_view name() const override { return kCreateXgboostReport.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.depth = RuleNeeds::Depth::values;
@@ -44,19 +42,17 @@ class CreateXgboostReport : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
-    for (const auto& of_selector : step.selected) seen_ += of_selector.size();
-    return std::optional<Finding>();
+  Outcome on_step(const RuleStep& step) override {
+    for (const auto& of_selector : step.selected)
+      count_judged(of_selector.size());
+    return no_finding();
   }
 
-  std::uint64_t observations_judged() const override { return seen_; }
-
  private:
-  std::uint64_t seen_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters&) {
-  return std::unique_ptr<Rule>(std::make_unique<CreateXgboostReport>());
+  return make_rule<CreateXgboostReport>();
 }
 
 }  // namespace

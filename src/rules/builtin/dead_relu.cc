@@ -58,13 +58,11 @@ class DeadRelu : public Rule {
   DeadRelu(TensorSelector selector, const InactiveLimits& limits)
       : selector_(std::move(selector)), layers_(limits) {}
 
-  std::string_view name() const override { return kDeadRelu.name; }
-
   RuleNeeds needs() const override {
     return {{selector_}, RuleNeeds::Depth::values, 0};
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     std::vector<JudgedTensor> judged;
     double worst = 0;
@@ -73,7 +71,7 @@ class DeadRelu : public Rule {
       ++seen_;
       SMD_TRY(const auto activity, layers_.judge(*output, kActive));
       if (!activity) continue;
-      ++judged_;
+      count_judged();
       judged.push_back({output, activity->inactive_percent});
       if (!layers_.is_met(*activity)) continue;
       if (!finding) finding.emplace();
@@ -94,16 +92,14 @@ class DeadRelu : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || seen_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || seen_ == 0) return no_finding();
     return Error{
         Error::Code::not_found,
         fmt::format("nothing to judge: outputs of ReLUs came {} {}, "
                     "but {}",
                     seen_, seen_ == 1 ? "time" : "times", layers_.why_not())};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   static constexpr ActiveRange kActive = {};
@@ -134,14 +130,12 @@ class DeadRelu : public Rule {
   TensorSelector selector_;
   InactiveLayers layers_;
   std::uint64_t seen_ = 0;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector,
-          required_tensors(kDeadRelu.name, parameters));
-  return std::unique_ptr<Rule>(std::make_unique<DeadRelu>(
-      std::move(selector), InactiveLimits::of(parameters)));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
+  return make_rule<DeadRelu>(std::move(selector),
+                             InactiveLimits::of(parameters));
 }
 
 }  // namespace

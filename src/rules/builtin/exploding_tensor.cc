@@ -77,21 +77,19 @@ class ExplodingTensor : public Rule {
   ExplodingTensor(TensorSelector selector, bool only_nan)
       : selector_(std::move(selector)), only_nan_(only_nan) {}
 
-  std::string_view name() const override { return kExplodingTensor.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
       if (selector_.every_tensor && tensor->name == kTreeSplits) continue;
       SMD_TRY(const auto found, find_non_finite(*tensor));
       if (!found) continue;
-      ++judged_;
+      count_judged();
       if (!found->has_nan && (only_nan_ || !found->has_inf)) continue;
       if (!finding) finding = describe(*tensor, *found, step.step);
       finding->evidence.push_back(evidence(*tensor, *found, step.step));
@@ -108,8 +106,6 @@ class ExplodingTensor : public Rule {
     }
     return finding;
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   // By number of elements; of saved reductions by 1 where one tells of some.
@@ -158,12 +154,11 @@ class ExplodingTensor : public Rule {
 
   TensorSelector selector_;
   bool only_nan_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<ExplodingTensor>(
-      selected_or_every_tensor(parameters), parameters.boolean("only_nan")));
+  return make_rule<ExplodingTensor>(selected_or_every_tensor(parameters),
+                                    parameters.boolean("only_nan"));
 }
 
 }  // namespace

@@ -77,10 +77,6 @@ class FeatureImportanceOverweight : public Rule {
     selector_.capture_as = "feature_importance";
   }
 
-  std::string_view name() const override {
-    return kFeatureImportanceOverweight.name;
-  }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
@@ -88,7 +84,7 @@ class FeatureImportanceOverweight : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     std::map<std::string, std::vector<Importance>> by_worker;
     for (const Observation* tensor : step.by_selector(0)) {
@@ -104,13 +100,11 @@ class FeatureImportanceOverweight : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || most_features_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || most_features_ == 0) return no_finding();
     return Error{Error::Code::not_found,
                  "nothing to judge: " + why_nothing_was_judged()};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   static Status add(const Observation& tensor, const StepId& step,
@@ -167,7 +161,7 @@ class FeatureImportanceOverweight : public Rule {
       if (i < nfeatures_) largest += importances[i].value;
     }
     if (!(sum > 0)) return std::nullopt;
-    judged_ += importances.size();
+    count_judged(importances.size());
     const double share = largest / sum;
     if (!(share > threshold_)) return std::nullopt;
     return describe(importances, sum, share);
@@ -207,13 +201,7 @@ class FeatureImportanceOverweight : public Rule {
   std::size_t nfeatures_;
   TensorSelector selector_;
   std::size_t most_features_ = 0;
-  std::uint64_t judged_ = 0;
 };
-
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(
-      std::make_unique<FeatureImportanceOverweight>(parameters));
-}
 
 }  // namespace
 
@@ -228,7 +216,7 @@ const RuleFactory kFeatureImportanceOverweight = {
         "fewer, nothing is judged.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<FeatureImportanceOverweight>,
 };
 
 }  // namespace smdebug

@@ -196,15 +196,13 @@ class LossNotDecreasing : public Rule {
     }
   }
 
-  std::string_view name() const override { return kLossNotDecreasing.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     const auto counted = counted_step(step.step, mode_);
     if (!counted) return finding;
@@ -214,15 +212,13 @@ class LossNotDecreasing : public Rule {
       if (!value) continue;
       LossSeries& losses = series_of(*tensor);
       if (losses.has(*counted)) continue;
-      ++judged_;
+      count_judged();
       if (auto found = judge(*tensor, losses, {*counted, *value}, step.step)) {
         merge(finding, *std::move(found));
       }
     }
     return finding;
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   static bool is_scalar(const Observation& tensor) {
@@ -302,7 +298,6 @@ class LossNotDecreasing : public Rule {
   Thresholds thresholds_;
   TensorSelector selector_;
   std::map<std::pair<std::string, std::string>, LossSeries> series_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
@@ -314,7 +309,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
                  "neither collection_names nor tensor_regex is given, so "
                  "there is no loss to judge"};
   }
-  return std::unique_ptr<Rule>(std::make_unique<LossNotDecreasing>(parameters));
+  return make_rule<LossNotDecreasing>(parameters);
 }
 
 }  // namespace

@@ -115,8 +115,6 @@ class NLPSequenceRatio : public Rule {
     selector_.capture_as = "input_sequence";
   }
 
-  std::string_view name() const override { return kNLPSequenceRatio.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
@@ -124,12 +122,12 @@ class NLPSequenceRatio : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto counts, count(*tensor));
       if (!counts || counts->size == 0) continue;
-      ++judged_;
+      count_judged();
       judge(*counts, evidence_of(*tensor, step.step), finding);
     }
     if (!finding) return finding;
@@ -139,8 +137,6 @@ class NLPSequenceRatio : public Rule {
     describe(*finding);
     return finding;
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   struct Counts {
@@ -208,13 +204,12 @@ class NLPSequenceRatio : public Rule {
 
   std::vector<TokenLimit> limits_;
   TensorSelector selector_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   SMD_TRY(auto limits, parse_limits(parameters));
-  return std::unique_ptr<Rule>(std::make_unique<NLPSequenceRatio>(
-      parameters.text_list("tensor_regex"), std::move(limits)));
+  return make_rule<NLPSequenceRatio>(parameters.text_list("tensor_regex"),
+                                     std::move(limits));
 }
 
 }  // namespace

@@ -105,15 +105,13 @@ class Overfit : public Rule {
     if (selector_.regexes.empty()) selector_.collections = {"losses"};
   }
 
-  std::string_view name() const override { return kOverfit.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     if (step.step.mode == Mode::train) finding = close_phases();
     SMD_CHECK_OK(add(step));
@@ -122,9 +120,9 @@ class Overfit : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
+  Outcome finish() override {
     auto finding = close_phases();
-    if (finding || judged_ > 0 || (!saw_training_ && validations_.empty())) {
+    if (finding || has_judged() || (!saw_training_ && validations_.empty())) {
       return finding;
     }
     return Error{
@@ -136,8 +134,6 @@ class Overfit : public Rule {
                         : "there were validation losses, but no training loss "
                           "of the same name before them with a mean above 0")};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   Status add(const RuleStep& step) {
@@ -160,7 +156,7 @@ class Overfit : public Rule {
       const auto training = training_.find(validation.pair);
       if (validation.last.step == step.step && training != training_.end() &&
           training->second.mean > 0) {
-        ++judged_;
+        count_judged();
       }
     }
     return {};
@@ -247,12 +243,7 @@ class Overfit : public Rule {
   std::map<std::string, RunningMean> training_;  // since the last evaluation
   std::map<std::string, Validation> validations_;
   bool saw_training_ = false;
-  std::uint64_t judged_ = 0;
 };
-
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<Overfit>(parameters));
-}
 
 }  // namespace
 
@@ -268,7 +259,7 @@ const RuleFactory kOverfit = {
         "loss so far do not count.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<Overfit>,
     .has_own_start_step = true,
 };
 

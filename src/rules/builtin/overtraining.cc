@@ -108,15 +108,13 @@ class Overtraining : public Rule {
         patience_validation_(parameters.integer("patience_validation")),
         delta_(parameters.real("delta")) {}
 
-  std::string_view name() const override { return kOvertraining.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     SMD_CHECK_OK(add(step));
     for (const auto& [name, validation] : validation_) {
@@ -130,10 +128,10 @@ class Overtraining : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
+  Outcome finish() override {
     const bool saw_nothing = training_.empty() && validation_.empty();
     if (observations_judged() > 0 || saw_nothing) {
-      return std::optional<Finding>();
+      return no_finding();
     }
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: there were {0} losses, but no "
@@ -215,10 +213,6 @@ class Overtraining : public Rule {
   std::uint64_t seen_ = 0;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<Overtraining>(parameters));
-}
-
 }  // namespace
 
 const RuleFactory kOvertraining = {
@@ -232,7 +226,7 @@ const RuleFactory kOvertraining = {
         "below the best one minus 'delta'.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<Overtraining>,
 };
 
 }  // namespace smdebug

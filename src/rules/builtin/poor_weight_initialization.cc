@@ -111,10 +111,6 @@ class PoorWeightInitialization : public Rule {
   PoorWeightInitialization(TensorSelector activations, const Limits& limits)
       : activations_(std::move(activations)), limits_(limits) {}
 
-  std::string_view name() const override {
-    return kPoorWeightInitialization.name;
-  }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors = {activations_, {{"gradients"}, {}}, {{"losses"}, {}}};
@@ -122,7 +118,7 @@ class PoorWeightInitialization : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> none;
     const bool is_empty = std::ranges::all_of(
         step.selected, [](const auto& tensors) { return tensors.empty(); });
@@ -136,9 +132,9 @@ class PoorWeightInitialization : public Rule {
     return std::optional(finding(problems, step.step));
   }
 
-  Result<std::optional<Finding>> finish() override {
+  Outcome finish() override {
     if (observations_judged() > 0 || steps_seen_ == 0) {
-      return std::optional<Finding>();
+      return no_finding();
     }
     return Error{Error::Code::not_found, "nothing to judge: " + not_judged()};
   }
@@ -308,11 +304,11 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   if (activations.regexes == split_list(kReluInputs)) {
     activations.collections.push_back("relu_input");
   }
-  return std::unique_ptr<Rule>(std::make_unique<PoorWeightInitialization>(
+  return make_rule<PoorWeightInitialization>(
       std::move(activations),
       Limits{parameters.real("threshold"),
              parameters.real("distribution_range"),
-             parameters.integer("patience"), parameters.real("steps")}));
+             parameters.integer("patience"), parameters.real("steps")});
 }
 
 }  // namespace

@@ -67,18 +67,16 @@ class ReplicasDiffer : public Rule {
     tolerance_.equal_nan = true;
   }
 
-  std::string_view name() const override { return kReplicasDiffer.name; }
-
   RuleNeeds needs() const override { return {{selector_}}; }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
     for (const auto& [name, replicas] : replicas_of(step)) {
       const Observation& reference = *replicas.front();
       for (std::size_t i = 1; i < replicas.size(); ++i) {
         SMD_TRY(const Comparison found, compare(*replicas[i], reference));
         if (!found.is_judged) continue;
-        ++judged_;
+        count_judged();
         if (found.deviation.is_close()) continue;
         Evidence evidence = evidence_of(*replicas[i], step.step);
         evidence.quantity =
@@ -89,14 +87,14 @@ class ReplicasDiffer : public Rule {
         offenders.push_back(std::move(evidence));
       }
     }
-    if (offenders.empty()) return std::optional<Finding>();
+    if (offenders.empty()) return no_finding();
     std::ranges::stable_sort(offenders, std::ranges::greater(),
                              &Evidence::value);
     return std::optional(finding(std::move(offenders), step.step));
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || workers_.empty()) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || workers_.empty()) return no_finding();
     if (workers_.size() == 1) {
       return Error{Error::Code::unsupported,
                    fmt::format("nothing to judge: only {} saved these "
@@ -108,8 +106,6 @@ class ReplicasDiffer : public Rule {
                  "nothing to judge: no two workers saved values, statistics or "
                  "bounds of the same tensor at the same step"};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   using Replicas = std::map<std::string_view, std::vector<const Observation*>>;
@@ -206,14 +202,12 @@ class ReplicasDiffer : public Rule {
   TensorSelector selector_;
   Tolerance tolerance_;
   std::set<std::string, std::less<>> workers_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector,
-          required_tensors(kReplicasDiffer.name, parameters));
-  return std::unique_ptr<Rule>(std::make_unique<ReplicasDiffer>(
-      std::move(selector), Tolerance::of(parameters)));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
+  return make_rule<ReplicasDiffer>(std::move(selector),
+                                   Tolerance::of(parameters));
 }
 
 }  // namespace

@@ -121,13 +121,11 @@ class SaturatedActivation : public Rule {
                       const Ranges& ranges, const InactiveLimits& limits)
       : selectors_(std::move(selectors)), ranges_(ranges), layers_(limits) {}
 
-  std::string_view name() const override { return kSaturatedActivation.name; }
-
   RuleNeeds needs() const override {
     return {selectors_, RuleNeeds::Depth::values, 0};
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     std::vector<JudgedTensor> judged;
     for (const auto& [input, function] : inputs_of(step)) {
@@ -138,7 +136,7 @@ class SaturatedActivation : public Rule {
       ++seen_;
       SMD_TRY(const auto activity, layers_.judge(*input, ranges_.of(function)));
       if (!activity) continue;
-      ++judged_;
+      count_judged();
       judged.push_back({input, activity->inactive_percent});
       if (!layers_.is_met(*activity)) continue;
       add(finding, *input, function, *activity, step.step);
@@ -154,8 +152,8 @@ class SaturatedActivation : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged()) return no_finding();
     if (seen_ > 0) {
       return Error{
           Error::Code::not_found,
@@ -163,11 +161,9 @@ class SaturatedActivation : public Rule {
                       "came {} {}, but {}",
                       seen_, seen_ == 1 ? "time" : "times", layers_.why_not())};
     }
-    if (unnamed_.empty()) return std::optional<Finding>();
+    if (unnamed_.empty()) return no_finding();
     return Error{Error::Code::not_found, "nothing to judge: " + unnamed_text()};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
   std::string not_judged() const override {
     return unnamed_.empty() ? "" : unnamed_text();
@@ -243,7 +239,6 @@ class SaturatedActivation : public Rule {
   InactiveLayers layers_;
   std::string unnamed_;  // a tensor whose function is not known
   std::uint64_t seen_ = 0;
-  std::uint64_t judged_ = 0;
 };
 
 Result<ActiveRange> range_of(const Parameters& parameters,
@@ -259,13 +254,12 @@ Result<ActiveRange> range_of(const Parameters& parameters,
 }
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector,
-          required_tensors(kSaturatedActivation.name, parameters));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
   Ranges ranges;
   SMD_TRY(ranges.tanh, range_of(parameters, "tanh"));
   SMD_TRY(ranges.sigmoid, range_of(parameters, "sigmoid"));
-  return std::unique_ptr<Rule>(std::make_unique<SaturatedActivation>(
-      split(std::move(selector)), ranges, InactiveLimits::of(parameters)));
+  return make_rule<SaturatedActivation>(split(std::move(selector)), ranges,
+                                        InactiveLimits::of(parameters));
 }
 
 }  // namespace

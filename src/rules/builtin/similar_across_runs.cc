@@ -71,8 +71,6 @@ class SimilarAcrossRuns : public Rule {
     tolerance_ = Tolerance::of(parameters);
   }
 
-  std::string_view name() const override { return kSimilarAcrossRuns.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
@@ -81,7 +79,7 @@ class SimilarAcrossRuns : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     if (step.run == 0) {
       SMD_CHECK_OK(keep(step));
@@ -95,15 +93,13 @@ class SimilarAcrossRuns : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (compared_ > 0 || kept_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || kept_ == 0) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: no tensor of {} that this run "
                              "saved is also in {} at the same step",
                              kept_, fmt::join(others_, ", "))};
   }
-
-  std::uint64_t observations_judged() const override { return compared_; }
 
  private:
   struct Differing {
@@ -143,7 +139,7 @@ class SimilarAcrossRuns : public Rule {
       SMD_TRY(const auto reference, TensorCopy::of(*tensor));
       const auto difference = difference_of(own->second, reference, tolerance_);
       if (!difference) continue;
-      ++compared_;
+      count_judged();
       if (!difference->found()) continue;
       differing.push_back({*difference, own->second.shape, reference.shape,
                            evidence_of(*tensor, step_)});
@@ -213,7 +209,6 @@ class SimilarAcrossRuns : public Rule {
   StepId step_;                               // of `copies_`
   std::map<std::string, TensorCopy> copies_;  // by `key`
   std::uint64_t kept_ = 0;
-  std::uint64_t compared_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
@@ -223,7 +218,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
                  "given; name the runs to compare with, with commas between "
                  "them"};
   }
-  return std::unique_ptr<Rule>(std::make_unique<SimilarAcrossRuns>(parameters));
+  return make_rule<SimilarAcrossRuns>(parameters);
 }
 
 }  // namespace

@@ -58,8 +58,6 @@ class StalledTraining : public Rule {
   StalledTraining(double threshold, bool stop_training)
       : threshold_(threshold), stop_training_(stop_training) {}
 
-  std::string_view name() const override { return kStalledTrainingRule.name; }
-
   // Every step is a sign of life; losses make sure that there are some.
   RuleNeeds needs() const override {
     RuleNeeds needs;
@@ -67,14 +65,14 @@ class StalledTraining : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     last_step_ = step.step;
     has_new_step_ = true;
-    ++steps_;
-    return std::optional<Finding>();
+    count_judged();
+    return no_finding();
   }
 
-  Result<std::optional<Finding>> on_tick(double wall_seconds) override {
+  Outcome on_tick(double wall_seconds) override {
     const bool is_set_back = since_ && wall_seconds < *since_;
     if (!since_ || has_new_step_ || is_set_back) {
       if (since_ && !is_set_back) {
@@ -85,20 +83,18 @@ class StalledTraining : public Rule {
     }
     const double pause = wall_seconds - *since_;
     // A threshold of 0 still asks for a pause.
-    if (pause <= 0 || pause < threshold_) return std::optional<Finding>();
+    if (pause <= 0 || pause < threshold_) return no_finding();
     return std::optional(describe(pause));
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (since_ || steps_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (since_ || !has_judged()) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: {} steps were there from the "
                              "start, and a run does not tell when they came; "
                              "use 'smdebug run' or 'smdebug watch'",
-                             steps_)};
+                             observations_judged())};
   }
-
-  std::uint64_t observations_judged() const override { return steps_; }
 
  private:
   Finding describe(double pause) const {
@@ -131,13 +127,12 @@ class StalledTraining : public Rule {
   bool has_new_step_ = false;    // since the last tick
   std::optional<StepId> last_step_;
   double longest_pause_ = 0;
-  std::uint64_t steps_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<StalledTraining>(
+  return make_rule<StalledTraining>(
       parameters.real("threshold"),
-      parameters.boolean("stop_training_on_fire")));
+      parameters.boolean("stop_training_on_fire"));
 }
 
 }  // namespace

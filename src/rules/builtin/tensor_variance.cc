@@ -66,16 +66,14 @@ class TensorVariance : public Rule {
   TensorVariance(TensorSelector selector, const Limits& limits)
       : selector_(std::move(selector)), limits_(limits) {}
 
-  std::string_view name() const override { return kTensorVariance.name; }
-
   RuleNeeds needs() const override { return {{selector_}}; }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto variance, variance_of(*tensor));
       if (!variance) continue;
-      ++judged_;
+      count_judged();
       const bool is_large = limits_.max && *variance > *limits_.max;
       if (!is_large && !(limits_.min && *variance < *limits_.min)) continue;
       Evidence evidence = evidence_of(*tensor, step.step);
@@ -85,14 +83,12 @@ class TensorVariance : public Rule {
       evidence.threshold = is_large ? limits_.max : limits_.min;
       offenders.push_back(std::move(evidence));
     }
-    if (offenders.empty()) return std::optional<Finding>();
+    if (offenders.empty()) return no_finding();
     sort_worst_first(offenders);
     SMD_TRY(const std::string adjacent,
             adjacent_layers_text(step.by_selector(0), offenders.front()));
     return std::optional(finding(std::move(offenders), adjacent, step.step));
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   static Result<std::string> adjacent_layers_text(
@@ -129,12 +125,10 @@ class TensorVariance : public Rule {
 
   TensorSelector selector_;
   Limits limits_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector,
-          required_tensors(kTensorVariance.name, parameters));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
   Limits limits;
   if (parameters.has("max_threshold")) {
     limits.max = parameters.real("max_threshold");
@@ -147,8 +141,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
                  "rule TensorVariance: neither max_threshold nor min_threshold "
                  "is given, so there is nothing to check; give one of them"};
   }
-  return std::unique_ptr<Rule>(
-      std::make_unique<TensorVariance>(std::move(selector), limits));
+  return make_rule<TensorVariance>(std::move(selector), limits);
 }
 
 }  // namespace

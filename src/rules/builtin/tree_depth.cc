@@ -61,8 +61,6 @@ class TreeDepth : public Rule {
  public:
   explicit TreeDepth(double depth) : depth_(depth) {}
 
-  std::string_view name() const override { return kTreeDepth.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {},
@@ -72,7 +70,7 @@ class TreeDepth : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     std::vector<Tree> trees;
     for (const Observation* nodes : step.by_selector(0)) {
@@ -82,14 +80,12 @@ class TreeDepth : public Rule {
       trees.push_back({*depth, *largest, evidence_of(*nodes, step.step)});
     }
     if (trees.empty()) return finding;
-    judged_ += trees.size();
+    count_judged(trees.size());
     std::ranges::stable_sort(trees, std::ranges::greater(), &Tree::depth);
     if (trees.front().depth > depth_) finding = describe(trees);
     deepest_before_ = std::max(deepest_before_, trees.front().depth);
     return finding;
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   // The deepest of one tensor.
@@ -126,12 +122,10 @@ class TreeDepth : public Rule {
 
   double depth_;
   double deepest_before_ = -1;  // -1: none was seen
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(
-      std::make_unique<TreeDepth>(parameters.real("depth")));
+  return make_rule<TreeDepth>(parameters.real("depth"));
 }
 
 }  // namespace

@@ -127,15 +127,13 @@ class UnchangedTensor : public Rule {
         tolerance_(Tolerance::of(parameters)),
         mode_(find_mode(parameters.text("mode"))) {}
 
-  std::string_view name() const override { return kUnchangedTensor.name; }
-
   RuleNeeds needs() const override {
     return {{selector_}, RuleNeeds::Depth::values, 0};
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     const auto counted = counted_step(step.step, mode_);
-    if (!counted) return std::optional<Finding>();
+    if (!counted) return no_finding();
     std::vector<Evidence> offenders;
     for (const Observation* tensor : step.by_selector(0)) {
       History& history =
@@ -147,7 +145,7 @@ class UnchangedTensor : public Rule {
       newest.counted = *counted;
       newest.global = step.step.global;
       if (history.size() + 1 == num_steps_) {
-        ++judged_;
+        count_judged();
         if (stands_still(newest, history)) {
           offenders.push_back(evidence(*tensor, newest, history, step.step));
         }
@@ -155,21 +153,19 @@ class UnchangedTensor : public Rule {
       }
       history.push_back(std::move(newest));
     }
-    if (offenders.empty()) return std::optional<Finding>();
+    if (offenders.empty()) return no_finding();
     // Nothing can be less than unchanged: the smallest change comes first.
     std::ranges::stable_sort(offenders, {}, &Evidence::value);
     return std::optional(finding(std::move(offenders), step.step));
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || seen_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || seen_ == 0) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: no tensor was saved at "
                              "num_steps={} steps of the mode that is judged",
                              num_steps_)};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   using History = std::deque<Snapshot>;
@@ -241,14 +237,11 @@ class UnchangedTensor : public Rule {
   std::optional<Mode> mode_;
   std::map<std::pair<std::string, std::string>, History> histories_;
   std::uint64_t seen_ = 0;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  SMD_TRY(TensorSelector selector,
-          required_tensors(kUnchangedTensor.name, parameters));
-  return std::unique_ptr<Rule>(
-      std::make_unique<UnchangedTensor>(std::move(selector), parameters));
+  SMD_TRY(TensorSelector selector, required_tensors(parameters));
+  return make_rule<UnchangedTensor>(std::move(selector), parameters);
 }
 
 }  // namespace

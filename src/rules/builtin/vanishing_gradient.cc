@@ -87,15 +87,13 @@ class VanishingGradient : public Rule {
   VanishingGradient(double threshold, Aggregate aggregate)
       : threshold_(threshold), aggregate_(aggregate) {}
 
-  std::string_view name() const override { return kVanishingGradient.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"gradients"}, .regexes = {}});
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> vanished;
     std::size_t judged = 0;
     for (const Observation* gradient : step.by_selector(0)) {
@@ -111,9 +109,9 @@ class VanishingGradient : public Rule {
       evidence.threshold = threshold_;
       vanished.push_back(std::move(evidence));
     }
-    judged_ += judged;
+    count_judged(judged);
     if (!aggregate_.is_met(vanished.size(), judged)) {
-      return std::optional<Finding>();
+      return no_finding();
     }
     std::ranges::stable_sort(vanished, {}, &Evidence::value);
     SMD_TRY(const std::string adjacent,
@@ -121,8 +119,6 @@ class VanishingGradient : public Rule {
     return std::optional(
         finding(std::move(vanished), judged, adjacent, step.step));
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
  private:
   static Result<std::string> adjacent_layers_text(
@@ -156,14 +152,12 @@ class VanishingGradient : public Rule {
 
   double threshold_;
   Aggregate aggregate_;
-  std::uint64_t judged_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   SMD_TRY(const Aggregate aggregate,
           Aggregate::parse(parameters.text("aggregate")));
-  return std::unique_ptr<Rule>(std::make_unique<VanishingGradient>(
-      parameters.real("threshold"), aggregate));
+  return make_rule<VanishingGradient>(parameters.real("threshold"), aggregate);
 }
 
 }  // namespace

@@ -142,8 +142,6 @@ class WeightUpdateRatio : public Rule {
     }
   }
 
-  std::string_view name() const override { return kWeightUpdateRatio.name; }
-
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"weights"}, .regexes = {}});
@@ -154,9 +152,9 @@ class WeightUpdateRatio : public Rule {
     return needs;
   }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     const auto counted = counted_step(step.step, std::nullopt);
-    if (!counted) return std::optional<Finding>();
+    if (!counted) return no_finding();
     for (const Observation* gradient : step.by_selector(1)) {
       with_gradient_.emplace(parameter_of_gradient(gradient->name));
     }
@@ -168,7 +166,7 @@ class WeightUpdateRatio : public Rule {
         frozen_.emplace(update.weight->name);
         continue;
       }
-      ++judged_;
+      count_judged();
       if (update.ratio > large_ || update.ratio < small_) {
         add(finding, update, step.step);
       }
@@ -177,8 +175,8 @@ class WeightUpdateRatio : public Rule {
     return finding;
   }
 
-  Result<std::optional<Finding>> finish() override {
-    if (judged_ > 0 || saved_ == 0) return std::optional<Finding>();
+  Outcome finish() override {
+    if (has_judged() || saved_ == 0) return no_finding();
     return Error{
         Error::Code::not_found,
         fmt::format("nothing to judge: weights were seen {} {}, but "
@@ -186,8 +184,6 @@ class WeightUpdateRatio : public Rule {
                     saved_, saved_ == 1 ? "time" : "times",
                     num_steps_ ? " that lie at most num_steps apart" : "")};
   }
-
-  std::uint64_t observations_judged() const override { return judged_; }
 
   std::string not_judged() const override {
     if (frozen_.empty()) return "";
@@ -289,12 +285,7 @@ class WeightUpdateRatio : public Rule {
   std::set<std::string, std::less<>> with_gradient_;  // parameters
   std::set<std::string, std::less<>> frozen_;         // names of weights
   std::uint64_t saved_ = 0;
-  std::uint64_t judged_ = 0;
 };
-
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  return std::unique_ptr<Rule>(std::make_unique<WeightUpdateRatio>(parameters));
-}
 
 }  // namespace
 
@@ -307,7 +298,7 @@ const RuleFactory kWeightUpdateRatio = {
         "layer at step s and at the step p before it.",
     .advice = kAdvice,
     .parameters = kParameters,
-    .make = make,
+    .make = make_rule<WeightUpdateRatio>,
 };
 
 }  // namespace smdebug

@@ -13,9 +13,7 @@ class NeedyRule : public Rule {
   explicit NeedyRule(RuleNeeds needs) : needs_(std::move(needs)) {}
   std::string_view name() const override { return "Needy"; }
   RuleNeeds needs() const override { return needs_; }
-  Result<std::optional<Finding>> on_step(const RuleStep&) override {
-    return std::optional<Finding>();
-  }
+  Outcome on_step(const RuleStep&) override { return no_finding(); }
   std::uint64_t observations_judged() const override { return 0; }
 
  private:

@@ -95,6 +95,7 @@ Result<Parameters> Parameters::parse(
   }
   const std::string preset = lower_case(text_of(given, kPreset.name, ""));
   Parameters parameters;
+  parameters.rule_ = rule;
   for (const ParameterSpec& spec : table) {
     const std::string_view text =
         text_of(given, spec.name, spec.preset_text(preset));

@@ -2,13 +2,9 @@
 
 namespace smdebug {
 
-Result<std::optional<Finding>> Rule::on_tick(double) {
-  return std::optional<Finding>();
-}
+Outcome Rule::on_tick(double) { return no_finding(); }
 
-Result<std::optional<Finding>> Rule::finish() {
-  return std::optional<Finding>();
-}
+Outcome Rule::finish() { return no_finding(); }
 
 std::string Rule::not_judged() const { return {}; }
 

@@ -43,7 +43,7 @@ class ScriptedRule : public Rule {
   std::string_view name() const override { return "Scripted"; }
   RuleNeeds needs() const override { return script_.needs; }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     notes_.steps.push_back(step.step.global);
     notes_.runs.push_back(step.run);
     for (const auto& selected : step.selected) {
@@ -56,18 +56,18 @@ class ScriptedRule : public Rule {
       return Error{Error::Code::io, "the disk said no"};
     }
     if (script_.fires_at.contains(step.step.global)) return finding();
-    return std::optional<Finding>();
+    return no_finding();
   }
 
-  Result<std::optional<Finding>> on_tick(double wall_seconds) override {
+  Outcome on_tick(double wall_seconds) override {
     notes_.ticks.push_back(wall_seconds);
-    return std::optional<Finding>();
+    return no_finding();
   }
 
-  Result<std::optional<Finding>> finish() override {
+  Outcome finish() override {
     ++notes_.finished;
     if (script_.ends_with) return Error{*script_.ends_with, "nothing to judge"};
-    return script_.fires_in_the_end ? finding() : std::optional<Finding>();
+    return script_.fires_in_the_end ? Outcome(finding()) : no_finding();
   }
 
   std::uint64_t observations_judged() const override { return judged_; }

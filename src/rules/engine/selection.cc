@@ -18,15 +18,14 @@ TensorSelector selected_or_every_tensor(const Parameters& parameters) {
   return selector;
 }
 
-Result<TensorSelector> required_tensors(std::string_view rule,
-                                        const Parameters& parameters) {
+Result<TensorSelector> required_tensors(const Parameters& parameters) {
   TensorSelector selector = selected_tensors(parameters);
   if (selector.collections.empty() && selector.regexes.empty()) {
     return Error{Error::Code::invalid_config,
                  fmt::format("rule {}: neither collection_names nor "
                              "tensor_regex is given; say which tensors to "
                              "judge, for example collection_names=weights",
-                             rule)};
+                             parameters.rule())};
   }
   return selector;
 }

@@ -28,8 +28,7 @@ TensorSelector selected_tensors(const Parameters& parameters);
 // The same; every tensor where neither is given.
 TensorSelector selected_or_every_tensor(const Parameters& parameters);
 
-// The same. Fails with `invalid_config` where neither is given.
-Result<TensorSelector> required_tensors(std::string_view rule,
-                                        const Parameters& parameters);
+// The same. Fails with `invalid_config` if neither is given.
+Result<TensorSelector> required_tensors(const Parameters& parameters);
 
 }  // namespace smdebug

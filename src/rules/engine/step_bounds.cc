@@ -13,21 +13,20 @@ class BoundedRule : public Rule {
         end_(end),
         is_within_(start <= 0 && end > 0) {}
 
-  std::string_view name() const override { return rule_->name(); }
   RuleNeeds needs() const override { return rule_->needs(); }
 
-  Result<std::optional<Finding>> on_step(const RuleStep& step) override {
+  Outcome on_step(const RuleStep& step) override {
     is_within_ = step.step.global >= start_ && step.step.global < end_;
-    if (!is_within_) return std::optional<Finding>();
+    if (!is_within_) return no_finding();
     return rule_->on_step(step);
   }
 
-  Result<std::optional<Finding>> on_tick(double wall_seconds) override {
-    if (!is_within_) return std::optional<Finding>();
+  Outcome on_tick(double wall_seconds) override {
+    if (!is_within_) return no_finding();
     return rule_->on_tick(wall_seconds);
   }
 
-  Result<std::optional<Finding>> finish() override { return rule_->finish(); }
+  Outcome finish() override { return rule_->finish(); }
 
   std::uint64_t observations_judged() const override {
     return rule_->observations_judged();
