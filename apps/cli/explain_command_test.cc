@@ -65,17 +65,18 @@ class Explain : public testing::Test {
 TEST_F(Explain, SaysWhatWasSavedAtAStepAndForWhichCollection) {
   const Spoken spoken = explain({"Net_fc.weight", "20"});
   EXPECT_EQ(spoken.code, 0) << spoken.err;
-  EXPECT_THAT(spoken.out,
-              AllOf(HasSubstr("Net_fc.weight was saved at step 20 (TRAIN 20): "
-                              "collection 'weights' was due: its values, its "
-                              "statistics, by worker_0"),
-                    HasSubstr("every 10 steps")));
+  EXPECT_THAT(
+      spoken.out,
+      AllOf(HasSubstr("Net_fc.weight was saved at step 20 (TRAIN step 20): "
+                      "collection 'weights' was due: its values, its "
+                      "statistics, by worker_0"),
+            HasSubstr("every 10 steps")));
 }
 
 TEST_F(Explain, SaysWhenATensorIsDueThatWasNotDueAtAStep) {
   const Spoken spoken = explain({"Net_fc.weight", "13"});
   EXPECT_THAT(spoken.out,
-              HasSubstr("not saved at step 13 (TRAIN 13): collection "
+              HasSubstr("not saved at step 13 (TRAIN step 13): collection "
                         "'weights' is saved every 10 steps; before it at 10, "
                         "after it at 20"));
 }

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "core/shape.h"
+
 namespace smdebug {
 namespace {
-
-std::int64_t size_of(std::span<const std::int64_t> shape) {
-  std::int64_t size = 1;
-  for (const std::int64_t extent : shape) size *= extent;
-  return size;
-}
 
 bool is_same_part(const Shard& a, const Shard& b) {
   return a.shape == b.shape && a.placement.offsets == b.placement.offsets;
@@ -32,7 +28,7 @@ std::vector<const Shard*> distinct_parts(std::span<const Shard> shards) {
   for (const Shard& shard : shards) {
     const bool is_known = std::ranges::any_of(
         parts, [&](const Shard* part) { return is_same_part(*part, shard); });
-    if (!is_known && size_of(shard.shape) > 0) parts.push_back(&shard);
+    if (!is_known && element_count(shard.shape) > 0) parts.push_back(&shard);
   }
   return parts;
 }
@@ -76,9 +72,9 @@ Result<TensorStatistics> merge_shards(std::span<const Shard> shards) {
       if (overlap(*parts[i], *parts[j])) return corrupt("its shards overlap");
     }
     merged.merge(parts[i]->statistics);
-    size += size_of(parts[i]->shape);
+    size += element_count(parts[i]->shape);
   }
-  const std::int64_t wanted = size_of(whole.global_shape);
+  const std::int64_t wanted = element_count(whole.global_shape);
   if (size != wanted) {
     return Error{Error::Code::not_found,
                  "its shards hold " + std::to_string(size) + " of " +

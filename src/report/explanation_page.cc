@@ -12,13 +12,6 @@
 namespace smdebug {
 namespace {
 
-std::string step_text(const StepId& step) {
-  if (step.global < 0)
-    return fmt::format("{} step {}", mode_name(step.mode), step.mode_step);
-  if (step.mode_step < 0) return fmt::format("step {}", step.global);
-  return "step " + step_number_text(step);
-}
-
 std::string headline(const Explanation& explanation) {
   const bool was_saved = explanation.was_saved.value_or(false);
   if (!explanation.step)

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "core/step_text.h"
 #include "report/json_parts.h"
 #include "report/wording.h"
-#include "rules/engine/wording.h"
 
 namespace smdebug {
 namespace {

@@ -131,8 +131,8 @@ std::string cost_text(const RunPage& page) {
   if (spent == cost.end()) return "";
   std::string text = seconds_text(spent->second);
   if (const auto steps = cost.find("steps"); steps != cost.end()) {
-    text += fmt::format(" in {:.0f} step{}", steps->second,
-                        steps->second == 1 ? "" : "s");
+    text +=
+        " in " + count_text(static_cast<std::uint64_t>(steps->second), "step");
   }
   if (const auto run = cost.find("run_seconds");
       run != cost.end() && run->second > 0) {

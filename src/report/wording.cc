@@ -34,16 +34,6 @@ std::string seconds_text(double seconds) {
 
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
-std::string step_number_text(const StepId& step) {
-  if (step.mode == Mode::global) return fmt::format("{}", step.global);
-  return fmt::format("{} ({} {})", step.global, mode_name(step.mode),
-                     step.mode_step);
-}
-
-std::string count_text(std::uint64_t count, const std::string& singular) {
-  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
-}
-
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
 }

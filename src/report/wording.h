@@ -6,16 +6,14 @@
 #include <span>
 #include <string>
 
-#include "smdebug/core/mode.h"
+#include "base/plural.h"
+#include "core/step_text.h"
 
 namespace smdebug {
 
-std::string bytes_text(std::uint64_t bytes);       // "12.4 MB", "310 B"
-std::string seconds_text(double seconds);          // "0.35 s", "2 min 05 s"
-std::string number_text(double value);             // four digits: "0.1235"
-std::string step_number_text(const StepId& step);  // "40", "40 (TRAIN 12)"
-std::string count_text(std::uint64_t count,        // "1 step", "2 steps"
-                       const std::string& singular);
+std::string bytes_text(std::uint64_t bytes);  // "12.4 MB", "310 B"
+std::string seconds_text(double seconds);     // "0.35 s", "2 min 05 s"
+std::string number_text(double value);        // four digits: "0.1235"
 std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
 std::string date_text(double wall_seconds);  // "2026-11-21 03:07:24 UTC"; what
                                              // no calendar has is said so

@@ -20,16 +20,6 @@ TEST(ReportWording, GivesSecondsAUnit) {
   EXPECT_EQ(seconds_text(7260), "2 h 01 min");
 }
 
-TEST(ReportWording, NamesStepsByMode) {
-  EXPECT_EQ(step_number_text({40, Mode::train, 12}), "40 (TRAIN 12)");
-  EXPECT_EQ(step_number_text({40, Mode::global, 40}), "40");
-}
-
-TEST(ReportWording, CountsInSingularAndPlural) {
-  EXPECT_EQ(count_text(1, "step"), "1 step");
-  EXPECT_EQ(count_text(0, "step"), "0 steps");
-}
-
 TEST(ReportWording, WritesShapesAsPythonDoes) {
   const std::int64_t shape[] = {64, 10};
   EXPECT_EQ(shape_text(shape), "(64, 10)");

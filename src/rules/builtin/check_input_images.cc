@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/shape.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
@@ -223,11 +224,7 @@ class CheckInputImages : public Rule {
   Result<std::vector<Sum>> sums_of(const Observation& tensor,
                                    const Layout& layout) {
     std::vector<Sum> sums;
-    std::uint64_t size = 1;
-    for (const std::int64_t extent : tensor.shape) {
-      size *= static_cast<std::uint64_t>(extent);
-    }
-    if (size == 0) return sums;
+    if (element_count(tensor.shape) == 0) return sums;
     if (layout.channels > 1) {
       SMD_TRY(const auto view, elements_of(tensor));
       if (view) return sums_by_channel(*view, layout);

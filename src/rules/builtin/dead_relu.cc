@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
 #include "rules/engine/preset.h"
@@ -94,11 +95,10 @@ class DeadRelu : public Rule {
 
   Outcome finish() override {
     if (has_judged() || seen_ == 0) return no_finding();
-    return Error{
-        Error::Code::not_found,
-        fmt::format("nothing to judge: outputs of ReLUs came {} {}, "
-                    "but {}",
-                    seen_, seen_ == 1 ? "time" : "times", layers_.why_not())};
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: outputs of ReLUs came {}, "
+                             "but {}",
+                             count_text(seen_, "time"), layers_.why_not())};
   }
 
  private:

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
+#include "core/shape.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
@@ -65,11 +67,10 @@ std::string counts_text(const Observation& observation,
     return fmt::format("{} in the saved {}", found.has_nan ? "NaN" : "infinity",
                        found.seen_in);
   }
-  std::int64_t size = 1;
-  for (const std::int64_t extent : observation.shape) size *= extent;
-  return fmt::format("{} NaN, {} +inf, {} -inf in {} {}", found.counts->nan,
+  const std::int64_t size = element_count(observation.shape);
+  return fmt::format("{} NaN, {} +inf, {} -inf in {}", found.counts->nan,
                      found.counts->positive_inf, found.counts->negative_inf,
-                     size, size == 1 ? "element" : "elements");
+                     count_text(static_cast<std::uint64_t>(size), "element"));
 }
 
 class ExplodingTensor : public Rule {

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "core/shape.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/preset.h"
@@ -222,9 +223,7 @@ class LossNotDecreasing : public Rule {
 
  private:
   static bool is_scalar(const Observation& tensor) {
-    std::int64_t size = 1;
-    for (const std::int64_t extent : tensor.shape) size *= extent;
-    return size == 1;
+    return element_count(tensor.shape) == 1;
   }
 
   LossSeries& series_of(const Observation& tensor) {

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/shape.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"
@@ -129,8 +130,9 @@ class ReplicasDiffer : public Rule {
   Result<Comparison> compare(const Observation& replica,
                              const Observation& reference) const {
     if (!std::ranges::equal(replica.shape, reference.shape)) {
-      return Comparison{
-          true, "elements of another shape", {size_of(replica), 0}};
+      return Comparison{true,
+                        "elements of another shape",
+                        {static_cast<double>(element_count(replica.shape)), 0}};
     }
     if (replica.statistics && reference.statistics &&
         *replica.statistics == *reference.statistics) {
@@ -170,14 +172,6 @@ class ReplicasDiffer : public Rule {
       if (deviation.value > found.deviation.value) found.deviation = deviation;
     }
     return found;
-  }
-
-  static double size_of(const Observation& tensor) {
-    double size = 1;
-    for (const std::int64_t extent : tensor.shape) {
-      size *= static_cast<double>(extent);
-    }
-    return size;
   }
 
   static Finding finding(std::vector<Evidence> offenders, const StepId& step) {

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "base/words.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/evidence.h"
@@ -155,11 +156,10 @@ class SaturatedActivation : public Rule {
   Outcome finish() override {
     if (has_judged()) return no_finding();
     if (seen_ > 0) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("nothing to judge: inputs of tanh or sigmoid "
-                      "came {} {}, but {}",
-                      seen_, seen_ == 1 ? "time" : "times", layers_.why_not())};
+      return Error{Error::Code::not_found,
+                   fmt::format("nothing to judge: inputs of tanh or sigmoid "
+                               "came {}, but {}",
+                               count_text(seen_, "time"), layers_.why_not())};
     }
     if (unnamed_.empty()) return no_finding();
     return Error{Error::Code::not_found, "nothing to judge: " + unnamed_text()};

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plural.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/evidence.h"
@@ -179,9 +180,9 @@ class WeightUpdateRatio : public Rule {
     if (has_judged() || saved_ == 0) return no_finding();
     return Error{
         Error::Code::not_found,
-        fmt::format("nothing to judge: weights were seen {} {}, but "
+        fmt::format("nothing to judge: weights were seen {}, but "
                     "none in two saved steps of the training{}",
-                    saved_, saved_ == 1 ? "time" : "times",
+                    count_text(saved_, "time"),
                     num_steps_ ? " that lie at most num_steps apart" : "")};
   }
 

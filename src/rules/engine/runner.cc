@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/plural.h"
 
 namespace smdebug {
 namespace {
@@ -244,9 +245,8 @@ void RuleRunner::on_run_end(std::size_t run) {
 void RuleRunner::stop() {
   for (Verdict& verdict : verdicts_) {
     if (verdict.status != RuleStatus::in_progress) continue;
-    verdict.message = fmt::format(
-        "stopped before the run ended; nothing found in {} {}",
-        verdict.steps_judged, verdict.steps_judged == 1 ? "step" : "steps");
+    verdict.message = "stopped before the run ended; nothing found in " +
+                      count_text(verdict.steps_judged, "step");
     leave(verdict, RuleStatus::stopped);
   }
 }
@@ -274,8 +274,7 @@ void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
 void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   if (verdict.observations_judged > 0) {
     verdict.message =
-        fmt::format("nothing found in {} {}", verdict.steps_judged,
-                    verdict.steps_judged == 1 ? "step" : "steps");
+        "nothing found in " + count_text(verdict.steps_judged, "step");
     if (const std::string missing = judge.rule->not_judged();
         !missing.empty()) {
       verdict.message += "; not judged: " + missing;

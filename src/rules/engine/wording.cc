@@ -4,12 +4,6 @@
 
 namespace smdebug {
 
-std::string step_text(const StepId& step) {
-  if (step.mode == Mode::global) return fmt::format("step {}", step.global);
-  return fmt::format("step {} ({} step {})", step.global, mode_name(step.mode),
-                     step.mode_step);
-}
-
 std::string short_number(double value) { return fmt::format("{:.2g}", value); }
 
 std::string tensor_text(std::string_view name, std::string_view worker) {

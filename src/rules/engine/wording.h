@@ -6,15 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
 #include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+#include "core/step_text.h"
 
-// "step 40 (TRAIN step 12)"; "step 40" where the run has no modes.
-std::string step_text(const StepId& step);
+namespace smdebug {
 
 // Two significant digits: "3.2e-09", "0.12".
 std::string short_number(double value);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/shape.h"
 #include "rules/measures/element_values.h"
 #include "rules/measures/quantity.h"
 
@@ -19,7 +20,7 @@ struct Layout {
 
 Layout Layout::of(std::span<const std::int64_t> shape, Unit unit) {
   Layout layout;
-  for (const std::int64_t extent : shape) layout.size *= extent;
+  layout.size = element_count(shape);
   if (layout.size == 0 || shape.size() < 2) return layout;
   switch (unit) {
     case Unit::element:
