@@ -12,14 +12,13 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"
-#include "rules/measures/adjacent_layers.h"
 #include "rules/measures/quantity.h"
+#include "rules/measures/threshold_rule.h"
 
 namespace smdebug {
 namespace {
@@ -70,35 +69,11 @@ std::optional<bool> is_zero_by_reductions(const Observation& observation) {
   return std::nullopt;
 }
 
-class AllZero : public Rule {
+class AllZero : public ThresholdRule {
  public:
   AllZero(TensorSelector selector, double threshold)
-      : selector_(std::move(selector)), threshold_(threshold) {}
-
-  RuleNeeds needs() const override { return {{selector_}}; }
-
-  Outcome on_step(const RuleStep& step) override {
-    std::vector<Evidence> offenders;
-    std::vector<JudgedTensor> judged;
-    for (const Observation* tensor : step.by_selector(0)) {
-      SMD_TRY(const auto percent, zero_percent(*tensor));
-      if (!percent) continue;
-      count_judged();
-      judged.push_back({tensor, *percent});
-      if (!(*percent >= threshold_)) continue;
-      Evidence evidence = evidence_of(*tensor, step.step);
-      evidence.quantity = "zeros in percent";
-      evidence.value = *percent;
-      evidence.relation = ">=";
-      evidence.threshold = threshold_;
-      offenders.push_back(std::move(evidence));
-    }
-    if (offenders.empty()) return no_finding();
-    sort_worst_first(offenders);
-    const std::string adjacent =
-        describe_adjacent_layers(judged, offenders.front());
-    return std::optional(finding(std::move(offenders), adjacent, step.step));
-  }
+      : ThresholdRule(std::move(selector), "zeros in percent"),
+        threshold_(threshold) {}
 
   Outcome finish() override {
     if (has_judged() || reduced_ == 0) return no_finding();
@@ -111,7 +86,7 @@ class AllZero : public Rule {
   }
 
  private:
-  Result<std::optional<double>> zero_percent(const Observation& tensor) {
+  Result<std::optional<double>> measure(const Observation& tensor) override {
     std::optional<double> percent;
     if (!tensor.statistics && !tensor.reductions.empty()) {
       const auto is_zero = is_zero_by_reductions(tensor);
@@ -129,28 +104,27 @@ class AllZero : public Rule {
     return percent;
   }
 
-  Finding finding(std::vector<Evidence> offenders, const std::string& adjacent,
-                  const StepId& step) const {
-    const Evidence& worst = offenders.front();
-    Finding finding;
-    finding.message = fmt::format(
+  std::optional<Bound> violated_bound(double percent) const override {
+    if (!(percent >= threshold_)) return std::nullopt;
+    return Bound{">=", threshold_};
+  }
+
+  std::string describe(const Evidence& worst) const override {
+    return fmt::format(
         "{}: {:.3g} % of the elements in layer {} are zero, at least {:g} %, "
         "at {}",
         tensor_text(worst.tensor, worst.worker), worst.value,
-        layer_of(worst.tensor), threshold_, step_text(step));
-    finding.message += adjacent;
-    if (offenders.size() > 1) {
-      finding.message +=
-          fmt::format("; {} tensors of this step are", offenders.size());
-    }
-    set_advice(finding, kAdvice[0]);
-    finding.evidence = std::move(offenders);
-    return finding;
+        layer_of(worst.tensor), threshold_, step_text(worst.step));
   }
 
-  TensorSelector selector_;
+  std::string describe_all(std::size_t offenders, std::size_t) const override {
+    return fmt::format("{} tensors of this step are", offenders);
+  }
+
+  const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
+
   double threshold_;
-  std::uint64_t reduced_ = 0;  // that have only reductions, which do not tell
+  std::uint64_t reduced_ = 0;  // tensors with reductions that do not suffice
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

@@ -11,15 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/evidence.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"
-#include "rules/measures/adjacent_layers.h"
-#include "rules/measures/inactive_layers.h"
+#include "rules/measures/inactive_layer_rule.h"
 
 namespace smdebug {
 namespace {
@@ -54,82 +51,34 @@ const Advice kAdvice[] = {
                "at zero, normalize the inputs, or use LeakyReLU"},
 };
 
-class DeadRelu : public Rule {
+class DeadRelu : public InactiveLayerRule {
  public:
   DeadRelu(TensorSelector selector, const InactiveLimits& limits)
-      : selector_(std::move(selector)), layers_(limits) {}
+      : InactiveLayerRule(limits, kWords, kAdvice[0]),
+        selector_(std::move(selector)) {}
 
   RuleNeeds needs() const override {
     return {{selector_}, RuleNeeds::Depth::values, 0};
   }
 
-  Outcome on_step(const RuleStep& step) override {
-    std::optional<Finding> finding;
-    std::vector<JudgedTensor> judged;
-    double worst = 0;
-    for (const Observation* output : step.by_selector(0)) {
-      if (is_string(output->dtype)) continue;
-      ++seen_;
-      SMD_TRY(const auto activity, layers_.judge(*output, kActive));
-      if (!activity) continue;
-      count_judged();
-      judged.push_back({output, activity->inactive_percent});
-      if (!layers_.is_met(*activity)) continue;
-      if (!finding) finding.emplace();
-      if (activity->inactive_percent > worst) {
-        worst = activity->inactive_percent;
-        describe(*finding, *output, *activity, step.step);
-      }
-      finding->evidence.push_back(evidence(*output, *activity, step.step));
-    }
-    if (!finding) return finding;
-    sort_worst_first(finding->evidence);
-    finding->message +=
-        describe_adjacent_layers(judged, finding->evidence.front());
-    if (finding->evidence.size() > 1) {
-      finding->message += fmt::format("; {} layers of this step are so",
-                                      finding->evidence.size());
-    }
-    return finding;
-  }
-
-  Outcome finish() override {
-    if (has_judged() || seen_ == 0) return no_finding();
-    return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: outputs of ReLUs came {}, "
-                             "but {}",
-                             count_text(seen_, "time"), layers_.why_not())};
-  }
-
  private:
   static constexpr ActiveRange kActive = {};
+  static constexpr Words kWords = {.quantity = "dead units in percent",
+                                   .tensors = "outputs of ReLUs"};
 
-  void describe(Finding& finding, const Observation& output,
-                const LayerActivity& activity, const StepId& step) const {
-    const InactiveLimits& limits = layers_.limits();
-    finding.message = fmt::format(
-        "{}: {} ({:.3g} %) are above 0 in less than {:g} % of the samples, "
-        "more "
-        "than the {:g} % allowed, at {}",
-        tensor_text(output.name, output.worker),
-        InactiveLayers::units_text(output, activity), activity.inactive_percent,
-        limits.inactivity_percent, limits.layer_percent, step_text(step));
-    set_advice(finding, kAdvice[0]);
+  std::vector<Input> inputs_of(const RuleStep& step) override {
+    std::vector<Input> inputs;
+    for (const Observation* output : step.by_selector(0)) {
+      if (!is_string(output->dtype)) inputs.push_back({output, &kActive});
+    }
+    return inputs;
   }
 
-  Evidence evidence(const Observation& output, const LayerActivity& activity,
-                    const StepId& step) const {
-    Evidence evidence = evidence_of(output, step);
-    evidence.quantity = "dead units in percent";
-    evidence.value = activity.inactive_percent;
-    evidence.relation = ">";
-    evidence.threshold = layers_.limits().layer_percent;
-    return evidence;
+  std::string active_text(const ActiveRange&) const override {
+    return "are above 0";
   }
 
   TensorSelector selector_;
-  InactiveLayers layers_;
-  std::uint64_t seen_ = 0;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

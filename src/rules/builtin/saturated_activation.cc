@@ -17,16 +17,13 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
 #include "base/words.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/evidence.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"
-#include "rules/measures/adjacent_layers.h"
-#include "rules/measures/inactive_layers.h"
+#include "rules/measures/inactive_layer_rule.h"
 
 namespace smdebug {
 namespace {
@@ -116,52 +113,22 @@ std::vector<TensorSelector> split(TensorSelector whole) {
   return selectors;
 }
 
-class SaturatedActivation : public Rule {
+class SaturatedActivation : public InactiveLayerRule {
  public:
   SaturatedActivation(std::vector<TensorSelector> selectors,
                       const Ranges& ranges, const InactiveLimits& limits)
-      : selectors_(std::move(selectors)), ranges_(ranges), layers_(limits) {}
+      : InactiveLayerRule(limits, kWords, kAdvice[0]),
+        selectors_(std::move(selectors)),
+        ranges_(ranges) {}
 
   RuleNeeds needs() const override {
     return {selectors_, RuleNeeds::Depth::values, 0};
   }
 
-  Outcome on_step(const RuleStep& step) override {
-    std::optional<Finding> finding;
-    std::vector<JudgedTensor> judged;
-    for (const auto& [input, function] : inputs_of(step)) {
-      if (function == Function::none) {
-        unnamed_ = input->name;
-        continue;
-      }
-      ++seen_;
-      SMD_TRY(const auto activity, layers_.judge(*input, ranges_.of(function)));
-      if (!activity) continue;
-      count_judged();
-      judged.push_back({input, activity->inactive_percent});
-      if (!layers_.is_met(*activity)) continue;
-      add(finding, *input, function, *activity, step.step);
-    }
-    if (!finding) return finding;
-    sort_worst_first(finding->evidence);
-    finding->message +=
-        describe_adjacent_layers(judged, finding->evidence.front());
-    if (finding->evidence.size() > 1) {
-      finding->message += fmt::format("; {} layers of this step are so",
-                                      finding->evidence.size());
-    }
-    return finding;
-  }
-
   Outcome finish() override {
-    if (has_judged()) return no_finding();
-    if (seen_ > 0) {
-      return Error{Error::Code::not_found,
-                   fmt::format("nothing to judge: inputs of tanh or sigmoid "
-                               "came {}, but {}",
-                               count_text(seen_, "time"), layers_.why_not())};
+    if (has_seen_layers() || unnamed_.empty()) {
+      return InactiveLayerRule::finish();
     }
-    if (unnamed_.empty()) return no_finding();
     return Error{Error::Code::not_found, "nothing to judge: " + unnamed_text()};
   }
 
@@ -170,61 +137,45 @@ class SaturatedActivation : public Rule {
   }
 
  private:
-  struct Input {
-    const Observation* tensor;
-    Function function;
-  };
+  static constexpr Words kWords = {.quantity = "saturated units in percent",
+                                   .tensors = "inputs of tanh or sigmoid"};
 
-  // Each tensor that a selector took, once, with what its name or else its
-  // collection says.
-  std::vector<Input> inputs_of(const RuleStep& step) const {
+  std::vector<Input> inputs_of(const RuleStep& step) override {
     std::vector<Input> inputs;
-    std::map<const Observation*, std::size_t> places;
-    for (std::size_t i = 0; i < selectors_.size(); ++i) {
-      for (const Observation* tensor : step.by_selector(i)) {
-        if (is_string(tensor->dtype)) continue;
-        const auto [place, is_new] = places.try_emplace(tensor, inputs.size());
-        if (is_new) inputs.push_back({tensor, function_in(tensor->name)});
-        Function& function = inputs[place->second].function;
-        if (function == Function::none && !selectors_[i].collections.empty()) {
-          function = function_in(selectors_[i].collections.front());
-        }
+    for (const auto& [tensor, function] : functions_of(step)) {
+      if (function == Function::none) {
+        unnamed_ = tensor->name;
+      } else {
+        inputs.push_back({tensor, &ranges_.of(function)});
       }
     }
     return inputs;
   }
 
-  void add(std::optional<Finding>& finding, const Observation& input,
-           Function function, const LayerActivity& activity,
-           const StepId& step) const {
-    if (!finding) finding.emplace();
-    const bool is_worst =
-        std::ranges::all_of(finding->evidence, [&](const Evidence& other) {
-          return activity.inactive_percent > other.value;
-        });
-    if (is_worst) describe(*finding, input, function, activity, step);
-    Evidence evidence = evidence_of(input, step);
-    evidence.quantity = "saturated units in percent";
-    evidence.value = activity.inactive_percent;
-    evidence.relation = ">";
-    evidence.threshold = layers_.limits().layer_percent;
-    finding->evidence.push_back(std::move(evidence));
+  // Each selected tensor once, with the function in its name, or else in the
+  // name of its collection.
+  std::vector<std::pair<const Observation*, Function>> functions_of(
+      const RuleStep& step) const {
+    std::vector<std::pair<const Observation*, Function>> found;
+    std::map<const Observation*, std::size_t> places;
+    for (std::size_t i = 0; i < selectors_.size(); ++i) {
+      for (const Observation* tensor : step.by_selector(i)) {
+        if (is_string(tensor->dtype)) continue;
+        const auto [place, is_new] = places.try_emplace(tensor, found.size());
+        if (is_new) found.emplace_back(tensor, function_in(tensor->name));
+        Function& function = found[place->second].second;
+        if (function == Function::none && !selectors_[i].collections.empty()) {
+          function = function_in(selectors_[i].collections.front());
+        }
+      }
+    }
+    return found;
   }
 
-  void describe(Finding& finding, const Observation& input, Function function,
-                const LayerActivity& activity, const StepId& step) const {
-    const InactiveLimits& limits = layers_.limits();
-    const ActiveRange& range = ranges_.of(function);
-    finding.message = fmt::format(
-        "{}: {} ({:.3g} %) have an input of {} between {:g} and {:g} in less "
-        "than "
-        "{:g} % of the samples, more than the {:g} % allowed, at {}",
-        tensor_text(input.name, input.worker),
-        InactiveLayers::units_text(input, activity), activity.inactive_percent,
-        function == Function::tanh ? "tanh" : "sigmoid", range.above,
-        *range.below, limits.inactivity_percent, limits.layer_percent,
-        step_text(step));
-    set_advice(finding, kAdvice[0]);
+  std::string active_text(const ActiveRange& range) const override {
+    return fmt::format("have an input of {} between {:g} and {:g}",
+                       &range == &ranges_.tanh ? "tanh" : "sigmoid",
+                       range.above, *range.below);
   }
 
   std::string unnamed_text() const {
@@ -236,9 +187,7 @@ class SaturatedActivation : public Rule {
 
   std::vector<TensorSelector> selectors_;
   Ranges ranges_;
-  InactiveLayers layers_;
   std::string unnamed_;  // a tensor whose function is not known
-  std::uint64_t seen_ = 0;
 };
 
 Result<ActiveRange> range_of(const Parameters& parameters,

@@ -9,14 +9,13 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/evidence.h"
 #include "rules/engine/layer_name.h"
 #include "rules/engine/preset.h"
 #include "rules/engine/selection.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"
-#include "rules/measures/adjacent_layers.h"
 #include "rules/measures/quantity.h"
+#include "rules/measures/threshold_rule.h"
 
 namespace smdebug {
 namespace {
@@ -61,69 +60,38 @@ struct Limits {
   std::optional<double> max, min;
 };
 
-class TensorVariance : public Rule {
+class TensorVariance : public ThresholdRule {
  public:
   TensorVariance(TensorSelector selector, const Limits& limits)
-      : selector_(std::move(selector)), limits_(limits) {}
-
-  RuleNeeds needs() const override { return {{selector_}}; }
-
-  Outcome on_step(const RuleStep& step) override {
-    std::vector<Evidence> offenders;
-    for (const Observation* tensor : step.by_selector(0)) {
-      SMD_TRY(const auto variance, variance_of(*tensor));
-      if (!variance) continue;
-      count_judged();
-      const bool is_large = limits_.max && *variance > *limits_.max;
-      if (!is_large && !(limits_.min && *variance < *limits_.min)) continue;
-      Evidence evidence = evidence_of(*tensor, step.step);
-      evidence.quantity = "variance";
-      evidence.value = *variance;
-      evidence.relation = is_large ? ">" : "<";
-      evidence.threshold = is_large ? limits_.max : limits_.min;
-      offenders.push_back(std::move(evidence));
-    }
-    if (offenders.empty()) return no_finding();
-    sort_worst_first(offenders);
-    SMD_TRY(const std::string adjacent,
-            adjacent_layers_text(step.by_selector(0), offenders.front()));
-    return std::optional(finding(std::move(offenders), adjacent, step.step));
-  }
+      : ThresholdRule(std::move(selector), "variance"), limits_(limits) {}
 
  private:
-  static Result<std::string> adjacent_layers_text(
-      std::span<const Observation* const> tensors, Evidence& worst) {
-    std::vector<JudgedTensor> judged;
-    for (const Observation* tensor : tensors) {
-      SMD_TRY(const auto variance, variance_of(*tensor));
-      if (variance) judged.push_back({tensor, *variance});
-    }
-    return describe_adjacent_layers(judged, worst);
+  Result<std::optional<double>> measure(const Observation& tensor) override {
+    return variance_of(tensor);
   }
 
-  static Finding finding(std::vector<Evidence> offenders,
-                         const std::string& adjacent, const StepId& step) {
-    const Evidence& worst = offenders.front();
-    const bool is_large = worst.relation == ">";
-    Finding finding;
-    finding.message = fmt::format(
-        "{}: the variance {} in layer {} is {} {:g} at {}",
-        tensor_text(worst.tensor, worst.worker), short_number(worst.value),
-        layer_of(worst.tensor), is_large ? "above" : "below", *worst.threshold,
-        step_text(step));
-    finding.message += adjacent;
-    if (offenders.size() > 1) {
-      finding.message += fmt::format(
-          "; {} tensors of this step are out of "
-          "bounds",
-          offenders.size());
-    }
-    set_advice(finding, kAdvice[is_large ? 0 : 1]);
-    finding.evidence = std::move(offenders);
-    return finding;
+  std::optional<Bound> violated_bound(double variance) const override {
+    if (limits_.max && variance > *limits_.max) return Bound{">", *limits_.max};
+    if (limits_.min && variance < *limits_.min) return Bound{"<", *limits_.min};
+    return std::nullopt;
   }
 
-  TensorSelector selector_;
+  std::string describe(const Evidence& worst) const override {
+    return fmt::format("{}: the variance {} in layer {} is {} {:g} at {}",
+                       tensor_text(worst.tensor, worst.worker),
+                       short_number(worst.value), layer_of(worst.tensor),
+                       worst.relation == ">" ? "above" : "below",
+                       *worst.threshold, step_text(worst.step));
+  }
+
+  std::string describe_all(std::size_t offenders, std::size_t) const override {
+    return fmt::format("{} tensors of this step are out of bounds", offenders);
+  }
+
+  const Advice& advice_on(const Evidence& worst) const override {
+    return kAdvice[worst.relation == ">" ? 0 : 1];
+  }
+
   Limits limits_;
 };
 

@@ -6,7 +6,6 @@
 // a step must vanish; by default any one suffices. Empty gradients are skipped.
 // NaN is never below a threshold; ExplodingTensor detects it.
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -15,8 +14,8 @@
 #include "rules/engine/preset.h"
 #include "rules/engine/step_bounds.h"
 #include "rules/engine/wording.h"
-#include "rules/measures/adjacent_layers.h"
 #include "rules/measures/quantity.h"
+#include "rules/measures/threshold_rule.h"
 
 namespace smdebug {
 namespace {
@@ -82,73 +81,41 @@ Result<Aggregate> Aggregate::parse(std::string_view text) {
                            text)};
 }
 
-class VanishingGradient : public Rule {
+class VanishingGradient : public ThresholdRule {
  public:
   VanishingGradient(double threshold, Aggregate aggregate)
-      : threshold_(threshold), aggregate_(aggregate) {}
-
-  RuleNeeds needs() const override {
-    RuleNeeds needs;
-    needs.selectors.push_back({.collections = {"gradients"}, .regexes = {}});
-    return needs;
-  }
-
-  Outcome on_step(const RuleStep& step) override {
-    std::vector<Evidence> vanished;
-    std::size_t judged = 0;
-    for (const Observation* gradient : step.by_selector(0)) {
-      SMD_TRY(const auto mean,
-              quantity(*gradient, {Reduction::mean, /*abs=*/true}));
-      if (!mean) continue;
-      ++judged;
-      if (!(*mean < threshold_)) continue;
-      Evidence evidence = evidence_of(*gradient, step.step);
-      evidence.quantity = "mean |g|";
-      evidence.value = *mean;
-      evidence.relation = "<";
-      evidence.threshold = threshold_;
-      vanished.push_back(std::move(evidence));
-    }
-    count_judged(judged);
-    if (!aggregate_.is_met(vanished.size(), judged)) {
-      return no_finding();
-    }
-    std::ranges::stable_sort(vanished, {}, &Evidence::value);
-    SMD_TRY(const std::string adjacent,
-            adjacent_layers_text(step.by_selector(0), vanished.front()));
-    return std::optional(
-        finding(std::move(vanished), judged, adjacent, step.step));
-  }
+      : ThresholdRule({.collections = {"gradients"}, .regexes = {}},
+                      "mean |g|"),
+        threshold_(threshold),
+        aggregate_(aggregate) {}
 
  private:
-  static Result<std::string> adjacent_layers_text(
-      std::span<const Observation* const> gradients, Evidence& worst) {
-    std::vector<JudgedTensor> judged;
-    for (const Observation* gradient : gradients) {
-      SMD_TRY(const auto mean,
-              quantity(*gradient, {Reduction::mean, /*abs=*/true}));
-      if (mean) judged.push_back({gradient, *mean});
-    }
-    return describe_adjacent_layers(judged, worst);
+  Result<std::optional<double>> measure(const Observation& gradient) override {
+    return quantity(gradient, {Reduction::mean, /*abs=*/true});
   }
 
-  Finding finding(std::vector<Evidence> vanished, std::size_t judged,
-                  const std::string& adjacent, const StepId& step) const {
-    const Evidence& worst = vanished.front();
-    Finding finding;
-    finding.message =
-        fmt::format("{}: mean |g| {} is below {:g} at {}",
-                    tensor_text(worst.tensor, worst.worker),
-                    short_number(worst.value), threshold_, step_text(step));
-    finding.message += adjacent;
-    if (vanished.size() > 1) {
-      finding.message +=
-          fmt::format("; {} of {} gradients are", vanished.size(), judged);
-    }
-    set_advice(finding, kAdvice[0]);
-    finding.evidence = std::move(vanished);
-    return finding;
+  std::optional<Bound> violated_bound(double mean) const override {
+    if (!(mean < threshold_)) return std::nullopt;
+    return Bound{"<", threshold_};
   }
+
+  bool is_met(std::size_t vanished, std::size_t judged) const override {
+    return aggregate_.is_met(vanished, judged);
+  }
+
+  std::string describe(const Evidence& worst) const override {
+    return fmt::format("{}: mean |g| {} is below {:g} at {}",
+                       tensor_text(worst.tensor, worst.worker),
+                       short_number(worst.value), threshold_,
+                       step_text(worst.step));
+  }
+
+  std::string describe_all(std::size_t vanished,
+                           std::size_t judged) const override {
+    return fmt::format("{} of {} gradients are", vanished, judged);
+  }
+
+  const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
 
   double threshold_;
   Aggregate aggregate_;

@@ -1,0 +1,38 @@
+#include "rules/measures/threshold_rule.h"
+
+#include "rules/engine/evidence.h"
+#include "rules/engine/wording.h"
+
+namespace smdebug {
+
+Outcome ThresholdRule::on_step(const RuleStep& step) {
+  judged_.clear();
+  std::vector<Evidence> offenders;
+  for (const Observation* tensor : step.by_selector(0)) {
+    SMD_TRY(const auto value, measure(*tensor));
+    if (!value) continue;
+    judged_.push_back({tensor, *value});
+    const auto bound = violated_bound(*value);
+    if (!bound) continue;
+    Evidence evidence = evidence_of(*tensor, step.step);
+    evidence.quantity = quantity_;
+    evidence.value = *value;
+    evidence.relation = bound->relation;
+    evidence.threshold = bound->threshold;
+    offenders.push_back(std::move(evidence));
+  }
+  count_judged(judged_.size());
+  if (!is_met(offenders.size(), judged_.size())) return no_finding();
+  sort_worst_first(offenders);
+  Finding finding;
+  finding.message = describe(offenders.front());
+  finding.message += describe_adjacent_layers(judged_, offenders.front());
+  if (offenders.size() > 1) {
+    finding.message += "; " + describe_all(offenders.size(), judged_.size());
+  }
+  set_advice(finding, advice_on(offenders.front()));
+  finding.evidence = std::move(offenders);
+  return std::optional(std::move(finding));
+}
+
+}  // namespace smdebug
