@@ -9,8 +9,8 @@ import torch
 
 import smdebug.pytorch as smd
 from conftest import Net, read, train
-from smdebug.pytorch import hung_hook
-from smdebug.pytorch.hung_hook import HungHook
+from smdebug.pytorch import detachable_hook
+from smdebug.pytorch.detachable_hook import HungHook
 
 EVERY_THIRD = smd.SaveConfig(save_interval=3)
 
@@ -43,7 +43,7 @@ def test_between_saved_steps_no_hook_is_in_the_modules(out_dir):
 
 
 def test_without_torchs_private_tables_new_hooks_come_in(out_dir, monkeypatch):
-    monkeypatch.setattr(hung_hook, "hook_tables", lambda module, is_before: None)
+    monkeypatch.setattr(detachable_hook, "hook_tables", lambda module, is_before: None)
     model = Net(inplace=True)
     hook = hook_of(out_dir, model)
     found = []

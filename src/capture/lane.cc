@@ -9,7 +9,7 @@
 #include "smdebug/reduce/reductions.h"
 #include "smdebug/reduce/statistics_kernel.h"
 
-#include "capture/site.h"
+#include "capture/slot_state.h"
 #include "reduce/gather.h"
 
 namespace smdebug {

@@ -6,7 +6,7 @@
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "capture/lane.h"
-#include "capture/site.h"
+#include "capture/slot_state.h"
 #include "format/string_elements.h"
 
 namespace smdebug {

@@ -13,7 +13,7 @@
 
 #include "smdebug/core/observation.h"
 
-#include "capture/site.h"
+#include "capture/slot_state.h"
 
 namespace smdebug {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/site_table.h"
+#include "capture/slot_table.h"
 
 namespace smdebug {
 

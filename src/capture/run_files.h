@@ -8,7 +8,7 @@
 #include "smdebug/capture/session.h"
 #include "smdebug/store/storage.h"
 
-#include "capture/site_table.h"
+#include "capture/slot_table.h"
 #include "format/run_file.h"
 
 namespace smdebug {

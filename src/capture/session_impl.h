@@ -22,7 +22,7 @@
 #include "capture/live_step.h"
 #include "capture/run_files.h"
 #include "capture/saved_tensor.h"
-#include "capture/site_table.h"
+#include "capture/slot_table.h"
 #include "capture/staging_ring.h"
 #include "capture/step_counter.h"
 #include "capture/tensorboard_writer.h"

@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "capture/scalar_bytes.h"
-#include "capture/site.h"
+#include "capture/slot_state.h"
 #include "format/file_names.h"
 
 namespace smdebug {

@@ -24,7 +24,7 @@
 
 #include "capture/message.h"
 #include "capture/retention.h"
-#include "capture/site_records.h"
+#include "capture/slot_records.h"
 #include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"

@@ -6,7 +6,7 @@
 #include "smdebug/config/plan.h"
 #include "smdebug/core/dtype.h"
 
-#include "capture/site.h"
+#include "capture/slot_state.h"
 #include "format/tensorboard_record.h"
 
 namespace smdebug {

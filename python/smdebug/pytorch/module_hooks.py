@@ -16,7 +16,7 @@ from smdebug.pytorch.compiled import (
     leave_call,
     look_ahead,
 )
-from smdebug.pytorch.hung_hook import HungHook
+from smdebug.pytorch.detachable_hook import HungHook
 
 
 def leaves_inputs_alone(module):

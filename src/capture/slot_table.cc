@@ -1,4 +1,4 @@
-#include "capture/site_table.h"
+#include "capture/slot_table.h"
 
 #include <algorithm>
 #include <utility>

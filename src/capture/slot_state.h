@@ -14,7 +14,7 @@
 #include "smdebug/config/plan.h"
 #include "smdebug/core/shard.h"
 
-#include "capture/site_records.h"
+#include "capture/slot_records.h"
 
 namespace smdebug {
 

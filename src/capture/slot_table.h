@@ -20,7 +20,7 @@
 
 #include "smdebug/config/plan.h"
 
-#include "capture/site.h"
+#include "capture/slot_state.h"
 
 namespace smdebug {
 

@@ -1,4 +1,4 @@
-#include "capture/site_records.h"
+#include "capture/slot_records.h"
 
 #include <algorithm>
 #include <array>
