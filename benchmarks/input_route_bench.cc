@@ -18,28 +18,28 @@ void empty(nb::handle) {}
 
 // As a hook lends the output of a module.
 std::size_t borrow(nb::handle tensor) {
-  LentTensor lent;
-  if (!lent.borrow(tensor)) return 0;
-  return lent.view().shape.size();
+  TensorImport imported;
+  if (!imported.load(tensor)) return 0;
+  return imported.view().shape.size();
 }
 
 // As a step lends all parameters at once.
 std::size_t borrow_list(nb::list tensors) {
   std::size_t dimensions = 0;
   for (nb::handle tensor : tensors) {
-    LentTensor lent;
-    if (!lent.borrow(tensor)) continue;
-    dimensions += lent.view().shape.size();
+    TensorImport imported;
+    if (!imported.load(tensor)) continue;
+    dimensions += imported.view().shape.size();
   }
   return dimensions;
 }
 
 nb::tuple statistics(nb::handle tensor) {
-  LentTensor lent;
-  if (!lent.borrow(tensor)) {
+  TensorImport imported;
+  if (!imported.load(tensor)) {
     return nb::make_tuple();
   }
-  const TensorView& view = lent.view();
+  const TensorView& view = imported.view();
   const auto count = static_cast<std::size_t>(view.size());
   const TensorStatistics s = statistics_of(view.dtype, view.data, count);
   return nb::make_tuple(s.count, s.min, s.max, s.mean, s.m2, s.sum_abs,

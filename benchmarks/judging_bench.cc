@@ -51,7 +51,7 @@ class Training {
     options.logger = &silent_;
     session_ = *Session::create(std::move(options));
     for (int i = 0; i < kTensors; ++i) {
-      sites_.push_back(session_->gradient(
+      slots_.push_back(session_->gradient(
           "ResNet", "layer4.1.conv" + std::to_string(i) + ".weight"));
     }
   }
@@ -68,7 +68,7 @@ class Training {
                           reinterpret_cast<const std::byte*>(values_.data()),
                           shape_,
                           {}};
-    for (Site* site : sites_) session_->put(site, view);
+    for (const TensorSlot& slot : slots_) slot.put(view);
   }
 
  private:
@@ -77,7 +77,7 @@ class Training {
   std::vector<std::int64_t> shape_;
   SilentLog silent_;
   std::unique_ptr<Session> session_;
-  std::vector<Site*> sites_;
+  std::vector<TensorSlot> slots_;
 };
 
 // From the first gradient to the moment at which the optimizer may act, with

@@ -21,8 +21,7 @@ SaveConfig every(Step interval) {
 
 void put(Session& session, const std::string& name) {
   const float value = 1;
-  session.put(
-      session.tensor(name),
+  session.tensor(name).put(
       {DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}});
 }
 

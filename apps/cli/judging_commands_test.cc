@@ -143,12 +143,11 @@ void record_worker(const std::string& out_dir, int rank, Step steps) {
   options.logger = &silent;
   auto session = *Session::create(std::move(options));
   session->set_worker(rank, 2);
-  Site* gradient = session->gradient("Net", "fc.weight");
+  const TensorSlot gradient = session->gradient("Net", "fc.weight");
   const float element = 0.5;
   for (Step step = 0; step < steps; ++step) {
     session->begin_step();
-    session->put(
-        gradient,
+    gradient.put(
         {DType::float32, reinterpret_cast<const std::byte*>(&element), {}, {}});
     session->end_step();
   }

@@ -69,24 +69,24 @@ Status train(const std::string& out_dir, const WineTable& wines,
   SMD_TRY(auto judge, make_judge());
   session->set_sink(judge.get());
   session->set_mode(Mode::train);
-  Site* hidden_weight = session->tensor("hidden.weight");
-  Site* output_weight = session->tensor("output.weight");
-  Site* hidden_gradient = session->tensor("gradient/hidden.weight");
-  Site* output_gradient = session->tensor("gradient/output.weight");
-  Site* activations = session->tensor("hidden.activations");
-  Site* loss_site = session->tensor("loss");
+  const TensorSlot hidden_weight = session->tensor("hidden.weight");
+  const TensorSlot output_weight = session->tensor("output.weight");
+  const TensorSlot hidden_gradient = session->tensor("gradient/hidden.weight");
+  const TensorSlot output_gradient = session->tensor("gradient/output.weight");
+  const TensorSlot activations = session->tensor("hidden.activations");
+  const TensorSlot loss_slot = session->tensor("loss");
 
   Classifier classifier(/*seed=*/7);
   for (int step = 0; step < kSteps; ++step) {
     session->begin_step();
-    session->put(hidden_weight, view(classifier.hidden_weight));
-    session->put(output_weight, view(classifier.output_weight));
+    hidden_weight.put(view(classifier.hidden_weight));
+    output_weight.put(view(classifier.output_weight));
     const float loss = classifier.forward(wines);
-    session->put(activations, view(classifier.activations));
-    session->put(loss_site, view(loss));
+    activations.put(view(classifier.activations));
+    loss_slot.put(view(loss));
     classifier.backward(wines);
-    session->put(hidden_gradient, view(classifier.hidden_gradient));
-    session->put(output_gradient, view(classifier.output_gradient));
+    hidden_gradient.put(view(classifier.hidden_gradient));
+    output_gradient.put(view(classifier.output_gradient));
 
     session->before_update();
     if (const Verdict* issue = find_issue(*judge)) {

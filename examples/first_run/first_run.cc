@@ -17,8 +17,8 @@ Status run(const char* out_dir) {
   options.config.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
   options.framework = plain_framework();
   SMD_TRY(auto session, Session::create(std::move(options)));
-  Site* weight_site = session->tensor("weight");
-  Site* gradient_site = session->tensor("gradient/weight");
+  const TensorSlot weight_slot = session->tensor("weight");
+  const TensorSlot gradient_slot = session->tensor("gradient/weight");
 
   const auto scalar = [](const float& value) {
     return TensorView{
@@ -27,10 +27,10 @@ Status run(const char* out_dir) {
   float weight = 0;
   for (int step = 0; step < 100; ++step) {
     session->begin_step();
-    session->put(weight_site, scalar(weight));
+    weight_slot.put(scalar(weight));
     float gradient = 0;
     for (float x : {1.0f, 2.0f, 3.0f}) gradient += 2 * x * (weight * x - 3 * x);
-    session->put(gradient_site, scalar(gradient));
+    gradient_slot.put(scalar(gradient));
     weight -= 0.5f * gradient;
   }
   SMD_CHECK_OK(session->close());

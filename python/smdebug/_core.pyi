@@ -417,7 +417,7 @@ class Session:
     def is_next_due(self, tensor_name: str, collection: str) -> bool:
         """The same of one tensor, by its name or its collection."""
 
-    def take_over(self) -> None:
+    def bind_to_current_thread(self) -> None:
         """Makes the calling thread the owner of the open step."""
 
     def before_update(self) -> None: ...

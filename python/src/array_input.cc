@@ -1,6 +1,6 @@
-// Arrays whose memory cannot be lent as it lies: strings, the dtypes of
+// Arrays whose memory cannot be imported as it lies: strings, the dtypes of
 // ml_dtypes, the other byte order, odd strides. numpy, which made most of them,
-// is asked for what can be lent.
+// is asked for what can be imported.
 
 #include <memory>
 #include <string>
@@ -21,15 +21,15 @@ Error unreadable(std::string why) {
 std::string text_of(nb::handle object) { return nb::str(object).c_str(); }
 
 // What a tensor of strings points to.
-struct LentStrings {
+struct ImportedStrings {
   nb::list objects;  // of str or bytes, whose characters the views show
   std::vector<std::string_view> views;
   std::vector<std::int64_t> shape;
 };
 
-nb::capsule capsule_of(std::unique_ptr<LentStrings> strings) {
-  return nb::capsule(strings.release(), [](void* lent) noexcept {
-    delete static_cast<LentStrings*>(lent);
+nb::capsule capsule_of(std::unique_ptr<ImportedStrings> strings) {
+  return nb::capsule(strings.release(), [](void* imported) noexcept {
+    delete static_cast<ImportedStrings*>(imported);
   });
 }
 
@@ -48,20 +48,20 @@ bool look_at_string(PyObject* object, DType dtype, std::string_view& view) {
   return text != nullptr;
 }
 
-Status look_at_strings(LentStrings& lent, DType dtype) {
+Status look_at_strings(ImportedStrings& imported, DType dtype) {
   const auto is_right = [dtype](PyObject* object) {
     return dtype == DType::bytes ? PyBytes_Check(object)
                                  : PyUnicode_Check(object);
   };
-  for (nb::handle object : lent.objects) {
-    const std::string place = std::to_string(lent.views.size());
+  for (nb::handle object : imported.objects) {
+    const std::string place = std::to_string(imported.views.size());
     if (!is_right(object.ptr())) {
       return unreadable(
           "an array of objects that are not all str or all "
           "bytes: element " +
           place + " is of type '" + Py_TYPE(object.ptr())->tp_name + "'");
     }
-    if (!look_at_string(object.ptr(), dtype, lent.views.emplace_back())) {
+    if (!look_at_string(object.ptr(), dtype, imported.views.emplace_back())) {
       PyErr_Clear();
       return unreadable("text that is no Unicode: element " + place +
                         " has half of a surrogate pair");
@@ -104,14 +104,14 @@ nb::object with_buffer(nb::object array, DType dtype) {
 
 }  // namespace
 
-Status LentTensor::borrow_array(nb::handle object) {
+Status TensorImport::import_array(nb::handle object) {
   try {
     const nb::object array =
         nb::module_::import_("numpy").attr("asarray")(object);
     const nb::object dtype = array.attr("dtype");
     const char kind = text_of(dtype.attr("kind"))[0];
     if (std::string_view("USTO").find(kind) != std::string_view::npos)
-      return borrow_strings(array, kind);
+      return import_strings(array, kind);
     const auto known = find_dtype(text_of(dtype.attr("name")));
     if (!known) return unreadable(reason_against(dtype, kind));
     owner_ = with_buffer(array, *known);
@@ -127,22 +127,22 @@ Status LentTensor::borrow_array(nb::handle object) {
   }
 }
 
-Status LentTensor::borrow_strings(const nb::object& array, char kind) {
-  auto lent = std::make_unique<LentStrings>();
-  lent->objects = nb::list(array.attr("ravel")().attr("tolist")());
+Status TensorImport::import_strings(const nb::object& array, char kind) {
+  auto imported = std::make_unique<ImportedStrings>();
+  imported->objects = nb::list(array.attr("ravel")().attr("tolist")());
   for (nb::handle extent : array.attr("shape"))
-    lent->shape.push_back(nb::cast<std::int64_t>(extent));
-  const bool begins_with_bytes =
-      nb::len(lent->objects) > 0 && PyBytes_Check(lent->objects[0].ptr());
+    imported->shape.push_back(nb::cast<std::int64_t>(extent));
+  const bool begins_with_bytes = nb::len(imported->objects) > 0 &&
+                                 PyBytes_Check(imported->objects[0].ptr());
   const bool is_bytes = kind == 'S' || (kind == 'O' && begins_with_bytes);
   const DType dtype = is_bytes ? DType::bytes : DType::string;
-  lent->views.reserve(nb::len(lent->objects));
-  SMD_CHECK_OK(look_at_strings(*lent, dtype));
+  imported->views.reserve(nb::len(imported->objects));
+  SMD_CHECK_OK(look_at_strings(*imported, dtype));
   view_ = {dtype,
-           reinterpret_cast<const std::byte*>(lent->views.data()),
-           lent->shape,
+           reinterpret_cast<const std::byte*>(imported->views.data()),
+           imported->shape,
            {}};
-  owner_ = capsule_of(std::move(lent));
+  owner_ = capsule_of(std::move(imported));
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Bindings of include/smdebug/capture: a session, and the sites that its
-// adapters carry. A call with a tensor is made once per tensor and step, so it
+// Bindings of include/smdebug/capture: a session, and the slots that its
+// adapters keep. A call with a tensor is made once per tensor and step, so it
 // asks first whether the tensor is due and looks at it only then.
 
 #include <algorithm>
@@ -37,142 +37,136 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-// Captures what was borrowed, or says why it could not be.
-void put_view(Session& session, Site* site, const LentTensor& lent,
+// Captures what was imported, or says why it could not be.
+void put_view(const TensorSlot& slot, const TensorImport& tensor,
               const Status& status) {
   if (status) {
-    session.put(site, lent.view());
+    slot.put(tensor.view());
   } else {
-    session.skip(site, status.error().message);
+    slot.skip(status.error().message);
   }
 }
 
-void put_lent(Session& session, Site* site, const LentTensor& lent,
-              const Status& status) {
-  if (status) session.set_placement(site, lent.placement());
-  put_view(session, site, lent, status);
+void put_import(const TensorSlot& slot, const TensorImport& tensor,
+                const Status& status) {
+  if (status) slot.set_placement(tensor.placement());
+  put_view(slot, tensor, status);
 }
 
-bool leave_to_device_copies(Session& session, Site* site,
-                            const LentTensor& lent);
-
-void put(Session& session, Site* site, nb::handle tensor) {
-  LentTensor lent;
-  const Status status = lent.borrow(tensor, LentTensor::OnDevice::left);
-  if (!status || !lent.is_left()) {
-    put_lent(session, site, lent, status);
-  } else if (!leave_to_device_copies(session, site, lent)) {
-    LentTensor copied;
-    const Status was_copied = copied.borrow(tensor);
-    put_lent(session, site, copied, was_copied);
-  }
-}
-
-void put_if_due(Session& session, Site* site, nb::handle tensor) {
-  if (session.is_due(site)) put(session, site, tensor);
-}
-
-// One tensor's place in a session.
-struct TensorSite {
+// A slot as Python holds it.
+struct BoundSlot {
   Session* session;
-  Site* site;
+  TensorSlot slot;
 
-  void put(nb::handle tensor) { put_if_due(*session, site, tensor); }
+  // Captures the tensor, which is due.
+  void put_due(nb::handle tensor) const;
+  void put(nb::handle tensor) const {
+    if (slot.is_due()) put_due(tensor);
+  }
   // No array is made of it.
-  void put_number(double value) {
+  void put_number(double value) const {
     constexpr std::array<std::int64_t, 1> kOne = {1};
-    session->put(
-        site,
+    slot.put(
         {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
   }
-  void put_copy(nb::handle copy) {
-    if (!session->is_due(site)) return;
-    LentTensor lent;
-    const Status status = lent.borrow(copy);
-    put_view(*session, site, lent, status);
+  void put_copy(nb::handle copy) const {
+    if (!slot.is_due()) return;
+    TensorImport imported;
+    const Status status = imported.load(copy);
+    put_view(slot, imported, status);
   }
   void put_statistics(const std::string& dtype,
                       const std::vector<std::int64_t>& shape,
-                      const TensorStatistics& statistics) {
+                      const TensorStatistics& statistics) const {
     if (const auto known = find_dtype(dtype)) {
-      session->put_statistics(site, *known, shape, statistics);
-    } else if (session->is_due(site)) {
-      session->skip(site, "there is no dtype '" + dtype + "' here");
+      slot.put_statistics(*known, shape, statistics);
+    } else if (slot.is_due()) {
+      slot.skip("there is no dtype '" + dtype + "' here");
     }
   }
-  bool needs_elements() const { return session->needs_elements(site); }
-  bool is_due() const { return session->is_due(site); }
-  bool is_next_due() const { return session->is_next_due(site); }
-  bool can_match() const { return session->can_match(site); }
-  void skip(const std::string& reason) { session->skip(site, reason); }
-};
+  bool needs_elements() const { return slot.needs_elements(); }
+  bool is_due() const { return slot.is_due(); }
+  bool is_next_due() const { return slot.is_next_due(); }
+  bool can_match() const { return slot.can_match(); }
+  void skip(const std::string& reason) const { slot.skip(reason); }
 
-nb::object place_of(Session* session, Site* site) {
-  nb::object place = nb::cast(TensorSite{session, site});
-  nb::keep_alive_obj(place, nb::find(session));
-  return place;
-}
+  nb::object to_python() const {
+    nb::object object = nb::cast(*this);
+    nb::keep_alive_obj(object, nb::find(session));
+    return object;
+  }
+};
 
 // Owned for as long as the interpreter lives.
 PyObject* device_copies = nullptr;
 
-// Whether the adapter copies the elements that lie on a device, and hands them
-// over later in the step.
-bool leave_to_device_copies(Session& session, Site* site,
-                            const LentTensor& lent) {
+// Whether the adapter copies the elements that lie on a device, and puts them
+// later in the step.
+bool leave_to_device_copies(const BoundSlot& bound,
+                            const TensorImport& tensor) {
   if (device_copies == nullptr) return false;
-  session.set_placement(site, lent.placement());
+  bound.slot.set_placement(tensor.placement());
   try {
     return nb::cast<bool>(nb::handle(device_copies)(
-        nb::find(&session), place_of(&session, site), lent.device_tensor()));
+        nb::find(bound.session), bound.to_python(), tensor.device_tensor()));
   } catch (const std::exception&) {
     return false;
   }
 }
 
-// The places of tensors that are put together, once per step.
-struct TensorSites {
-  Session* session;
-  std::vector<Site*> sites;
+void BoundSlot::put_due(nb::handle tensor) const {
+  TensorImport imported;
+  const Status status = imported.load(tensor, TensorImport::OnDevice::stays);
+  if (!status || !imported.stays_on_device()) {
+    put_import(slot, imported, status);
+  } else if (!leave_to_device_copies(*this, imported)) {
+    TensorImport copied;
+    const Status was_copied = copied.load(tensor);
+    put_import(slot, copied, was_copied);
+  }
+}
 
-  void put(nb::list tensors) {
-    const std::size_t count = std::min(sites.size(), nb::len(tensors));
+// The slots of tensors that are put together, once per step.
+struct BoundSlots {
+  Session* session;
+  std::vector<TensorSlot> slots;
+
+  void put(nb::list tensors) const {
+    const std::size_t count = std::min(slots.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
-      put_if_due(*session, sites[i],
-                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
+      BoundSlot{session, slots[i]}.put(
+          PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
   }
   // One tensor that has all these names.
-  void put_shared(nb::handle tensor) {
+  void put_shared(nb::handle tensor) const {
     if (!is_any_due()) return;
-    LentTensor lent;
-    if (Status status = lent.borrow(tensor); !status) {
-      session->skip(sites.front(), status.error().message);
-      return;
-    }
-    session->put_shared(sites, lent.view());
+    TensorImport imported;
+    if (Status status = imported.load(tensor); !status)
+      return slots.front().skip(status.error().message);
+    session->put_shared(slots, imported.view());
   }
   bool is_any_due() const {
-    return std::ranges::any_of(
-        sites, [this](const Site* site) { return session->is_due(site); });
+    return std::ranges::any_of(slots, &TensorSlot::is_due);
   }
   std::vector<bool> can_match() const {
     std::vector<bool> answers;
-    for (const Site* site : sites) answers.push_back(session->can_match(site));
+    for (const TensorSlot& slot : slots) answers.push_back(slot.can_match());
     return answers;
   }
 };
 
-// A module's place: its inputs and outputs, counted as they come.
-struct ModulePlace {
+// A module as Python holds it.
+struct BoundModule {
   Session* session;
-  ModuleSite* module;
+  ModuleSlots slots;
   bool was_called = false;
 
   void capture_inputs(nb::handle arguments, nb::handle keywords) {
     was_called = true;
     const auto visit = [this](nb::handle tensor) {
-      if (Site* site = session->next_input(module)) put(*session, site, tensor);
+      if (const auto slot = slots.next_input())
+        BoundSlot{session, *slot}.put_due(tensor);
     };
     walk_tensors(arguments, visit);
     walk_tensors(keywords, visit);
@@ -181,8 +175,8 @@ struct ModulePlace {
   void capture_outputs(nb::handle output) {
     was_called = true;
     walk_tensors(output, [this](nb::handle tensor) {
-      if (Site* site = session->next_output(module))
-        put(*session, site, tensor);
+      if (const auto slot = slots.next_output())
+        BoundSlot{session, *slot}.put_due(tensor);
     });
   }
 
@@ -192,49 +186,48 @@ struct ModulePlace {
     capture_outputs(output);
   }
 
-  // Each output that backward passes through gets a hook: its gradient is saved
-  // where the output itself would be. The hook of a leaf would stay for ever,
-  // and a leaf's gradient is that of a parameter.
-  void watch_gradients(nb::handle output) {
+  // Hooks each output that backward passes through: its gradient is saved in
+  // the slot of the output. Leaves are left out: a hook on a leaf would stay
+  // forever, and the gradient of a leaf is that of a parameter.
+  void watch_gradients(nb::handle output) const {
     walk_tensors(output, [this](nb::handle tensor) {
-      Site* const site = session->next_output(module);
-      if (site == nullptr) return;
+      const auto slot = slots.next_output();
+      if (!slot) return;
       try {
-        watch_gradient(site, tensor);
+        watch_gradient({session, *slot}, tensor);
       } catch (const nb::python_error& error) {
-        session->skip(site, error.what());
+        slot->skip(error.what());
       }
     });
   }
 
-  // For tensors that walk_tensors does not know: counts one, and gives its
-  // place if it is due.
-  std::optional<TensorSite> next_input() {
+  // For tensors that walk_tensors does not know.
+  std::optional<BoundSlot> next_input() {
     was_called = true;
-    return due(session->next_input(module));
+    return bound(slots.next_input());
   }
-  std::optional<TensorSite> next_output() {
+  std::optional<BoundSlot> next_output() {
     was_called = true;
-    return due(session->next_output(module));
+    return bound(slots.next_output());
   }
 
-  bool may_match_input() const { return session->may_match_input(module); }
-  bool may_match_output() const { return session->may_match_output(module); }
-  bool can_match_input() const { return session->can_match_input(module); }
-  bool can_match_output() const { return session->can_match_output(module); }
+  bool may_match_input() const { return slots.may_match_input(); }
+  bool may_match_output() const { return slots.may_match_output(); }
+  bool can_match_input() const { return slots.can_match_input(); }
+  bool can_match_output() const { return slots.can_match_output(); }
 
  private:
-  std::optional<TensorSite> due(Site* site) const {
-    if (site == nullptr) return std::nullopt;
-    return TensorSite{session, site};
+  std::optional<BoundSlot> bound(const std::optional<TensorSlot>& slot) const {
+    if (!slot) return std::nullopt;
+    return BoundSlot{session, *slot};
   }
 
-  void watch_gradient(Site* site, nb::handle tensor) {
+  static void watch_gradient(const BoundSlot& slot, nb::handle tensor) {
     if (!nb::cast<bool>(tensor.attr("requires_grad")) ||
         nb::cast<bool>(tensor.attr("is_leaf"))) {
       return;
     }
-    tensor.attr("register_hook")(place_of(session, site).attr("put"));
+    tensor.attr("register_hook")(slot.to_python().attr("put"));
   }
 };
 
@@ -242,7 +235,7 @@ const char* state_name(SessionStatus::State state) {
   switch (state) {
     case SessionStatus::State::active:
       return "active";
-    case SessionStatus::State::silent:
+    case SessionStatus::State::inactive:
       return "silent";
     case SessionStatus::State::failed:
       return "failed";
@@ -323,56 +316,56 @@ void bind_statistics(nb::module_& m) {
            "Adds the elements behind `other`.");
 }
 
-void bind_sites(nb::module_& m) {
-  nb::class_<TensorSite>(m, "TensorSite")
-      .def("put", &TensorSite::put, "tensor"_a,
+void bind_slots(nb::module_& m) {
+  nb::class_<BoundSlot>(m, "TensorSlot")
+      .def("put", &BoundSlot::put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
-      .def("put_number", &TensorSite::put_number, "value"_a,
+      .def("put_number", &BoundSlot::put_number, "value"_a,
            "Captures the number, a float64 of shape (1,), if it is due.")
-      .def("put_copy", &TensorSite::put_copy, "copy"_a,
+      .def("put_copy", &BoundSlot::put_copy, "copy"_a,
            "Captures a copy in host memory of what lay on a device when it was "
            "put: see set_device_copies.")
-      .def("needs_elements", &TensorSite::needs_elements,
+      .def("needs_elements", &BoundSlot::needs_elements,
            "Whether more is kept of a tensor that is put now than its "
            "statistics hold. False where it is not due.")
-      .def("put_statistics", &TensorSite::put_statistics, "dtype"_a, "shape"_a,
+      .def("put_statistics", &BoundSlot::put_statistics, "dtype"_a, "shape"_a,
            "statistics"_a,
            "Captures a tensor by the statistics of its elements, which lie "
            "elsewhere, if it is due. `dtype` is numpy's name. Ask "
            "`needs_elements` first: where they are, it is skipped.")
-      .def("is_due", &TensorSite::is_due)
-      .def("is_next_due", &TensorSite::is_next_due)
-      .def("can_match", &TensorSite::can_match)
-      .def("skip", &TensorSite::skip, "reason"_a,
+      .def("is_due", &BoundSlot::is_due)
+      .def("is_next_due", &BoundSlot::is_next_due)
+      .def("can_match", &BoundSlot::can_match)
+      .def("skip", &BoundSlot::skip, "reason"_a,
            "Says that the tensor cannot be saved: once, in the status and the "
            "log.");
-  nb::class_<TensorSites>(m, "TensorSites")
-      .def("put", &TensorSites::put, "tensors"_a,
+  nb::class_<BoundSlots>(m, "TensorSlots")
+      .def("put", &BoundSlots::put, "tensors"_a,
            "Captures those that are due, by position.")
-      .def("put_shared", &TensorSites::put_shared, "tensor"_a,
+      .def("put_shared", &BoundSlots::put_shared, "tensor"_a,
            "Captures one tensor under all these names that are due; it is "
            "stored once.")
-      .def("is_any_due", &TensorSites::is_any_due)
-      .def("can_match", &TensorSites::can_match);
-  nb::class_<ModulePlace>(m, "ModuleSite")
-      .def_ro("was_called", &ModulePlace::was_called)
-      .def("capture_inputs", &ModulePlace::capture_inputs, "arguments"_a,
+      .def("is_any_due", &BoundSlots::is_any_due)
+      .def("can_match", &BoundSlots::can_match);
+  nb::class_<BoundModule>(m, "ModuleSlots")
+      .def_ro("was_called", &BoundModule::was_called)
+      .def("capture_inputs", &BoundModule::capture_inputs, "arguments"_a,
            "keywords"_a)
-      .def("capture_outputs", &ModulePlace::capture_outputs, "output"_a.none())
-      .def("capture_call", &ModulePlace::capture_call, "arguments"_a,
+      .def("capture_outputs", &BoundModule::capture_outputs, "output"_a.none())
+      .def("capture_call", &BoundModule::capture_call, "arguments"_a,
            "keywords"_a, "output"_a.none())
-      .def("watch_gradients", &ModulePlace::watch_gradients, "output"_a.none(),
+      .def("watch_gradients", &BoundModule::watch_gradients, "output"_a.none(),
            "Saves the gradient of each tensor in `output` when backward comes "
            "to it, if an output is due.")
-      .def("next_input", &ModulePlace::next_input, nb::keep_alive<0, 1>(),
-           "Counts one more input of this step. Returns its place, or None "
+      .def("next_input", &BoundModule::next_input, nb::keep_alive<0, 1>(),
+           "Counts one more input of this step. Returns its slot, or None "
            "where it is not due.")
-      .def("next_output", &ModulePlace::next_output, nb::keep_alive<0, 1>(),
+      .def("next_output", &BoundModule::next_output, nb::keep_alive<0, 1>(),
            "The same of an output.")
-      .def("may_match_input", &ModulePlace::may_match_input)
-      .def("may_match_output", &ModulePlace::may_match_output)
-      .def("can_match_input", &ModulePlace::can_match_input)
-      .def("can_match_output", &ModulePlace::can_match_output);
+      .def("may_match_input", &BoundModule::may_match_input)
+      .def("may_match_output", &BoundModule::may_match_output)
+      .def("can_match_input", &BoundModule::can_match_input)
+      .def("can_match_output", &BoundModule::can_match_output);
 }
 
 Result<std::unique_ptr<Session>> create_session(
@@ -390,51 +383,80 @@ Result<std::unique_ptr<Session>> create_session(
 
 Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
                    const std::vector<std::string>& collections) {
-  LentTensor lent;
-  SMD_CHECK_OK(lent.borrow(tensor));
-  if (lent.placement()) self.set_placement(self.tensor(name), lent.placement());
-  return self.save_tensor(name, lent.view(), collections);
+  TensorImport imported;
+  SMD_CHECK_OK(imported.load(tensor));
+  if (imported.placement())
+    self.tensor(name).set_placement(imported.placement());
+  return self.save_tensor(name, imported.view(), collections);
 }
 
-TensorSites make_tensor_sites(Session& self,
-                              const std::vector<std::string>& names,
-                              const std::vector<std::string>& collections) {
-  TensorSites sites{&self, {}};
+BoundSlots make_tensor_slots(Session& self,
+                             const std::vector<std::string>& names,
+                             const std::vector<std::string>& collections) {
+  BoundSlots bound{&self, {}};
   for (const std::string& name : names)
-    sites.sites.push_back(self.tensor(name, collections));
-  return sites;
+    bound.slots.push_back(self.tensor(name, collections));
+  return bound;
 }
 
-template <Site* (Session::*make)(std::string_view, std::string_view)>
-TensorSites make_sites(Session& self, const std::string& root,
-                       const std::vector<std::string>& paths) {
-  TensorSites sites{&self, {}};
-  for (const std::string& path : paths) {
-    sites.sites.push_back((self.*make)(root, path));
-  }
-  return sites;
+template <TensorSlot (Session::*make)(std::string_view, std::string_view)>
+BoundSlots make_slots(Session& self, const std::string& root,
+                      const std::vector<std::string>& paths) {
+  BoundSlots bound{&self, {}};
+  for (const std::string& path : paths)
+    bound.slots.push_back((self.*make)(root, path));
+  return bound;
+}
+
+// Adapters ask the session: the view has no class of its own in Python.
+void bind_plan(nb::class_<Session>& session) {
+  session
+      .def_prop_ro("plan_version",
+                   [](const Session& self) { return self.plan().version(); })
+      .def("is_next_due",
+           [](const Session& self) { return self.plan().is_next_due(); })
+      .def(
+          "is_next_due",
+          [](const Session& self, std::string_view tensor_name,
+             std::string_view collection) {
+            return self.plan().is_next_due(tensor_name, collection);
+          },
+          "tensor_name"_a, "collection"_a,
+          "The same of one tensor, by its name or its collection.")
+      .def(
+          "saves",
+          [](const Session& self, std::string_view collection) {
+            return self.plan().saves(collection);
+          },
+          "collection"_a,
+          "Whether the plan in use saves the collection at all.")
+      .def(
+          "is_due",
+          [](const Session& self, std::string_view tensor_name,
+             std::string_view collection) {
+            return self.plan().is_due(tensor_name, collection);
+          },
+          "tensor_name"_a, "collection"_a)
+      .def(
+          "due_collections",
+          [](const Session& self) { return self.plan().due_collections(); },
+          "The names of the collections that the open step saves.");
 }
 
 void bind_session(nb::module_& m) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<Session>(m, "Session", nb::is_weak_referenceable())
+  nb::class_<Session> session(m, "Session", nb::is_weak_referenceable());
+  bind_plan(session);
+  session
       .def_static("create", &create_session, "config"_a, "framework"_a,
                   "command"_a, "versions"_a, "environment"_a)
       .def("set_config", &Session::set_config, "config"_a)
-      .def_prop_ro("plan_version", &Session::plan_version)
       .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a,
            "name"_a = std::string_view())
       .def("set_mode", &Session::set_mode, "mode"_a)
       .def_prop_ro("mode", &Session::mode)
       .def("begin_step", &Session::begin_step, WithoutGil())
-      .def("is_next_due",
-           nb::overload_cast<>(&Session::is_next_due, nb::const_))
-      .def("is_next_due",
-           nb::overload_cast<std::string_view, std::string_view>(
-               &Session::is_next_due, nb::const_),
-           "tensor_name"_a, "collection"_a,
-           "The same of one tensor, by its name or its collection.")
-      .def("take_over", &Session::take_over,
+      .def("bind_to_current_thread", &Session::bind_to_current_thread,
            "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
@@ -449,30 +471,30 @@ void bind_session(nb::module_& m) {
           "tensor",
           [](Session& self, const std::string& name,
              const std::vector<std::string>& collections) {
-            return TensorSite{&self, self.tensor(name, collections)};
+            return BoundSlot{&self, self.tensor(name, collections)};
           },
           "name"_a, "collections"_a = std::vector<std::string>{},
           nb::keep_alive<0, 1>(),
-          "The place of a tensor. It belongs to `collections`, whatever its "
+          "The slot of a tensor. It belongs to `collections`, whatever its "
           "name, beside those that match it.")
       .def(
           "gradient",
           [](Session& self, const std::string& root, const std::string& path) {
-            return TensorSite{&self, self.gradient(root, path)};
+            return BoundSlot{&self, self.gradient(root, path)};
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
-      .def("tensors", &make_tensor_sites, "names"_a,
+      .def("tensors", &make_tensor_slots, "names"_a,
            "collections"_a = std::vector<std::string>{}, nb::keep_alive<0, 1>(),
-           "The places of several tensors that belong to the same "
+           "The slots of several tensors that belong to the same "
            "collections, and are put together.")
-      .def("parameters", &make_sites<&Session::parameter>, "root"_a, "paths"_a,
+      .def("parameters", &make_slots<&Session::parameter>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
-      .def("gradients", &make_sites<&Session::gradient>, "root"_a, "paths"_a,
+      .def("gradients", &make_slots<&Session::gradient>, "root"_a, "paths"_a,
            nb::keep_alive<0, 1>())
       .def(
           "module",
           [](Session& self, const std::string& path) {
-            return ModulePlace{&self, self.module(path)};
+            return BoundModule{&self, self.module(path)};
           },
           "path"_a, nb::keep_alive<0, 1>())
       .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a,
@@ -483,14 +505,6 @@ void bind_session(nb::module_& m) {
       .def("pause", &Session::pause)
       .def("resume", &Session::resume)
       .def_prop_ro("is_paused", &Session::is_paused)
-      .def("saves", &Session::saves, "collection"_a,
-           "Whether the plan in use saves the collection at all.")
-      .def("is_due",
-           nb::overload_cast<std::string_view, std::string_view>(
-               &Session::is_due, nb::const_),
-           "tensor_name"_a, "collection"_a)
-      .def("due_collections", &Session::due_collections,
-           "The names of the collections that the open step saves.")
       .def("export_collections", &Session::export_collections, WithoutGil())
       .def("flush", &Session::flush, WithoutGil())
       .def("close", &Session::close, WithoutGil())
@@ -518,14 +532,13 @@ void bind_capture(nb::module_& m) {
       },
       "function"_a,
       "Sets what copies tensors that lie on a device: a function of a session, "
-      "the place of a tensor that is put there, and the tensor. It returns "
-      "whether it will call `put_copy` or `put_statistics` of that place "
-      "before "
+      "the slot of a tensor that is put there, and the tensor. It returns "
+      "whether it will call `put_copy` or `put_statistics` of that slot before "
       "the step ends; where it will not, the elements are copied at once, and "
       "waited for.");
   bind_status(m);
   bind_statistics(m);
-  bind_sites(m);
+  bind_slots(m);
   bind_session(m);
   m.def(
       "install_termination_flush", [] { return install_termination_flush(); },

@@ -50,11 +50,11 @@ Status write_tensor(FileWriter& self, const std::string& name,
                     nb::handle tensor, Mode mode, std::optional<Step> mode_step,
                     std::optional<double> wall_seconds, bool is_indexed,
                     bool is_quantized) {
-  LentTensor lent;
-  SMD_CHECK_OK(lent.borrow(tensor));
+  TensorImport imported;
+  SMD_CHECK_OK(imported.load(tensor));
   const nb::gil_scoped_release without_gil;
   return self.write_tensor(
-      name, lent.view(),
+      name, imported.view(),
       {mode, mode_step, wall_seconds, is_indexed, is_quantized});
 }
 
@@ -62,10 +62,11 @@ Result<bool> write_histogram_summary(FileWriter& self, const std::string& tag,
                                      nb::handle tensor,
                                      std::optional<Step> step,
                                      std::optional<double> wall_seconds) {
-  LentTensor lent;
-  SMD_CHECK_OK(lent.borrow(tensor));
+  TensorImport imported;
+  SMD_CHECK_OK(imported.load(tensor));
   const nb::gil_scoped_release without_gil;
-  return self.write_histogram_summary(tag, lent.view(), {step, wall_seconds});
+  return self.write_histogram_summary(tag, imported.view(),
+                                      {step, wall_seconds});
 }
 
 std::string_view text_of(const nb::bytes& bytes) {

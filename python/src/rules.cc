@@ -141,10 +141,11 @@ Result<double> reduction_of(nb::handle tensor, const std::string& op) {
   if (!parsed) {
     return Error{Error::Code::invalid_argument, "no reduction '" + op + "'"};
   }
-  LentTensor lent;
-  SMD_CHECK_OK(lent.borrow(tensor));
-  const auto value = reduce_tensor(lent.view(), statistics_of_view(lent.view()),
-                                   *parsed, Deviation::population);
+  TensorImport imported;
+  SMD_CHECK_OK(imported.load(tensor));
+  const auto value =
+      reduce_tensor(imported.view(), statistics_of_view(imported.view()),
+                    *parsed, Deviation::population);
   if (value) return *value;
   return Error{Error::Code::not_found, "the tensor holds no number"};
 }

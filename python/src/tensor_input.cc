@@ -301,61 +301,61 @@ void set_local_part(nb::object function) {
   local_part = function.release().ptr();
 }
 
-bool lends_through_table(nb::handle object) {
+bool has_exchange_table(nb::handle object) {
   return exchange_table(Py_TYPE(object.ptr())) != nullptr;
 }
 
-LentTensor::~LentTensor() {
+TensorImport::~TensorImport() {
   if (buffer_) PyBuffer_Release(&*buffer_);
 }
 
-Status LentTensor::borrow(nb::handle object, OnDevice on_device) {
+Status TensorImport::load(nb::handle object, OnDevice on_device) {
   on_device_ = on_device;
   const CachedTable& lender = lender_of(Py_TYPE(object.ptr()));
   if (lender.table) {
     const dlpack::ExchangeTable& table = *lender.table;
     if (lender.may_be_wrapper && !has_storage(object))
-      return borrow_local_part(object);
-    return borrow_table(object, table);
+      return import_local_part(object);
+    return import_table(object, table);
   }
   if (PyObject_CheckBuffer(object.ptr())) {
     // A bytes is one string, not a row of numbers.
-    const bool is_lent = !PyBytes_Check(object.ptr()) && try_buffer(object);
-    return is_lent ? Status() : borrow_array(object);
+    const bool is_imported = !PyBytes_Check(object.ptr()) && try_buffer(object);
+    return is_imported ? Status() : import_array(object);
   }
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
-    return borrow_capsule(object);
+    return import_capsule(object);
   }
   return unreadable(std::string("an object of type '") +
                     Py_TYPE(object.ptr())->tp_name + "' is no tensor");
 }
 
-Status LentTensor::borrow_table(nb::handle object,
-                                const dlpack::ExchangeTable& table) {
+Status TensorImport::import_table(nb::handle object,
+                                  const dlpack::ExchangeTable& table) {
   dlpack::Tensor tensor;
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     std::string why = take_python_error();
-    if (!is_strided(object)) return borrow_host_copy(object, "to_dense");
+    if (!is_strided(object)) return import_host_copy(object, "to_dense");
     return unreadable(std::move(why));
   }
   if (look_at_plain(tensor, view_)) return {};
-  if (!is_host(tensor.device)) return borrow_from_device(object);
+  if (!is_host(tensor.device)) return import_from_device(object);
   SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {
-    return borrow_host_copy(object, "resolve_conj");
+    return import_host_copy(object, "resolve_conj");
   }
   return {};
 }
 
-Status LentTensor::borrow_from_device(nb::handle tensor) {
-  if (on_device_ == OnDevice::copied) return borrow_host_copy(tensor, "cpu");
+Status TensorImport::import_from_device(nb::handle tensor) {
+  if (on_device_ == OnDevice::copied) return import_host_copy(tensor, "cpu");
   owner_ = nb::borrow(tensor);
-  is_left_ = true;
+  stays_on_device_ = true;
   return {};
 }
 
 // `method` is asked of the detached tensor: "cpu", "resolve_conj", "to_dense".
-Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
+Status TensorImport::import_host_copy(nb::handle object, const char* method) {
   try {
     owner_ = object.attr("detach")().attr(method)().attr("cpu")();
     owner_ = owner_.attr("resolve_conj")().attr("resolve_neg")();
@@ -373,7 +373,7 @@ Status LentTensor::borrow_host_copy(nb::handle object, const char* method) {
   return {};
 }
 
-Status LentTensor::borrow_local_part(nb::handle object) {
+Status TensorImport::import_local_part(nb::handle object) {
   std::optional<std::vector<std::int64_t>> shape, offsets;
   try {
     nb::object answer =
@@ -401,14 +401,14 @@ Status LentTensor::borrow_local_part(nb::handle object) {
   if (is_host(tensor.device)) {
     SMD_CHECK_OK(look_at(tensor, view_));
   } else {
-    SMD_CHECK_OK(borrow_from_device(part));
+    SMD_CHECK_OK(import_from_device(part));
   }
   if (shape && offsets) placement_ = {*std::move(shape), *std::move(offsets)};
   return {};
 }
 
 // The buffer is filled where it stays: its shape may point into itself.
-bool LentTensor::try_buffer(nb::handle object) {
+bool TensorImport::try_buffer(nb::handle object) {
   Py_buffer& buffer = buffer_.emplace();
   if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) !=
       0) {
@@ -434,7 +434,7 @@ bool LentTensor::try_buffer(nb::handle object) {
   return true;
 }
 
-Status LentTensor::borrow_capsule(nb::handle object) {
+Status TensorImport::import_capsule(nb::handle object) {
   dlpack::ManagedTensor* managed = nullptr;
   try {
     owner_ = object.attr("__dlpack__")();

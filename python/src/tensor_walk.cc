@@ -72,7 +72,7 @@ void walk_object(nb::handle value, const Visit& visit, int depth) {
 }
 
 void walk(nb::handle value, const Visit& visit, int depth) {
-  if (lends_through_table(value)) return visit(value);
+  if (has_exchange_table(value)) return visit(value);
   if (is_plain(value) || depth == kDeepest) return;
   if (PyTuple_Check(value.ptr()) || PyList_Check(value.ptr())) {
     walk_sequence(value, visit, depth + 1);

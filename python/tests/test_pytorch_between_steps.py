@@ -10,7 +10,7 @@ import torch
 import smdebug.pytorch as smd
 from conftest import Net, read, train
 from smdebug.pytorch import detachable_hook
-from smdebug.pytorch.detachable_hook import HungHook
+from smdebug.pytorch.detachable_hook import DetachableHook
 
 EVERY_THIRD = smd.SaveConfig(save_interval=3)
 
@@ -114,7 +114,7 @@ def test_a_hook_keeps_its_place_whatever_comes_and_goes(is_before):
         for _ in range(chance.randrange(3)):
             add()
         ours = user_hook()
-        hung = HungHook(module, ours, is_before=is_before)
+        hung = DetachableHook(module, ours, is_before=is_before)
         hung.put_in()
         order.append(ours)
         for _ in range(12):

@@ -24,15 +24,15 @@ constexpr std::size_t kStreamingBytes = std::size_t{16} << 10;
 constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
 
 // Whether elements are looked at on their way, stored or not.
-bool looks_at_elements(const Treatment& treatment) {
-  return !treatment.histogram_collection.empty() ||
-         std::ranges::any_of(treatment.reductions, needs_elements);
+bool looks_at_elements(const SaveSpec& spec) {
+  return !spec.histogram_collection.empty() ||
+         std::ranges::any_of(spec.reductions, needs_elements);
 }
 
-bool needs_payload(const Treatment& treatment, std::size_t payload_bytes) {
+bool needs_payload(const SaveSpec& spec, std::size_t payload_bytes) {
   if (payload_bytes == 0) return false;
-  if (treatment.raw && payload_bytes <= kMaxPayloadBytes) return true;
-  return looks_at_elements(treatment);
+  if (spec.raw && payload_bytes <= kMaxPayloadBytes) return true;
+  return looks_at_elements(spec);
 }
 
 CopyStores stores_for(std::size_t bytes) {
@@ -70,19 +70,19 @@ class Elements {
 
 }  // namespace
 
-const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
+const TensorStatistics* Lane::put(SlotState& slot, const SaveSpec& spec,
                                   const TensorView& tensor,
                                   std::uint64_t sequence, double wall_seconds,
-                                  const std::vector<Site*>* also) {
-  const Request request{site,
-                        treatment,
+                                  const std::vector<SlotState*>* also) {
+  const Request request{slot,
+                        spec,
                         tensor,
                         sequence,
                         Message::payload_offset_of(tensor.shape.size()),
                         wall_seconds,
                         also};
   const std::size_t bytes = tensor.bytes();
-  if (!needs_payload(treatment, bytes)) {
+  if (!needs_payload(spec, bytes)) {
     return is_string(tensor.dtype) ? put_strings(request)
                                    : put_statistics(request);
   }
@@ -90,31 +90,32 @@ const TensorStatistics* Lane::put(Site& site, const Treatment& treatment,
                                 : put_chunks(request, bytes);
 }
 
-const TensorStatistics* Lane::put_statistics(Site& site,
-                                             const Treatment& treatment,
+const TensorStatistics* Lane::put_statistics(SlotState& slot,
+                                             const SaveSpec& spec,
                                              const TensorView& tensor,
                                              const TensorStatistics& statistics,
                                              std::uint64_t sequence) {
-  Message* message =
-      place({site, treatment, tensor, sequence,
-             Message::payload_offset_of(tensor.shape.size()), 0, nullptr},
-            0, when_full_);
+  Message* message = reserve_message(
+      {slot, spec, tensor, sequence,
+       Message::payload_offset_of(tensor.shape.size()), 0, nullptr},
+      0, overflow_);
   if (message == nullptr) return nullptr;
   message->statistics = statistics;
   publish(message->bytes);
   return &message->statistics;
 }
 
-bool Lane::needs_elements(const Treatment& treatment) {
-  return treatment.raw || looks_at_elements(treatment);
+bool Lane::needs_elements(const SaveSpec& spec) {
+  return spec.raw || looks_at_elements(spec);
 }
 
 // Reserves a message with its header and shape; null: there is no room.
-Message* Lane::place(const Request& request, std::size_t payload_bytes,
-                     WhenFull when_full) {
+Message* Lane::reserve_message(const Request& request,
+                               std::size_t payload_bytes,
+                               OverflowPolicy overflow) {
   const std::size_t bytes =
       StagingRing::padded(request.payload_offset + payload_bytes);
-  std::byte* room = reserve(bytes, when_full);
+  std::byte* room = reserve(bytes, overflow);
   if (room == nullptr) return nullptr;
   auto* message = new (room) Message;
   message->bytes = bytes;
@@ -123,11 +124,11 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
   message->sequence = request.sequence;
-  message->tensor = {&request.site,
-                     &request.treatment,
+  message->tensor = {&request.slot,
+                     &request.spec,
                      0,
                      request.wall_seconds,
-                     request.site.placement.load(std::memory_order_relaxed),
+                     request.slot.placement.load(std::memory_order_relaxed),
                      request.also};
   // The shape of a 0-d tensor has no memory to copy from.
   if (const auto shape = request.tensor.shape; !shape.empty())
@@ -137,7 +138,7 @@ Message* Lane::place(const Request& request, std::size_t payload_bytes,
 }
 
 const TensorStatistics* Lane::put_statistics(const Request& request) {
-  Message* message = place(request, 0, when_full_);
+  Message* message = reserve_message(request, 0, overflow_);
   if (message == nullptr) return nullptr;
   const TensorView& tensor = request.tensor;
   message->statistics =
@@ -151,15 +152,17 @@ const TensorStatistics* Lane::put_statistics(const Request& request) {
 
 const TensorStatistics* Lane::put_whole(const Request& request,
                                         std::size_t payload_bytes) {
-  Message* message = place(request, payload_bytes, when_full_);
+  Message* message = reserve_message(request, payload_bytes, overflow_);
   if (message == nullptr) return nullptr;
   const TensorView& tensor = request.tensor;
   const auto count = static_cast<std::size_t>(tensor.size());
   message->statistics =
       tensor.is_contiguous()
           ? copy_with_statistics(tensor.dtype, tensor.data, count,
-                                 message->room(), stores_for(payload_bytes))
-          : Elements(tensor).copy(message->room(), count, CopyStores::normal);
+                                 message->payload_buffer(),
+                                 stores_for(payload_bytes))
+          : Elements(tensor).copy(message->payload_buffer(), count,
+                                  CopyStores::normal);
   publish(message->bytes);
   return &message->statistics;
 }
@@ -173,11 +176,11 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
   const TensorStatistics* whole = nullptr;
   for (std::size_t done = 0; done < payload_bytes;) {
     const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
-    Message* message = place(request, chunk, WhenFull::block);
+    Message* message = reserve_message(request, chunk, OverflowPolicy::block);
     if (message == nullptr) return nullptr;
     message->is_first = done == 0;
     message->is_last = done + chunk == payload_bytes;
-    so_far.merge(elements.copy(message->room(), chunk / element_bytes,
+    so_far.merge(elements.copy(message->payload_buffer(), chunk / element_bytes,
                                stores_for(payload_bytes)));
     message->statistics = so_far;
     whole = &message->statistics;
@@ -190,7 +193,7 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
 // Whether a tensor of several messages is begun: half a tensor is worth
 // nothing.
 bool Lane::has_room_for(std::size_t payload_bytes) const {
-  return when_full_ == WhenFull::block ||
+  return overflow_ == OverflowPolicy::block ||
          payload_bytes + ring_.used() <= ring_.bytes() / 2;
 }
 
@@ -228,20 +231,20 @@ void Lane::write(Document document) {
 
 bool Lane::put_control(Message& message) {
   message.bytes = Message::payload_offset_of(0);
-  std::byte* room = reserve(message.bytes, WhenFull::block);
+  std::byte* room = reserve(message.bytes, OverflowPolicy::block);
   if (room == nullptr) return false;
   new (room) Message(message);
   publish(message.bytes);
   return true;
 }
 
-std::byte* Lane::reserve(std::size_t bytes, WhenFull when_full) {
+std::byte* Lane::reserve(std::size_t bytes, OverflowPolicy overflow) {
   std::byte* room = ring_.try_reserve(bytes);
-  return room != nullptr ? room : wait_for_room(bytes, when_full);
+  return room != nullptr ? room : wait_for_room(bytes, overflow);
 }
 
-std::byte* Lane::wait_for_room(std::size_t bytes, WhenFull when_full) {
-  if (when_full == WhenFull::drop) {
+std::byte* Lane::wait_for_room(std::size_t bytes, OverflowPolicy overflow) {
+  if (overflow == OverflowPolicy::drop) {
     writer_.wake();
     return nullptr;
   }

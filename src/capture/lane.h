@@ -19,26 +19,26 @@ namespace smdebug {
 
 class Lane {
  public:
-  Lane(StagingRing& ring, WriteThread& writer, WhenFull when_full)
-      : ring_(ring), writer_(writer), when_full_(when_full) {}
+  Lane(StagingRing& ring, WriteThread& writer, OverflowPolicy overflow)
+      : ring_(ring), writer_(writer), overflow_(overflow) {}
 
-  // Copies what `treatment` needs of the tensor and returns its statistics,
+  // Copies what `spec` needs of the tensor and returns its statistics,
   // which lie in the ring until the next call; null if the queue was full and
   // the tensor is lost. `also` are further names of its record; null: none.
-  const TensorStatistics* put(Site& site, const Treatment& treatment,
+  const TensorStatistics* put(SlotState& slot, const SaveSpec& spec,
                               const TensorView& tensor, std::uint64_t sequence,
                               double wall_seconds = 0,
-                              const std::vector<Site*>* also = nullptr);
+                              const std::vector<SlotState*>* also = nullptr);
 
   // The same of a tensor whose elements lie elsewhere, by its `statistics`:
-  // `tensor` shows its dtype and shape, and `treatment` needs no elements.
-  const TensorStatistics* put_statistics(Site& site, const Treatment& treatment,
+  // `tensor` shows its dtype and shape, and `spec` needs no elements.
+  const TensorStatistics* put_statistics(SlotState& slot, const SaveSpec& spec,
                                          const TensorView& tensor,
                                          const TensorStatistics& statistics,
                                          std::uint64_t sequence);
 
   // Whether more is written of a tensor than its statistics hold.
-  static bool needs_elements(const Treatment& treatment);
+  static bool needs_elements(const SaveSpec& spec);
 
   void begin_step(double wall_seconds, const StepId& step,
                   std::uint64_t sequence);
@@ -54,19 +54,19 @@ class Lane {
 
  private:
   struct Request {
-    Site& site;
-    const Treatment& treatment;
+    SlotState& slot;
+    const SaveSpec& spec;
     const TensorView& tensor;
     std::uint64_t sequence;
     std::size_t payload_offset;
     double wall_seconds;  // 0: the step's
-    const std::vector<Site*>* also;
+    const std::vector<SlotState*>* also;
   };
 
-  std::byte* reserve(std::size_t bytes, WhenFull when_full);
-  std::byte* wait_for_room(std::size_t bytes, WhenFull when_full);
-  Message* place(const Request& request, std::size_t payload_bytes,
-                 WhenFull when_full);
+  std::byte* reserve(std::size_t bytes, OverflowPolicy overflow);
+  std::byte* wait_for_room(std::size_t bytes, OverflowPolicy overflow);
+  Message* reserve_message(const Request& request, std::size_t payload_bytes,
+                           OverflowPolicy overflow);
   const TensorStatistics* put_statistics(const Request& request);
   const TensorStatistics* put_whole(const Request& request,
                                     std::size_t payload_bytes);
@@ -81,7 +81,7 @@ class Lane {
 
   StagingRing& ring_;
   WriteThread& writer_;
-  const WhenFull when_full_;
+  const OverflowPolicy overflow_;
   std::size_t unannounced_bytes_ = 0;  // since the writer was last woken
   double wait_seconds_ = 0;
 };

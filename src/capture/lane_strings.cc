@@ -14,7 +14,7 @@ namespace smdebug {
 const TensorStatistics* Lane::put_strings(const Request& request) {
   const auto strings = request.tensor.strings();
   const std::uint64_t bytes = string_elements_bytes(strings);
-  const bool is_raw = request.treatment.raw && bytes <= kMaxPayloadBytes;
+  const bool is_raw = request.spec.raw && bytes <= kMaxPayloadBytes;
   const std::size_t payload_bytes = is_raw ? bytes : 0;
   const bool is_whole = payload_bytes <= chunk_bytes();
   if (!is_whole && !has_room_for(payload_bytes)) return nullptr;
@@ -26,13 +26,13 @@ const TensorStatistics* Lane::put_strings(const Request& request) {
   std::size_t done = 0;
   do {
     const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
-    Message* message =
-        place(request, chunk, is_whole ? when_full_ : WhenFull::block);
+    Message* message = reserve_message(
+        request, chunk, is_whole ? overflow_ : OverflowPolicy::block);
     if (message == nullptr) return nullptr;
     message->tensor.strings_bytes = bytes;
     message->is_first = done == 0;
     message->is_last = done + chunk == payload_bytes;
-    elements.next(message->room(), chunk);
+    elements.next(message->payload_buffer(), chunk);
     message->statistics = statistics;
     kept = &message->statistics;
     publish(message->bytes);

@@ -29,32 +29,32 @@ void LiveStep::set_sink(ObservationSink* sink) {
   captured_.clear();
 }
 
-void LiveStep::tell_collections(std::span<const TensorGroup> collections) {
+void LiveStep::show_collections(std::span<const TensorGroup> collections) {
   std::lock_guard lock(mutex_);
   data_needs_.clear();
   sink_->on_collections(0, collections);
 }
 
-ObservationSink::DataNeed LiveStep::data_need_of(const Site& site) {
+ObservationSink::DataNeed LiveStep::data_need_of(const SlotState& slot) {
   const auto [known, is_new] =
-      data_needs_.try_emplace(&site, ObservationSink::DataNeed::none);
-  if (is_new) known->second = sink_->data_need(0, site.name);
+      data_needs_.try_emplace(&slot, ObservationSink::DataNeed::none);
+  if (is_new) known->second = sink_->data_need(0, slot.name);
   return known->second;
 }
 
-bool LiveStep::may_look_at_values(const Site& site) {
+bool LiveStep::may_look_at_values(const SlotState& slot) {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock || data_need_of(site) == ObservationSink::DataNeed::values;
+  return !lock || data_need_of(slot) == ObservationSink::DataNeed::values;
 }
 
-void LiveStep::add(const Site& site, const TensorView& tensor,
+void LiveStep::add(const SlotState& slot, const TensorView& tensor,
                    const TensorStatistics& statistics) {
   using DataNeed = ObservationSink::DataNeed;
   std::lock_guard lock(mutex_);
-  const DataNeed need = data_need_of(site);
+  const DataNeed need = data_need_of(slot);
   if (need == DataNeed::none) return;
   Captured& captured = captured_.emplace_back();
-  captured.name = site.name;
+  captured.name = slot.name;
   captured.dtype = tensor.dtype;
   captured.shape.assign(tensor.shape.begin(), tensor.shape.end());
   captured.statistics = statistics;

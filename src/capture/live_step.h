@@ -25,16 +25,16 @@ class LiveStep {
 
   bool has_sink() const { return sink_ != nullptr; }
 
-  void tell_collections(std::span<const TensorGroup> collections);
+  void show_collections(std::span<const TensorGroup> collections);
 
   // Whether the sink looks at the elements of a tensor; true while it is being
   // called. Never waits for that: the caller may hold what the sink waits for,
   // such as Python's interpreter. Any thread.
-  bool may_look_at_values(const Site& site);
+  bool may_look_at_values(const SlotState& slot);
 
   // Remembers a captured tensor; one without memory has its statistics alone.
   // Any thread.
-  void add(const Site& site, const TensorView& tensor,
+  void add(const SlotState& slot, const TensorView& tensor,
            const TensorStatistics& statistics);
 
   // Shows what was added since `clear`. The owner's thread.
@@ -44,7 +44,7 @@ class LiveStep {
 
  private:
   struct Captured {
-    std::string_view name;  // of a site, which outlives the session's steps
+    std::string_view name;  // of a slot, which outlives the session's steps
     DType dtype;
     std::vector<std::int64_t> shape;
     TensorStatistics statistics;
@@ -54,11 +54,11 @@ class LiveStep {
   class Elements;
 
   // Under the lock.
-  ObservationSink::DataNeed data_need_of(const Site& site);
+  ObservationSink::DataNeed data_need_of(const SlotState& slot);
 
   ObservationSink* sink_ = nullptr;
   std::mutex mutex_;  // guards what follows, and the calls of the sink
-  std::unordered_map<const Site*, ObservationSink::DataNeed> data_needs_;
+  std::unordered_map<const SlotState*, ObservationSink::DataNeed> data_needs_;
   std::vector<Captured> captured_;
 };
 

@@ -45,14 +45,14 @@ std::string nothing_found(const Collection& collection,
 
 }  // namespace
 
-MatchSummary summarize_matches(const SiteTable& sites) {
-  const Plan& plan = sites.plan();
+MatchSummary summarize_matches(const SlotTable& slots) {
+  const Plan& plan = slots.plan();
   std::vector<std::size_t> counts(plan.collections().size());
   std::vector<std::string> names;
-  sites.for_each([&](const Site& site) {
-    names.push_back(site.name);
+  slots.for_each([&](const SlotState& slot) {
+    names.push_back(slot.name);
     for (std::size_t i = 0; i < counts.size(); ++i)
-      counts[i] += site.matched.contains(i);
+      counts[i] += slot.matched.contains(i);
   });
 
   // Where everything is saved, nobody asked for the framework's collections by

@@ -15,6 +15,6 @@ struct MatchSummary {
   std::vector<std::string> warnings;  // what found nothing, nearest names
 };
 
-MatchSummary summarize_matches(const SiteTable& sites);
+MatchSummary summarize_matches(const SlotTable& slots);
 
 }  // namespace smdebug

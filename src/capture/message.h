@@ -18,9 +18,9 @@
 
 namespace smdebug {
 
-class Site;
+struct SlotState;
 struct ShardPlacement;
-struct Treatment;
+struct SaveSpec;
 
 // A small file that is written beside the tensors: collections, run.json.
 struct Document {
@@ -45,13 +45,13 @@ struct Message {
 
   union {
     struct {
-      Site* site;
-      const Treatment* treatment;
+      SlotState* slot;
+      const SaveSpec* spec;
       std::uint64_t strings_bytes;  // of all elements, where they are strings
       double wall_seconds;          // of its own; 0: the step's
       const ShardPlacement* placement;  // null: a whole tensor
       // Further names of the same record; null: none.
-      const std::vector<Site*>* also;
+      const std::vector<SlotState*>* also;
     } tensor;
     struct {
       double wall_seconds;
@@ -77,7 +77,7 @@ struct Message {
   }
 
   // Where the elements are written to, once the header is in place.
-  std::byte* room() {
+  std::byte* payload_buffer() {
     return reinterpret_cast<std::byte*>(this) + payload_offset;
   }
 

@@ -104,8 +104,8 @@ class PutStatisticsTest : public ::testing::Test {
   }
 
   static void put_statistics(Session& session, const Given& given) {
-    session.put_statistics(session.tensor(given.name), DType::float32,
-                           given.shape, given.statistics());
+    session.tensor(given.name)
+        .put_statistics(DType::float32, given.shape, given.statistics());
   }
 
   // Every object of the run that is written of steps, by key.
@@ -161,10 +161,10 @@ TEST_F(PutStatisticsTest, LeavesTheBytesThatElementsLeave) {
       auto session = open();
       for (const std::vector<Given>& tensors : steps) {
         session->begin_step();
-        session->set_placement(session->tensor("t1"), placement);
+        session->tensor("t1").set_placement(placement);
         for (const Given& given : tensors) {
           if (by_elements) {
-            session->put(session->tensor(given.name), given.view());
+            session->tensor(given.name).put(given.view());
           } else {
             put_statistics(*session, given);
           }
@@ -190,7 +190,7 @@ TEST_F(PutStatisticsTest, TakesStatisticsOfOtherThreadsIntoTheOpenStep) {
   const Given given{"a", {2, 2}, {1, -2, 3, -4}};
   auto session = open();
   session->begin_step();
-  session->put(session->tensor("a"), given.view());
+  session->tensor("a").put(given.view());
   ASSERT_TRUE(session->close().ok());
   const auto expected = files();
 
@@ -209,10 +209,10 @@ TEST_F(PutStatisticsTest, KeepsStatisticsAloneInTheIndexAlone) {
   for (const bool by_elements : {true, false}) {
     auto session = open();
     session->begin_step();
-    Site* site = session->tensor("a");
-    EXPECT_FALSE(session->needs_elements(site));
+    const TensorSlot slot = session->tensor("a");
+    EXPECT_FALSE(slot.needs_elements());
     if (by_elements) {
-      session->put(site, given.view());
+      slot.put(given.view());
       ASSERT_TRUE(session->close().ok());
       expected = files();
       ASSERT_THAT(expected, SizeIs(1));
@@ -232,7 +232,7 @@ TEST_F(PutStatisticsTest, ShowsASinkWhatElementsShowIt) {
     session->set_sink(watcher);
     session->begin_step();
     if (watcher == &by_elements) {
-      session->put(session->tensor("a"), given.view());
+      session->tensor("a").put(given.view());
     } else {
       put_statistics(*session, given);
     }
@@ -265,7 +265,7 @@ class NeedsElementsTest : public PutStatisticsTest {
     auto session = open();
     if (sink != nullptr) session->set_sink(sink);
     session->begin_step();
-    const bool answer = session->needs_elements(session->tensor("a"));
+    const bool answer = session->tensor("a").needs_elements();
     session->set_sink(nullptr);
     EXPECT_TRUE(session->close().ok());
     return answer;
@@ -326,21 +326,19 @@ TEST_F(NeedsElementsTest, AsFarAsIsKnownWhileASinkIsCalled) {
   class Asking : public Watcher {
    public:
     void on_step(const StepView&) override {
-      std::thread([this] { answer = session->needs_elements(site); }).join();
+      std::thread([this] { answer = slot->needs_elements(); }).join();
     }
-    Session* session = nullptr;
-    Site* site = nullptr;
+    std::optional<TensorSlot> slot;
     std::optional<bool> answer;
   } asking;
   auto session = open();
-  asking.session = session.get();
-  asking.site = session->tensor("a");
+  asking.slot = session->tensor("a");
   session->set_sink(&asking);
   session->begin_step();
-  EXPECT_FALSE(session->needs_elements(asking.site));
+  EXPECT_FALSE(asking.slot->needs_elements());
   session->before_update();
   EXPECT_EQ(asking.answer, true);
-  EXPECT_FALSE(session->needs_elements(asking.site));
+  EXPECT_FALSE(asking.slot->needs_elements());
   session->set_sink(nullptr);
   ASSERT_TRUE(session->close().ok());
 }
@@ -351,11 +349,11 @@ TEST_F(NeedsElementsTest, AsFarAsIsKnownBeforeASinkIsToldOfNewTensors) {
   session->set_sink(&watcher);
   session->begin_step();
   const std::vector<std::string> collections = {"biases"};
-  Site* site = session->tensor("a", collections);
-  EXPECT_TRUE(session->needs_elements(site));
+  const TensorSlot slot = session->tensor("a", collections);
+  EXPECT_TRUE(slot.needs_elements());
   const Given given{"b", {1}, {1}};
-  session->put(session->tensor("b"), given.view());
-  EXPECT_FALSE(session->needs_elements(site));
+  session->tensor("b").put(given.view());
+  EXPECT_FALSE(slot.needs_elements());
   session->set_sink(nullptr);
   ASSERT_TRUE(session->close().ok());
 }
@@ -365,15 +363,15 @@ TEST_F(NeedsElementsTest, NowhereOfATensorThatIsNotDue) {
   config_.save_all = false;
   config_.include_regex = {"^a$"};
   auto session = open();
-  Site* site = session->tensor("a");
-  EXPECT_FALSE(session->needs_elements(site));  // no step is open
+  const TensorSlot slot = session->tensor("a");
+  EXPECT_FALSE(slot.needs_elements());  // no step is open
   session->begin_step();
-  EXPECT_TRUE(session->needs_elements(site));
-  EXPECT_FALSE(session->needs_elements(session->tensor("b")));
+  EXPECT_TRUE(slot.needs_elements());
+  EXPECT_FALSE(session->tensor("b").needs_elements());
   session->end_step();
-  EXPECT_FALSE(session->needs_elements(site));
+  EXPECT_FALSE(slot.needs_elements());
   ASSERT_TRUE(session->close().ok());
-  EXPECT_FALSE(session->needs_elements(site));
+  EXPECT_FALSE(slot.needs_elements());
 }
 
 // --- what cannot be taken ---
@@ -385,7 +383,7 @@ class RefusedStatisticsTest : public PutStatisticsTest {
     auto session = open();
     for (int step = 0; step < 2; ++step) {
       session->begin_step();
-      session->put_statistics(session->tensor("a"), dtype, shape, {.count = 1});
+      session->tensor("a").put_statistics(dtype, shape, {.count = 1});
     }
     EXPECT_TRUE(session->close().ok());
     EXPECT_THAT(files(), IsEmpty());

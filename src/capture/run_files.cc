@@ -41,18 +41,18 @@ StoredCollection stored(const Collection& collection) {
 
 }  // namespace
 
-std::string collections_text(const SiteTable& sites, int num_workers) {
-  const Plan& plan = sites.plan();
+std::string collections_text(const SlotTable& slots, int num_workers) {
+  const Plan& plan = slots.plan();
   CollectionsFile file;
   file.num_workers = num_workers;
   for (const Collection& collection : plan.collections())
     file.collections.push_back(stored(collection));
-  sites.for_each([&](const Site& site) {
+  slots.for_each([&](const SlotState& slot) {
     for (std::size_t i = 0; i < file.collections.size(); ++i)
-      if (site.matched.contains(i))
-        file.collections[i].tensors.tensor_names.push_back(site.name);
+      if (slot.matched.contains(i))
+        file.collections[i].tensors.tensor_names.push_back(slot.name);
   });
-  for (const auto& [name, members] : sites.joined()) {
+  for (const auto& [name, members] : slots.joined()) {
     auto found = std::ranges::find(
         file.collections, name, [](const auto& c) { return c.tensors.name; });
     if (found == file.collections.end()) {
@@ -89,11 +89,11 @@ RunRecord::RunRecord(const Storage& storage, const ProcessFacts& process,
   file_.attempts.push_back(std::move(attempt));
 }
 
-std::string RunRecord::started(const SiteTable& sites, int num_workers,
+std::string RunRecord::started(const SlotTable& slots, int num_workers,
                                Step first_step) {
-  file_.configuration_json = collections_text(sites, num_workers);
+  file_.configuration_json = collections_text(slots, num_workers);
   file_.saved_collections.clear();
-  const Plan& plan = sites.plan();
+  const Plan& plan = slots.plan();
   for (std::size_t i = 0; i < plan.collections().size(); ++i) {
     if (plan.is_saved(i))
       file_.saved_collections.push_back(plan.collections()[i].name());

@@ -15,7 +15,7 @@ namespace smdebug {
 
 // The text of the collections file: the plan's collections with the names
 // that matched so far.
-std::string collections_text(const SiteTable& sites, int num_workers);
+std::string collections_text(const SlotTable& slots, int num_workers);
 
 // `run.json` of this attempt. What older attempts wrote there is kept.
 class RunRecord {
@@ -24,7 +24,7 @@ class RunRecord {
             const Framework& framework, const Clock& clock);
 
   // The text as the run starts.
-  std::string started(const SiteTable& sites, int num_workers, Step first_step);
+  std::string started(const SlotTable& slots, int num_workers, Step first_step);
   // The text when it has ended.
   std::string ended(const SessionStatus& status, const SessionCost& cost,
                     double wall_seconds);

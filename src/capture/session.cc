@@ -1,6 +1,6 @@
 #include "smdebug/capture/session.h"
 
-#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -12,8 +12,8 @@
 namespace smdebug {
 namespace {
 
-// A folder in which a run has ended is not written into: two runs in one
-// folder cannot be told apart.
+// Nothing is written into a folder in which a run has ended: readers could not
+// tell the two runs apart.
 Status check_not_ended(const Storage& storage) {
   auto has_ended = storage.exists(kEndMarkerKey);
   if (!has_ended || !*has_ended) return {};
@@ -23,269 +23,174 @@ Status check_not_ended(const Storage& storage) {
                    "remove it"};
 }
 
-// A direction that was never called may still match.
-bool can_match_any(const ModuleSite::Direction& direction) {
-  for (const std::atomic<Site*>& known : direction.sites) {
-    const Site* site = known.load(std::memory_order_acquire);
-    if (site == nullptr) break;
-    if (!site->matched.empty()) return true;
-  }
-  return direction.sites.front().load() == nullptr;
-}
-
-// `prefix` is a name without its index.
-bool may_match_any(const Plan& plan, const std::string& prefix) {
-  for (std::size_t i = 0; i < ModuleSite::Direction::kKept; ++i) {
-    if (!plan.match(prefix + std::to_string(i)).empty()) return true;
-  }
-  return false;
-}
-
-// Whether a collection of `due` is that one, or matches that name.
-bool is_among(const Plan& plan, const CollectionSet& due,
-              std::string_view tensor_name, std::string_view collection) {
-  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
-    if (due.contains(i) && plan.collections()[i].name() == collection) {
-      return true;
+Status open_storages(SessionOptions& options) {
+  const HookConfig& config = options.config;
+  if (!options.storage) {
+    if (config.out_dir.empty()) {
+      return Error{Error::Code::invalid_argument,
+                   "out_dir is empty: say where the run is to be written"};
     }
+    SMD_TRY(options.storage, open_storage(config.out_dir));
   }
-  return !(due & plan.match(tensor_name)).empty();
+  if (!config.tensorboard_dir) {
+    options.tensorboard = nullptr;
+  } else if (!options.tensorboard) {
+    auto opened = open_storage(*config.tensorboard_dir);
+    if (!opened) return std::move(opened).error().within("tensorboard_dir");
+    options.tensorboard = *std::move(opened);
+  }
+  return check_not_ended(*options.storage);
+}
+
+// A number is a tensor of shape (1,).
+void save_number(StepLifecycle& steps, std::string_view name, DType dtype,
+                 const void* value, std::optional<double> wall_seconds) {
+  constexpr std::array<std::int64_t, 1> kOne = {1};
+  steps.save({.name = "scalar/" + std::string(name),
+              .collections = {},
+              .is_scalar = true,
+              .wall_seconds = wall_seconds.value_or(0)},
+             {dtype, static_cast<const std::byte*>(value), kOne, {}});
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
-  SMD_TRY(auto plan, Plan::build(options.config, options.framework));
-  if (!options.storage) {
-    if (options.config.out_dir.empty()) {
-      return Error{Error::Code::invalid_argument,
-                   "out_dir is empty: say where the run is to be written"};
-    }
-    SMD_TRY(options.storage, open_storage(options.config.out_dir));
-  }
-  if (!options.config.tensorboard_dir) {
-    options.tensorboard = nullptr;
-  } else if (!options.tensorboard) {
-    auto opened = open_storage(*options.config.tensorboard_dir);
-    if (!opened) return std::move(opened).error().within("tensorboard_dir");
-    options.tensorboard = *std::move(opened);
-  }
-  SMD_CHECK_OK(check_not_ended(*options.storage));
-  return std::unique_ptr<Session>(
-      new Session(std::make_unique<Impl>(std::move(options), std::move(plan))));
+// --- the parts ---
+
+SessionImpl::SessionImpl(SessionOptions options,
+                         std::shared_ptr<const Plan> plan)
+    : context{std::move(options.config),
+              std::move(options.framework),
+              std::move(options.process),
+              options.clock != nullptr ? *options.clock : system_clock(),
+              options.logger != nullptr ? *options.logger : default_logger(),
+              {},
+              {}},
+      slots(std::move(plan)),
+      run(context, slots, std::move(options.storage),
+          std::move(options.tensorboard)),
+      sink(slots, context.logger),
+      steps(context, slots, run, sink) {}
+
+Status SessionImpl::close() {
+  if (run.is_over()) return {};
+  steps.finish();
+  run.stop(steps.plan_version());
+  run.write_end(status(), cost());
+  return run.close();
 }
 
-Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SessionStatus SessionImpl::status() {
+  SessionStatus status;
+  run.report(status);
+  status.last_step = context.steps.current().global;
+  status.steps = steps.begun();
+  status.steps_saved = steps.saved();
+  status.skipped = sink.skipped();
+  return status;
+}
+
+SessionCost SessionImpl::cost() {
+  SessionCost cost;
+  run.report(cost);
+  cost.step_thread_seconds = sink.step_seconds();
+  cost.steps = steps.begun();
+  return cost;
+}
+
+// --- the face ---
+
+Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
+  SMD_TRY(auto plan, Plan::build(options.config, options.framework));
+  SMD_CHECK_OK(open_storages(options));
+  return std::unique_ptr<Session>(new Session(
+      std::make_unique<SessionImpl>(std::move(options), std::move(plan))));
+}
+
+Session::Session(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
-const HookConfig& Session::config() const { return impl_->config; }
+const HookConfig& Session::config() const { return impl_->context.config; }
 
 Status Session::set_config(HookConfig config) {
-  SMD_TRY(impl_->pending_plan, Plan::build(config, impl_->framework));
-  impl_->config = std::move(config);
+  SMD_TRY(auto plan, Plan::build(config, impl_->context.framework));
+  impl_->steps.set_plan(std::move(plan));
+  impl_->context.config = std::move(config);
   return {};
 }
 
-std::uint64_t Session::plan_version() const { return impl_->plan_version; }
-
 void Session::set_worker(int rank, int world_size, std::string_view name) {
-  if (impl_->sequence != 0) return;
-  impl_->rank = rank;
-  impl_->worker =
-      name.empty() ? "worker_" + std::to_string(rank) : std::string(name);
-  impl_->num_workers = world_size;
-  impl_->shares_process = !name.empty();
+  if (impl_->steps.begun() != 0) return;
+  impl_->context.worker = {
+      rank, name.empty() ? "worker_" + std::to_string(rank) : std::string(name),
+      world_size, !name.empty()};
 }
 
-void Session::set_mode(Mode mode) { impl_->steps.set_mode(mode); }
-Mode Session::mode() const { return impl_->steps.mode(); }
-StepId Session::step() const { return impl_->steps.current(); }
+CapturePlanView Session::plan() const { return CapturePlanView(*impl_); }
+
+void Session::set_mode(Mode mode) { impl_->context.steps.set_mode(mode); }
+Mode Session::mode() const { return impl_->context.steps.mode(); }
+StepId Session::step() const { return impl_->context.steps.current(); }
 
 bool Session::begin_step() {
-  CycleMeter meter(impl_->step_cycles);
-  return impl_->begin_step(capturing_);
-}
-
-bool Session::is_next_due() const { return !impl_->next_due().empty(); }
-
-bool Session::is_next_due(const Site* site) const {
-  const CollectionSet due = impl_->next_due();
-  if (due.empty()) return false;
-  return !(due & impl_->coming_matches(*site)).empty();
-}
-
-bool Session::is_next_due(std::string_view tensor_name,
-                          std::string_view collection) const {
-  const CollectionSet due = impl_->next_due();
-  return !due.empty() &&
-         is_among(impl_->coming_plan(), due, tensor_name, collection);
+  CycleMeter meter(impl_->sink.step_cycles());
+  return impl_->steps.begin();
 }
 
 void Session::before_update() {
-  if (!impl_->live.has_sink() || !is_capturing()) return;
-  impl_->live.show(step(), StepPhase::before_update, impl_->worker);
+  if (!is_capturing()) return;
+  impl_->sink.show_step(step(), StepPhase::before_update,
+                        impl_->context.worker.name);
 }
 
 void Session::end_step() {
-  CycleMeter meter(impl_->step_cycles);
-  impl_->end_step(capturing_);
+  CycleMeter meter(impl_->sink.step_cycles());
+  impl_->steps.end();
 }
 
-void Session::take_over() { impl_->take_over(); }
+bool Session::is_capturing() const { return impl_->sink.is_capturing(); }
 
-Site* Session::tensor(std::string_view name) { return impl_->sites.site(name); }
+void Session::bind_to_current_thread() { impl_->sink.bind_to_current_thread(); }
 
-Site* Session::tensor(std::string_view name,
-                      std::span<const std::string> collections) {
-  Site* site = tensor(name);
-  if (impl_->sites.assign(*site, collections)) impl_->has_new_members = true;
-  return site;
+void Session::pause() { impl_->steps.set_paused(true); }
+void Session::resume() { impl_->steps.set_paused(false); }
+bool Session::is_paused() const { return impl_->steps.is_paused(); }
+
+TensorSlot Session::tensor(std::string_view name,
+                           std::span<const std::string> collections) {
+  SlotState* slot = impl_->slots.slot(name);
+  if (!collections.empty()) impl_->sink.assign(*slot, collections);
+  return {impl_.get(), slot};
 }
 
-Site* Session::parameter(std::string_view root, std::string_view path) {
+TensorSlot Session::parameter(std::string_view root, std::string_view path) {
   return tensor(std::string(root) + "_" + std::string(path));
 }
 
-Site* Session::gradient(std::string_view root, std::string_view path) {
+TensorSlot Session::gradient(std::string_view root, std::string_view path) {
   return tensor("gradient/" + std::string(root) + "_" + std::string(path));
 }
 
-ModuleSite* Session::module(std::string_view path) {
-  return impl_->sites.module(path);
+ModuleSlots Session::module(std::string_view path) {
+  return {impl_.get(), impl_->slots.module(path)};
 }
 
-bool Session::saves(std::string_view collection) const {
-  const Plan& plan = impl_->sites.plan();
-  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
-    if (plan.collections()[i].name() == collection) return plan.is_saved(i);
-  }
-  return false;
-}
-
-bool Session::is_due(const Site* site) const {
-  return is_capturing() &&
-         site->treatment.load(std::memory_order_relaxed) != nullptr;
-}
-
-bool Session::is_due(std::string_view tensor_name,
-                     std::string_view collection) const {
-  if (!is_capturing()) return false;
-  const Plan& plan = impl_->sites.plan();
-  return is_among(plan, plan.due(step()), tensor_name, collection);
-}
-
-std::vector<std::string> Session::due_collections() const {
-  std::vector<std::string> names;
-  if (!is_capturing()) return names;
-  const Plan& plan = impl_->sites.plan();
-  const CollectionSet due = plan.due(step());
-  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
-    if (due.contains(i)) names.push_back(plan.collections()[i].name());
-  }
-  return names;
-}
-
-bool Session::can_match(const Site* site) const {
-  return !site->matched.empty();
-}
-
-void Session::put(Site* site, const TensorView& tensor) {
-  if (!is_capturing()) return;
-  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
-  if (treatment == nullptr) return;
-  impl_->capture(*site, *treatment, tensor, capturing_);
-}
-
-void Session::put_shared(std::span<Site* const> names,
+void Session::put_shared(std::span<const TensorSlot> slots,
                          const TensorView& tensor) {
   if (!is_capturing()) return;
-  // Those that are written alike share one record.
-  std::vector<std::pair<const Treatment*, std::vector<Site*>>> groups;
-  for (Site* site : names) {
-    const Treatment* treatment =
-        site->treatment.load(std::memory_order_relaxed);
-    if (treatment == nullptr) continue;
-    const auto group = std::ranges::find(
-        groups, treatment,
-        &std::pair<const Treatment*, std::vector<Site*>>::first);
-    // A reduction is a record of its own, with the name in its tag.
-    if (group == groups.end() || !treatment->reductions.empty()) {
-      groups.push_back({treatment, {site}});
-    } else {
-      group->second.push_back(site);
-    }
-  }
-  for (auto& [treatment, sites] : groups)
-    impl_->capture_shared(std::move(sites), *treatment, tensor);
-}
-
-bool Session::needs_elements(const Site* site) {
-  if (!is_capturing()) return false;
-  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
-  return treatment != nullptr && impl_->needs_elements(*site, *treatment);
-}
-
-void Session::put_statistics(Site* site, DType dtype,
-                             std::span<const std::int64_t> shape,
-                             const TensorStatistics& statistics) {
-  if (!is_capturing()) return;
-  const Treatment* treatment = site->treatment.load(std::memory_order_relaxed);
-  if (treatment == nullptr) return;
-  impl_->capture_statistics(*site, *treatment, {dtype, nullptr, shape, {}},
-                            statistics, capturing_);
-}
-
-void Session::set_placement(Site* site,
-                            const std::optional<ShardPlacement>& placement) {
-  impl_->sites.place(*site, placement);
-}
-
-Site* Session::next_input(ModuleSite* module) {
-  if (!is_capturing()) return nullptr;
-  return impl_->sites.next_due(*module, module->inputs, impl_->sequence);
-}
-
-Site* Session::next_output(ModuleSite* module) {
-  if (!is_capturing()) return nullptr;
-  return impl_->sites.next_due(*module, module->outputs, impl_->sequence);
-}
-
-void Session::put_input(ModuleSite* module, const TensorView& tensor) {
-  if (Site* site = next_input(module)) put(site, tensor);
-}
-
-void Session::put_output(ModuleSite* module, const TensorView& tensor) {
-  if (Site* site = next_output(module)) put(site, tensor);
-}
-
-bool Session::can_match_input(const ModuleSite* module) const {
-  return can_match_any(module->inputs);
-}
-
-bool Session::can_match_output(const ModuleSite* module) const {
-  return can_match_any(module->outputs);
-}
-
-bool Session::may_match_input(const ModuleSite* module) const {
-  return may_match_any(impl_->coming_plan(), module->path + "_input_");
-}
-
-bool Session::may_match_output(const ModuleSite* module) const {
-  return may_match_any(impl_->coming_plan(), module->path + "_output_");
-}
-
-void Session::skip(Site* site, std::string_view reason) {
-  impl_->skip(*site, reason);
+  std::vector<SlotState*> states;
+  for (const TensorSlot& slot : slots) states.push_back(slot.state_);
+  impl_->sink.capture_shared(states, tensor);
 }
 
 void Session::save_scalar(std::string_view name, double value,
                           std::optional<double> wall_seconds) {
-  impl_->save_number(name, DType::float64, &value, wall_seconds);
+  save_number(impl_->steps, name, DType::float64, &value, wall_seconds);
 }
 
 void Session::save_integer(std::string_view name, std::int64_t value,
                            std::optional<double> wall_seconds) {
-  impl_->save_number(name, DType::int64, &value, wall_seconds);
+  save_number(impl_->steps, name, DType::int64, &value, wall_seconds);
 }
 
 Status Session::save_tensor(std::string_view name, const TensorView& tensor,
@@ -294,45 +199,36 @@ Status Session::save_tensor(std::string_view name, const TensorView& tensor,
     return Error{Error::Code::invalid_argument,
                  "a tensor is to be saved without a name: give it one"};
   }
-  impl_->save({.name = std::string(name),
-               .collections = {collections.begin(), collections.end()}},
-              tensor);
+  impl_->steps.save({.name = std::string(name),
+                     .collections = {collections.begin(), collections.end()}},
+                    tensor);
   return {};
 }
 
-void Session::pause() { impl_->wants_pause = true; }
-void Session::resume() { impl_->wants_pause = false; }
-bool Session::is_paused() const { return impl_->wants_pause; }
-
-void Session::export_collections() { impl_->export_collections(); }
-
-Status Session::flush() {
-  if (impl_->is_dead) return {};
-  if (!impl_->recorder) return impl_->failure();
-  SMD_CHECK_OK(impl_->recorder->thread->drain());
-  if (auto failure = impl_->recorder->thread->failure()) return failure->error;
-  return {};
+void Session::set_sink(ObservationSink* sink) {
+  impl_->sink.set_observer(sink);
 }
 
-Status Session::close() { return impl_->close(capturing_); }
+void Session::export_collections() {
+  RunLifecycle& run = impl_->run;
+  if (run.recorder() != nullptr && run.is_recording())
+    run.write_collections(impl_->steps.plan_version());
+}
+
+Status Session::flush() { return impl_->run.flush(); }
+Status Session::close() { return impl_->close(); }
+
+void Session::after_fork_in_child() {
+  impl_->sink.after_fork_in_child();
+  impl_->run.after_fork_in_child();
+}
 
 SessionStatus Session::status() const { return impl_->status(); }
 SessionCost Session::cost() const { return impl_->cost(); }
-std::string Session::worker() const { return impl_->worker; }
-
-bool Session::is_first_worker() const { return impl_->is_first_worker(); }
-std::string Session::summary() const { return impl_->summary; }
-
-void Session::set_sink(ObservationSink* sink) {
-  impl_->live.set_sink(sink);
-  impl_->tell_sink_collections();
+std::string Session::worker() const { return impl_->context.worker.name; }
+bool Session::is_first_worker() const {
+  return impl_->context.worker.is_first();
 }
-
-void Session::after_fork_in_child() {
-  capturing_.store(false);
-  impl_->is_dead = true;
-  // The thread is not there, and its mutexes may be held for ever.
-  (void)impl_->recorder.release();
-}
+std::string Session::summary() const { return impl_->steps.summary(); }
 
 }  // namespace smdebug

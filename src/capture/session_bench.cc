@@ -39,7 +39,7 @@ class Run {
     options.framework = pytorch_framework();
     session_ = *Session::create(std::move(options));
     for (int i = 0; i < kTensors; ++i)
-      sites_.push_back(
+      slots_.push_back(
           session_->tensor("layer" + std::to_string(i) + ".weight"));
   }
   ~Run() {
@@ -53,7 +53,7 @@ class Run {
                           reinterpret_cast<const std::byte*>(values_.data()),
                           shape_,
                           {}};
-    for (Site* site : sites_) session_->put(site, view);
+    for (const TensorSlot& slot : slots_) slot.put(view);
   }
   // Waits as a training does that computes its next step: a flush would wake
   // the writer once more.
@@ -78,7 +78,7 @@ class Run {
   std::vector<float> values_;
   std::vector<std::int64_t> shape_;
   std::unique_ptr<Session> session_;
-  std::vector<Site*> sites_;
+  std::vector<TensorSlot> slots_;
 };
 
 // Time per tensor of `put` alone, the writer idle.
@@ -132,14 +132,14 @@ BENCHMARK(WriteStep)->Arg(0)->Arg(1)->UseManualTime();
 
 void WriteStepOfOneTensor(benchmark::State& state) {
   Run run(64);
-  Site* only = run.session().tensor("only");
+  const TensorSlot only = run.session().tensor("only");
   const float value = 1;
   const TensorView view{
       DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}};
   for (auto _ : state) {
     const double before = run.session().cost().writer_cpu_seconds;
     run.session().begin_step();
-    run.session().put(only, view);
+    only.put(view);
     run.session().end_step();
     run.await_writer();
     state.SetIterationTime(run.session().cost().writer_cpu_seconds - before);

@@ -89,7 +89,7 @@ class SessionTest : public ::testing::Test {
   static void put(Session& session, std::string_view name,
                   const std::vector<float>& values) {
     const std::int64_t shape[] = {static_cast<std::int64_t>(values.size())};
-    session.put(session.tensor(name), view(values, shape));
+    session.tensor(name).put(view(values, shape));
   }
 
   static void put_strings(Session& session, std::string_view name, DType dtype,
@@ -97,8 +97,7 @@ class SessionTest : public ::testing::Test {
                           const std::vector<std::string>& strings) {
     const std::vector<std::string_view> views = {strings.begin(),
                                                  strings.end()};
-    session.put(
-        session.tensor(name),
+    session.tensor(name).put(
         {dtype, reinterpret_cast<const std::byte*>(views.data()), shape, {}});
   }
 
@@ -209,12 +208,12 @@ TEST_F(SessionTest, CountsStepsOfEachModeAndOfAll) {
 
 TEST_F(SessionTest, NumbersOutputsOverRepeatedCallsAndAnewEachStep) {
   auto session = open();
-  ModuleSite* relu = session->module("relu");
+  const ModuleSlots relu = session->module("relu");
   const std::int64_t shape[] = {1};
   for (int step = 0; step < 2; ++step) {
     session->begin_step();
     for (float value : {1.0f, 2.0f})
-      session->put_output(relu, view({value + 10.0f * step}, shape));
+      relu.put_output(view({value + 10.0f * step}, shape));
   }
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(
@@ -227,8 +226,8 @@ TEST_F(SessionTest, NamesParametersAndGradientsAfterTheRoot) {
   auto session = open();
   session->begin_step();
   const std::int64_t shape[] = {1};
-  session->put(session->parameter("Net", "fc.weight"), view({1}, shape));
-  session->put(session->gradient("Net", "fc.weight"), view({2}, shape));
+  session->parameter("Net", "fc.weight").put(view({1}, shape));
+  session->gradient("Net", "fc.weight").put(view({2}, shape));
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(records(0),
               UnorderedElementsAre(
@@ -240,16 +239,16 @@ TEST_F(SessionTest, SaysWhichCollectionsThePlanInUseSaves) {
   config_.save_all = false;
   config_.include_collections = {"buffers"};
   auto session = open();
-  EXPECT_TRUE(session->saves("buffers"));
-  EXPECT_TRUE(session->saves("losses"));
-  EXPECT_FALSE(session->saves("weights"));
-  EXPECT_FALSE(session->saves("optimizer_state"));
+  EXPECT_TRUE(session->plan().saves("buffers"));
+  EXPECT_TRUE(session->plan().saves("losses"));
+  EXPECT_FALSE(session->plan().saves("weights"));
+  EXPECT_FALSE(session->plan().saves("optimizer_state"));
   config_.include_collections = {"optimizer_state"};
   ASSERT_TRUE(session->set_config(config_).ok());
-  EXPECT_FALSE(session->saves("optimizer_state"));  // not in use yet
+  EXPECT_FALSE(session->plan().saves("optimizer_state"));  // not in use yet
   session->begin_step();
-  EXPECT_TRUE(session->saves("optimizer_state"));
-  EXPECT_FALSE(session->saves("buffers"));
+  EXPECT_TRUE(session->plan().saves("optimizer_state"));
+  EXPECT_FALSE(session->plan().saves("buffers"));
 }
 
 TEST_F(SessionTest, WritesATensorThatIsLargerThanTheQueue) {
@@ -279,10 +278,9 @@ TEST_F(SessionTest, GathersStridedTensorsInCOrder) {
   const std::int64_t shape[] = {3, 2};
   const std::int64_t strides[] = {1, 3};  // a 2x3 matrix, transposed
   session->begin_step();
-  session->put(
-      session->tensor("t"),
-      {DType::float32, reinterpret_cast<const std::byte*>(values.data()), shape,
-       strides});
+  session->tensor("t").put({DType::float32,
+                            reinterpret_cast<const std::byte*>(values.data()),
+                            shape, strides});
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(records(0).at("t"), ElementsAre(0, 3, 1, 4, 2, 5));
 }
@@ -337,8 +335,8 @@ TEST_F(SessionTest, WritesARecordWithoutContentOfAnEmptyTensor) {
   auto session = open();
   session->begin_step();
   const std::int64_t shape[] = {0, 3};
-  session->put(session->tensor("empty"), {DType::float16, nullptr, shape, {}});
-  session->put(session->tensor("nobody"), {DType::string, nullptr, shape, {}});
+  session->tensor("empty").put({DType::float16, nullptr, shape, {}});
+  session->tensor("nobody").put({DType::string, nullptr, shape, {}});
   put(*session, "a", {1});
   ASSERT_TRUE(session->close().ok());
   const auto all = parsed_records(0);
@@ -420,7 +418,7 @@ TEST_F(SessionTest, WritesStringsThatAreLargerThanTheQueue) {
 
 TEST_F(SessionTest, DropsStringsThatDoNotFitTheQueueAndCountsTheirBytes) {
   config_.queue_bytes = 1 << 20;
-  config_.when_full = WhenFull::drop;
+  config_.when_full = OverflowPolicy::drop;
   auto session = open();
   session->begin_step();
   // A string of 900 KiB behind a key and a length of three bytes.
@@ -453,7 +451,7 @@ TEST_F(SessionTest, SkipsATensorWithoutMemoryAndSaysSoOnce) {
   const std::int64_t shape[] = {4};
   for (int step = 0; step < 3; ++step) {
     session->begin_step();
-    session->put(session->tensor("fake"), {DType::float32, nullptr, shape, {}});
+    session->tensor("fake").put({DType::float32, nullptr, shape, {}});
   }
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(session->status().skipped,
@@ -526,7 +524,7 @@ TEST_F(SessionTest, GoesOnInAThreadThatTakesTheStepOver) {
       DType::float32, reinterpret_cast<const std::byte*>(&number), one, {}};
   // Not its owner: what is saved waits for the next step.
   ASSERT_TRUE(session->save_tensor("before", seven, {}).ok());
-  session->take_over();
+  session->bind_to_current_thread();
   ASSERT_TRUE(session->save_tensor("after", seven, {}).ok());
   session->begin_step();
   ASSERT_TRUE(session->close().ok());
@@ -549,7 +547,7 @@ TEST_F(SessionTest, CountsWhatItDropsAndWritesItIntoTheIndex) {
   auto faulty = std::make_shared<FaultyStorage>(storage_);
   storage_ = faulty;
   config_.queue_bytes = 1 << 20;
-  config_.when_full = WhenFull::drop;
+  config_.when_full = OverflowPolicy::drop;
   auto session = open();
   const std::vector<float> values(25000, 2.0f);  // 100,000 bytes
   session->begin_step();
@@ -685,7 +683,7 @@ TEST_F(SessionTest, IsSilentWhileALiveProcessWritesTheRun) {
   auto second = open();
   EXPECT_FALSE(second->begin_step());
   put(*second, "a", {2});
-  EXPECT_EQ(second->status().state, SessionStatus::State::silent);
+  EXPECT_EQ(second->status().state, SessionStatus::State::inactive);
   EXPECT_THAT(second->status().reason,
               HasSubstr("process " + std::to_string(getpid())));
   EXPECT_THAT(log_.lines(), HasSubstr("nothing will be saved"));
@@ -718,7 +716,7 @@ TEST_F(SessionTest, LeavesWorkersOtherThanTheFirstSilentUnlessAllAreAsked) {
   auto one = open();
   one->set_worker(1, 2);
   EXPECT_FALSE(one->begin_step());
-  EXPECT_EQ(one->status().state, SessionStatus::State::silent);
+  EXPECT_EQ(one->status().state, SessionStatus::State::inactive);
 
   config_.include_workers = IncludeWorkers::all;
   auto all = open();
@@ -780,14 +778,14 @@ TEST_F(SessionTest, WritesThePlaceOfAShardAsItWasWhenItWasCaptured) {
   const ShardPlacement first{{4}, {0}}, second{{4}, {3}};
   auto session = open();
   session->begin_step();
-  Site* site = session->tensor("a");
-  session->set_placement(site, first);
+  const TensorSlot slot = session->tensor("a");
+  slot.set_placement(first);
   put(*session, "a", {1});
   session->begin_step();
-  session->set_placement(site, second);
+  slot.set_placement(second);
   put(*session, "a", {1});
   session->begin_step();
-  session->set_placement(site, std::nullopt);
+  slot.set_placement(std::nullopt);
   put(*session, "a", {1});
   ASSERT_TRUE(session->close().ok());
   const auto place = [this](Step step) {
@@ -811,7 +809,7 @@ TEST_F(SessionTest, StoresATensorOfSeveralNamesOnce) {
   const std::int64_t shape[] = {2, 2};
   for (int step = 0; step < 2; ++step) {
     session->begin_step();
-    const std::vector<Site*> names = {
+    const std::vector<TensorSlot> names = {
         session->tensor("not due"), session->tensor("first"),
         session->tensor("second"), session->tensor("last")};
     session->put_shared(names, view(values, shape));
@@ -847,8 +845,8 @@ TEST_F(SessionTest, StoresReductionsOfSharedTensorsUnderEachName) {
   session->begin_step();
   const std::vector<float> values = {1, 2};
   const std::int64_t shape[] = {2};
-  const std::vector<Site*> names = {session->tensor("first"),
-                                    session->tensor("second")};
+  const std::vector<TensorSlot> names = {session->tensor("first"),
+                                         session->tensor("second")};
   session->put_shared(names, view(values, shape));
   ASSERT_TRUE(session->close().ok());
   for (const char* name : {"first", "second"}) {
@@ -874,8 +872,8 @@ TEST_F(SessionTest, ShowsASinkASharedTensorUnderEachName) {
   session->begin_step();
   const std::vector<float> values = {1, 2};
   const std::int64_t shape[] = {2};
-  const std::vector<Site*> names = {session->tensor("first"),
-                                    session->tensor("second")};
+  const std::vector<TensorSlot> names = {session->tensor("first"),
+                                         session->tensor("second")};
   session->put_shared(names, view(values, shape));
   session->end_step();
   EXPECT_THAT(sink.seen, UnorderedElementsAre("first", "second"));
@@ -889,19 +887,19 @@ TEST_F(SessionTest, PutsATensorWhoseKindIsKnownIntoItsCollections) {
   session->begin_step();
   const std::vector<std::string> losses = {"losses"}, unknown = {"nowhere"};
   const std::int64_t shape[] = {1};
-  Site* site = session->tensor("mse", losses);
-  EXPECT_TRUE(session->is_due(site)) << "in the step that is open";
-  session->put(site, view({1}, shape));
-  EXPECT_FALSE(session->is_due(session->tensor("other", unknown)));
+  const TensorSlot slot = session->tensor("mse", losses);
+  EXPECT_TRUE(slot.is_due()) << "in the step that is open";
+  slot.put(view({1}, shape));
+  EXPECT_FALSE(session->tensor("other", unknown).is_due());
   HookConfig edited = session->config();
   edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 2});
   ASSERT_TRUE(session->set_config(edited).ok());
-  EXPECT_FALSE(session->is_next_due(site)) << "by the coming plan";
+  EXPECT_FALSE(slot.is_next_due()) << "by the coming plan";
   session->begin_step();
-  EXPECT_FALSE(session->is_due(site));
-  EXPECT_TRUE(session->is_next_due(site));
+  EXPECT_FALSE(slot.is_due());
+  EXPECT_TRUE(slot.is_next_due());
   session->begin_step();
-  EXPECT_TRUE(session->is_due(site)) << "also in a later plan";
+  EXPECT_TRUE(slot.is_due()) << "also in a later plan";
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(text(collections_file_key("worker_0")), HasSubstr("\"mse\""));
 }
@@ -911,18 +909,18 @@ TEST_F(SessionTest, NamesTheCollectionsThatTheOpenStepSaves) {
   config_.include_collections = {"gradients", "weights"};
   every_step(2);
   auto session = open();
-  EXPECT_THAT(session->due_collections(), testing::IsEmpty());
+  EXPECT_THAT(session->plan().due_collections(), testing::IsEmpty());
   for (const bool is_due : {true, false, true}) {
     session->begin_step();
-    const auto due = session->due_collections();
+    const auto due = session->plan().due_collections();
     EXPECT_EQ(due.empty(), !is_due);
     for (const char* name : {"gradients", "weights", "biases"}) {
-      EXPECT_EQ(std::ranges::count(due, name), session->is_due("", name))
+      EXPECT_EQ(std::ranges::count(due, name), session->plan().is_due("", name))
           << name;
     }
   }
   session->end_step();
-  EXPECT_THAT(session->due_collections(), testing::IsEmpty());
+  EXPECT_THAT(session->plan().due_collections(), testing::IsEmpty());
 }
 
 TEST_F(SessionTest, SaysAheadOfATensorByItsNameOrItsCollection) {
@@ -932,9 +930,9 @@ TEST_F(SessionTest, SaysAheadOfATensorByItsNameOrItsCollection) {
   every_step(2);
   auto session = open();
   for (const bool is_due : {true, false, true}) {
-    EXPECT_EQ(session->is_next_due("x", "gradients"), is_due);
-    EXPECT_EQ(session->is_next_due("mine", "layers"), is_due);
-    EXPECT_FALSE(session->is_next_due("x", "layers"));
+    EXPECT_EQ(session->plan().is_next_due("x", "gradients"), is_due);
+    EXPECT_EQ(session->plan().is_next_due("mine", "layers"), is_due);
+    EXPECT_FALSE(session->plan().is_next_due("x", "layers"));
     session->begin_step();
   }
 }
@@ -948,31 +946,32 @@ TEST_F(SessionTest, SaysAheadWhetherTheComingStepIsSaved) {
   auto session = open();
   for (int step = 0; step < 6; ++step) {
     session->set_mode(step % 3 == 2 ? Mode::eval : Mode::train);
-    const bool ahead = session->is_next_due();
-    EXPECT_EQ(session->is_next_due(), ahead) << "asking counts no step";
+    const bool ahead = session->plan().is_next_due();
+    EXPECT_EQ(session->plan().is_next_due(), ahead) << "asking counts no step";
     EXPECT_EQ(session->begin_step(), ahead) << "step " << step;
   }
   session->pause();
-  EXPECT_FALSE(session->is_next_due());
+  EXPECT_FALSE(session->plan().is_next_due());
   session->resume();
   HookConfig edited = session->config();
   edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
   ASSERT_TRUE(session->set_config(edited).ok());
-  EXPECT_TRUE(session->is_next_due()) << "by the plan that comes into use then";
+  EXPECT_TRUE(session->plan().is_next_due())
+      << "by the plan that comes into use then";
   ASSERT_TRUE(session->close().ok());
-  EXPECT_FALSE(session->is_next_due());
+  EXPECT_FALSE(session->plan().is_next_due());
 }
 
 TEST_F(SessionTest, SaysAheadWhatAModuleMayMatch) {
   config_.save_all = false;
   config_.include_regex = {"^fc1_output_3$", "^fc2_input"};
   auto session = open();
-  ModuleSite* fc1 = session->module("fc1");
-  ModuleSite* fc2 = session->module("fc2");
-  EXPECT_TRUE(session->may_match_output(fc1));
-  EXPECT_FALSE(session->may_match_input(fc1));
-  EXPECT_FALSE(session->may_match_output(fc2));
-  EXPECT_TRUE(session->may_match_input(fc2));
+  const ModuleSlots fc1 = session->module("fc1");
+  const ModuleSlots fc2 = session->module("fc2");
+  EXPECT_TRUE(fc1.may_match_output());
+  EXPECT_FALSE(fc1.may_match_input());
+  EXPECT_FALSE(fc2.may_match_output());
+  EXPECT_TRUE(fc2.may_match_input());
 }
 
 TEST_F(SessionTest, WritesNoFileInADryRunAndCountsWhatItWouldHave) {
@@ -991,14 +990,14 @@ TEST_F(SessionTest, UsesAnEditedConfigurationFromTheNextStepOn) {
   auto session = open();
   session->begin_step();
   put(*session, "a", {1});
-  EXPECT_EQ(session->plan_version(), 1u);
+  EXPECT_EQ(session->plan().version(), 1u);
   HookConfig edited = session->config();
   edited.save_all = false;
   edited.include_regex = {"^b"};
   ASSERT_TRUE(session->set_config(edited).ok());
   put(*session, "c", {1});  // still the old plan
   session->begin_step();
-  EXPECT_EQ(session->plan_version(), 2u);
+  EXPECT_EQ(session->plan().version(), 2u);
   put(*session, "a", {1});
   put(*session, "b", {1});
   ASSERT_TRUE(session->close().ok());
@@ -1084,15 +1083,15 @@ TEST_F(SessionTest, TellsByNameWhatTheOpenStepSaves) {
   config_.save_all = false;
   config_.include_regex = {"^relu"};
   auto session = open();
-  EXPECT_FALSE(session->is_due("relu_output_0", "losses"));
+  EXPECT_FALSE(session->plan().is_due("relu_output_0", "losses"));
   session->begin_step();
-  EXPECT_TRUE(session->is_due("relu_output_0", "none"));
-  EXPECT_TRUE(session->is_due("fc", "losses"));
-  EXPECT_FALSE(session->is_due("fc", "weights"));
+  EXPECT_TRUE(session->plan().is_due("relu_output_0", "none"));
+  EXPECT_TRUE(session->plan().is_due("fc", "losses"));
+  EXPECT_FALSE(session->plan().is_due("fc", "weights"));
   session->begin_step();
-  EXPECT_FALSE(session->is_due("relu_output_0", "losses"));
+  EXPECT_FALSE(session->plan().is_due("relu_output_0", "losses"));
   session->begin_step();
-  EXPECT_TRUE(session->is_due("relu_output_0", "losses"));
+  EXPECT_TRUE(session->plan().is_due("relu_output_0", "losses"));
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(text(collections_file_key("worker_0")),
               Not(HasSubstr("relu_output_0")));
@@ -1243,8 +1242,7 @@ TEST_F(SessionTest, ShowsASinkTheElementsOfARunningStepWhereItLooksAtThem) {
   const std::vector<std::int64_t> square = {2, 2}, transposed = {1, 2};
   for (int step = 0; step < 3; ++step) {
     session->begin_step();
-    session->put(
-        session->tensor("labels"),
+    session->tensor("labels").put(
         {DType::float32, reinterpret_cast<const std::byte*>(matrix.data()),
          square, transposed});
     put(*session, "loss", {5});
@@ -1267,7 +1265,7 @@ TEST_F(SessionTest, DoesNothingInTheChildOfAFork) {
   if (child == 0) {
     session->after_fork_in_child();
     session->begin_step();
-    session->put(session->tensor("a"), {});
+    session->tensor("a").put({});
     session->save_scalar("x", 1);
     _exit(session->flush().ok() && session->close().ok() ? 0 : 1);
   }
@@ -1279,23 +1277,23 @@ TEST_F(SessionTest, DoesNothingInTheChildOfAFork) {
   EXPECT_THAT(records(0), SizeIs(2));
 }
 
-TEST_F(SessionTest, KnowsWhetherASiteCanEverMatch) {
+TEST_F(SessionTest, KnowsWhetherASlotCanEverMatch) {
   config_.save_all = false;
   config_.include_regex = {"^fc_output"};
   auto session = open();
   session->begin_step();
-  ModuleSite* fc = session->module("fc");
-  ModuleSite* relu = session->module("relu");
-  EXPECT_TRUE(session->can_match_output(relu)) << "not known yet";
+  const ModuleSlots fc = session->module("fc");
+  const ModuleSlots relu = session->module("relu");
+  EXPECT_TRUE(relu.can_match_output()) << "not known yet";
   const std::int64_t shape[] = {1};
-  for (ModuleSite* module : {fc, relu}) {
-    session->put_input(module, view({1}, shape));
-    session->put_output(module, view({1}, shape));
+  for (const ModuleSlots& module : {fc, relu}) {
+    module.put_input(view({1}, shape));
+    module.put_output(view({1}, shape));
   }
-  EXPECT_TRUE(session->can_match_output(fc));
-  EXPECT_FALSE(session->can_match_input(fc));
-  EXPECT_FALSE(session->can_match_output(relu));
-  EXPECT_FALSE(session->can_match(session->tensor("x")));
+  EXPECT_TRUE(fc.can_match_output());
+  EXPECT_FALSE(fc.can_match_input());
+  EXPECT_FALSE(relu.can_match_output());
+  EXPECT_FALSE(session->tensor("x").can_match());
   ASSERT_TRUE(session->close().ok());
 }
 

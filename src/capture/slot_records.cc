@@ -14,7 +14,7 @@ constexpr std::size_t kShapesKept = 4;
 
 }  // namespace
 
-const TensorRecordEncoder& SiteRecords::raw(
+const TensorRecordEncoder& SlotRecords::raw(
     std::string_view name, DType dtype, std::span<const std::int64_t> shape) {
   for (std::size_t i = 0; i < raw_.size(); ++i) {
     RawRecord& record = *raw_[(newest_ + i) % raw_.size()];
@@ -37,7 +37,7 @@ const TensorRecordEncoder& SiteRecords::raw(
   return raw_[newest_]->encoder;
 }
 
-const SiteRecords::ReductionRecord& SiteRecords::reduction(
+const SlotRecords::ReductionRecord& SlotRecords::reduction(
     std::string_view name, ReductionOp op, DType dtype,
     const ReductionForm& form) {
   for (const auto& record : reductions_)
@@ -51,7 +51,7 @@ const SiteRecords::ReductionRecord& SiteRecords::reduction(
   return *reductions_.back();
 }
 
-const std::string& SiteRecords::tensorboard_tag(std::string_view collection,
+const std::string& SlotRecords::tensorboard_tag(std::string_view collection,
                                                 std::string_view name) {
   for (const auto& [of_collection, tag] : tensorboard_tags_)
     if (of_collection == collection) return tag;
@@ -61,7 +61,7 @@ const std::string& SiteRecords::tensorboard_tag(std::string_view collection,
   return tensorboard_tags_.back().second;
 }
 
-const std::string& SiteRecords::json_name(std::string_view name) {
+const std::string& SlotRecords::json_name(std::string_view name) {
   if (json_name_.empty()) json_name_ = json_string(name);
   return json_name_;
 }

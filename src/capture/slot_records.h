@@ -1,6 +1,6 @@
 #pragma once
 
-// The write thread's side of a site: encoders made once per dtype and shape,
+// The write thread's side of a slot: encoders made once per dtype and shape,
 // names as JSON.
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ReductionForm {
   bool keeps_colon_digits = false;
 };
 
-class SiteRecords {
+class SlotRecords {
  public:
   // The tensor's own record. Encoders of the last few shapes are kept: the
   // last batch of an epoch is often smaller.

@@ -1,6 +1,6 @@
 #pragma once
 
-// A site is a tensor's name with all that was found out about it. It is made
+// A slot is a tensor's name with all that was found out about it. It is made
 // once; from then on the training step carries a pointer.
 
 #include <array>
@@ -18,41 +18,49 @@
 
 namespace smdebug {
 
-class Site {
- public:
-  explicit Site(std::string name) : name(std::move(name)) {}
+struct SlotState {
+  explicit SlotState(std::string name) : name(std::move(name)) {}
 
   const std::string name;
   // The saved collections of the present plan that it belongs to.
   CollectionSet matched;
   // What is written of it in the open step; null: nothing. Set by the owner
   // when the set of due collections changes, read by any thread.
-  std::atomic<const Treatment*> treatment = nullptr;
+  std::atomic<const SaveSpec*> spec = nullptr;
   // Which part of a larger tensor it is; null: a whole one. Owned below.
   std::atomic<const ShardPlacement*> placement = nullptr;
   std::atomic<bool> is_skipped = false;  // told once that it cannot be read
   std::atomic<std::uint64_t> captures = 0;
   // The write thread's memory of this tensor; nobody else touches it.
-  SiteRecords records;
+  SlotRecords records;
   // Every placement that it had: messages may still point to an earlier one.
   // The table's, under its lock.
   std::vector<std::unique_ptr<const ShardPlacement>> placements;
-  // Every list of sites that it shared a record with, for the same reason.
-  std::vector<std::unique_ptr<const std::vector<Site*>>> shared_with;
+  // Every list of slots that it shared a record with, for the same reason.
+  std::vector<std::unique_ptr<const std::vector<SlotState*>>> shared_with;
 };
 
 // Inputs and outputs of one module. `calls` go on over repeated calls of the
 // module within a step.
-class ModuleSite {
- public:
-  explicit ModuleSite(std::string path) : path(std::move(path)) {}
+struct ModuleState {
+  explicit ModuleState(std::string path) : path(std::move(path)) {}
 
   struct Direction {
     // By index; those beyond are looked up by name.
     static constexpr std::size_t kKept = 16;
-    std::array<std::atomic<Site*>, kKept> sites = {};
+    std::array<std::atomic<SlotState*>, kKept> slots = {};
     std::atomic<std::uint32_t> calls = 0;
     std::atomic<std::uint64_t> sequence = 0;  // of the step that `calls` count
+
+    // Whether the plan in use saves any of them; true before the first call.
+    bool can_match() const {
+      for (const std::atomic<SlotState*>& known : slots) {
+        const SlotState* slot = known.load(std::memory_order_acquire);
+        if (slot == nullptr) return &known == slots.data();
+        if (!slot->matched.empty()) return true;
+      }
+      return false;
+    }
   };
 
   const std::string path;

@@ -5,117 +5,128 @@
 
 namespace smdebug {
 
-SiteTable::SiteTable(std::shared_ptr<const Plan> plan) { use(std::move(plan)); }
+SlotTable::SlotTable(std::shared_ptr<const Plan> plan) { use(std::move(plan)); }
 
-Site* SiteTable::site(std::string_view name) {
+SlotState* SlotTable::slot(std::string_view name) {
   std::lock_guard lock(mutex_);
-  return make_site(name);
+  return make_slot(name);
 }
 
-Site* SiteTable::make_site(std::string_view name) {
-  if (auto found = sites_by_name_.find(name); found != sites_by_name_.end())
+SlotState* SlotTable::make_slot(std::string_view name) {
+  if (auto found = slots_by_name_.find(name); found != slots_by_name_.end())
     return found->second;
-  sites_.push_back(std::make_unique<Site>(std::string(name)));
-  Site* site = sites_.back().get();
-  sites_by_name_.emplace(site->name, site);
-  match(*site);
+  slots_.push_back(std::make_unique<SlotState>(std::string(name)));
+  SlotState* slot = slots_.back().get();
+  slots_by_name_.emplace(slot->name, slot);
+  match(*slot);
   if (applied_ != nullptr) {
-    applied_->treatments.resize(sites_.size() - 1);
-    applied_->treatments.push_back(treatment(site->matched & applied_->due));
-    site->treatment.store(applied_->treatments.back());
+    applied_->specs.resize(slots_.size() - 1);
+    applied_->specs.push_back(spec(slot->matched & applied_->due));
+    slot->spec.store(applied_->specs.back());
   }
-  return site;
+  return slot;
 }
 
-ModuleSite* SiteTable::module(std::string_view path) {
+ModuleState* SlotTable::module(std::string_view path) {
   std::lock_guard lock(mutex_);
   auto found = modules_by_path_.find(path);
   if (found != modules_by_path_.end()) return found->second;
-  modules_.push_back(std::make_unique<ModuleSite>(std::string(path)));
-  ModuleSite* module = modules_.back().get();
+  modules_.push_back(std::make_unique<ModuleState>(std::string(path)));
+  ModuleState* module = modules_.back().get();
   modules_by_path_.emplace(module->path, module);
   return module;
 }
 
-Site* SiteTable::next_due(const ModuleSite& module,
-                          ModuleSite::Direction& direction,
-                          std::uint64_t sequence) {
+SlotState* SlotTable::next_due(const ModuleState& module,
+                               ModuleState::Direction& direction,
+                               std::uint64_t sequence) {
   if (direction.sequence.load(std::memory_order_relaxed) != sequence) {
     direction.sequence.store(sequence, std::memory_order_relaxed);
     direction.calls.store(0, std::memory_order_relaxed);
   }
   const std::uint32_t call =
       direction.calls.fetch_add(1, std::memory_order_relaxed);
-  Site* site = nullptr;
-  if (call < ModuleSite::Direction::kKept)
-    site = direction.sites[call].load(std::memory_order_acquire);
-  if (site == nullptr) site = site_of_call(module, direction, call);
-  const bool is_due =
-      site->treatment.load(std::memory_order_relaxed) != nullptr;
-  return is_due ? site : nullptr;
+  SlotState* slot = nullptr;
+  if (call < ModuleState::Direction::kKept)
+    slot = direction.slots[call].load(std::memory_order_acquire);
+  if (slot == nullptr) slot = slot_of_call(module, direction, call);
+  const bool is_due = slot->spec.load(std::memory_order_relaxed) != nullptr;
+  return is_due ? slot : nullptr;
 }
 
-Site* SiteTable::site_of_call(const ModuleSite& module,
-                              ModuleSite::Direction& direction,
-                              std::uint32_t call) {
+SlotState* SlotTable::slot_of_call(const ModuleState& module,
+                                   ModuleState::Direction& direction,
+                                   std::uint32_t call) {
   const bool is_input = &direction == &module.inputs;
-  Site* made = site(module.path + (is_input ? "_input_" : "_output_") +
-                    std::to_string(call));
-  if (call < ModuleSite::Direction::kKept)
-    direction.sites[call].store(made, std::memory_order_release);
+  SlotState* made = slot(module.path + (is_input ? "_input_" : "_output_") +
+                         std::to_string(call));
+  if (call < ModuleState::Direction::kKept)
+    direction.slots[call].store(made, std::memory_order_release);
   return made;
 }
 
-const Treatment* SiteTable::join(const Site& site,
-                                 std::span<const std::string> collections) {
-  static const Treatment values{.raw = true};
+SlotTable::Joined SlotTable::join(const SlotState& slot,
+                                  std::span<const std::string> collections) {
+  static const SaveSpec values{.raw = true};
   std::lock_guard lock(mutex_);
+  bool is_new = false;
   CollectionSet known;
   const auto all = plan().collections();
   for (const std::string& name : collections) {
-    if (joined_[name].insert(site.name).second) ++memberships_;
+    if (joined_[name].insert(slot.name).second) {
+      ++memberships_;
+      is_new = true;
+    }
     const auto found = std::ranges::find(all, name, &Collection::name);
     if (found != all.end())
       known.insert(static_cast<std::size_t>(found - all.begin()));
   }
-  return known.empty() ? &values : treatment(known);
+  return {known.empty() ? &values : spec(known), is_new};
 }
 
-SiteTable::Members SiteTable::joined() const {
+SlotTable::Members SlotTable::joined() const {
   std::lock_guard lock(mutex_);
   return joined_;
 }
 
-SiteTable::Members SiteTable::assigned_members() const {
+std::vector<TensorGroup> SlotTable::groups() const {
   std::lock_guard lock(mutex_);
-  Members members;
-  for (const auto& [tensor, collections] : assigned_)
-    for (const std::string& name : collections) members[name].insert(tensor);
-  return members;
+  std::vector<TensorGroup> groups;
+  for (const Collection& collection : plan().collections())
+    groups.push_back(collection.tensors);
+  for (TensorGroup& group : groups) {
+    for (const auto& [tensor, collections] : assigned_)
+      if (collections.contains(group.name))
+        group.tensor_names.push_back(tensor);
+  }
+  return groups;
 }
 
-bool SiteTable::assign(Site& site, std::span<const std::string> collections) {
+bool SlotTable::assign(SlotState& slot,
+                       std::span<const std::string> collections) {
   std::lock_guard lock(mutex_);
   bool is_new = false;
   for (const std::string& name : collections)
-    is_new |= assigned_[site.name].insert(name).second;
+    is_new |= assigned_[slot.name].insert(name).second;
   if (!is_new) return false;
-  const CollectionSet before = site.matched;
-  site.matched = site.matched | assigned(site, plan());
-  if (site.matched == before) return true;
+  const CollectionSet before = slot.matched;
+  slot.matched = slot.matched | assigned(slot, plan());
+  if (slot.matched == before) return true;
   ++memberships_;
-  renew(site);
+  renew(slot);
   return true;
 }
 
-CollectionSet SiteTable::matches(const Site& site, const Plan& plan) const {
+CollectionSet SlotTable::matches(const SlotState& slot,
+                                 const Plan& plan) const {
   std::lock_guard lock(mutex_);
-  return plan.match(site.name) | assigned(site, plan);
+  return plan.match(slot.name) | assigned(slot, plan);
 }
 
-CollectionSet SiteTable::assigned(const Site& site, const Plan& plan) const {
+CollectionSet SlotTable::assigned(const SlotState& slot,
+                                  const Plan& plan) const {
   CollectionSet found;
-  const auto names = assigned_.find(site.name);
+  const auto names = assigned_.find(slot.name);
   if (names == assigned_.end()) return found;
   const auto all = plan.collections();
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -124,67 +135,65 @@ CollectionSet SiteTable::assigned(const Site& site, const Plan& plan) const {
   return found;
 }
 
-void SiteTable::renew(Site& site) {
+void SlotTable::renew(SlotState& slot) {
   for (const auto& schedule : plans_.back().schedules) {
-    for (std::size_t i = 0; i < schedule->treatments.size(); ++i) {
-      if (sites_[i].get() == &site)
-        schedule->treatments[i] = treatment(site.matched & schedule->due);
+    for (std::size_t i = 0; i < schedule->specs.size(); ++i) {
+      if (slots_[i].get() == &slot)
+        schedule->specs[i] = spec(slot.matched & schedule->due);
     }
   }
-  if (applied_ != nullptr)
-    site.treatment.store(treatment(site.matched & applied_->due));
+  if (applied_ != nullptr) slot.spec.store(spec(slot.matched & applied_->due));
 }
 
-void SiteTable::place(Site& site,
-                      const std::optional<ShardPlacement>& placement) {
-  const ShardPlacement* known = site.placement.load(std::memory_order_acquire);
+void SlotTable::set_placement(SlotState& slot,
+                              const std::optional<ShardPlacement>& placement) {
+  const ShardPlacement* known = slot.placement.load(std::memory_order_acquire);
   if (known == nullptr ? !placement : placement && *known == *placement) return;
   std::lock_guard lock(mutex_);
   const ShardPlacement* now = nullptr;
   if (placement) {
-    site.placements.push_back(
+    slot.placements.push_back(
         std::make_unique<const ShardPlacement>(*placement));
-    now = site.placements.back().get();
+    now = slot.placements.back().get();
   }
-  site.placement.store(now, std::memory_order_release);
+  slot.placement.store(now, std::memory_order_release);
 }
 
-const std::vector<Site*>* SiteTable::keep_shared(Site& site,
-                                                 std::vector<Site*> others) {
-  for (const auto& known : site.shared_with)
+const std::vector<SlotState*>* SlotTable::keep_shared(
+    SlotState& slot, std::vector<SlotState*> others) {
+  for (const auto& known : slot.shared_with)
     if (*known == others) return known.get();
-  site.shared_with.push_back(
-      std::make_unique<const std::vector<Site*>>(std::move(others)));
-  return site.shared_with.back().get();
+  slot.shared_with.push_back(
+      std::make_unique<const std::vector<SlotState*>>(std::move(others)));
+  return slot.shared_with.back().get();
 }
 
-void SiteTable::use(std::shared_ptr<const Plan> plan) {
+void SlotTable::use(std::shared_ptr<const Plan> plan) {
   std::lock_guard lock(mutex_);
   plans_.push_back({std::move(plan), {}, {}});
   applied_ = nullptr;
   memberships_ = 0;
-  for (const auto& site : sites_) {
-    match(*site);
-    site->treatment.store(nullptr);
+  for (const auto& slot : slots_) {
+    match(*slot);
+    slot->spec.store(nullptr);
   }
 }
 
-void SiteTable::match(Site& site) {
-  site.matched = plan().match(site.name) | assigned(site, plan());
-  if (!site.matched.empty()) ++memberships_;
+void SlotTable::match(SlotState& slot) {
+  slot.matched = plan().match(slot.name) | assigned(slot, plan());
+  if (!slot.matched.empty()) ++memberships_;
 }
 
-void SiteTable::apply(const CollectionSet& due) {
+void SlotTable::apply(const CollectionSet& due) {
   std::lock_guard lock(mutex_);
   if (applied_ != nullptr && applied_->due == due) return;
   applied_ = &schedule(due);
-  for (std::size_t i = 0; i < sites_.size(); ++i) {
-    sites_[i]->treatment.store(applied_->treatments[i],
-                               std::memory_order_relaxed);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i]->spec.store(applied_->specs[i], std::memory_order_relaxed);
   }
 }
 
-SiteTable::Schedule& SiteTable::schedule(const CollectionSet& due) {
+SlotTable::Schedule& SlotTable::schedule(const CollectionSet& due) {
   auto& schedules = plans_.back().schedules;
   Schedule* found = nullptr;
   for (const auto& candidate : schedules)
@@ -193,24 +202,25 @@ SiteTable::Schedule& SiteTable::schedule(const CollectionSet& due) {
     schedules.push_back(std::make_unique<Schedule>(Schedule{due, {}}));
     found = schedules.back().get();
   }
-  for (std::size_t i = found->treatments.size(); i < sites_.size(); ++i)
-    found->treatments.push_back(treatment(sites_[i]->matched & due));
+  for (std::size_t i = found->specs.size(); i < slots_.size(); ++i)
+    found->specs.push_back(spec(slots_[i]->matched & due));
   return *found;
 }
 
-const Treatment* SiteTable::treatment(const CollectionSet& due_and_matched) {
+const SaveSpec* SlotTable::spec(const CollectionSet& due_and_matched) {
   if (due_and_matched.empty()) return nullptr;
   PlanInUse& in_use = plans_.back();
-  auto& kept = in_use.treatments[due_and_matched];
+  auto& kept = in_use.specs[due_and_matched];
   if (!kept) {
-    kept = std::make_unique<Treatment>(in_use.plan->treatment(due_and_matched));
+    kept = std::make_unique<SaveSpec>(in_use.plan->save_spec(due_and_matched));
   }
   return kept.get();
 }
 
-void SiteTable::for_each(const std::function<void(const Site&)>& visit) const {
+void SlotTable::for_each(
+    const std::function<void(const SlotState&)>& visit) const {
   std::lock_guard lock(mutex_);
-  for (const auto& site : sites_) visit(*site);
+  for (const auto& slot : slots_) visit(*slot);
 }
 
 }  // namespace smdebug

@@ -13,8 +13,8 @@
 namespace smdebug {
 namespace {
 
-bool needs_elements_of(const Treatment& treatment) {
-  return std::ranges::any_of(treatment.reductions, needs_elements);
+bool needs_elements_of(const SaveSpec& spec) {
+  return std::ranges::any_of(spec.reductions, needs_elements);
 }
 
 std::uint64_t tensor_bytes(const Message& message) {
@@ -23,8 +23,7 @@ std::uint64_t tensor_bytes(const Message& message) {
 }
 
 bool writes_raw(const Message& message) {
-  return message.tensor.treatment->raw &&
-         tensor_bytes(message) <= kMaxPayloadBytes;
+  return message.tensor.spec->raw && tensor_bytes(message) <= kMaxPayloadBytes;
 }
 
 // The thread that fills the lane gave up in the middle of a tensor.
@@ -70,7 +69,7 @@ Status StepWriter::add(const Message& message) {
   if (record_.is_open && !message.payload().empty())
     add_payload_part(message.payload());
   const bool is_gathered = !(message.is_first && message.is_last) &&
-                           needs_elements_of(*message.tensor.treatment);
+                           needs_elements_of(*message.tensor.spec);
   if (is_gathered) {
     elements_.insert(elements_.end(), message.payload().begin(),
                      message.payload().end());
@@ -80,25 +79,25 @@ Status StepWriter::add(const Message& message) {
   if (!message.is_first) add_reductions(message);
   elements_.clear();
 
-  note(*message.tensor.site, message);
+  note(*message.tensor.slot, message);
   if (message.tensor.also != nullptr)
-    for (Site* site : *message.tensor.also) note(*site, message);
+    for (SlotState* slot : *message.tensor.also) note(*slot, message);
   return {};
 }
 
 // What the index says of a tensor beside the place of its record.
-void StepWriter::note(Site& site, const Message& message) {
-  const std::string& json_name = site.records.json_name(site.name);
-  if (message.tensor.treatment->shape)
+void StepWriter::note(SlotState& slot, const Message& message) {
+  const std::string& json_name = slot.records.json_name(slot.name);
+  if (message.tensor.spec->shape)
     index_.add_shape(json_name, json_name, message.shape());
   index_.add_statistics(json_name, message.dtype, message.shape(),
                         message.statistics, message.tensor.placement);
-  if (site.records.note_step(step_.global) && counts_.replaced_tensors++ == 0)
-    counts_.first_replaced = site.name;
+  if (slot.records.note_step(step_.global) && counts_.replaced_tensors++ == 0)
+    counts_.first_replaced = slot.name;
 }
 
 void StepWriter::begin_raw_record(const Message& message) {
-  Site& site = *message.tensor.site;
+  SlotState& slot = *message.tensor.slot;
   const std::size_t head = arena_.size();
   tail_.clear();
   RecordStamp stamp = stamp_;
@@ -107,14 +106,14 @@ void StepWriter::begin_raw_record(const Message& message) {
   // Strings differ in length from step to step: nothing of them is kept.
   const std::uint64_t bytes =
       is_string(message.dtype)
-          ? TensorRecordEncoder::of_strings(site.name, message.dtype,
+          ? TensorRecordEncoder::of_strings(slot.name, message.dtype,
                                             message.shape(),
                                             message.tensor.strings_bytes)
                 .encode(stamp, arena_, tail_)
-          : site.records.raw(site.name, message.dtype, message.shape())
+          : slot.records.raw(slot.name, message.dtype, message.shape())
                 .encode(stamp, arena_, tail_);
   add_arena_part(head);
-  record_ = {true, event_offset_, bytes, 0, 0, &site, message.tensor.also};
+  record_ = {true, event_offset_, bytes, 0, 0, &slot, message.tensor.also};
   if (checksum_ == Checksum::crc32c)
     record_.message_crc = crc32c(message_from(head).subspan(kRecordHeadBytes));
 }
@@ -130,11 +129,11 @@ void StepWriter::end_raw_record() {
   const std::size_t tail = arena_.size();
   arena_ += tail_;
   add_arena_part(tail);
-  Site& site = *record_.site;
-  index_.add_tensor(site.records.json_name(site.name), record_.start,
+  SlotState& slot = *record_.slot;
+  index_.add_tensor(slot.records.json_name(slot.name), record_.start,
                     record_.bytes, record_.crc);
   if (record_.also != nullptr) {
-    for (Site* other : *record_.also)
+    for (SlotState* other : *record_.also)
       index_.add_tensor(other->records.json_name(other->name), record_.start,
                         record_.bytes, record_.crc);
   }
@@ -144,12 +143,12 @@ void StepWriter::end_raw_record() {
 }
 
 void StepWriter::add_reductions(const Message& message) {
-  if (message.tensor.treatment->reductions.empty()) return;
+  if (message.tensor.spec->reductions.empty()) return;
   if (is_string(message.dtype)) return;
   const std::span<const std::byte> elements =
       message.is_first ? message.payload()
                        : std::span<const std::byte>(elements_);
-  for (ReductionOp op : message.tensor.treatment->reductions)
+  for (ReductionOp op : message.tensor.spec->reductions)
     add_reduction(message, op, elements);
 }
 
@@ -166,9 +165,9 @@ void StepWriter::add_reduction(const Message& message, ReductionOp op,
   const std::span<const std::byte> payload =
       std::span(bytes).first(scalar_bytes(dtype, *value, bytes));
 
-  Site& site = *message.tensor.site;
-  const SiteRecords::ReductionRecord& record =
-      site.records.reduction(site.name, op, dtype, reduction_form_);
+  SlotState& slot = *message.tensor.slot;
+  const SlotRecords::ReductionRecord& record =
+      slot.records.reduction(slot.name, op, dtype, reduction_form_);
   const std::size_t start = arena_.size();
   tail_.clear();
   const std::uint64_t record_bytes =

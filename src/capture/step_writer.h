@@ -87,7 +87,7 @@ class StepWriter {
   void add_payload_part(std::span<const std::byte> payload);
   void begin_raw_record(const Message& message);
   void end_raw_record();
-  void note(Site& site, const Message& message);
+  void note(SlotState& slot, const Message& message);
   void add_reductions(const Message& message);
   void add_reduction(const Message& message, ReductionOp op,
                      std::span<const std::byte> elements);
@@ -121,8 +121,8 @@ class StepWriter {
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;          // of the elements
     std::uint32_t message_crc = 0;  // so far; where the checksum is true
-    Site* site = nullptr;
-    const std::vector<Site*>* also = nullptr;  // its further names
+    SlotState* slot = nullptr;
+    const std::vector<SlotState*>* also = nullptr;  // its further names
   } record_;
   std::string tail_;
   // The elements of a tensor of several messages, where a reduction needs

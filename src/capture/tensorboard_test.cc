@@ -76,8 +76,7 @@ class TensorBoardTest : public ::testing::Test {
   static void put(Session& session, std::string_view name, DType dtype,
                   const std::vector<T>& values) {
     const std::int64_t shape[] = {static_cast<std::int64_t>(values.size())};
-    session.put(
-        session.tensor(name),
+    session.tensor(name).put(
         {dtype, reinterpret_cast<const std::byte*>(values.data()), shape, {}});
   }
   static void put(Session& session, std::string_view name,

@@ -18,13 +18,13 @@ constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
 
 // Text is no number.
 bool is_number(const Message& message) {
-  return message.tensor.treatment->scalar_summary &&
-         message.statistics.count == 1 && dtype_bytes(message.dtype) != 0;
+  return message.tensor.spec->scalar_summary && message.statistics.count == 1 &&
+         dtype_bytes(message.dtype) != 0;
 }
 
 // True and false make no histogram, text neither.
 bool has_histogram(const Message& message) {
-  return !message.tensor.treatment->histogram_collection.empty() &&
+  return !message.tensor.spec->histogram_collection.empty() &&
          message.dtype != DType::boolean && dtype_bytes(message.dtype) != 0;
 }
 
@@ -63,10 +63,10 @@ void TensorBoardWriter::count(const Message& message) {
 void TensorBoardWriter::add_histogram(const Message& message) {
   const auto histogram = counter_.histogram(message.statistics);
   if (!histogram) return;
-  Site& site = *message.tensor.site;
+  SlotState& slot = *message.tensor.slot;
   append_histogram_record(
-      site.records.tensorboard_tag(
-          message.tensor.treatment->histogram_collection, site.name),
+      slot.records.tensorboard_tag(message.tensor.spec->histogram_collection,
+                                   slot.name),
       *histogram, wall_seconds_, step_.global, records_);
 }
 
@@ -74,8 +74,8 @@ void TensorBoardWriter::add_number(const Message& message) {
   // Of one element the sum is the element, NaN and infinity too.
   const auto value = reduction_from(
       message.statistics, {.reduction = Reduction::sum}, Deviation::population);
-  Site& site = *message.tensor.site;
-  append_scalar_record(site.records.tensorboard_tag({}, site.name), *value,
+  SlotState& slot = *message.tensor.slot;
+  append_scalar_record(slot.records.tensorboard_tag({}, slot.name), *value,
                        wall_seconds_, step_.global, records_);
 }
 

@@ -83,11 +83,10 @@ class TerminationTest : public ::testing::Test {
     constexpr std::int64_t kShape[] = {1000};
     const std::vector<float> values(1000, 1.0f);
     session.begin_step();
-    session.put(session.tensor("a"),
-                {DType::float32,
-                 reinterpret_cast<const std::byte*>(values.data()),
-                 kShape,
-                 {}});
+    session.tensor("a").put({DType::float32,
+                             reinterpret_cast<const std::byte*>(values.data()),
+                             kShape,
+                             {}});
   }
 
   TemporaryFolder folder_;

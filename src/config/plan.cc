@@ -249,11 +249,11 @@ class Plan::Impl {
   }
 
   // Adds what TensorBoard shows of a tensor of `collection`.
-  void show(const Collection& collection, Treatment& treatment) const {
+  void show(const Collection& collection, SaveSpec& spec) const {
     if (!writes_tensorboard) return;
-    treatment.scalar_summary |= has_scalar_summaries(collection.name());
-    if (collection.save_histogram && treatment.histogram_collection.empty())
-      treatment.histogram_collection = collection.name();
+    spec.scalar_summary |= has_scalar_summaries(collection.name());
+    if (collection.save_histogram && spec.histogram_collection.empty())
+      spec.histogram_collection = collection.name();
   }
 
   Framework framework;
@@ -307,20 +307,20 @@ CollectionSet Plan::due(const StepId& step) const {
   return due;
 }
 
-Treatment Plan::treatment(const CollectionSet& due) const {
-  Treatment treatment;
+SaveSpec Plan::save_spec(const CollectionSet& due) const {
+  SaveSpec spec;
   for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
     if (!due.contains(i)) continue;
     const ReductionConfig& config = *impl_->collections[i].reduction_config;
-    treatment.raw |= config.save_raw_tensor;
-    treatment.shape |= config.save_shape;
-    impl_->show(impl_->collections[i], treatment);
+    spec.raw |= config.save_raw_tensor;
+    spec.shape |= config.save_shape;
+    impl_->show(impl_->collections[i], spec);
     for (ReductionOp op : config.ordered_ops()) {
-      auto& ops = treatment.reductions;
+      auto& ops = spec.reductions;
       if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
     }
   }
-  return treatment;
+  return spec;
 }
 
 std::vector<std::string> Plan::pattern_errors() const {

@@ -49,9 +49,9 @@ Names due_at(const HookConfig& config, Mode mode, Step mode_step) {
   return names_in(*plan, plan->due({mode_step + 100, mode, mode_step}));
 }
 
-Treatment treatment_of(const HookConfig& config, std::string_view tensor) {
+SaveSpec spec_of(const HookConfig& config, std::string_view tensor) {
   const auto plan = plan_of(config);
-  return plan->treatment(plan->match(tensor));
+  return plan->save_spec(plan->match(tensor));
 }
 
 ReductionConfig reductions(std::string_view ops) {
@@ -252,20 +252,20 @@ TEST(Plan, SavesNoGradientsOutsideTraining) {
 // --- what is written ---
 
 TEST(Plan, WritesRawTensorsUnlessTold) {
-  EXPECT_EQ(treatment_of({.save_all = true}, "x"), Treatment{.raw = true});
+  EXPECT_EQ(spec_of({.save_all = true}, "x"), SaveSpec{.raw = true});
 }
 
 TEST(Plan, WritesOnlyReductionsWhereTheHookSaysSo) {
   const HookConfig config{.reduction_config = reductions("mean"),
                           .include_collections = {"weights"}};
-  EXPECT_EQ(treatment_of(config, "Net_fc.weight"),
-            (Treatment{.reductions = {{Reduction::mean}}}));
+  EXPECT_EQ(spec_of(config, "Net_fc.weight"),
+            (SaveSpec{.reductions = {{Reduction::mean}}}));
 }
 
 TEST(Plan, WritesLossesRawWhateverTheHookReduces) {
   const HookConfig config{.reduction_config = reductions("mean")};
-  EXPECT_EQ(treatment_of(config, "CrossEntropyLoss_output_0"),
-            Treatment{.raw = true});
+  EXPECT_EQ(spec_of(config, "CrossEntropyLoss_output_0"),
+            SaveSpec{.raw = true});
 }
 
 TEST(Plan, HonoursTheUsersReductionsOfLosses) {
@@ -273,49 +273,48 @@ TEST(Plan, HonoursTheUsersReductionsOfLosses) {
   Collection losses = *config.find_collection(pytorch_framework(), "losses");
   losses.reduction_config = reductions("max");
   config.collections = {losses};
-  EXPECT_EQ(treatment_of(config, "CrossEntropyLoss_output_0"),
-            (Treatment{.reductions = {{Reduction::max}}}));
+  EXPECT_EQ(spec_of(config, "CrossEntropyLoss_output_0"),
+            (SaveSpec{.reductions = {{Reduction::max}}}));
 }
 
 TEST(Plan, WritesNothingButStatisticsForASummary) {
   const HookConfig config{.reduction_config = ReductionConfig{.summary = true},
                           .save_all = true};
-  EXPECT_EQ(treatment_of(config, "x"), Treatment{});
+  EXPECT_EQ(spec_of(config, "x"), SaveSpec{});
 }
 
 // --- what TensorBoard shows ---
 
 TEST(Plan, ShowsNothingInTensorBoardUnlessAsked) {
-  const Treatment treatment = treatment_of({.save_all = true}, "Net_fc.weight");
-  EXPECT_EQ(treatment.histogram_collection, "");
-  EXPECT_FALSE(treatment.scalar_summary);
+  const SaveSpec spec = spec_of({.save_all = true}, "Net_fc.weight");
+  EXPECT_EQ(spec.histogram_collection, "");
+  EXPECT_FALSE(spec.scalar_summary);
 }
 
 TEST(Plan, ShowsHistogramsUnderTheFirstDueCollectionThatWantsThem) {
   HookConfig config{.save_all = true, .tensorboard_dir = "tb"};
-  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection,
-            "weights");
-  EXPECT_EQ(treatment_of(config, "relu_output_0").histogram_collection, "all");
+  EXPECT_EQ(spec_of(config, "Net_fc.weight").histogram_collection, "weights");
+  EXPECT_EQ(spec_of(config, "relu_output_0").histogram_collection, "all");
   Collection weights = *config.find_collection(pytorch_framework(), "weights");
   weights.save_histogram = false;
   config.collections = {weights};
-  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection, "all");
+  EXPECT_EQ(spec_of(config, "Net_fc.weight").histogram_collection, "all");
   config.save_all = false;
   config.include_collections = {"weights"};
-  EXPECT_EQ(treatment_of(config, "Net_fc.weight").histogram_collection, "");
+  EXPECT_EQ(spec_of(config, "Net_fc.weight").histogram_collection, "");
 }
 
 TEST(Plan, ShowsLossesAsNumbersAndOnlyOnRequestAsHistograms) {
   HookConfig config{.tensorboard_dir = "tb"};
-  Treatment treatment = treatment_of(config, "CrossEntropyLoss_output_0");
-  EXPECT_TRUE(treatment.scalar_summary);
-  EXPECT_EQ(treatment.histogram_collection, "");
+  SaveSpec spec = spec_of(config, "CrossEntropyLoss_output_0");
+  EXPECT_TRUE(spec.scalar_summary);
+  EXPECT_EQ(spec.histogram_collection, "");
   Collection losses = *config.find_collection(pytorch_framework(), "losses");
   losses.save_histogram = true;
   config.collections = {losses};
-  treatment = treatment_of(config, "CrossEntropyLoss_output_0");
-  EXPECT_TRUE(treatment.scalar_summary);
-  EXPECT_EQ(treatment.histogram_collection, "losses");
+  spec = spec_of(config, "CrossEntropyLoss_output_0");
+  EXPECT_TRUE(spec.scalar_summary);
+  EXPECT_EQ(spec.histogram_collection, "losses");
 }
 
 TEST(Plan, ShowsTensorFlowsOwnSummariesNotAgain) {
@@ -324,10 +323,10 @@ TEST(Plan, ShowsTensorFlowsOwnSummariesNotAgain) {
   const HookConfig config{.include_collections = {"tensorflow_summaries"},
                           .tensorboard_dir = "tb",
                           .collections = {summaries}};
-  EXPECT_FALSE(treatment_of(config, "x").scalar_summary);
+  EXPECT_FALSE(spec_of(config, "x").scalar_summary);
 }
 
-TEST(Plan, UnitesTheTreatmentsOfTheDueCollections) {
+TEST(Plan, UnitesTheSpecsOfTheDueCollections) {
   Collection first = collection_of("first", {"x"});
   first.reduction_config = reductions("abs_max,l2,mean");
   first.reduction_config->save_shape = true;
@@ -336,15 +335,15 @@ TEST(Plan, UnitesTheTreatmentsOfTheDueCollections) {
   Collection third = collection_of("third", {"y"});
   const HookConfig config{.include_collections = {"first", "second", "third"},
                           .collections = {first, second, third}};
-  EXPECT_EQ(treatment_of(config, "x"),
-            (Treatment{.shape = true,
-                       .reductions = {{Reduction::mean},
-                                      {Reduction::l2},
-                                      {Reduction::max, true},
-                                      {Reduction::min},
-                                      {Reduction::l1}}}));
-  EXPECT_THAT(treatment_of(config, "xy").reductions, SizeIs(5));
-  EXPECT_TRUE(treatment_of(config, "xy").raw);
+  EXPECT_EQ(spec_of(config, "x"),
+            (SaveSpec{.shape = true,
+                      .reductions = {{Reduction::mean},
+                                     {Reduction::l2},
+                                     {Reduction::max, true},
+                                     {Reduction::min},
+                                     {Reduction::l1}}}));
+  EXPECT_THAT(spec_of(config, "xy").reductions, SizeIs(5));
+  EXPECT_TRUE(spec_of(config, "xy").raw);
 }
 
 // --- what makes no sense ---

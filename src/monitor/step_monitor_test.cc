@@ -1,5 +1,7 @@
 #include "smdebug/monitor/step_monitor.h"
 
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,10 +44,10 @@ class Training {
     const float elements[] = {size, -size};
     const std::int64_t shape[] = {2};
     session_->begin_step();
-    session_->put(gradient_, {DType::float32,
-                              reinterpret_cast<const std::byte*>(elements),
-                              shape,
-                              {}});
+    gradient_->put({DType::float32,
+                   reinterpret_cast<const std::byte*>(elements),
+                   shape,
+                   {}});
     session_->before_update();
     session_->end_step();
   }
@@ -55,7 +57,7 @@ class Training {
  private:
   SilentLog silent_;
   std::unique_ptr<Session> session_;
-  Site* gradient_ = nullptr;
+  std::optional<TensorSlot> gradient_;
 };
 
 std::vector<Step> steps_of(const std::vector<Verdict>& findings) {

@@ -49,11 +49,10 @@ class DiskTest : public testing::Test {
     const std::vector<float> values(elements, value);
     const std::int64_t shape[] = {static_cast<std::int64_t>(elements)};
     session.begin_step();
-    session.put(session.tensor("w"),
-                {DType::float32,
-                 reinterpret_cast<const std::byte*>(values.data()),
-                 shape,
-                 {}});
+    session.tensor("w").put({DType::float32,
+                             reinterpret_cast<const std::byte*>(values.data()),
+                             shape,
+                             {}});
     session.end_step();
   }
 

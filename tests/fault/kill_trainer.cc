@@ -24,11 +24,11 @@ constexpr Step kTold = 3;
 void save(Session& session, const KillTensor& tensor, Step step, int start) {
   const std::vector<float> values = kill_values(tensor, step, start);
   const std::int64_t shape[] = {static_cast<std::int64_t>(values.size())};
-  session.put(session.tensor(tensor.name),
-              {DType::float32,
-               reinterpret_cast<const std::byte*>(values.data()),
-               shape,
-               {}});
+  session.tensor(tensor.name)
+      .put({DType::float32,
+            reinterpret_cast<const std::byte*>(values.data()),
+            shape,
+            {}});
 }
 
 int train(const char* run, Step steps, int start, int pipe) {

@@ -27,9 +27,9 @@ int main(int, char** argv) {
   options.framework = plain_framework();
   auto session = *Session::create(std::move(options));
 
-  std::vector<Site*> sites;
+  std::vector<TensorSlot> slots;
   for (int i = 0; i < tensors; ++i)
-    sites.push_back(session->tensor("layer" + std::to_string(i) + ".weight"));
+    slots.push_back(session->tensor("layer" + std::to_string(i) + ".weight"));
   const std::vector<float> values(elements, 1.5f);
   const std::int64_t shape[] = {static_cast<std::int64_t>(elements)};
   const TensorView tensor{DType::float32,
@@ -38,7 +38,7 @@ int main(int, char** argv) {
                           {}};
   for (int step = 0; step < steps; ++step) {
     session->begin_step();
-    for (Site* site : sites) session->put(site, tensor);
+    for (const TensorSlot& slot : slots) slot.put(tensor);
     session->end_step();
     if (!session->flush()) return 1;
   }

@@ -16,7 +16,7 @@ DRIVER = ROOT / "build/release/tests/instructions/smdebug_instruction_driver"
 READ_DRIVER = DRIVER.with_name("smdebug_read_instruction_driver")
 RULE_DRIVER = DRIVER.with_name("smdebug_rule_instruction_driver")
 
-PUT = "smdebug::Session::put(smdebug::Site*, smdebug::TensorView const&)"
+PUT = "smdebug::TensorSlot::put(smdebug::TensorView const&) const"
 STEPS, TENSORS = 20, 100
 
 

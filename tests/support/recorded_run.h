@@ -77,8 +77,8 @@ inline void record_run(const std::string& out_dir, const Course& course,
   auto session = Session::create(std::move(options));
   ASSERT_TRUE(session.ok()) << session.error().message;
   Session& recording = **session;
-  Site* gradient = recording.gradient("Net", "fc.weight");
-  Site* loss = recording.tensor("CrossEntropyLoss_output_0");
+  const TensorSlot gradient = recording.gradient("Net", "fc.weight");
+  const TensorSlot loss = recording.tensor("CrossEntropyLoss_output_0");
   recording.set_mode(Mode::train);
   for (Step step = 0; step < course.steps; ++step) {
     const auto size = static_cast<float>(course.gradient(step));
@@ -86,12 +86,11 @@ inline void record_run(const std::string& out_dir, const Course& course,
     const std::int64_t shape[] = {2, 3};
     const auto value = static_cast<float>(course.loss(step));
     recording.begin_step();
-    recording.put(gradient, {DType::float32,
-                             reinterpret_cast<const std::byte*>(gradients),
-                             shape,
-                             {}});
-    recording.put(
-        loss,
+    gradient.put({DType::float32,
+                  reinterpret_cast<const std::byte*>(gradients),
+                  shape,
+                  {}});
+    loss.put(
         {DType::float32, reinterpret_cast<const std::byte*>(&value), {}, {}});
     recording.end_step();
   }

@@ -19,7 +19,7 @@ namespace smdebug {
 
 // What happens to a tensor that finds the queue full. `block`: the training
 // waits for the writer. `drop`: the tensor is lost. Both are counted and shown.
-enum class WhenFull { block, drop };
+enum class OverflowPolicy { block, drop };
 
 enum class IncludeWorkers { one, all };
 
@@ -36,7 +36,7 @@ struct HookConfig {
   bool save_all = false;
   bool dry_run = false;
   IncludeWorkers include_workers = IncludeWorkers::one;
-  WhenFull when_full = WhenFull::block;
+  OverflowPolicy when_full = OverflowPolicy::block;
   Checksum checksum = Checksum::constant;
   std::size_t queue_bytes = std::size_t{64} << 20;
   // Where TensorBoard finds histograms and numbers, beside the run (see

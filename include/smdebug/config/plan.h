@@ -58,7 +58,7 @@ class CollectionSet {
 };
 
 // What is written of one tensor at one step.
-struct Treatment {
+struct SaveSpec {
   bool raw = false;
   bool shape = false;
   std::vector<ReductionOp> reductions;  // without repetition, in writing order
@@ -68,7 +68,7 @@ struct Treatment {
   bool scalar_summary = false;
   std::string histogram_collection;
 
-  friend bool operator==(const Treatment&, const Treatment&) = default;
+  friend bool operator==(const SaveSpec&, const SaveSpec&) = default;
 };
 
 class Plan {
@@ -100,7 +100,7 @@ class Plan {
 
   /// Returns what to write of a tensor whose due collections are `due`. Its
   /// histogram goes under the first of them that has `save_histogram`.
-  Treatment treatment(const CollectionSet& due) const;
+  SaveSpec save_spec(const CollectionSet& due) const;
 
   /// What went wrong while matching, one sentence per pattern; empty if
   /// nothing did.

@@ -1,9 +1,9 @@
-"""`HungHook`: one hook in one module, which goes out and comes back as if it had stayed."""
+"""`DetachableHook`: one hook in one module, which goes out and comes back as if it had stayed."""
 
 from smdebug.pytorch.private_names import hook_tables
 
 
-class HungHook:
+class DetachableHook:
     """A forward hook, or with `is_before` a forward pre-hook, that is out at first.
 
     It comes back under the number that it had: torch.compile looks for hooks that it has seen. It

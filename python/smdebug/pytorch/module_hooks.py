@@ -16,7 +16,7 @@ from smdebug.pytorch.compiled import (
     leave_call,
     look_ahead,
 )
-from smdebug.pytorch.detachable_hook import HungHook
+from smdebug.pytorch.detachable_hook import DetachableHook
 
 
 def leaves_inputs_alone(module):
@@ -188,10 +188,10 @@ class WatchedModule:
         as_called = left_alone if is_called_from_outside else lambda hook: hook
         self._before = None
         if self._input_hook and not is_root:
-            self._before = HungHook(
+            self._before = DetachableHook(
                 module, as_called(self._input_hook), is_before=True, takes_keywords=True
             )
-        self._after = HungHook(
+        self._after = DetachableHook(
             module, as_called(self._output_hook), takes_keywords=self._call_hook is not None
         )
         self._takes_inputs = True

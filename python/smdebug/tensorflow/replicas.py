@@ -164,8 +164,8 @@ class ReplicaSessions:
     def end_step(self):
         self._told("end_step")
 
-    def take_over(self):
-        self._told("take_over")
+    def bind_to_current_thread(self):
+        self._told("bind_to_current_thread")
 
     def save_scalar(self, *arguments):
         self._told("save_scalar", *arguments)

@@ -51,7 +51,7 @@ class DeviceCopies:
         _of_sessions[session] = self
 
     def take(self, place, tensor):
-        """Begins to copy `tensor` for `place`, a TensorSite. False: it was not taken."""
+        """Begins to copy `tensor` for `place`, a TensorSlot. False: it was not taken."""
         if self._is_off:
             return False
         with self._lock:

@@ -54,12 +54,12 @@ def begin_statistics(tensor):
     return torch.stack([number for piece in _pieces(plain) for number in _numbers_of(piece)])
 
 
-def put_statistics(place, dtype, shape, numbers):
-    """Captures at `place`, a TensorSite, the tensor that `numbers` were made of."""
+def put_statistics(slot, dtype, shape, numbers):
+    """Captures in `slot`, a TensorSlot, the tensor that `numbers` were made of."""
     whole = _core.TensorStatistics()
     for row in numbers.view(-1, _NUMBERS).tolist():
         whole.merge(_statistics_from(*row))
-    place.put_statistics(_NAMES[dtype], shape, whole)
+    slot.put_statistics(_NAMES[dtype], shape, whole)
 
 
 def _pieces(tensor):

@@ -339,7 +339,7 @@ class TapeRecorder(TensorFlowHook):
         """A graph begins a step on a thread of its own; it is this one's once it has returned."""
         is_main = threading.current_thread() is threading.main_thread()
         if self._begun_in_graph and is_main and self._session:
-            self._session.take_over()
+            self._session.bind_to_current_thread()
 
     def _is_bias(self, name):
         return any(re.search(each, name) for each in self.get_collection("biases").include_regex)

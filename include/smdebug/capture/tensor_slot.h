@@ -1,0 +1,107 @@
+#pragma once
+
+// Where a training step puts its tensors. A session has one slot per tensor
+// name; an adapter looks a slot up once and keeps it. A slot is two pointers:
+// copy it freely. It is valid as long as its session.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "smdebug/core/dtype.h"
+#include "smdebug/core/shard.h"
+#include "smdebug/core/statistics.h"
+#include "smdebug/core/tensor_view.h"
+
+namespace smdebug {
+
+struct SessionImpl;
+struct SlotState;
+struct ModuleState;
+
+class TensorSlot {
+ public:
+  /// Captures the tensor if it is due: copies what is needed before it
+  /// returns. Any thread.
+  void put(const TensorView& tensor) const;
+
+  /// Captures a tensor by statistics that an accelerator computed, if it is
+  /// due. The result equals `put` of the elements, up to rounding. Ask
+  /// `needs_elements` first: the tensor is skipped if its elements are needed,
+  /// if it holds strings, or if `statistics.count` differs from the number of
+  /// elements in `shape`. Any thread.
+  void put_statistics(DType dtype, std::span<const std::int64_t> shape,
+                      const TensorStatistics& statistics) const;
+
+  /// Marks the tensors captured from now on as a part of a larger tensor, or
+  /// as a whole tensor if `placement` is none. Any thread.
+  void set_placement(const std::optional<ShardPlacement>& placement) const;
+
+  /// Reports that the tensor could not be read. The reason is kept in the
+  /// session's status and logged once per name. Any thread.
+  void skip(std::string_view reason) const;
+
+  /// Whether the open step saves this tensor. Any thread.
+  bool is_due() const;
+  /// Whether the step that `Session::begin_step` would begin now saves it. The
+  /// owner's thread.
+  bool is_next_due() const;
+  /// Whether the plan in use can ever save it.
+  bool can_match() const;
+  /// Whether `put` would keep more than the tensor's statistics: values, a
+  /// median, a histogram, or elements that a sink reads. For adapters whose
+  /// elements are expensive to copy. False if the tensor is not due. When in
+  /// doubt, true: while a sink is being called, and before it knows about a
+  /// newly assigned collection. Never blocks. Any thread.
+  bool needs_elements() const;
+
+  std::string_view name() const;
+
+ private:
+  friend class ModuleSlots;
+  friend class Session;
+  TensorSlot(SessionImpl* session, SlotState* state)
+      : session_(session), state_(state) {}
+
+  SessionImpl* session_;
+  SlotState* state_;
+};
+
+// The inputs and outputs of one module. They are numbered in the order of
+// capture, over all calls of the module within a step: module "fc1" has
+// "fc1_input_0", "fc1_output_0", "fc1_output_1", ...
+class ModuleSlots {
+ public:
+  /// Captures the next input (output) of this step. Any thread.
+  void put_input(const TensorView& tensor) const;
+  void put_output(const TensorView& tensor) const;
+
+  /// Counts the next input (output) of this step and returns its slot if it is
+  /// due. For adapters that must do work before they can show the tensor. Any
+  /// thread.
+  std::optional<TensorSlot> next_input() const;
+  std::optional<TensorSlot> next_output() const;
+
+  /// Whether the plan in use can save any input (output) seen so far. True
+  /// before the module was called.
+  bool can_match_input() const;
+  bool can_match_output() const;
+
+  /// Whether the plan of the coming step can save one of the first inputs
+  /// (outputs) that the module may have. For adapters that decide before the
+  /// module is called. Searches each name with every pattern. The owner's
+  /// thread.
+  bool may_match_input() const;
+  bool may_match_output() const;
+
+ private:
+  friend class Session;
+  ModuleSlots(SessionImpl* session, ModuleState* state)
+      : session_(session), state_(state) {}
+
+  SessionImpl* session_;
+  ModuleState* state_;
+};
+
+}  // namespace smdebug

@@ -1,0 +1,199 @@
+#include "capture/capture_sink.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/string_elements.h"
+
+namespace smdebug {
+namespace {
+
+const SaveSpec& scalar_spec() {
+  static const SaveSpec spec{.raw = true,
+                             .shape = false,
+                             .reductions = {},
+                             .scalar_summary = true,
+                             .histogram_collection = {}};
+  return spec;
+}
+
+// The size of the elements in a record.
+std::uint64_t captured_bytes(const TensorView& tensor) {
+  const std::size_t bytes = tensor.bytes();
+  return bytes == 0 && is_string(tensor.dtype)
+             ? string_elements_bytes(tensor.strings())
+             : bytes;
+}
+
+}  // namespace
+
+template <typename Put>
+void CaptureSink::put_in_lane(const SlotState& slot, const TensorView& tensor,
+                              const Put& put) {
+  if (is_owner()) {
+    CycleMeter meter(step_cycles_);
+    count(recorder_->owner_counts, slot, tensor, put(*recorder_->owner_lane));
+  } else {
+    std::lock_guard lock(recorder_->shared_mutex);
+    if (!is_capturing()) return;
+    count(recorder_->shared_counts, slot, tensor, put(*recorder_->shared_lane));
+  }
+}
+
+void CaptureSink::capture(SlotState& slot, const SaveSpec& spec,
+                          const TensorView& tensor) {
+  if (!is_capturable(slot, tensor)) return;
+  put_in_lane(slot, tensor, [&](Lane& lane) {
+    return lane.put(slot, spec, tensor, sequence_);
+  });
+}
+
+void CaptureSink::capture_statistics(SlotState& slot, const SaveSpec& spec,
+                                     const TensorView& tensor,
+                                     const TensorStatistics& statistics) {
+  if (is_string(tensor.dtype)) return skip(slot, "strings have no statistics");
+  if (Lane::needs_elements(spec)) {
+    return skip(slot,
+                "its elements are to be saved, and only its statistics were "
+                "given");
+  }
+  const auto size = static_cast<std::uint64_t>(tensor.size());
+  if (statistics.count != size) {
+    return skip(slot, "statistics of " + std::to_string(statistics.count) +
+                          " elements for a shape of " + std::to_string(size));
+  }
+  if (!has_capturable_shape(slot, tensor)) return;
+  put_in_lane(slot, tensor, [&](Lane& lane) {
+    return lane.put_statistics(slot, spec, tensor, statistics, sequence_);
+  });
+}
+
+bool CaptureSink::needs_elements(const SlotState& slot, const SaveSpec& spec) {
+  if (Lane::needs_elements(spec)) return true;
+  if (!live_.has_sink()) return false;
+  // Once the observer knows the new members it may look at more.
+  return has_new_members_.load() || live_.may_look_at_values(slot);
+}
+
+// A reduction is a record of its own that has the name in its tag: slots with
+// reductions share nothing.
+void CaptureSink::capture_shared(std::span<SlotState* const> slots,
+                                 const TensorView& tensor) {
+  using Group = std::pair<const SaveSpec*, std::vector<SlotState*>>;
+  std::vector<Group> groups;
+  for (SlotState* slot : slots) {
+    const SaveSpec* spec = slot->spec.load(std::memory_order_relaxed);
+    if (spec == nullptr) continue;
+    const auto group = std::ranges::find(groups, spec, &Group::first);
+    if (group == groups.end() || !spec->reductions.empty()) {
+      groups.push_back({spec, {slot}});
+    } else {
+      group->second.push_back(slot);
+    }
+  }
+  for (auto& [spec, same] : groups) put_shared(std::move(same), *spec, tensor);
+}
+
+void CaptureSink::put_shared(std::vector<SlotState*> slots,
+                             const SaveSpec& spec, const TensorView& tensor) {
+  SlotState& first = *slots.front();
+  if (!is_capturable(first, tensor)) return;
+  CycleMeter meter(step_cycles_);
+  const auto* also =
+      slots_.keep_shared(first, {slots.begin() + 1, slots.end()});
+  const TensorStatistics* kept =
+      recorder_->owner_lane->put(first, spec, tensor, sequence_, 0, also);
+  count(recorder_->owner_counts, first, tensor, kept);
+  if (!live_.has_sink() || kept == nullptr) return;
+  for (const SlotState* slot : *also) live_.add(*slot, tensor, *kept);
+}
+
+void CaptureSink::save(SlotState& slot, const SavedTensor& saved,
+                       const TensorView& tensor) {
+  const SaveSpec* spec = &scalar_spec();
+  if (!saved.is_scalar) {
+    const SlotTable::Joined joined = slots_.join(slot, saved.collections);
+    if (joined.is_new) has_new_members_ = true;
+    spec = joined.spec;
+  }
+  count(recorder_->owner_counts, slot, tensor,
+        recorder_->owner_lane->put(slot, *spec, tensor, sequence_,
+                                   saved.wall_seconds));
+}
+
+void CaptureSink::count(LaneCounts& counts, const SlotState& slot,
+                        const TensorView& tensor,
+                        const TensorStatistics* kept) {
+  const std::size_t bytes = captured_bytes(tensor);
+  ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
+  (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
+  if (!live_.has_sink() || kept == nullptr) return;
+  if (has_new_members_.exchange(false)) show_collections();
+  live_.add(slot, tensor, *kept);
+}
+
+bool CaptureSink::is_capturable(SlotState& slot, const TensorView& tensor) {
+  if (tensor.data == nullptr && tensor.size() > 0) {
+    skip(slot, "a tensor without memory");
+    return false;
+  }
+  return has_capturable_shape(slot, tensor);
+}
+
+bool CaptureSink::has_capturable_shape(SlotState& slot,
+                                       const TensorView& tensor) {
+  if (tensor.shape.size() > Lane::kMaxRank) {
+    skip(slot, "more than " + std::to_string(Lane::kMaxRank) + " dimensions");
+    return false;
+  }
+  if (captured_bytes(tensor) > kMaxPayloadBytes) {
+    skip(slot,
+         "larger than a record can be: its statistics are saved, its values "
+         "are not");
+  }
+  return true;
+}
+
+void CaptureSink::skip(SlotState& slot, std::string_view reason) {
+  if (slot.is_skipped.exchange(true)) return;
+  {
+    std::lock_guard lock(skipped_mutex_);
+    skipped_.emplace(slot.name, reason);
+  }
+  logger_.warning("tensor '" + slot.name +
+                  "' is not saved: " + std::string(reason));
+}
+
+void CaptureSink::assign(SlotState& slot,
+                         std::span<const std::string> collections) {
+  if (slots_.assign(slot, collections)) has_new_members_ = true;
+}
+
+std::uint64_t CaptureSink::stop_capturing() {
+  std::lock_guard lock(recorder_->shared_mutex);
+  capturing_.store(false);
+  return recorder_->shared_ring->published();
+}
+
+void CaptureSink::set_observer(ObservationSink* observer) {
+  live_.set_sink(observer);
+  show_collections();
+}
+
+void CaptureSink::show_step(const StepId& step, StepPhase phase,
+                            std::string_view worker) {
+  if (!live_.has_sink()) return;
+  live_.show(step, phase, worker);
+  if (phase == StepPhase::complete) live_.clear();
+}
+
+void CaptureSink::show_collections() {
+  if (live_.has_sink()) live_.show_collections(slots_.groups());
+}
+
+std::map<std::string, std::string> CaptureSink::skipped() {
+  std::lock_guard lock(skipped_mutex_);
+  return skipped_;
+}
+
+}  // namespace smdebug

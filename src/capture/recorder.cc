@@ -1,0 +1,43 @@
+#include "capture/recorder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace smdebug {
+namespace {
+
+// The shared lane carries the gradients of other threads: it is smaller than
+// the owner's.
+constexpr std::size_t kSharedShare = 4;
+
+// A lane must hold a few messages, whatever the user asked for.
+constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::create(
+    const HookConfig& config, std::unique_ptr<StepWriter> writer,
+    Logger& logger) {
+  auto recorder = std::make_unique<Recorder>();
+  const std::size_t bytes = std::max(config.queue_bytes, kMinRingBytes);
+  SMD_TRY(recorder->owner_ring, StagingRing::create(bytes));
+  SMD_TRY(recorder->shared_ring,
+          StagingRing::create(std::max(bytes / kSharedShare, kMinRingBytes)));
+  recorder->thread = std::make_unique<WriteThread>(
+      *recorder->owner_ring, *recorder->shared_ring, std::move(writer), logger);
+  recorder->owner_lane.emplace(*recorder->owner_ring, *recorder->thread,
+                               config.when_full);
+  recorder->shared_lane.emplace(*recorder->shared_ring, *recorder->thread,
+                                config.when_full);
+  return recorder;
+}
+
+LaneCounts Recorder::counts() {
+  std::lock_guard lock(shared_mutex);
+  return {owner_counts.tensors + shared_counts.tensors,
+          owner_counts.bytes + shared_counts.bytes,
+          owner_counts.dropped_tensors + shared_counts.dropped_tensors,
+          owner_counts.dropped_bytes + shared_counts.dropped_bytes};
+}
+
+}  // namespace smdebug

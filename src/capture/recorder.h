@@ -1,0 +1,53 @@
+#pragma once
+
+// The machinery between the training step and the files: two lanes, the ring
+// behind each, and the thread that reads them. The owner of steps has a lane
+// for itself, so it takes no lock. All other threads share the second lane
+// under a mutex.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "smdebug/base/logger.h"
+#include "smdebug/base/result.h"
+#include "smdebug/config/hook_config.h"
+
+#include "capture/lane.h"
+#include "capture/staging_ring.h"
+#include "capture/step_writer.h"
+#include "capture/write_thread.h"
+
+namespace smdebug {
+
+// What was captured through one lane.
+struct LaneCounts {
+  std::uint64_t tensors = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t dropped_tensors = 0;
+  std::uint64_t dropped_bytes = 0;
+};
+
+struct Recorder {
+  // The thread refers to the rings and the lanes refer to the thread: members
+  // are destroyed in the reverse order.
+  std::unique_ptr<StagingRing> owner_ring;
+  std::unique_ptr<StagingRing> shared_ring;
+  std::unique_ptr<WriteThread> thread;
+  std::optional<Lane> owner_lane;
+  std::mutex shared_mutex;  // guards the shared lane and its counts
+  std::optional<Lane> shared_lane;
+  LaneCounts owner_counts;
+  LaneCounts shared_counts;
+
+  // Starts the thread. Fails with `io` if the rings cannot be mapped.
+  static Result<std::unique_ptr<Recorder>> create(
+      const HookConfig& config, std::unique_ptr<StepWriter> writer,
+      Logger& logger);
+
+  // The sum of both lanes. The owner's thread.
+  LaneCounts counts();
+};
+
+}  // namespace smdebug

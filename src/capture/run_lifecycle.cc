@@ -1,0 +1,243 @@
+#include "capture/run_lifecycle.h"
+
+#include <utility>
+
+#include "base/environment.h"
+#include "capture/run_claim.h"
+#include "format/file_names.h"
+
+namespace smdebug {
+namespace {
+
+Status as_status(const Result<bool>& result) {
+  if (!result) return result.error();
+  return {};
+}
+
+}  // namespace
+
+RunLifecycle::RunLifecycle(SessionContext& context, const SlotTable& slots,
+                           std::shared_ptr<Storage> storage,
+                           std::shared_ptr<Storage> tensorboard)
+    : context_(context),
+      slots_(slots),
+      storage_(std::move(storage)),
+      tensorboard_storage_(std::move(tensorboard)) {}
+
+// --- the start ---
+
+void RunLifecycle::start() {
+  first_step_at_ = context_.clock.monotonic();
+  WorkerIdentity& worker = context_.worker;
+  if (context_.config.include_workers == IncludeWorkers::one) {
+    if (!worker.is_first()) {
+      return deactivate(worker.name +
+                        " saves nothing: include_workers is 'one'");
+    }
+    worker.count = 1;
+  }
+  if (Status status = start_recording(); !status)
+    latch(std::move(status).error().within("run " + uri()));
+}
+
+Status RunLifecycle::start_recording() {
+  const HookConfig& config = context_.config;
+  const WorkerIdentity& worker = context_.worker;
+  SMD_TRY(const bool may_write, claim());
+  if (!may_write) return {};
+  auto target = config.dry_run ? nullptr : storage_;
+  open_tensorboard();
+  SMD_TRY(recorder_,
+          Recorder::create(config,
+                           std::make_unique<StepWriter>(
+                               target, worker.name, context_.framework,
+                               config.checksum, tensorboard_,
+                               Retention::make(config, target, worker.name,
+                                               context_.logger)),
+                           context_.logger));
+  if (worker.is_first()) {
+    run_record_.emplace(*storage_, context_.process, context_.framework,
+                        context_.clock);
+    recorder_->owner_lane->write(
+        {std::string(kRunFileKey),
+         run_record_->started(slots_, context_.num_writers(),
+                              context_.steps.current().global)});
+  }
+  return {};
+}
+
+// A run with several writers is claimed by the first worker of the process
+// that records them all. Separate processes do not claim it.
+Result<bool> RunLifecycle::claim() {
+  const WorkerIdentity& worker = context_.worker;
+  const bool is_only_writer =
+      worker.count == 1 || (worker.is_grouped && worker.is_first());
+  if (context_.config.dry_run || !is_only_writer) return true;
+  SMD_TRY(std::optional<std::string> other,
+          claim_run(*storage_, context_.logger));
+  if (other) {
+    context_.logger.error("run " + uri() +
+                          ": nothing will be saved: " + *other);
+    deactivate(*std::move(other));
+    return false;
+  }
+  is_claimed_ = true;
+  return true;
+}
+
+void RunLifecycle::open_tensorboard() {
+  if (!tensorboard_storage_ || context_.worker.reports_via_first_worker())
+    return;
+  tensorboard_ = std::make_shared<TensorBoardWriter>(
+      tensorboard_storage_,
+      context_.config.dry_run ? TensorBoardWriter::Files::none
+                              : TensorBoardWriter::Files::written,
+      std::to_string(process_id()) + "_" + host_name(), context_.logger);
+}
+
+// --- the state ---
+
+void RunLifecycle::deactivate(std::string reason) {
+  state_ = SessionStatus::State::inactive;
+  inactive_reason_ = std::move(reason);
+}
+
+void RunLifecycle::latch(Error error) {
+  if (error_) return;
+  state_ = SessionStatus::State::failed;
+  error_step_ = context_.steps.current().global;
+  context_.logger.error("step " + std::to_string(*error_step_) +
+                        ": nothing more will be saved: " + error.message);
+  error_ = std::move(error);
+}
+
+// Adopts the error that the write thread has latched, and logged.
+void RunLifecycle::notice_failure() {
+  if (error_ || !recorder_ || !recorder_->thread->has_failed()) return;
+  const auto failure = recorder_->thread->failure();
+  state_ = SessionStatus::State::failed;
+  error_ = failure->error;
+  error_step_ = failure->step;
+}
+
+bool RunLifecycle::is_recording() {
+  if (is_over()) return false;
+  notice_failure();
+  if (state_ == SessionStatus::State::active) return true;
+  ++calls_after_failure_;
+  return false;
+}
+
+// --- files ---
+
+void RunLifecycle::write_collections(std::uint64_t plan_version) {
+  const std::size_t memberships = slots_.memberships();
+  if (exported_memberships_ == memberships && exported_plan_ == plan_version)
+    return;
+  exported_memberships_ = memberships;
+  exported_plan_ = plan_version;
+  recorder_->owner_lane->write(
+      {collections_file_key(context_.worker.name),
+       collections_text(slots_, context_.num_writers())});
+}
+
+Status RunLifecycle::flush() {
+  if (is_forked_) return {};
+  if (!recorder_) return error_ ? Status(*error_) : Status();
+  SMD_CHECK_OK(recorder_->thread->drain());
+  if (auto failure = recorder_->thread->failure()) return failure->error;
+  return {};
+}
+
+// --- the end ---
+
+void RunLifecycle::stop(std::uint64_t plan_version) {
+  if (!recorder_) return;
+  if (is_recording()) {
+    write_collections(plan_version);
+    if (Status status = recorder_->thread->drain(); !status)
+      latch(std::move(status).error());
+  }
+  recorder_->thread->stop();
+  notice_failure();
+}
+
+void RunLifecycle::write_end(const SessionStatus& status,
+                             const SessionCost& cost) {
+  if (!recorder_ || context_.config.dry_run) return;
+  if (Status finished = finish_files(status, cost); !finished)
+    latch(std::move(finished).error().within("run " + uri()));
+}
+
+// If the storage has failed these calls fail too. They are made all the same:
+// `run.json` tells a reader why the run stops where it does.
+Status RunLifecycle::finish_files(const SessionStatus& status,
+                                  const SessionCost& cost) {
+  Status recorded;
+  if (run_record_) {
+    recorded = put_object(
+        *storage_, kRunFileKey,
+        run_record_->ended(status, cost, context_.clock.wall_seconds()));
+  }
+  // On the platform that sets this variable the marker is not ours to write.
+  // Elsewhere every worker writes it, and the first one succeeds.
+  if (!environment_variable("TRAINING_JOB_NAME"))
+    SMD_CHECK_OK(as_status(storage_->create_exclusive(kEndMarkerKey, {})));
+  if (is_claimed_) SMD_CHECK_OK(storage_->remove(kClaimKey));
+  return recorded;
+}
+
+Status RunLifecycle::close() {
+  is_closed_ = true;
+  if (error_) return *error_;
+  if (is_started() && state_ == SessionStatus::State::active)
+    state_ = SessionStatus::State::closed;
+  return {};
+}
+
+void RunLifecycle::after_fork_in_child() {
+  is_forked_ = true;
+  (void)recorder_.release();
+}
+
+// --- reports ---
+
+void RunLifecycle::report(SessionStatus& status) {
+  if (!is_forked_) notice_failure();
+  status.state = is_forked_ ? SessionStatus::State::inactive : state_;
+  status.error = error_;
+  status.error_step = error_step_;
+  if (tensorboard_ && !is_forked_)
+    status.tensorboard_error = tensorboard_->failure();
+  status.reason = is_forked_
+                      ? "this process was forked from the one that writes"
+                      : inactive_reason_;
+  status.calls_after_failure = calls_after_failure_;
+  if (!recorder_) return;
+  const WriteCounts written = recorder_->thread->counts();
+  status.steps_published = written.steps;
+  status.records = written.records;
+  status.bytes = written.bytes;
+  status.removed_steps = written.retention.removed_steps;
+  status.replaced_tensors = written.replaced_tensors;
+  status.first_kept_step = written.retention.first_kept_step;
+  const LaneCounts captured = recorder_->counts();
+  status.tensors = captured.tensors;
+  status.dropped_tensors = captured.dropped_tensors;
+  status.dropped_bytes = captured.dropped_bytes;
+}
+
+void RunLifecycle::report(SessionCost& cost) {
+  if (first_step_at_) {
+    cost.run_seconds = std::chrono::duration<double>(
+                           context_.clock.monotonic() - *first_step_at_)
+                           .count();
+  }
+  if (!recorder_) return;
+  cost.wait_seconds = recorder_->owner_lane->wait_seconds();
+  cost.writer_cpu_seconds = recorder_->thread->cpu_seconds();
+  cost.bytes_captured = recorder_->counts().bytes;
+  cost.bytes_written = recorder_->thread->counts().bytes;
+}
+
+}  // namespace smdebug

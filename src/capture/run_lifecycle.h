@@ -1,0 +1,110 @@
+#pragma once
+
+// One run from its first step to its end: the claim on its folder, the writer
+// and its files, and the first error. Nothing is written before `start`. After
+// an error, or where another process writes the run, calls return at once and
+// are counted.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "smdebug/base/result.h"
+#include "smdebug/capture/session_status.h"
+#include "smdebug/store/storage.h"
+
+#include "capture/recorder.h"
+#include "capture/run_files.h"
+#include "capture/session_context.h"
+#include "capture/slot_table.h"
+#include "capture/tensorboard_writer.h"
+
+namespace smdebug {
+
+class RunLifecycle {
+ public:
+  // `tensorboard` is null if nothing is written for TensorBoard. The context
+  // and the slots outlive this.
+  RunLifecycle(SessionContext& context, const SlotTable& slots,
+               std::shared_ptr<Storage> storage,
+               std::shared_ptr<Storage> tensorboard);
+
+  // Claims the run and starts its writer, at the first step. A failure is
+  // latched.
+  void start();
+  bool is_started() const { return first_step_at_.has_value(); }
+
+  // Null before `start`, and if this process does not write the run.
+  Recorder* recorder() { return recorder_.get(); }
+
+  // Whether a call has an effect; one that has none is counted.
+  bool is_recording();
+  // The same, without the question whether the write thread has failed.
+  bool is_active() const {
+    return !is_over() && state_ == SessionStatus::State::active;
+  }
+  bool is_inactive() const { return state_ == SessionStatus::State::inactive; }
+  // After `close` and in the child of a fork.
+  bool is_over() const { return is_forked_ || is_closed_; }
+  bool is_forked() const { return is_forked_; }
+
+  // Writes the collections file if names have joined since the last time, or
+  // the plan has changed.
+  void write_collections(std::uint64_t plan_version);
+
+  // Returns when everything captured so far is written. Fails with the
+  // latched error.
+  Status flush();
+
+  // --- the end, in this order ---
+
+  // Writes what was captured and ends the thread.
+  void stop(std::uint64_t plan_version);
+  // Writes the end of `run.json` and the end marker, and gives up the claim.
+  void write_end(const SessionStatus& status, const SessionCost& cost);
+  // Returns the latched error, if any.
+  Status close();
+
+  // Keeps the thread's memory: its mutexes may be locked forever.
+  void after_fork_in_child();
+
+  // Fills in what the run knows.
+  void report(SessionStatus& status);
+  void report(SessionCost& cost);
+  std::string uri() const { return storage_->uri(); }
+
+ private:
+  Status start_recording();
+  // Returns whether this process may write the run.
+  Result<bool> claim();
+  void open_tensorboard();
+  void deactivate(std::string reason);
+  void latch(Error error);
+  void notice_failure();
+  Status finish_files(const SessionStatus& status, const SessionCost& cost);
+
+  SessionContext& context_;
+  const SlotTable& slots_;
+  const std::shared_ptr<Storage> storage_;
+  const std::shared_ptr<Storage> tensorboard_storage_;
+
+  std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
+  std::unique_ptr<Recorder> recorder_;
+  std::optional<RunRecord> run_record_;
+  std::optional<std::chrono::nanoseconds> first_step_at_;
+  std::size_t exported_memberships_ = 0;
+  std::uint64_t exported_plan_ = 0;
+
+  bool is_claimed_ = false;
+  bool is_closed_ = false;
+  bool is_forked_ = false;
+  SessionStatus::State state_ = SessionStatus::State::active;
+  std::string inactive_reason_;
+  std::optional<Error> error_;
+  std::optional<Step> error_step_;
+  std::uint64_t calls_after_failure_ = 0;
+};
+
+}  // namespace smdebug

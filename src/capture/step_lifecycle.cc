@@ -1,0 +1,161 @@
+#include "capture/step_lifecycle.h"
+
+#include <utility>
+
+#include "capture/match_summary.h"
+
+namespace smdebug {
+
+StepLifecycle::StepLifecycle(SessionContext& context, SlotTable& slots,
+                             RunLifecycle& run, CaptureSink& sink)
+    : context_(context),
+      slots_(slots),
+      run_(run),
+      sink_(sink),
+      checkpoints_(CheckpointState::open(context.logger)) {
+  if (!checkpoints_ || !checkpoints_->noted()) return;
+  context_.steps.resume(checkpoints_->noted()->counts);
+  last_saved_step_ = checkpoints_->noted()->last_saved;
+}
+
+// One process notes the steps for all workers of a run: they count the same.
+void StepLifecycle::note_checkpoint() {
+  if (!context_.worker.is_first() || context_.config.dry_run ||
+      run_.is_inactive()) {
+    return;
+  }
+  checkpoints_->note_if_changed(context_.steps.counts(), last_saved_step_);
+}
+
+bool StepLifecycle::begin() {
+  if (run_.is_over()) return false;
+  end();
+  sink_.bind_to_current_thread();
+  if (checkpoints_) note_checkpoint();
+  context_.steps.next();
+  is_open_ = true;
+  sink_.begin_step(++begun_);
+  if (!run_.is_started()) start_run();
+  if (!run_.is_recording()) return false;
+  use_pending_plan();
+  is_paused_ = wants_pause_;
+  if (is_paused_) return false;
+  put_waiting();
+
+  const CollectionSet due = slots_.plan().due(context_.steps.current());
+  if (due.empty()) return false;
+  slots_.apply(due);
+  announce();
+  ++saved_;
+  last_saved_step_ = context_.steps.current().global;
+  at_step_start_ = run_.recorder()->counts();
+  sink_.start_capturing();
+  return true;
+}
+
+void StepLifecycle::start_run() {
+  run_.start();
+  sink_.set_recorder(run_.recorder());
+}
+
+void StepLifecycle::use_pending_plan() {
+  if (!pending_plan_) return;
+  slots_.use(std::exchange(pending_plan_, nullptr));
+  ++plan_version_;
+  is_summarized_ = false;
+  sink_.show_collections();
+}
+
+CollectionSet StepLifecycle::next_due() const {
+  if (!run_.is_active() || wants_pause_) return {};
+  return coming_plan().due(StepCounter(context_.steps).next());
+}
+
+// Tells the writer about the open step, before its first tensor.
+void StepLifecycle::announce() {
+  if (is_announced_) return;
+  is_announced_ = true;
+  run_.recorder()->owner_lane->begin_step(context_.clock.wall_seconds(),
+                                          context_.steps.current(), begun_);
+}
+
+void StepLifecycle::end() {
+  is_open_ = false;
+  if (!is_announced_ || run_.is_forked()) return;
+  is_announced_ = false;
+  const bool was_capturing = sink_.is_capturing();
+  run_.write_collections(plan_version_);
+  const std::uint64_t shared_end = sink_.stop_capturing();
+  const LaneCounts now = run_.recorder()->counts();
+  run_.recorder()->owner_lane->end_step(
+      shared_end, now.dropped_tensors - at_step_start_.dropped_tensors,
+      now.dropped_bytes - at_step_start_.dropped_bytes, begun_);
+  at_step_start_ = now;
+  if (was_capturing && !is_summarized_) report_matches();
+  sink_.show_step(context_.steps.current(), StepPhase::complete,
+                  context_.worker.name);
+}
+
+void StepLifecycle::finish() {
+  if (has_waiting()) {  // perhaps from before a pause
+    wants_pause_ = false;
+    begin();
+  }
+  end();
+}
+
+void StepLifecycle::report_matches() {
+  is_summarized_ = true;
+  if (context_.worker.reports_via_first_worker()) return;
+  Logger& logger = context_.logger;
+  const std::string step = std::to_string(context_.steps.current().global);
+  MatchSummary matches = summarize_matches(slots_);
+  summary_ = std::move(matches.text);
+  logger.info("first saved step is " + step + ", in " + run_.uri() + "\n" +
+              summary_);
+  for (const std::string& warning : matches.warnings) logger.warning(warning);
+  if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
+    logger.warning("step " + step +
+                   " was to be saved, but no tensor came: is the model "
+                   "registered?");
+  }
+}
+
+// --- saved tensors ---
+
+void StepLifecycle::save(const SavedTensor& saved, const TensorView& tensor) {
+  if (run_.is_over()) return;
+  SlotState* slot = slots_.slot(saved.name);
+  if (!sink_.is_capturable(*slot, tensor)) return;
+  if (sink_.is_owner() && is_open_) {
+    if (is_paused_ || !run_.is_recording()) return;
+    CycleMeter meter(sink_.step_cycles());
+    return put(*slot, saved, tensor);
+  }
+  if (wants_pause_) return;
+  std::lock_guard lock(waiting_mutex_);
+  waiting_.emplace_back(saved, tensor);
+}
+
+void StepLifecycle::put(SlotState& slot, const SavedTensor& saved,
+                        const TensorView& tensor) {
+  announce();
+  sink_.save(slot, saved, tensor);
+}
+
+bool StepLifecycle::has_waiting() {
+  std::lock_guard lock(waiting_mutex_);
+  return !waiting_.empty();
+}
+
+void StepLifecycle::put_waiting() {
+  std::vector<WaitingTensor> waiting;
+  {
+    std::lock_guard lock(waiting_mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const WaitingTensor& each : waiting)
+    put(*slots_.slot(each.saved().name), each.saved(), each.view());
+}
+
+}  // namespace smdebug
