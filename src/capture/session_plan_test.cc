@@ -1,0 +1,266 @@
+// What is saved: collections, edits of the configuration, and the questions
+// that adapters ask ahead of time.
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "smdebug/capture/session.h"
+
+#include "capture/session_fixture.h"
+#include "format/collections_file.h"
+#include "format/file_names.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+using SessionPlanTest = SessionFixture;
+
+TEST_F(SessionPlanTest, SaysWhichCollectionsThePlanInUseSaves) {
+  config_.save_all = false;
+  config_.include_collections = {"buffers"};
+  auto session = open();
+  EXPECT_TRUE(session->plan().saves("buffers"));
+  EXPECT_TRUE(session->plan().saves("losses"));
+  EXPECT_FALSE(session->plan().saves("weights"));
+  EXPECT_FALSE(session->plan().saves("optimizer_state"));
+  config_.include_collections = {"optimizer_state"};
+  ASSERT_TRUE(session->set_config(config_).ok());
+  EXPECT_FALSE(session->plan().saves("optimizer_state"));  // not in use yet
+  session->begin_step();
+  EXPECT_TRUE(session->plan().saves("optimizer_state"));
+  EXPECT_FALSE(session->plan().saves("buffers"));
+}
+
+TEST_F(SessionPlanTest, PutsATensorWhoseKindIsKnownIntoItsCollections) {
+  config_.save_all = false;
+  config_.include_collections = {"losses"};
+  auto session = open();
+  session->begin_step();
+  const std::vector<std::string> losses = {"losses"}, unknown = {"nowhere"};
+  const std::int64_t shape[] = {1};
+  const TensorSlot slot = session->tensor("mse", losses);
+  EXPECT_TRUE(slot.is_due()) << "in the step that is open";
+  slot.put(view({1}, shape));
+  EXPECT_FALSE(session->tensor("other", unknown).is_due());
+  HookConfig edited = session->config();
+  edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 2});
+  ASSERT_TRUE(session->set_config(edited).ok());
+  EXPECT_FALSE(slot.is_next_due()) << "by the coming plan";
+  session->begin_step();
+  EXPECT_FALSE(slot.is_due());
+  EXPECT_TRUE(slot.is_next_due());
+  session->begin_step();
+  EXPECT_TRUE(slot.is_due()) << "also in a later plan";
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")), HasSubstr("\"mse\""));
+}
+
+TEST_F(SessionPlanTest, NamesTheCollectionsThatTheOpenStepSaves) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients", "weights"};
+  every_step(2);
+  auto session = open();
+  EXPECT_THAT(session->plan().due_collections(), testing::IsEmpty());
+  for (const bool is_due : {true, false, true}) {
+    session->begin_step();
+    const auto due = session->plan().due_collections();
+    EXPECT_EQ(due.empty(), !is_due);
+    for (const char* name : {"gradients", "weights", "biases"}) {
+      EXPECT_EQ(std::ranges::count(due, name), session->plan().is_due("", name))
+          << name;
+    }
+  }
+  session->end_step();
+  EXPECT_THAT(session->plan().due_collections(), testing::IsEmpty());
+}
+
+TEST_F(SessionPlanTest, SaysAheadOfATensorByItsNameOrItsCollection) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients"};
+  config_.include_regex = {"^mine$"};
+  every_step(2);
+  auto session = open();
+  for (const bool is_due : {true, false, true}) {
+    EXPECT_EQ(session->plan().is_next_due("x", "gradients"), is_due);
+    EXPECT_EQ(session->plan().is_next_due("mine", "layers"), is_due);
+    EXPECT_FALSE(session->plan().is_next_due("x", "layers"));
+    session->begin_step();
+  }
+}
+
+TEST_F(SessionPlanTest, SaysAheadWhetherTheComingStepIsSaved) {
+  SaveConfig intervals;
+  intervals.set_mode(Mode::train, SaveConfigMode{.save_interval = 2});
+  intervals.set_mode(Mode::eval,
+                     SaveConfigMode{.save_interval = 1, .start_step = 1});
+  config_.save_config = intervals;
+  auto session = open();
+  for (int step = 0; step < 6; ++step) {
+    session->set_mode(step % 3 == 2 ? Mode::eval : Mode::train);
+    const bool ahead = session->plan().is_next_due();
+    EXPECT_EQ(session->plan().is_next_due(), ahead) << "asking counts no step";
+    EXPECT_EQ(session->begin_step(), ahead) << "step " << step;
+  }
+  session->pause();
+  EXPECT_FALSE(session->plan().is_next_due());
+  session->resume();
+  HookConfig edited = session->config();
+  edited.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+  ASSERT_TRUE(session->set_config(edited).ok());
+  EXPECT_TRUE(session->plan().is_next_due())
+      << "by the plan that comes into use then";
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_FALSE(session->plan().is_next_due());
+}
+
+TEST_F(SessionPlanTest, SaysAheadWhatAModuleMayMatch) {
+  config_.save_all = false;
+  config_.include_regex = {"^fc1_output_3$", "^fc2_input"};
+  auto session = open();
+  const ModuleSlots fc1 = session->module("fc1");
+  const ModuleSlots fc2 = session->module("fc2");
+  EXPECT_TRUE(fc1.may_match_output());
+  EXPECT_FALSE(fc1.may_match_input());
+  EXPECT_FALSE(fc2.may_match_output());
+  EXPECT_TRUE(fc2.may_match_input());
+}
+
+TEST_F(SessionPlanTest, UsesAnEditedConfigurationFromTheNextStepOn) {
+  auto session = open();
+  session->begin_step();
+  put(*session, "a", {1});
+  EXPECT_EQ(session->plan().version(), 1u);
+  HookConfig edited = session->config();
+  edited.save_all = false;
+  edited.include_regex = {"^b"};
+  ASSERT_TRUE(session->set_config(edited).ok());
+  put(*session, "c", {1});  // still the old plan
+  session->begin_step();
+  EXPECT_EQ(session->plan().version(), 2u);
+  put(*session, "a", {1});
+  put(*session, "b", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), SizeIs(2));
+  EXPECT_THAT(records(1), ElementsAre(::testing::Key("b")));
+}
+
+TEST_F(SessionPlanTest, RefusesAnImpossibleEditAndKeepsTheOldConfiguration) {
+  auto session = open();
+  HookConfig edited = session->config();
+  edited.include_regex = {"("};
+  const Status refused = session->set_config(edited);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Error::Code::invalid_config);
+  session->begin_step();
+  put(*session, "a", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), SizeIs(1));
+}
+
+TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
+  config_.save_all = false;
+  config_.include_regex = {"fc1_outputs"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  put(*session, "relu_output_0", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.lines(), HasSubstr("'fc1_outputs' matched no tensor"));
+  EXPECT_THAT(log_.lines(), HasSubstr("fc1_output_0"));
+  EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
+}
+
+TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
+  config_.save_all = false;
+  Collection rare{{"rare", {"^attention"}, {}}, {}, {}};
+  rare.is_optional = true;
+  config_.collections = {rare};
+  config_.include_collections = {"rare"};
+  config_.include_regex = {"fc1"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.lines(), Not(HasSubstr("rare")));
+  EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 1 of 1"));
+}
+
+TEST_F(SessionPlanTest, RewritesTheCollectionsFileWhenANameIsNew) {
+  auto session = open();
+  const auto names = [&] {
+    const auto file =
+        parse_collections_file(text(collections_file_key("worker_0")));
+    for (const StoredCollection& collection : file->collections)
+      if (collection.tensors.name == "all")
+        return collection.tensors.tensor_names;
+    return std::vector<std::string>();
+  };
+  session->begin_step();
+  put(*session, "a", {1});
+  session->begin_step();
+  ASSERT_TRUE(session->flush().ok());
+  EXPECT_THAT(names(), ElementsAre("a"));
+  put(*session, "late", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(names(), ElementsAre("a", "late"));
+}
+
+TEST_F(SessionPlanTest, ExportsItsCollectionsWhenAsked) {
+  auto session = open();
+  session->export_collections();
+  EXPECT_FALSE(is_there(collections_file_key("worker_0")));
+  session->begin_step();
+  put(*session, "a", {1});
+  session->export_collections();
+  ASSERT_TRUE(session->flush().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")),
+              HasSubstr(R"("tensor_names": ["a"])"));
+}
+
+TEST_F(SessionPlanTest, TellsByNameWhatTheOpenStepSaves) {
+  every_step(2);
+  config_.save_all = false;
+  config_.include_regex = {"^relu"};
+  auto session = open();
+  EXPECT_FALSE(session->plan().is_due("relu_output_0", "losses"));
+  session->begin_step();
+  EXPECT_TRUE(session->plan().is_due("relu_output_0", "none"));
+  EXPECT_TRUE(session->plan().is_due("fc", "losses"));
+  EXPECT_FALSE(session->plan().is_due("fc", "weights"));
+  session->begin_step();
+  EXPECT_FALSE(session->plan().is_due("relu_output_0", "losses"));
+  session->begin_step();
+  EXPECT_TRUE(session->plan().is_due("relu_output_0", "losses"));
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(text(collections_file_key("worker_0")),
+              Not(HasSubstr("relu_output_0")));
+}
+
+TEST_F(SessionPlanTest, KnowsWhetherASlotCanEverMatch) {
+  config_.save_all = false;
+  config_.include_regex = {"^fc_output"};
+  auto session = open();
+  session->begin_step();
+  const ModuleSlots fc = session->module("fc");
+  const ModuleSlots relu = session->module("relu");
+  EXPECT_TRUE(relu.can_match_output()) << "not known yet";
+  const std::int64_t shape[] = {1};
+  for (const ModuleSlots& module : {fc, relu}) {
+    module.put_input(view({1}, shape));
+    module.put_output(view({1}, shape));
+  }
+  EXPECT_TRUE(fc.can_match_output());
+  EXPECT_FALSE(fc.can_match_input());
+  EXPECT_FALSE(relu.can_match_output());
+  EXPECT_FALSE(session->tensor("x").can_match());
+  ASSERT_TRUE(session->close().ok());
+}
+
+}  // namespace
+}  // namespace smdebug
