@@ -15,8 +15,8 @@ void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
          [&rules](const std::string& name) {
            rules.push_back({name, {}});
          },
-         "A rule by name ('smdebug rules' lists them), or file.py:Class; "
-         "may be repeated")
+         "Rule to evaluate: a name ('smdebug rules' lists them) or "
+         "file.py:Class; repeatable")
       ->type_name("NAME")
       ->trigger_on_parse();
   app.add_option_function<std::string>(
@@ -29,11 +29,12 @@ void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
            }
            if (rules.empty()) {
              throw CLI::ValidationError(
-                 "--set", "'" + text + "' belongs behind the --rule it is for");
+                 "--set",
+                 "'" + text + "' must follow the --rule that it applies to");
            }
            rules.back().given[text.substr(0, equals)] = text.substr(equals + 1);
          },
-         "A parameter of the rule before it")
+         "Parameter of the preceding --rule; repeatable")
       ->type_name("KEY=VALUE")
       ->trigger_on_parse();
 }
@@ -49,8 +50,8 @@ void add_actions(CLI::App& app, std::vector<ActionRequest>& actions) {
            }
            actions.push_back(*std::move(action));
          },
-         "What to do when a rule fires: stop, webhook=URL, email=ADDRESS, "
-         "sms=NUMBER, command=PROGRAM; may be repeated")
+         "Action when a rule fires: stop, webhook=URL, email=ADDRESS, "
+         "sms=NUMBER or command=PROGRAM; repeatable")
       ->type_name("ACTION")
       ->trigger_on_parse();
 }
@@ -61,8 +62,9 @@ void add_json(CLI::App& app, bool& json) {
 
 // The sub-commands with the values that CLI11 writes into.
 struct Grammar {
-  CLI::App app{"Records tensors while a model trains, and says what goes wrong",
-               "smdebug"};
+  CLI::App app{
+      "Records tensors while a model trains and reports what goes wrong",
+      "smdebug"};
   RunCommand run;
   WatchCommand watch;
   CheckCommand check;
@@ -91,9 +93,8 @@ Grammar::Grammar() {
   app.require_subcommand(1);
   app.set_version_flag("--version", "smdebug " + std::string(kVersion));
   app.footer(
-      "Exit code: 0 nothing found, 3 a rule fired, 1 an error, 2 a command "
-      "line that\nmakes no sense; under 'run' the trainer's own code where it "
-      "failed by itself.");
+      "Exit codes: 0 no rule fired, 3 a rule fired, 1 error, 2 wrong usage. If "
+      "the\ntraining fails under 'run', its own exit code is returned.");
   add_run();
   add_watch();
   add_check();
@@ -106,35 +107,36 @@ Grammar::Grammar() {
 
 void Grammar::add_run() {
   CLI::App& command = *app.add_subcommand(
-      "run", "Start a training, record it, and judge it while it runs");
+      "run", "Start a training, record it and evaluate rules while it runs");
   command.footer(
-      "The training stands behind '--': smdebug run --rule VanishingGradient "
-      "--set\nthreshold=1e-8 --stop -- python train.py --epochs 3");
-  command.add_option("--out", run.out,
-                     "Where to record; by default "
-                     "./smdebug-runs/<script>-<time>");
+      "Put the training command after '--':\nsmdebug run --rule "
+      "VanishingGradient --set threshold=1e-8 --stop -- python train.py");
+  command.add_option(
+      "--out", run.out,
+      "Folder to record to; default: ./smdebug-runs/<script>-<time>");
   add_rules(command, run.rules);
   add_actions(command, run.actions);
   command.add_flag("--stop", run.stop,
-                   "End the training when a rule fires: --action stop");
+                   "End the training when a rule fires; same as --action stop");
   add_json(command, run.json);
 }
 
 void Grammar::add_watch() {
   CLI::App& command = *app.add_subcommand(
-      "watch", "Judge a run while it is recorded, until it ends");
+      "watch", "Evaluate rules on a run while it is recorded, until it ends");
   command.add_option("RUN", watch.run, "The run")->required();
   add_rules(command, watch.rules);
   add_actions(command, watch.actions);
   command
       .add_option("--timeout", watch.timeout_seconds,
-                  "Seconds without a new step after which to give up")
+                  "Give up after this many seconds without a new step")
       ->check(CLI::NonNegativeNumber);
   add_json(command, watch.json);
 }
 
 void Grammar::add_check() {
-  CLI::App& command = *app.add_subcommand("check", "Judge recorded runs");
+  CLI::App& command =
+      *app.add_subcommand("check", "Evaluate rules on recorded runs");
   command.add_option("RUN", check.runs, "The runs")->required();
   add_rules(command, check.rules);
   add_actions(command, check.actions);
@@ -143,42 +145,42 @@ void Grammar::add_check() {
 
 void Grammar::add_show() {
   CLI::App& command = *app.add_subcommand(
-      "show", "Show what a run holds, what it cost and what is broken");
+      "show", "Show the contents of a run, its overhead and any damage");
   command.add_option("RUN", show.run, "The run")->required();
   add_json(command, show.json);
 }
 
 void Grammar::add_tensor() {
   CLI::App& command = *app.add_subcommand(
-      "tensor", "Show a tensor over the steps of a run, or at one step");
+      "tensor", "Show a tensor at all steps of a run or at one step");
   command.add_option("RUN", tensor.run, "The run")->required();
   command.add_option("NAME", tensor.tensor, "The tensor")->required();
   command.add_option("--step", tensor.step, "A step of the mode");
   command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
-  command.add_option("--worker", tensor.worker, "One worker of several");
+  command.add_option("--worker", tensor.worker, "Show only this worker");
   add_json(command, tensor.json);
 }
 
 void Grammar::add_explain() {
   CLI::App& command = *app.add_subcommand(
-      "explain", "Say why a tensor was, or was not, saved at a step");
+      "explain", "Explain why a tensor was saved or not saved at a step");
   command.add_option("RUN", explain.run, "The run")->required();
   command.add_option("NAME", explain.tensor, "The tensor")->required();
-  command.add_option("STEP", explain.step, "A step of the mode; none: all");
+  command.add_option("STEP", explain.step, "A step of the mode; default: all");
   command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
   add_json(command, explain.json);
 }
 
 void Grammar::add_report() {
   CLI::App& command = *app.add_subcommand(
-      "report", "Write the report of an XGBoost training: one HTML file");
+      "report", "Write the report of an XGBoost training as one HTML file");
   command.add_option("RUN", report.run, "The run")->required();
-  command.add_option("--out", report.out,
-                     "The HTML file, with its data as JSON beside it; by "
-                     "default rule-output/CreateXgboostReport/"
-                     "xgboost_report.html in the run");
+  command.add_option(
+      "--out", report.out,
+      "HTML file to write, with its data in a JSON file beside it; default: "
+      "rule-output/CreateXgboostReport/xgboost_report.html in the run");
   command.add_flag("--json", report.json,
-                   "Print the data as JSON; a file is written for --out only");
+                   "Print the data as JSON; write files only with --out");
 }
 
 void Grammar::add_rules_command() {
@@ -200,8 +202,8 @@ Result<Command> Grammar::chosen() {
     const auto found = find_mode(mode);
     if (!found) {
       return Error{Error::Code::invalid_argument,
-                   "--mode: there is no mode '" + mode +
-                       "'; there are TRAIN, EVAL, PREDICT and GLOBAL"};
+                   "--mode: unknown mode '" + mode +
+                       "'; use TRAIN, EVAL, PREDICT or GLOBAL"};
     }
     tensor.mode = explain.mode = *found;
   }
@@ -219,9 +221,8 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
     if (known->get_name() == words.front()) return {};
     names += (names.empty() ? "" : ", ") + known->get_name();
   }
-  return Error{
-      Error::Code::invalid_argument,
-      "there is no command '" + words.front() + "'; there are " + names};
+  return Error{Error::Code::invalid_argument,
+               "unknown command '" + words.front() + "'; use one of: " + names};
 }
 
 }  // namespace
@@ -249,12 +250,12 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
   }
   if (run && run->trainer.empty()) {
     return Error{Error::Code::invalid_argument,
-                 "run: what is to be run stands behind '--', as in 'smdebug "
-                 "run -- python train.py'"};
+                 "run: the command to run is missing; put it after '--': "
+                 "smdebug run -- python train.py"};
   }
   if (!run && dashes != args.end()) {
     return Error{Error::Code::invalid_argument,
-                 "'--' has a meaning under 'run' alone"};
+                 "'--' is only allowed with 'run'"};
   }
   return command;
 }

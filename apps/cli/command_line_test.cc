@@ -81,7 +81,7 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
       {{"fly"}, "fly"},
       {{"run", "python", "train.py"}, "python"},
       {{"run", "--"}, "behind '--'"},
-      {{"run", "--set", "a=b", "--", "x"}, "behind the --rule"},
+      {{"run", "--set", "a=b", "--", "x"}, "must follow the --rule"},
       {{"check", "r", "--rule", "A", "--set", "ab"}, "key=value"},
       {{"check"}, "RUN"},
       {{"check", "r", "--action", "call=5"}, "webhook=URL"},

@@ -74,18 +74,17 @@ TEST_F(Explain, SaysWhatWasSavedAtAStepAndForWhichCollection) {
 
 TEST_F(Explain, SaysWhenATensorIsDueThatWasNotDueAtAStep) {
   const Spoken spoken = explain({"Net_fc.weight", "13"});
-  EXPECT_THAT(spoken.out,
-              HasSubstr("not saved at step 13 (TRAIN step 13): collection "
-                        "'weights' is saved every 10 steps; before it at 10, "
-                        "after it at 20"));
+  EXPECT_THAT(
+      spoken.out,
+      HasSubstr("not saved at step 13 (TRAIN step 13): collection 'weights' is "
+                "saved every 10 steps; previously at 10, next at 20"));
 }
 
 TEST_F(Explain, SaysThatATensorDidNotComeWhereOthersDid) {
   const Spoken spoken = explain({"gradient/Net_fc.weight", "10"});
-  EXPECT_THAT(spoken.out,
-              AllOf(HasSubstr("was not saved at step 10"),
-                    HasSubstr("collection 'gradients' was due and other "
-                              "tensors of the step are there")));
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("was not saved at step 10"),
+                                HasSubstr("collection 'gradients' was due and "
+                                          "other tensors of the step exist")));
 }
 
 TEST_F(Explain, SaysThatGradientsAreNeverSavedInEvaluation) {
@@ -113,8 +112,8 @@ TEST_F(Explain, OffersTheNearestNamesOfATensorThatNeverCame) {
   const Spoken spoken = explain({"Net_fd.weight"});
   EXPECT_EQ(spoken.code, 0);
   EXPECT_THAT(spoken.out,
-              AllOf(HasSubstr("collection 'weights' would save it, but no "
-                              "tensor of this name came"),
+              AllOf(HasSubstr("collection 'weights' would save it, but the "
+                              "training had no tensor of this name"),
                     HasSubstr("'Net_fc.weight'")));
 }
 
@@ -133,7 +132,7 @@ TEST_F(Explain, AnswersInJson) {
 TEST_F(Explain, RefusesAModeThatDoesNotExist) {
   const Spoken spoken = explain({"Net_fc.weight", "3", "--mode", "TEST"});
   EXPECT_EQ(spoken.code, 2);
-  EXPECT_THAT(spoken.err, HasSubstr("there is no mode 'TEST'"));
+  EXPECT_THAT(spoken.err, HasSubstr("unknown mode 'TEST'"));
 }
 
 }  // namespace

@@ -22,10 +22,11 @@ Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
     return rule;
   }
   if (!console.hooks.load_python_rule) {
-    return Error{Error::Code::invalid_argument,
-                 "rule '" + request.rule +
-                     "' is written in Python, which this program does not "
-                     "hold; use the command 'smdebug' of the Python package"};
+    return Error{
+        Error::Code::invalid_argument,
+        "rule '" + request.rule +
+            "' is written in Python, which this program does not support; use "
+            "the 'smdebug' command of the Python package"};
   }
   return console.hooks.load_python_rule(request.rule, request.given, run);
 }
@@ -59,7 +60,7 @@ void print_reports(const MonitorResult& result, const Console& console) {
     console.err << "smdebug: report: " << printable_lines(path) << std::endl;
   }
   if (result.report_error) {
-    console.err << "smdebug: the report could not be written: "
+    console.err << "smdebug: cannot write the report: "
                 << printable_lines(result.report_error->message) << std::endl;
   }
 }

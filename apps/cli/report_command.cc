@@ -24,8 +24,8 @@ Result<std::string> write_to(const std::string& out,
   data.replace_extension(".json");
   if (data == page || !page.has_filename()) {
     return Error{Error::Code::invalid_argument,
-                 "--out names the page, as in 'report.html', but is '" + out +
-                     "'; its data go beside it, as '.json'"};
+                 "--out must name an HTML file such as 'report.html', found '" +
+                     out + "'; the data are written beside it as '.json'"};
   }
   files[0].key = page.filename().string();
   files[1].key = data.filename().string();
@@ -44,9 +44,9 @@ int run(const ReportCommand& command, const Console& console) {
     return console.fail(
         {Error::Code::not_found,
          "run '" + command.run +
-             "' holds nothing of an XGBoost training: no metrics, feature "
-             "importance, labels or hyperparameters; save these collections, "
-             "as docs/report.md shows"});
+             "' contains no data of an XGBoost training: no metrics, feature "
+             "importance, labels or hyperparameters; save these collections as "
+             "described in docs/report.md"});
   }
   if (command.json) {
     console.out << xgboost_report_json(*report);

@@ -95,7 +95,7 @@ TEST_F(Report, IsNotWrittenOverItsOwnData) {
   const Spoken spoken =
       smdebug({"report", run_, "--out", folder_.path("report.json")});
   EXPECT_EQ(spoken.code, 2);
-  EXPECT_THAT(spoken.err, HasSubstr("--out names the page"));
+  EXPECT_THAT(spoken.err, HasSubstr("--out must name an HTML file"));
 }
 
 TEST_F(Report, ThatCannotBeWrittenIsAnError) {
@@ -125,7 +125,7 @@ TEST_F(Report, ThatCannotBeWrittenDoesNotChangeTheVerdict) {
       smdebug({"check", run_, "--rule", "create_xgboost_report"});
   EXPECT_EQ(spoken.code, 0);
   EXPECT_THAT(spoken.out, HasSubstr("NoIssuesFound"));
-  EXPECT_THAT(spoken.err, HasSubstr("the report could not be written"));
+  EXPECT_THAT(spoken.err, HasSubstr("cannot write the report"));
 }
 
 TEST_F(Report, OfARunOfSomethingElseIsRefused) {
@@ -139,7 +139,7 @@ TEST_F(Report, OfARunOfSomethingElseIsRefused) {
   EXPECT_TRUE((*writer)->close().ok());
   const Spoken spoken = smdebug({"report", other});
   EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.err, HasSubstr("nothing of an XGBoost training"));
+  EXPECT_THAT(spoken.err, HasSubstr("no data of an XGBoost training"));
   EXPECT_FALSE(std::filesystem::exists(other + "/rule-output"));
 }
 

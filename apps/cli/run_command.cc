@@ -22,8 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds kPollInterval(100);
 
 constexpr const char* kNothingRecorded =
-    "nothing was recorded: the program trained no model (of PyTorch, "
-    "TensorFlow, Keras, XGBoost or MXNet), or runs in a Python without the "
+    "nothing was recorded: the program trained no model with PyTorch, "
+    "TensorFlow, Keras, XGBoost or MXNet, or its Python does not have the "
     "package 'smdebug'";
 
 std::vector<ActionRequest> actions_of(const RunCommand& command) {
@@ -161,8 +161,8 @@ class LaunchedRun {
     }
     if (page->steps == 0 && summary_.problem.empty()) {
       summary_.problem =
-          "no step was recorded: the training ended before the first one was "
-          "complete, or nothing that was asked for was there to save";
+          "no step was recorded: the training ended before its first step was "
+          "complete, or it has none of the requested tensors";
     }
     summary_.page = *std::move(page);
   }

@@ -38,7 +38,7 @@ Status create_folder(const std::string& location) {
   std::error_code failure;
   std::filesystem::create_directories(location, failure);
   if (!failure) return {};
-  return Error{Error::Code::io, "cannot create the run's folder '" + location +
+  return Error{Error::Code::io, "cannot create the folder '" + location +
                                     "': " + failure.message()};
 }
 
@@ -75,10 +75,10 @@ Result<std::string> create_run_location(const RunCommand& command,
       return location;
     }
     if (chosen) {
-      return Error{Error::Code::invalid_argument,
-                   "--out: '" + location +
-                       "' holds files already; choose another folder, or "
-                       "remove it"};
+      return Error{
+          Error::Code::invalid_argument,
+          "--out: '" + location +
+              "' already contains files; remove it or choose another folder"};
     }
     location = path.string() + "-" + std::to_string(i);
   }

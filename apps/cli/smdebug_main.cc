@@ -26,7 +26,7 @@ int smdebug_main(std::span<const std::string> args, const CliHooks& hooks) {
   const auto command = parse_command_line(args);
   if (!command) {
     console.err << "smdebug: " << command.error().message << "\n"
-                << "'smdebug --help' tells more" << std::endl;
+                << "see 'smdebug --help'" << std::endl;
     return kExitUsage;
   }
   const int code = std::visit(

@@ -175,7 +175,7 @@ def test_a_webhook_gets_the_signed_verdict_once(run):
         assert (done["action"], done["status"]) == ("webhook", "done")
         assert "secret" not in json.dumps(done)
         (again,) = check(run, f"webhook={receiver.url}", SMDEBUG_WEBHOOK_SECRET="key")
-        assert again["status"] == "not_repeated" and "did it" in again["message"]
+        assert again["status"] == "not_repeated" and "performed it" in again["message"]
     ((headers, body),) = receiver.requests
     expected = hmac.new(b"key", body, hashlib.sha256).hexdigest()
     assert headers["X-Smdebug-Signature"] == f"sha256={expected}"
@@ -425,7 +425,7 @@ def test_watch_stops_a_training_that_it_did_not_start(out_dir):
         assert done.returncode == 3, done.stderr
         (result,) = json.loads(done.stdout)[0]["actions"]
         assert result["status"] == "done"
-        assert result["message"] == "the training was asked to end, and did"
+        assert result["message"] == "the training was asked to stop and ended"
         assert training.wait(60) == -signal.SIGTERM
     finally:
         training.kill()
@@ -458,7 +458,7 @@ def test_the_second_of_two_watches_says_so_and_does_not_act_twice(out_dir):
         try:
             wait_until(lambda: len(receiver.requests) == 1)
             second = command_line("watch", out_dir, *PATIENT, *action, "--timeout", "1", "--json")
-            assert f"is watched by process {first.pid} on" in second.stderr
+            assert f"is already watched by process {first.pid} on" in second.stderr
             assert "already" in second.stderr
             (result,) = json.loads(second.stdout)[0]["actions"]
             assert result["status"] == "not_repeated"

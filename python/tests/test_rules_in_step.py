@@ -326,7 +326,7 @@ def test_a_watch_beside_the_hook_leaves_the_status_to_it(out_dir):
         *("watch", out_dir, "--rule", "VanishingGradient"),
         *("--set", "threshold=1e9", "--timeout", "0"),
     )
-    assert "is watched by process" in watch.stderr
+    assert "is already watched by process" in watch.stderr
     assert watch.returncode == 3  # it judges all the same
     assert statuses(out_dir)["VanishingGradient"]["status"] == "InProgress"
     training.run(1)
@@ -346,7 +346,7 @@ def test_a_status_that_cannot_be_written_harms_nothing(out_dir, capfd):
         assert torch.equal(mine.nan_to_num(7), theirs.nan_to_num(7))
     assert hook.verdicts()[0]["status"] == "IssuesFound"
     said = capfd.readouterr().err
-    assert said.count("the status of the rules cannot be kept beside run") == 1
+    assert said.count("cannot write the status of the rules beside run") == 1
 
 
 def test_a_dry_run_keeps_no_status(out_dir):

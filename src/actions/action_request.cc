@@ -58,16 +58,16 @@ std::optional<std::string> complaint_about(const ActionRequest& request) {
       return std::nullopt;
     case ActionKind::email:
       if (is_address(request.target)) return std::nullopt;
-      return "an address like ann@example.com was expected";
+      return "expected an address such as ann@example.com";
     case ActionKind::sms:
       if (is_phone_number(request.target)) return std::nullopt;
-      return "a phone number like +4912345678 was expected";
+      return "expected a phone number such as +4912345678";
     case ActionKind::webhook:
       if (is_web_address(request.target)) return std::nullopt;
-      return "a URL that begins with http:// or https:// was expected";
+      return "expected a URL that begins with http:// or https://";
     case ActionKind::command:
       if (!request.target.empty()) return std::nullopt;
-      return "a program was expected";
+      return "expected a program";
   }
   return std::nullopt;
 }
@@ -143,8 +143,7 @@ Result<ActionRequest> parse_action(std::string_view text) {
   const std::string_view name = text.substr(0, equals);
   const auto kind = find_kind(name);
   if (!kind) {
-    return no_action(
-        text, std::string("there is no such action; there are ") + kAccepted);
+    return no_action(text, std::string("unknown action; use ") + kAccepted);
   }
   ActionRequest request{*kind, ""};
   if (equals != text.npos) request.target = text.substr(equals + 1);
@@ -174,8 +173,8 @@ Result<ParsedActions> parse_action_string(std::string_view text) {
     } else {
       parsed.refused.push_back(
           "no action " + entry.dump(JsonStyle::spaced) +
-          "; there are stoptraining, email and sms with endpoint, webhook "
-          "with url, command with command");
+          "; use stoptraining, email or sms with endpoint, webhook with url, "
+          "or command with command");
     }
   }
   return parsed;

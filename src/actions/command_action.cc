@@ -97,7 +97,7 @@ class SpawnPlan {
     const int failure =
         ::posix_spawn(&child, "/bin/sh", &files_, &attributes_, words, environ);
     if (failure == 0) return child;
-    return Error{Error::Code::io, "the command cannot be started: " +
+    return Error{Error::Code::io, "cannot start the command: " +
                                       std::string(std::strerror(failure))};
   }
 
@@ -130,7 +130,7 @@ class CommandAction : public Action {
     const MemoryFile input("smdebug-alert"), output("smdebug-output");
     if (input.descriptor() < 0 || output.descriptor() < 0 ||
         !input.fill(alert_json(alert) + "\n")) {
-      return Error{Error::Code::io, "the command has no input: " +
+      return Error{Error::Code::io, "cannot write the input of the command: " +
                                         std::string(std::strerror(errno))};
     }
     const SpawnPlan plan(input.descriptor(), output.descriptor());
@@ -156,14 +156,12 @@ class CommandAction : public Action {
     (void)stop_process_group(child, options);
     const std::chrono::duration<double> time = settings_.command_timeout;
     return {Error::Code::unavailable,
-            fmt::format("the command was ended: it had not ended by itself "
-                        "after {} s",
-                        time.count())};
+            fmt::format("the command was terminated after {} s", time.count())};
   }
 
   static std::string ending(int status) {
     if (WIFSIGNALED(status)) {
-      return fmt::format("the command was ended by signal {}",
+      return fmt::format("the command was killed by signal {}",
                          WTERMSIG(status));
     }
     return fmt::format("the command ended with exit code {}",

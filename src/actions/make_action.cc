@@ -16,7 +16,7 @@ Error no_way(const ActionRequest& request, const char* variable) {
           "action " + std::string(action_kind_name(request.kind)) + "=" +
               shown_target(request) + ": set " + variable +
               ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to send it "
-              "through the cloud"};
+              "through AWS"};
 }
 
 }  // namespace

@@ -164,7 +164,8 @@ TEST_F(NetworkActionTest, TopicIsMadeSubscribedAndToldAsByTheOriginal) {
   const auto sent =
       make_topic_action({ActionKind::sms, "+4912"}, settings_, http)
           ->perform(fired_alert());
-  EXPECT_THAT(sent, IsOkAndHolds("message m-1 for +4912 given to topic arn:t"));
+  EXPECT_THAT(sent,
+              IsOkAndHolds("message m-1 for +4912 published to topic arn:t"));
   std::vector<std::string> bodies;
   for (const HttpRequest& request : http.requests()) {
     EXPECT_EQ(request.url, "http://cloud/");
@@ -247,7 +248,7 @@ TEST_F(NetworkActionTest, StopPrefersTheTrainingOnThisMachine) {
   const auto action =
       make_stop_action({ActionKind::stop, "My-Job"}, settings_, http);
   EXPECT_THAT(action->perform(fired_alert()),
-              IsOkAndHolds("the training was asked to end, and did"));
+              IsOkAndHolds("the training was asked to stop and ended"));
   EXPECT_TRUE(http.requests().empty());
 
   settings_.stop_training = []() -> Result<StopOutcome> {

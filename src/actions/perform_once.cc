@@ -47,15 +47,15 @@ std::string objection(const Storage& storage, const std::string& key) {
   const auto time = json->string_at("time");
   const std::string who = owner ? owner->text() : "another process";
   const std::string when = time ? " at " + *time : "";
-  const std::string advice = "; remove '" + key + "' to have it done again";
+  const std::string advice = "; remove '" + key + "' to repeat it";
   if (status == action_status_name(ActionStatus::done)) {
-    return "not done again: " + who + " did it" + when + advice;
+    return who + " performed it" + when + advice;
   }
   if (owner && owner->is_gone()) {
-    return "not done again: " + who + " began it" + when +
-           " and has ended, so it may have been done" + advice;
+    return who + " began it" + when +
+           " and exited, so it may have been performed" + advice;
   }
-  return "not done again: " + who + " is doing it";
+  return who + " is performing it";
 }
 
 // Begins the record; returns a sentence where the action must not be done.
@@ -121,8 +121,7 @@ ActionResult perform_once(Action& action, const Alert& alert,
   }
   if (!unrecorded.empty()) {
     result.message +=
-        " (there is no record of it, so it may be done again: " + unrecorded +
-        ")";
+        " (cannot be recorded, so it may be repeated: " + unrecorded + ")";
   }
   return result;
 }

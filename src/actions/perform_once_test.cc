@@ -64,9 +64,9 @@ TEST_F(PerformOnceTest, DoesItOnceAndSaysSoTheSecondTime) {
   const ActionResult second = perform();
   EXPECT_EQ(second.status, ActionStatus::not_repeated);
   EXPECT_THAT(second.message,
-              AllOf(HasSubstr("did it at 2015-08-30T12:36:00Z"),
+              AllOf(HasSubstr("performed it at 2015-08-30T12:36:00Z"),
                     HasSubstr("rules/VanishingGradient/attempt-1_webhook_"),
-                    HasSubstr("have it done again")));
+                    HasSubstr("to repeat it")));
   EXPECT_EQ(action_.count, 1);
 }
 
@@ -107,7 +107,7 @@ TEST_F(PerformOnceTest, DoesNotRepeatWhatAProcessBeganThatDied) {
   ::waitpid(child, nullptr, 0);
   const ActionResult result = perform();
   EXPECT_EQ(result.status, ActionStatus::not_repeated);
-  EXPECT_THAT(result.message, HasSubstr("it may have been done"));
+  EXPECT_THAT(result.message, HasSubstr("it may have been performed"));
   EXPECT_EQ(action_.count, 1);
 }
 
@@ -130,7 +130,7 @@ TEST_F(PerformOnceTest, ActsWhereNoRecordCanBeKeptAndSaysSo) {
   place_.storage = opened->get();
   const ActionResult result = perform();
   EXPECT_EQ(result.status, ActionStatus::done);
-  EXPECT_THAT(result.message, HasSubstr("there is no record of it"));
+  EXPECT_THAT(result.message, HasSubstr("cannot be recorded"));
   place_.storage = nullptr;
   EXPECT_EQ(perform().message, "told");
 }

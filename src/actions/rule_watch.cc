@@ -29,7 +29,7 @@ class RuleWatch::Impl {
         entry.key += "_" + encode_worker(options_.worker);
       }
       entry.verdict.rule = name;
-      entry.verdict.message = "no step was judged yet";
+      entry.verdict.message = "no step judged yet";
       claim(entry);
       entries_.push_back(std::move(entry));
     }
@@ -84,19 +84,18 @@ class RuleWatch::Impl {
     } else if (*owner) {
       entry.is_ours = false;
       options_.say("rule " + entry.verdict.rule + " of run '" +
-                   options_.storage->uri() + "' is watched by " +
+                   options_.storage->uri() + "' is already watched by " +
                    (*owner)->text() +
-                   " already: it is judged here too, but its status is not "
-                   "written, and what was done there is not done again; "
-                   "remove '" +
-                   watcher_key(entry.key) + "' if that process is gone");
+                   "; this process also evaluates the rule but will not write "
+                   "its status or repeat its actions; remove '" +
+                   watcher_key(entry.key) + "' if that process has exited");
     }
   }
 
   // One sentence about the first failure: a full disk fails every time.
   void tell(const Status& status) {
     if (status || std::exchange(has_told_failure_, true)) return;
-    options_.say("the status of the rules cannot be kept beside run '" +
+    options_.say("cannot write the status of the rules beside run '" +
                  options_.storage->uri() + "': " + status.error().message);
   }
 

@@ -255,7 +255,7 @@ TEST_F(RuleWatchTest, SaysOnceThatNothingCanBeWritten) {
   watch.update(verdicts_, {});
   watch.finish();
   ASSERT_THAT(said_, SizeIs(1));
-  EXPECT_THAT(said_[0], HasSubstr("cannot be kept beside run"));
+  EXPECT_THAT(said_[0], HasSubstr("the status of the rules beside run"));
   EXPECT_EQ(count, 1);
 }
 

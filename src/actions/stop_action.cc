@@ -18,13 +18,14 @@ constexpr int kMaxPages = 50;  // as the original
 std::string outcome_text(StopOutcome outcome) {
   switch (outcome) {
     case StopOutcome::was_gone:
-      return "nothing to stop: the training had ended";
+      return "nothing to stop: the training had already ended";
     case StopOutcome::ended:
-      return "the training was asked to end, and did";
+      return "the training was asked to stop and ended";
     case StopOutcome::killed:
-      return "the training was killed: it did not end when it was asked to";
+      return "the training was killed because it did not end when asked to "
+             "stop";
     case StopOutcome::asked:
-      return "this process, which trains, was asked to end";
+      return "this training process was asked to stop";
   }
   return "";
 }
@@ -41,7 +42,7 @@ class StopAction : public Action {
     auto stopped = stop_training_
                        ? stop_training_()
                        : Error{Error::Code::not_found,
-                               "no training is known on this machine"};
+                               "no training process is known on this machine"};
     if (stopped) return outcome_text(*stopped);
     const bool may_be_in_the_cloud =
         stopped.error().code == Error::Code::not_found &&
@@ -54,12 +55,11 @@ class StopAction : public Action {
   Result<std::string> stop_job() const {
     SMD_TRY(const auto jobs, jobs_in_progress());
     if (jobs.size() != 1) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("{} jobs in progress begin with '{}'{}: none is stopped "
-                      "unless it is the only one",
-                      jobs.size(), shown_target(request()),
-                      jobs.empty() ? "" : " ('" + jobs[0] + "', …)")};
+      return Error{Error::Code::not_found,
+                   fmt::format("{} jobs in progress begin with '{}'{}; a job "
+                               "is stopped only if it is the only one",
+                               jobs.size(), shown_target(request()),
+                               jobs.empty() ? "" : " ('" + jobs[0] + "', …)")};
     }
     SMD_TRY([[maybe_unused]] const std::string answer,
             call("StopTrainingJob",

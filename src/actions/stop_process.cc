@@ -77,7 +77,7 @@ Result<StopOutcome> stop(Target target, const std::function<bool()>& has_ended,
   SMD_CHECK_OK(send(target, SIGKILL));
   if (ends_within(kKillPatience)) return StopOutcome::killed;
   return Error{Error::Code::unavailable,
-               target.text() + " is still there after it was killed"};
+               target.text() + " is still running after SIGKILL"};
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<StopOutcome> stop_process_group(std::int64_t group,
                                        const StopOptions& options) {
   if (group <= 0) {
     return Error{Error::Code::invalid_argument,
-                 "there is no process group " + std::to_string(group)};
+                 "no process group " + std::to_string(group)};
   }
   const auto id = static_cast<pid_t>(group);
   const auto has_ended = [&] {

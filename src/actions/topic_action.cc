@@ -31,7 +31,7 @@ class TopicAction : public Action {
     SMD_CHECK_OK(subscribe(topic));
     SMD_TRY(const std::string message, publish(topic, alert));
     return "message " + message + " for " + shown_target(request()) +
-           " given to topic " + topic;
+           " published to topic " + topic;
   }
 
  private:
@@ -83,7 +83,7 @@ class TopicAction : public Action {
     if (!answer) return std::move(answer).error().within(call);
     if (auto text = find_xml_text(*answer, element)) return *std::move(text);
     return Error{Error::Code::io,
-                 call + ": the answer holds no " + std::string(element)};
+                 call + ": the response has no " + std::string(element)};
   }
 
   const AwsService service_;

@@ -27,8 +27,9 @@ int environment_number(const char* name, int fallback, Logger& logger) {
   if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) {
     return number;
   }
-  logger.warning(std::string(name) + " must be a whole number from 0, found '" +
-                 *text + "'; using " + std::to_string(fallback));
+  logger.warning(std::string(name) +
+                 " must be a non-negative integer, found '" + *text +
+                 "'; using " + std::to_string(fallback));
   return fallback;
 }
 

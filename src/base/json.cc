@@ -291,7 +291,7 @@ TextPlace place_in(std::string_view text, std::size_t offset) {
 Result<Json> Json::parse(std::string_view text, std::string_view name) {
   if (text.size() > kMaxTextBytes) {
     return Error{Error::Code::corrupt,
-                 fmt::format("{} bytes are more than the {} that are read",
+                 fmt::format("{} bytes exceed the limit of {} bytes",
                              text.size(), kMaxTextBytes)};
   }
   Builder builder(text, name);
@@ -371,7 +371,7 @@ Result<bool> Json::bool_at(std::string_view key) const {
 Result<std::int64_t> Json::int_at(std::string_view key) const {
   const Json* member = find(key);
   const auto value = member ? member->as_int() : std::nullopt;
-  if (!value) return wrong_member(*this, key, "a whole number of 64 bits");
+  if (!value) return wrong_member(*this, key, "a 64-bit integer");
   return *value;
 }
 

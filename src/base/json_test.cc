@@ -207,7 +207,7 @@ TEST(Json, SaysWhichMemberIsMissingOrOfTheWrongType) {
   const auto json = Json::parse(R"({"steps":"x","d":1.5})");
   ASSERT_THAT(json, IsOk());
   EXPECT_EQ(json->int_at("steps").error().message,
-            "'steps' should be a whole number of 64 bits but is a string");
+            "'steps' should be a 64-bit integer but is a string");
   EXPECT_THAT(json->int_at("d"), FailsWith(Error::Code::corrupt));
   EXPECT_EQ(json->bool_at("no").error().message, "'no' is missing");
   EXPECT_EQ(Json(1).string_at("no").error().message,

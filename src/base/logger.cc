@@ -136,16 +136,15 @@ LogSettings LogSettings::from_environment() {
     if (!level) {
       settings.mistakes.push_back(
           "SMDEBUG_LOG_LEVEL is '" + *wanted +
-          "' and should be debug, info, warning, error, critical or off; "
-          "taking info");
+          "'; use debug, info, warning, error, critical or off; assuming info");
     }
   }
   if (const auto wanted = environment_variable("SMDEBUG_LOG_ALL_TO_STDOUT")) {
     settings.all_to_stdout = find_boolean(*wanted);
     if (!settings.all_to_stdout) {
-      settings.mistakes.push_back("SMDEBUG_LOG_ALL_TO_STDOUT is '" + *wanted +
-                                  "' and should be true or false; taking "
-                                  "standard error");
+      settings.mistakes.push_back(
+          "SMDEBUG_LOG_ALL_TO_STDOUT is '" + *wanted +
+          "'; use true or false; logging to standard error");
     }
   }
   settings.context = environment_variable("SMDEBUG_LOG_CONTEXT");

@@ -160,9 +160,10 @@ Result<bool> Regex::search(std::string_view text) const {
   if (answer == PCRE2_ERROR_JIT_STACKLIMIT) answer = run(PCRE2_NO_JIT);
   if (answer >= 0) return true;
   if (answer == PCRE2_ERROR_NOMATCH) return false;
-  return Error{Error::Code::unsupported,
-               fmt::format("pattern '{}' gives up on '{}': {}; make it simpler",
-                           compiled_->pattern, text, library_message(answer))};
+  return Error{
+      Error::Code::unsupported,
+      fmt::format("pattern '{}' is too complex for '{}': {}; simplify it",
+                  compiled_->pattern, text, library_message(answer))};
 }
 
 }  // namespace smdebug

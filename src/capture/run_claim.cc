@@ -40,7 +40,7 @@ Result<std::optional<std::string>> claim_run(Storage& storage, Logger& logger) {
         owner_of(*owner) +
         " writes this run: give this one a folder of its "
         "own, or remove '" +
-        std::string(kClaimKey) + "' if that process is gone");
+        std::string(kClaimKey) + "' if that process has exited");
   }
   logger.warning(
       "run " + storage.uri() + ": the claim of " +

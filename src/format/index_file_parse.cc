@@ -348,7 +348,7 @@ class IndexParser {
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
   if (text.empty()) return corrupt("expected JSON, found nothing");
   if (text.size() > kMaxTextBytes) {
-    return corrupt(fmt::format("{} bytes are more than the {} that are read",
+    return corrupt(fmt::format("{} bytes exceed the limit of {} bytes",
                                text.size(), kMaxTextBytes));
   }
   simdjson::dom::parser parser;

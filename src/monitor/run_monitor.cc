@@ -224,7 +224,7 @@ Result<StopOutcome> stop_writer(Trial* trial, const Clock& clock) {
   const auto writer = trial ? trial->writer() : std::nullopt;
   if (!writer) {
     return Error{Error::Code::not_found,
-                 "the run names no process that trains on this machine"};
+                 "the run names no training process on this machine"};
   }
   StopOptions options;
   options.clock = &clock;

@@ -41,7 +41,7 @@ std::string reason_of(const TensorGroup& group, const std::string& tensor) {
   }
   const bool is_listed =
       std::ranges::find(group.tensor_names, tensor) != group.tensor_names.end();
-  return is_listed ? "its name is listed" : "";
+  return is_listed ? "listed name" : "";
 }
 
 std::string schedule_text(const SaveConfigMode& config) {
@@ -71,7 +71,7 @@ std::string treatment_text(const Collection& collection) {
   if (config.save_shape) parts.push_back("shape");
   for (const ReductionOp op : config.ordered_ops())
     parts.push_back(reduction_op_name(op));
-  return parts.empty() ? "statistics alone"
+  return parts.empty() ? "statistics only"
                        : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -197,13 +197,13 @@ std::string missing_text(Trial& trial, const Explanation& explanation) {
   const StepId& step = *explanation.step;
   const std::string due = collections_text(explanation, is_due);
   if (trial.step_id(step.global)) {
-    std::string text = due +
-                       " was due and other tensors of the step are there, but "
-                       "this one did not come: its module was not called, it "
-                       "had no gradient, or it could not be read (the hook's "
-                       "status says so)";
+    std::string text =
+        due +
+        " was due and other tensors of the step exist, but not this one: its "
+        "module was not called, it had no gradient, or it could not be read "
+        "(see the status of the hook)";
     if (const auto dropped = trial.dropped_tensors())
-      text += fmt::format("; the queue was full and {} lost in this run",
+      text += fmt::format("; {} of this run dropped because the queue was full",
                           count_text(dropped, "tensor"));
     return text;
   }
@@ -217,11 +217,11 @@ std::string missing_text(Trial& trial, const Explanation& explanation) {
         steps.empty() ? "has saved no step"
         : trial.has_ended()
             ? fmt::format("ended at step {}", steps.back())
-            : fmt::format("has come no further than step {}", steps.back()));
+            : fmt::format("has only reached step {}", steps.back()));
   }
   return due +
-         " was due, but nothing of the step is there: its files were "
-         "removed, or the training was stopped before they were complete";
+         " was due, but the step has no files: they were removed, or the "
+         "training was stopped before they were complete";
 }
 
 std::string not_due_text(const Explanation& explanation) {
@@ -236,9 +236,10 @@ std::string not_due_text(const Explanation& explanation) {
            " is due at this step";
     return text;
   }
-  if (it->due_before) text += fmt::format("; before it at {}", *it->due_before);
+  if (it->due_before)
+    text += fmt::format("; previously at {}", *it->due_before);
   if (it->due_after)
-    text += fmt::format("{} {}", it->due_before ? ", after it at" : "; next at",
+    text += fmt::format("{} {}", it->due_before ? ", next at" : "; next at",
                         *it->due_after);
   return text;
 }
@@ -247,20 +248,20 @@ std::string not_due_text(const Explanation& explanation) {
 std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto& members = explanation.memberships;
   if (members.empty())
-    return "no collection has a pattern that matches it, or lists its name";
+    return "no collection lists its name or has a pattern that matches it";
   if (std::ranges::none_of(members, may_be_saved)) {
     return collections_text(explanation, [](const auto&) { return true; }) +
            " is not saved: add it to include_collections";
   }
   if (!explanation.step) {
     return collections_text(explanation, may_be_saved) +
-           " would save it, but no tensor of this name came";
+           " would save it, but the training had no tensor of this name";
   }
   if (std::ranges::any_of(members, is_due))
     return missing_text(trial, explanation);
   if (explanation.step->mode_step < 0) {
-    return "nothing was saved at this step, so that its mode is not known; ask "
-           "for a step of a mode with --mode";
+    return "nothing was saved at this step, so its mode is unknown; use --mode "
+           "to query a step of a mode";
   }
   return not_due_text(explanation);
 }
@@ -317,7 +318,7 @@ Result<Explanation> explain_tensor(Trial& trial,
   const StepQuery at{*query.step, query.mode, workers->front()};
   const std::string due = collections_text(explanation, is_due);
   explanation.answer = fmt::format(
-      "{} {}: {}, by {}", due.empty() ? "the program saved it itself" : due,
+      "{} {}: {}, by {}", due.empty() ? "saved by the program itself" : due,
       due.empty() ? "at this step" : "was due", kept_text(*tensor, at),
       fmt::join(*workers, ", "));
   return explanation;

@@ -59,8 +59,9 @@ std::string explanation_text(const Explanation& explanation) {
                         *explanation.first_saved, *explanation.last_saved);
   }
   if (!explanation.nearest_names.empty()) {
-    text += fmt::format("the run has no tensor of this name; near it: {}\n",
-                        quoted_list(explanation.nearest_names));
+    text +=
+        fmt::format("the run has no tensor of this name; similar names: {}\n",
+                    quoted_list(explanation.nearest_names));
   }
   return text;
 }

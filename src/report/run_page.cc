@@ -13,9 +13,8 @@ constexpr std::size_t kNamesShown = 6;
 constexpr std::size_t kDamageShown = 10;
 
 std::string state_text(const RunPage& page) {
-  std::string text = page.has_ended ? "ended"
-                                    : "no end marker: running, or "
-                                      "cut off";
+  std::string text =
+      page.has_ended ? "ended" : "no end marker: still running or killed";
   if (page.attempt && !page.attempt->status.empty()) {
     text += fmt::format(" ({})", page.attempt->status);
   }
@@ -66,7 +65,7 @@ void add_attempt(const RunPage& page, TextTable& table) {
 void add_damage(const RunPage& page, TextTable& table) {
   if (page.dropped_tensors > 0) {
     table.add({"dropped", count_text(page.dropped_tensors, "tensor") +
-                              " that found the queue full"});
+                              " because the queue was full"});
   }
   const std::size_t shown = std::min(page.damage.size(), kDamageShown);
   for (std::size_t i = 0; i < shown; ++i) {

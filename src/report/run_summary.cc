@@ -85,8 +85,8 @@ void add_unjudged(std::span<const Verdict> unjudged, TextTable& table) {
   if (!without_tensors.empty()) {
     table.add({"no data", without_tensors});
     table.add({"",
-               "  the run has no tensors for these; 'smdebug check' with the "
-               "run and --rule NAME says what they look for"});
+               "  the run has no tensors for these rules; 'smdebug check RUN "
+               "--rule NAME' shows which tensors a rule needs"});
   }
   for (const Verdict& verdict : unjudged) {
     if (verdict.observations_found == 0) continue;

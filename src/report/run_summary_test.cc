@@ -63,13 +63,14 @@ TEST(RunSummary, TellsDefaultRulesThatHadNothingToJudgeTogether) {
   EXPECT_THAT(run_summary_text(summary), HasSubstr("nothing to judge"))
       << "of rules that were asked for";
   summary.has_default_rules = true;
-  EXPECT_THAT(run_summary_text(summary),
-              AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
-                    HasSubstr("  no data   NLPSequenceRatio, CheckInputImages\n"
-                              "              the run has no tensors for these; "
-                              "'smdebug check' with the run and --rule NAME "
-                              "says what they look for\n"),
-                    Not(HasSubstr("nothing to judge"))));
+  EXPECT_THAT(
+      run_summary_text(summary),
+      AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
+            HasSubstr(
+                "  no data   NLPSequenceRatio, CheckInputImages\n              "
+                "the run has no tensors for these rules; 'smdebug check RUN "
+                "--rule NAME' shows which tensors a rule needs\n"),
+            Not(HasSubstr("nothing to judge"))));
 
   summary.verdicts.back().observations_found = 3;
   summary.verdicts.back().message = "nothing to judge: 3 images of one kind";

@@ -110,11 +110,10 @@ Result<TensorPage> read_tensor_page(Trial& trial,
     if (std::ranges::find(steps, *query.step) == steps.end()) {
       return Error{
           Error::Code::not_found,
-          fmt::format("tensor '{}' was not saved at {} step {}; it "
-                      "was at {}",
+          fmt::format("tensor '{}' was not saved at {} step {}; saved: {}",
                       query.tensor, mode_name(query.mode), *query.step,
                       steps.empty()
-                          ? "none of that mode"
+                          ? "no step of this mode"
                           : fmt::format("{} from {} to {}",
                                         count_text(steps.size(), "step"),
                                         steps.front(), steps.back()))};
@@ -124,7 +123,7 @@ Result<TensorPage> read_tensor_page(Trial& trial,
   std::vector<std::string> known = trial.workers();
   if (query.worker && std::ranges::find(known, *query.worker) == known.end()) {
     return Error{Error::Code::not_found,
-                 fmt::format("the run has no worker '{}'; it has {}",
+                 fmt::format("the run has no worker '{}'; its workers: {}",
                              *query.worker, fmt::join(known, ", "))};
   }
   for (const Step step : steps) {

@@ -41,7 +41,7 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 std::string date_text(double wall_seconds) {
   // The years 1000 to 9999, which have four digits.
   if (!(wall_seconds >= -30'610'224'000 && wall_seconds < 253'402'300'800)) {
-    return "at no known time";
+    return "at an unknown time";
   }
   using std::chrono::floor;
   const std::chrono::sys_seconds time{std::chrono::seconds(

@@ -144,7 +144,7 @@ std::string run_section(const XgboostReport& report) {
   table.add({"report made", date_text(report.created_seconds)});
   table.add({"state", report.page.has_ended
                           ? "ended"
-                          : "no end marker: running, or cut off"});
+                          : "no end marker: still running or killed"});
   if (report.page.attempt) {
     const RunPage::Attempt& attempt = *report.page.attempt;
     table.add({"training started", date_text(attempt.started_seconds)});

@@ -356,7 +356,7 @@ def test_the_command_writes_where_it_is_told(runs, tmp_path):
 def test_a_run_of_something_else_is_told_so():
     done = smdebug("report", GOLDEN / "core_strings/run")
     assert done.returncode == 1
-    assert "holds nothing of an XGBoost training" in done.stderr
+    assert "contains no data of an XGBoost training" in done.stderr
 
 
 def test_the_rule_writes_the_report_when_the_run_has_ended(tmp_path):
