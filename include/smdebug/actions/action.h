@@ -1,9 +1,9 @@
 #pragma once
 
-// An `Action` does one thing about a verdict: it ends the training, or tells
-// somebody. It never throws, takes a bounded time, and its failure is a
-// sentence, never the end of anything else. Who calls it at most once per
-// verdict is `perform_once` (perform_once.h) and `RuleWatch`.
+// An `Action` reacts to a verdict: it ends the training or sends a
+// notification. It never throws, takes a bounded time, and reports failure as a
+// message that affects nothing else. `perform_once` (perform_once.h) and
+// `RuleWatch` call it at most once per verdict.
 
 #include <chrono>
 #include <functional>
@@ -20,16 +20,16 @@
 
 namespace smdebug {
 
-// What an action is told.
+// The input of an action.
 struct Alert {
   std::string run;  // where the run is
   double wall_seconds = 0;
   Verdict verdict;
 };
 
-/// Returns the alert as a JSON object on one line: what a webhook is sent and a
-/// command reads from its standard input (docs/actions.md). Its member `event`
-/// has the shape of the cloud's state-change event.
+/// Returns the alert as a JSON object on one line: the body of a webhook and
+/// the standard input of a command (docs/actions.md). Its member `event` has
+/// the shape of the cloud's state-change event.
 std::string alert_json(const Alert& alert);
 
 class Action {
@@ -38,8 +38,8 @@ class Action {
 
   const ActionRequest& request() const { return request_; }
 
-  /// Does it, and returns one sentence that says what was done. Actions other
-  /// than `stop` may be called on any thread, at the same time as others.
+  /// Performs the action and returns one sentence about the result. Actions
+  /// other than `stop` may be called on any thread and concurrently.
   virtual Result<std::string> perform(const Alert& alert) = 0;
 
  protected:
@@ -49,20 +49,20 @@ class Action {
   ActionRequest request_;
 };
 
-// What the actions of a program have in common.
+// Settings shared by all actions of a program.
 struct ActionSettings {
-  std::string smtp_url;  // "smtp://host:25"; empty: mail goes through the cloud
+  std::string smtp_url;  // "smtp://host:25"; empty: send through the cloud
   std::string smtp_user, smtp_password;
   std::string email_from;      // empty: smdebug@<host>
   std::string webhook_secret;  // empty: requests are not signed
-  std::string sms_webhook;     // empty: messages go through the cloud
-  // For one try over the network; three are made where it may help.
+  std::string sms_webhook;     // empty: send through the cloud
+  // Per network attempt; up to three are made.
   std::chrono::milliseconds network_timeout = std::chrono::seconds(10);
-  // For a command, which is killed then.
+  // For a command, which is then killed.
   std::chrono::milliseconds command_timeout = std::chrono::seconds(60);
-  // Ends the training that writes the run. Fails with `not_found` where none
-  // is known on this machine; a job in the cloud is looked for then. Empty:
-  // there is none.
+  // Ends the training that writes the run. Fails with `not_found` if none is
+  // known on this machine; the cloud is then searched for a job. Empty: no such
+  // training.
   std::function<Result<StopOutcome>()> stop_training;
   const Clock* clock = nullptr;  // null: system_clock()
 };
@@ -72,9 +72,9 @@ struct ActionSettings {
 /// seconds in SMDEBUG_ACTION_TIMEOUT and SMDEBUG_COMMAND_TIMEOUT.
 ActionSettings action_settings_from_environment(Logger& logger);
 
-/// Makes the action of a request. Fails with `invalid_config` where it could
-/// never be performed: an email or a text message without a server of ours and
-/// without an account in the cloud. Nothing is sent, and nobody is asked.
+/// Creates the action of a request. Fails with `invalid_config` if it could
+/// never be performed: an email or text message without a configured server and
+/// without cloud credentials. Sends nothing.
 Result<std::unique_ptr<Action>> make_action(ActionRequest request,
                                             const ActionSettings& settings);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// What a user asks to be done when a rule fires, parsed from the three places
-// where it is written: the command line (`--action webhook=URL`), the action
-// string of a rule, and the parameters of a cloud rule (`action_json`).
-// `action.h` makes the actions themselves.
+// The actions that a user requests for rules that fire, parsed from one of
+// three places: the command line (`--action webhook=URL`), the action string of
+// a rule, and the parameters of a cloud rule (`action_json`). `action.h`
+// creates the actions themselves.
 
 #include <string>
 #include <string_view>
@@ -21,24 +21,24 @@ std::string_view action_kind_name(ActionKind kind);
 
 struct ActionRequest {
   ActionKind kind = ActionKind::stop;
-  // stop: how the name of the cloud's training job begins, empty for the
+  // stop: the prefix of the name of the cloud's training job, empty for the
   // training that writes the run · email: an address · sms: a phone number ·
-  // webhook: a URL · command: what the shell is to run.
+  // webhook: a URL · command: a shell command.
   std::string target;
 
   friend bool operator==(const ActionRequest&, const ActionRequest&) = default;
 };
 
-/// Returns the target without what may be secret: of a URL, the server alone.
+/// Returns the target without secrets: only the host of a URL.
 std::string shown_target(const ActionRequest& request);
 
 /// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL" or
-/// "command=PROGRAM". Fails with `invalid_argument`, saying what is accepted.
+/// "command=PROGRAM". Fails with `invalid_argument`, listing these forms.
 Result<ActionRequest> parse_action(std::string_view text);
 
 struct ParsedActions {
   std::vector<ActionRequest> actions;
-  std::vector<std::string> refused;  // a sentence for each entry left out
+  std::vector<std::string> refused;  // one message per skipped entry
 };
 
 /// Parses an action string: an object or a list of objects in JSON,
@@ -48,11 +48,11 @@ struct ParsedActions {
 ///     {"name": "webhook", "url": TEXT}
 ///     {"name": "command", "command": TEXT}
 ///
-/// The prefix may be missing. Names and keys count in any case, values are
-/// kept as they are; quotes may stand behind backslashes, as the cloud's
-/// configurations write them. Blank text lists nothing. An entry that is none
-/// of these is left out and told. Fails with `invalid_argument` for text that
-/// is not JSON.
+/// The prefix is optional. Names and keys are case-insensitive; values are kept
+/// verbatim. Quotes may be escaped with backslashes, as in the cloud's
+/// configurations. Blank text contains no action. Entries that are not valid
+/// actions are skipped and listed in `refused`. Fails with `invalid_argument`
+/// for text that is not JSON.
 Result<ParsedActions> parse_action_string(std::string_view text);
 
 }  // namespace smdebug

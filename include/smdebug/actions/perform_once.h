@@ -1,9 +1,9 @@
 #pragma once
 
-// Performs an action at most once for a rule's verdict, whoever asks and in
-// whatever process: a record beside the run says that it was begun and how it
-// ended (docs/actions.md). A restart of the training is a new attempt, and has
-// records of its own.
+// Performs an action at most once for a rule's verdict, across all processes: a
+// record beside the run states that it was begun and how it ended
+// (docs/actions.md). A restart of the training is a new attempt with its own
+// records.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace smdebug {
 
-// Where the record lies.
+// The location of the record.
 struct RecordPlace {
   Storage* storage = nullptr;  // the run's; null: no record is kept
   std::string rule;            // as `rule_key` has it
@@ -23,14 +23,14 @@ struct RecordPlace {
   const Clock* clock = nullptr;
 };
 
-/// The name of a rule in the files beside a run: letters, digits, '_' and '-';
-/// a second rule of the same name has "_2" behind it.
+/// Returns the name of a rule in the files beside a run: letters, digits, '_'
+/// and '-'. A second rule of the same name has the suffix "_2".
 std::string rule_key(const std::string& rule, std::size_t earlier_of_the_name);
 
-/// Does it, unless the record says that it was done, or was begun and may have
-/// been: the result is `not_repeated` then, and says by whom and when. What
-/// failed is tried again. Where the record cannot be written the action is
-/// performed all the same, and the result says so. Any thread.
+/// Performs the action, unless its record states that it was or may have been
+/// done: then the result is `not_repeated` and names the process and the time.
+/// Retries failed actions. If the record cannot be written, performs the action
+/// and adds this to the message. Any thread.
 ActionResult perform_once(Action& action, const Alert& alert,
                           const RecordPlace& place);
 

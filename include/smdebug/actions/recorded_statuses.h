@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads what watches and rules inside the step keep beside a run.
+// Reads the rule statuses that monitors keep beside a run.
 
 #include <vector>
 
@@ -10,8 +10,8 @@
 
 namespace smdebug {
 
-/// Returns the statuses beside the run, sorted by key; none where nobody has
-/// judged it. A file that is no status is left out. Fails with `io`.
+/// Returns the statuses beside the run, sorted by key; empty if no process has
+/// judged it. Skips files that are not statuses. Fails with `io`.
 Result<std::vector<RecordedStatus>> read_recorded_statuses(
     const Storage& storage);
 

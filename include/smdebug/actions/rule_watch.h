@@ -1,17 +1,17 @@
 #pragma once
 
-// `RuleWatch` stands between rules that judge a run and everybody who wants to
-// know: it keeps one status file per rule beside the run, an event for each
-// change of a status, and performs the actions of a rule that fires. Files and
-// their content: docs/actions.md.
+// `RuleWatch` publishes the verdicts of rules that judge a run. It keeps one
+// status file per rule beside the run, writes an event for each change of a
+// status, and performs the actions of rules that fire. docs/actions.md
+// describes the files.
 //
-// Of several watches of one rule of one run the first one writes its status;
-// the others say so. None does what another one did. A failure to write or to
-// act is told once and never ends the judging, and but for `stop` nothing here
-// touches the training.
+// If several watches judge the same rule of a run, the first one writes its
+// status and the others log this. No watch repeats the actions of another. A
+// failure to write or to act is logged once and never ends the judging. Only
+// `stop` affects the training.
 //
-// A watch is used by one thread. Actions other than `stop` go on beside it, so
-// one that hangs holds up neither the rules nor the other actions.
+// A watch is used by one thread. Actions other than `stop` run in the
+// background, so a hanging action delays neither rules nor other actions.
 
 #include <cstdint>
 #include <functional>
@@ -33,60 +33,60 @@ struct RuleWatchOptions {
   std::shared_ptr<Storage> storage;  // the run's
   std::vector<std::string> rules;    // names, as their verdicts are ordered
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
-  // For a rule that fires and was asked to end the training, unless `actions`
-  // ends it already; null: nothing is done.
+  // Runs if a rule fires that was asked to end the training, unless `actions`
+  // already end it; null: nothing.
   std::shared_ptr<Action> stop_on_request;
-  std::uint64_t attempt = 0;                     // see `RecordPlace`
-  // Where rules of one name judge in several workers: whose these are. It is
-  // added to the names of their files, a device as event files are named after
-  // it; empty: nothing is.
+  std::uint64_t attempt = 0;  // see `RecordPlace`
+  // The worker, if rules of one name judge in several workers. It is added to
+  // the names of their files; a device is spelled as in event file names.
+  // Empty: nothing is added.
   std::string worker;
-  // Is told what a person should know: one sentence.
+  // Receives messages for the user: one sentence per call.
   std::function<void(const std::string&)> say;
   // How often a status is written while only its numbers change.
   std::chrono::nanoseconds interval = std::chrono::seconds(5);
   const Clock* clock = nullptr;  // null: system_clock()
 };
 
-// How far the judging has come.
+// The progress of the judging.
 struct WatchProgress {
-  std::uint64_t steps_fed = 0;  // saved steps that were shown to the rules
+  std::uint64_t steps_fed = 0;  // saved steps that the rules have seen
   Step last_fed = -1;           // global steps; -1: none
-  Step last_known = -1;         // the newest one that the run holds
-  // For how long the run has been ahead of the rules; 0 where it is not.
+  Step last_known = -1;         // the newest one of the run
+  // How long the run has been ahead of the rules; 0 if it is not.
   double lag_seconds = 0;
   // "InProgress", "Completed", "Failed" or "Stopped"
   std::string training_status = "InProgress";
 };
 
-/// True where the cloud's evaluator wants rules to stop: the file that the
-/// variable SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE names is there.
+/// Returns true if the cloud's evaluator asks rules to stop: the file named by
+/// the variable SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE exists.
 bool is_told_to_stop();
 
 class RuleWatch {
  public:
   explicit RuleWatch(RuleWatchOptions options);
-  /// As `finish`, with what it was told last.
+  /// Same as `finish` with the last verdicts.
   ~RuleWatch();
   RuleWatch(const RuleWatch&) = delete;
   RuleWatch& operator=(const RuleWatch&) = delete;
 
-  /// Takes the verdicts as they are now, in the order of the rules. Where one
-  /// has changed its status, writes it, and begins its actions if it fired;
-  /// `stop` is done before this returns.
+  /// Takes the current verdicts, in the order of the rules. If one has changed
+  /// its status, writes it, and starts its actions if it fired; `stop`
+  /// completes before this returns.
   void update(std::span<const Verdict> verdicts, const WatchProgress& progress);
 
-  /// The watch was asked to stop: what is in progress is `Stopping`.
+  /// Marks rules in progress as `Stopping`, after a stop request.
   void say_stopping();
 
-  /// The run is gone: nothing is written any more, so that it is not made anew.
+  /// Stops all writing because the run was removed.
   void forget_run();
 
-  /// Waits until every action has ended, writes the last status of each rule,
-  /// and lets go of the rules. A second call does nothing.
+  /// Waits until all actions have ended, writes the last status of each rule,
+  /// and releases the rules. A second call does nothing.
   void finish();
 
-  /// What was done so far, in the order of beginning.
+  /// Returns the results so far, in the order in which actions began.
   std::vector<ActionResult> results() const;
 
  private:

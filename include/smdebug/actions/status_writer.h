@@ -1,12 +1,12 @@
 #pragma once
 
 // `StatusWriter` keeps the status files of rules that judge inside the training
-// step: a `RuleWatch` without actions, in a thread of its own, so that a slow
-// or full disk holds up no step. Of several writers of one rule the first one
-// keeps the status, as with every watch; the others say so.
+// step. It is a `RuleWatch` without actions on its own thread, so that a slow
+// or full disk delays no step. Of several writers of one rule, the first one
+// writes the status and the others log this.
 //
-// It is used by the thread that trains. In the child of a fork it writes
-// nothing: the files are the parent's.
+// Used by the training thread. In the child of a fork it writes nothing,
+// because the files belong to the parent.
 
 #include <memory>
 #include <span>
@@ -17,26 +17,26 @@ namespace smdebug {
 
 class StatusWriter {
  public:
-  /// Touches nothing before the first `update`. `options.say` is called from
-  /// the writer's thread.
+  /// Touches no file before the first `update`. `options.say` is called on the
+  /// writer's thread.
   explicit StatusWriter(RuleWatchOptions options);
-  /// As `finish`, with what it was told last.
+  /// Same as `finish` with the last verdicts.
   ~StatusWriter();
   StatusWriter(const StatusWriter&) = delete;
   StatusWriter& operator=(const StatusWriter&) = delete;
 
-  /// Takes the verdicts as they are now, in the order of the rules, and
-  /// returns at once: they are written where a status has changed, and every
-  /// `options.interval` else. What comes while the disk is busy takes the place
-  /// of what waits.
+  /// Takes the current verdicts, in the order of the rules, and returns at
+  /// once. They are written if a status has changed, otherwise every
+  /// `options.interval`. While the disk is busy, new verdicts replace waiting
+  /// ones.
   void update(std::span<const Verdict> verdicts, const WatchProgress& progress);
 
-  /// The files of the run are gone: nothing is written any more, so that the
-  /// run is not created anew.
+  /// Stops all writing, because the files of the run were removed and must not
+  /// be created again.
   void forget_run();
 
-  /// Writes the last status of each rule and lets go of the rules. Returns when
-  /// that is done. A second call does nothing.
+  /// Writes the last status of each rule and releases the rules. Returns when
+  /// this is done. A second call does nothing.
   void finish(std::span<const Verdict> verdicts, const WatchProgress& progress);
 
  private:

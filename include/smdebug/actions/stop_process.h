@@ -1,7 +1,7 @@
 #pragma once
 
-// The action that ends a training: asks all of its processes to end, and ends
-// them when they do not.
+// Ends a training: asks all of its processes to terminate, and kills those that
+// do not.
 
 #include <chrono>
 #include <cstdint>
@@ -14,40 +14,40 @@
 namespace smdebug {
 
 struct StopOptions {
-  // Between asking (SIGTERM) and ending (SIGKILL): time to publish the last
-  // step.
+  // Time between SIGTERM and SIGKILL, in which the training can publish its
+  // last step.
   std::chrono::nanoseconds grace = std::chrono::seconds(10);
-  // Tells whether the group is gone. Its parent passes one that also reaps.
-  // Empty: looks for processes of the group that have not ended.
+  // Returns true if the group has ended. A parent passes a function that also
+  // reaps. Empty: looks for processes of the group that have not ended.
   std::function<bool()> has_ended;
   const Clock* clock = nullptr;  // null: system_clock()
 };
 
 enum class StopOutcome {
-  was_gone,  // no process of the group was left
+  was_gone,  // no process of the group existed
   ended,     // all ended by themselves after SIGTERM
-  killed,    // some were left after the grace time, and were killed
-  asked,     // it is this process: SIGTERM was sent, and nobody waits
+  killed,    // some remained after the grace period and were killed
+  asked,     // it is this process: SIGTERM was sent without waiting
 };
 
-// A process that trains, as a run names it.
+// A training process, as recorded in a run.
 struct TrainingProcess {
   std::string host;
   std::int64_t process_id = 0;
-  // When it started, in clock ticks since boot: process ids return.
+  // Start time in clock ticks since boot: process ids are reused.
   std::uint64_t start_ticks = 0;
 };
 
-/// Ends every process of the group, and returns when none is left. Fails with
-/// `invalid_argument` for a group that is not positive, `io` where the system
-/// refuses, and `unavailable` where a killed process does not go away.
+/// Ends every process of the group and returns when none is left. Fails with
+/// `invalid_argument` for a group that is not positive, `io` if the system
+/// refuses, and `unavailable` if a killed process does not exit.
 Result<StopOutcome> stop_process_group(std::int64_t group,
                                        const StopOptions& options = {});
 
-/// The same for a process that is not our child: its group where it leads one,
-/// as what a shell or a launcher starts does; otherwise the process alone, for
-/// its group may hold anybody. Fails with `not_found` for a process of another
-/// machine, and as `stop_process_group`.
+/// Same for a process that is not our child: ends its group if it leads one, as
+/// processes started by a shell or launcher do, otherwise only the process,
+/// because its group may contain others. Fails with `not_found` for a process
+/// on another machine, and like `stop_process_group`.
 Result<StopOutcome> stop_training_process(const TrainingProcess& process,
                                           const StopOptions& options = {});
 

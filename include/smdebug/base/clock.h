@@ -1,9 +1,9 @@
 #pragma once
 
-// Time comes from a `Clock`, never from the system directly: a test holds the
-// clock in its hand. Two kinds of time are needed. Wall time says when a
-// record was made, and is written to files; it may jump. Monotonic time
-// measures how long something took, and is never written.
+// Time comes from a `Clock`, never from the system directly, so that tests
+// control it. Two kinds of time are needed. Wall time dates a record and is
+// written to files; it may jump. Monotonic time measures durations and is never
+// written.
 
 #include <chrono>
 
@@ -16,7 +16,7 @@ class Clock {
   /// Returns seconds since the Unix epoch. Safe to call from several threads.
   virtual double wall_seconds() const = 0;
 
-  /// Returns a time that never goes back, counted from an arbitrary start.
+  /// Returns a time that never goes backward, counted from an arbitrary start.
   /// Safe to call from several threads.
   virtual std::chrono::nanoseconds monotonic() const = 0;
 

@@ -1,15 +1,15 @@
 #pragma once
 
-// `Logger` is where smdebug speaks to a person while a training runs. What a
-// program should react to is returned as a `Result` or kept in a status; the
-// log only repeats it for whoever watches the terminal.
+// `Logger` reports to the user while a training runs. Results that a program
+// should react to are returned as a `Result` or kept in a status; the log only
+// repeats them for the terminal.
 
 #include <string_view>
 
 namespace smdebug {
 
-// Who should read it: `error`, the user, now; `warning`, the user, when the
-// result looks odd; `info`, the user, once a run; `debug`, us.
+// The audience: `error`, the user, now; `warning`, the user, if the result
+// looks odd; `info`, the user, once per run; `debug`, developers.
 enum class LogLevel { debug, info, warning, error, off };
 
 class Logger {
@@ -25,9 +25,9 @@ class Logger {
   void error(std::string_view message) { log(LogLevel::error, message); }
 };
 
-/// Returns the logger of the process, which lives as long as it does. It writes
-/// to standard error, from level `info` on, unless the environment says
-/// otherwise when it is first asked for: SMDEBUG_LOG_LEVEL, _CONTEXT,
+/// Returns the logger of the process, which lives as long as the process. It
+/// writes to standard error from level `info`, unless the environment sets
+/// something else at the first call: SMDEBUG_LOG_LEVEL, _CONTEXT,
 /// _ALL_TO_STDOUT and _PATH.
 Logger& default_logger();
 

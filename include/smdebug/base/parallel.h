@@ -1,16 +1,16 @@
 #pragma once
 
-// Spreads independent work over the cores. What is called must not fail by
-// throwing, and touches nothing that another call writes.
+// Spreads independent work over the cores. The work must not throw and must not
+// touch data that another call writes.
 
 #include <cstddef>
 #include <functional>
 
 namespace smdebug {
 
-/// Calls `work(begin, end)` for parts of [0, n) that together are all of it, at
-/// the same time, of at least `least` each where n allows; returns when all
-/// have returned. For a small n, or on one core, it is one call in this thread.
+/// Calls `work(begin, end)` concurrently for ranges that together cover [0, n),
+/// of at least `least` each if n allows; returns when all calls have returned.
+/// For a small n, or on one core, it is one call on this thread.
 void parallel_for(std::size_t n, std::size_t least,
                   const std::function<void(std::size_t, std::size_t)>& work);
 

@@ -33,8 +33,8 @@ struct Error {
     interrupted = 11,      // the caller asked to stop waiting
   };
 
-  // What exactly failed, for callers that need more than the code. Each value
-  // has its own exception in Python. Never renumber, never reuse.
+  // The exact failure, for callers that need more than the code. Each value has
+  // its own exception in Python. Never renumber, never reuse.
   enum class Detail {
     none = 0,
     collections_missing = 1,   // the run ended before every worker described it

@@ -1,11 +1,11 @@
 #pragma once
 
-// The command `smdebug`, as a function: apps/cli/main.cc is the program over
-// it, the wheel's console script is the same with rules written in Python.
+// The command `smdebug` as a function. apps/cli/main.cc wraps it; the wheel's
+// console script adds rules written in Python.
 //
-// Called from the main thread of a program that then ends: `smdebug run`
-// takes over the signals of its terminal while the training runs, and puts
-// them back.
+// Call it from the main thread of a program that exits afterward: `smdebug run`
+// takes over the signals of its terminal while the training runs, then restores
+// them.
 
 #include <functional>
 #include <iosfwd>
@@ -20,11 +20,11 @@
 
 namespace smdebug {
 
-// What the surrounding program adds to the command line.
+// Additions of the surrounding program to the command line.
 struct CliHooks {
-  /// Makes the rule of `--rule file.py:Class`. `given` are its `--set`, `run`
-  /// the run that it will judge, which need not exist before its first step.
-  /// Empty: rules in Python are refused with a sentence that says where they
+  /// Creates the rule of `--rule file.py:Class`. `given` are its `--set`; `run`
+  /// is the run that it will judge, which need not exist before its first step.
+  /// Empty: rules in Python are refused with a message that explains where they
   /// work.
   std::function<Result<std::unique_ptr<Rule>>(
       const std::string& spec, const std::map<std::string, std::string>& given,
@@ -36,10 +36,10 @@ struct CliHooks {
   const Clock* clock = nullptr;  // null: system_clock()
 };
 
-/// Runs the command line `args`, without the program's name, and returns its
-/// exit code: 0 nothing found, 1 an error, 2 a command line that makes no
-/// sense, 3 a rule fired; under `run` the trainer's own code where it failed
-/// by itself.
+/// Runs the command line `args`, without the program's name, and returns
+/// its exit code: 0 no rule fired, 1 an error, 2 wrong usage, 3 a rule
+/// fired. If the training fails under `run`, returns the exit code of the
+/// training.
 int smdebug_main(std::span<const std::string> args, const CliHooks& hooks = {});
 
 }  // namespace smdebug

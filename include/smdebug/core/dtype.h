@@ -35,21 +35,21 @@ enum class DType : std::uint8_t {
 
 inline constexpr std::size_t kDTypeCount = 19;
 
-/// True for `string` and `bytes`, whose elements are of any length.
+/// True for `string` and `bytes`, whose elements have any length.
 constexpr bool is_string(DType dtype) {
   return dtype == DType::string || dtype == DType::bytes;
 }
 
-/// Returns the bytes of one element; 0 for strings, whose elements vary.
+/// Returns the bytes of one element; 0 for strings, whose size varies.
 std::size_t dtype_bytes(DType dtype);
 
 /// Returns numpy's name: "float32", "bool", "bfloat16", "str", "bytes".
 std::string_view dtype_name(DType dtype);
 
-/// Returns the dtype of numpy's name, or none.
+/// Returns the dtype with this numpy name, if any.
 std::optional<DType> find_dtype(std::string_view name);
 
-/// True where NaN and infinity exist: the float and complex kinds.
+/// True if the type has NaN and infinity: float and complex types.
 bool is_floating(DType dtype);
 
 }  // namespace smdebug

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the program is doing with the model, and where in the run it is.
+// The phase of a program, and its position in the run.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Mode : std::uint8_t { train = 1, eval = 2, predict = 3, global = 4 };
 inline constexpr std::array<Mode, 4> kModes = {Mode::train, Mode::eval,
                                                Mode::predict, Mode::global};
 
-/// Returns a mode's position in `kModes`, for tables with a row per mode.
+/// Returns the position of a mode in `kModes`, for tables by mode.
 constexpr std::size_t mode_index(Mode mode) {
   return static_cast<std::size_t>(mode) - 1;
 }
@@ -23,14 +23,14 @@ constexpr std::size_t mode_index(Mode mode) {
 /// Returns "TRAIN", "EVAL", "PREDICT" or "GLOBAL", as in index files.
 std::string_view mode_name(Mode mode);
 
-/// Returns the mode of that name, upper or lower case, or none.
+/// Returns the mode of that name, in upper or lower case, if any.
 std::optional<Mode> find_mode(std::string_view name);
 
 // Counts from 0. The step before the first is -1.
 using Step = std::int64_t;
 
-// One step under both its numbers: `global` counts steps of every mode,
-// `mode_step` those of `mode` alone. In mode `global` the two are equal.
+// One step in both counts: `global` counts the steps of all modes, `mode_step`
+// only those of `mode`. In mode `global` the two are equal.
 struct StepId {
   Step global = -1;
   Mode mode = Mode::global;

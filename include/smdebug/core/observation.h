@@ -1,11 +1,11 @@
 #pragma once
 
-// An `Observation` is one tensor at one step. Capture makes observations in
-// the training process while the step runs; `read` makes the same from a run
-// on disk. Rules judge observations and never learn where they came from.
+// An `Observation` is one tensor at one step. Capture creates observations in
+// the training process while the step runs; `read` creates the same from a run
+// on disk. Rules judge observations and need not know their origin.
 //
-// `ObservationSink` is the border: capture and read call it, the rule runner
-// implements it, an edge connects the two.
+// `ObservationSink` is the interface between them: capture and read call it,
+// the rule runner implements it, and a monitor connects the two.
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,8 @@
 
 namespace smdebug {
 
-// The tensors that a user names together. `include_regex` are searched in a
-// tensor's name as Python's `re.search` does.
+// A named set of tensors. A tensor belongs to it if one of `include_regex`
+// matches its name, as Python's `re.search` does.
 struct TensorGroup {
   std::string name;
   std::vector<std::string> include_regex;
@@ -32,24 +32,24 @@ struct TensorGroup {
   friend bool operator==(const TensorGroup&, const TensorGroup&) = default;
 };
 
-// A reduction that the run holds as a number of its own.
+// A reduction that is saved in the run.
 struct SavedReduction {
   ReductionOp op;
   double value = 0;
 };
 
-// Hands out the elements of one observation, read when they are asked for.
+// Reads the elements of one observation on request.
 class ValueSource {
  public:
   virtual ~ValueSource() = default;
 
-  /// Returns the elements, valid until this source is gone. Fails with
-  /// `not_found` where only statistics or reductions were kept, and with `io`
-  /// or `corrupt` where the run is damaged.
+  /// Returns the elements, valid for the lifetime of this source. Fails with
+  /// `not_found` if only statistics or reductions were saved, and with `io` or
+  /// `corrupt` if the run is damaged.
   virtual Result<TensorView> load() = 0;
 };
 
-// Views and pointers live until the sink's call returns.
+// Views and pointers are valid until the sink's call returns.
 struct Observation {
   std::string_view name;
   std::string_view worker;
@@ -60,9 +60,9 @@ struct Observation {
   ValueSource* values = nullptr;  // never null
 };
 
-// A step is seen twice live: after the backward pass, while the optimizer can
-// still be kept from acting, and when it is over, with what came before again
-// in front. A run on disk has only the second.
+// During training a step is reported twice: before the optimizer update and on
+// completion. The second report repeats the observations of the first. A run on
+// disk has only the second.
 enum class StepPhase { before_update, complete };
 
 struct StepView {
@@ -79,22 +79,22 @@ class ObservationSink {
 
   virtual ~ObservationSink() = default;
 
-  /// Says what the run calls its tensors, before its first step and again
-  /// when that has changed.
+  /// Lists the collections of the run, before its first step and again after
+  /// each change.
   virtual void on_collections(std::size_t run,
                               std::span<const TensorGroup> collections) = 0;
 
-  /// Returns what this sink needs of the tensor of that name, so that nothing
-  /// else is gathered. The default is `values`. Capture asks once per tensor
-  /// and `set_sink`, and keeps the elements of a running step only for
+  /// Returns the data of this tensor that the sink needs, so that nothing
+  /// else is gathered; by default everything. Capture calls it once per
+  /// tensor and `set_sink`. Elements of a running step are kept only for
   /// `values`.
   virtual DataNeed data_need(std::size_t run, std::string_view tensor_name);
 
-  /// Steps of one run come in ascending order of their global step.
+  /// Steps of one run arrive in ascending order of their global step.
   virtual void on_step(const StepView& step) = 0;
 
-  /// Says the time, in seconds since the epoch, so that a rule can tell that
-  /// nothing has come for long.
+  /// Reports the time in seconds since the epoch, so that a rule can detect
+  /// that no step arrives.
   virtual void on_tick(double wall_seconds) = 0;
 
   /// No step of this run will follow.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers that a tensor can be reduced to, by the names that users write
-// in a configuration and that saved reductions carry in their tag.
+// The reductions of a tensor, by the names that users write in a configuration
+// and that tags of saved reductions contain.
 
 #include <compare>
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class Reduction : std::uint8_t {
 
 inline constexpr std::size_t kReductionCount = 10;
 
-// A reduction of the elements, or with `abs` of their absolute values.
+// A reduction of the elements or, with `abs`, of their absolute values.
 struct ReductionOp {
   Reduction reduction = Reduction::mean;
   bool abs = false;
@@ -38,11 +38,11 @@ struct ReductionOp {
 /// Returns "mean", "l2".
 std::string_view reduction_name(Reduction reduction);
 
-/// Returns "mean", "abs_l2": the spelling inside a saved tag.
+/// Returns "mean", "abs_l2": the spelling in a saved tag.
 std::string reduction_op_name(ReductionOp op);
 
-/// Returns the reduction of a name without prefix, or none. "l1_norm" and
-/// "l2_norm" are accepted beside "l1" and "l2".
+/// Returns the reduction of a name without prefix, if any. Accepts "l1_norm"
+/// and "l2_norm" as well as "l1" and "l2".
 std::optional<Reduction> find_reduction(std::string_view name);
 
 /// The same with an optional prefix "abs_".

@@ -1,9 +1,9 @@
 #pragma once
 
-// `TensorStatistics` is what one pass over a tensor leaves behind. Capture
-// makes it while it copies, index files carry it, rules read it. The moments
-// are over the finite elements, so one NaN does not hide the rest; what a
-// framework would have answered is derived by `reduction_from`.
+// `TensorStatistics` is the result of one pass over a tensor. Capture computes
+// it while it copies, index files contain it, rules read it. The moments are
+// over the finite elements, so that one NaN does not hide the rest;
+// `reduction_from` derives the results that a framework would compute.
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ struct TensorStatistics {
   }
   bool has_non_finite() const { return finite() != count; }
 
-  /// Adds the elements behind `other`: Chan's formula, exact but for rounding.
+  /// Adds the elements of `other` by Chan's formula, exact up to rounding.
   /// Merging shards or chunks gives the statistics of the whole.
   void merge(const TensorStatistics& other);
 
@@ -39,12 +39,12 @@ struct TensorStatistics {
                          const TensorStatistics&) = default;
 };
 
-// What `std` and `variance` divide by: n, or n - 1 as torch does.
+// The divisor of `std` and `variance`: n, or n - 1 as in torch.
 enum class Deviation { population, sample };
 
-/// Returns what `op` gives over all elements, NaN and infinities included, as
-/// numpy does; none where the statistics do not hold it (`median`, `prod`,
-/// `abs_min`, `abs_std`, `abs_variance`) or there are no elements.
+/// Returns `op` over all elements, including NaN and infinities, as numpy does;
+/// none if it cannot be derived from statistics (`median`, `prod`, `abs_min`,
+/// `abs_std`, `abs_variance`) or there are no elements.
 std::optional<double> reduction_from(const TensorStatistics& statistics,
                                      ReductionOp op, Deviation deviation);
 

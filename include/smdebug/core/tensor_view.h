@@ -1,8 +1,8 @@
 #pragma once
 
-// `TensorView` is how a tensor crosses every border of the library: a pointer,
-// a dtype, a shape. It owns nothing. Whoever takes one reads it before
-// returning, and keeps a copy of what it needs.
+// `TensorView` is how tensors cross every boundary of the library: a pointer, a
+// dtype, a shape. It owns nothing. A function that takes one reads it before
+// returning, and copies what it needs later.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace smdebug {
 
 struct TensorView {
   DType dtype = DType::float32;
-  // The first element; null only when empty. The elements of a tensor of
-  // strings are `std::string_view`s in C order, whatever `strides` says.
+  // The first element; null only if empty. The elements of a tensor of strings
+  // are `std::string_view`s in C order, whatever the `strides`.
   const std::byte* data = nullptr;
   std::span<const std::int64_t> shape;  // empty for a 0-d tensor
   // In elements, one per dimension, any sign or zero. Empty: C order.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What rules concluded about one run, or about many: the answer of
-// `smdebug check` and `smdebug watch`.
+// The conclusions of rules about one or more runs: the output of `smdebug
+// check` and `smdebug watch`.
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +22,8 @@ struct MonitorResult {
   std::vector<ActionResult> actions;  // in the order in which they began
   std::vector<std::string> reports;   // where the rules' reports are
   std::optional<Error> report_error;  // why a report could not be written
-  // Why the run, or one that it is compared with, could not be read to its
-  // end.
+  // Why the run, or a run that it is compared with, could not be read
+  // completely.
   std::optional<Error> error;
 };
 

@@ -44,8 +44,8 @@ struct RunMonitorOptions {
   std::vector<ActionRequest> actions;
   // Ends the training; null: `stop_writer` of the run.
   std::function<Result<StopOutcome>()> stop_training;
-  // The training is running: between its steps rules learn the time, and a rule
-  // whose user asked it to end the training does so.
+  // The training is running: between its steps, rules receive the time, and a
+  // rule that was asked to end the training does so.
   bool is_live = false;
   Step first_step = 0;  // steps before it are not judged
   std::vector<RuleReport> reports;
@@ -53,12 +53,12 @@ struct RunMonitorOptions {
   // actions begin.
   std::function<void(const Verdict&)> on_verdict;
   std::function<void(const StepId&)> on_step;  // after each step judged
-  // Receives what a person should know: one sentence per call.
+  // Receives messages for the user: one sentence per call.
   std::function<void(const std::string&)> on_message;
   const Clock* clock = nullptr;  // null: system_clock()
 };
 
-// How far the rules are behind the training.
+// How far the rules lag behind the training.
 struct MonitorLag {
   Step steps = 0;      // saved steps that are known and not judged yet
   double seconds = 0;  // since when there have been some
@@ -83,7 +83,7 @@ class RunMonitor {
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  /// What must be captured for the rules to judge.
+  /// Returns the data that must be captured for the rules.
   const CaptureRequest& request() const;
 
   /// Judges the complete steps that were not judged yet, and returns how many
@@ -98,7 +98,7 @@ class RunMonitor {
   /// The run; null while it does not exist.
   Trial* trial();
 
-  /// The present verdict of each rule, in the order of the rules.
+  /// Returns the current verdict of each rule, in the order of the rules.
   std::span<const Verdict> verdicts() const;
   /// Whether a rule is still in progress.
   bool is_judging() const;
@@ -108,11 +108,11 @@ class RunMonitor {
   /// step is judged. For a monitor that ends before its run does.
   void stop();
 
-  /// No step will follow: ends the rules, writes the reports that they stand
-  /// for, waits for the actions, and writes the last status of each rule, with
-  /// the training as "Completed", "Failed", "Stopped" or "InProgress". Where
-  /// the files of the run are gone, nothing is written. A second call returns
-  /// the same.
+  /// Call when no step will follow: ends the rules, writes their reports,
+  /// waits for the actions, and writes the last status of each rule with the
+  /// training as "Completed", "Failed", "Stopped" or "InProgress". Writes
+  /// nothing if the files of the run were removed. A second call returns the
+  /// same result.
   const MonitorResult& finish(std::string_view training_status);
 
  private:
@@ -121,11 +121,11 @@ class RunMonitor {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a monitor can perform `actions`. Fails as `make_action`.
+/// Checks that `actions` can be performed. Fails as `make_action`.
 Status check_actions(std::span<const ActionRequest> actions);
 
 /// Ends the process that writes `trial`, on this machine. Fails with
-/// `not_found` where `trial` is null or names none.
+/// `not_found` if `trial` is null or names no process.
 Result<StopOutcome> stop_writer(Trial* trial, const Clock& clock);
 
 }  // namespace smdebug

@@ -38,8 +38,8 @@ struct StatusPlace {
 };
 
 struct StepMonitorOptions {
-  // Receives what a person should know: one sentence per call, from a thread of
-  // the monitor's.
+  // Receives messages for the user: one sentence per call, on a thread of the
+  // monitor.
   std::function<void(const std::string&)> on_message;
   const Clock* clock = nullptr;  // null: system_clock()
 };
@@ -47,8 +47,8 @@ struct StepMonitorOptions {
 class StepMonitor {
  public:
   using Rules = std::vector<std::unique_ptr<Rule>>;
-  // Asked once, when the first step comes; none: no status is kept, as of a
-  // session that writes nothing.
+  // Called once at the first step; none: keeps no status, for sessions that
+  // write nothing.
   using FindPlace = std::function<std::optional<StatusPlace>()>;
 
   explicit StepMonitor(StepMonitorOptions options = {});
@@ -63,7 +63,7 @@ class StepMonitor {
   /// compares with.
   Result<ObservationSink*> add_worker(Rules rules, FindPlace find_place);
 
-  /// What must be captured for the rules to judge. Needs a worker.
+  /// Returns the data that must be captured. Needs a worker.
   const CaptureRequest& request() const;
 
   /// Returns what was found since the last call, in the shape of verdicts: one

@@ -1,6 +1,6 @@
 #pragma once
 
-// What rules there are and what each takes, made from their parameter tables.
+// Lists rules and their parameters, from the parameter tables.
 
 #include <span>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace smdebug {
 
-/// Returns one line per rule: its name and what it means.
+/// Returns one line per rule: its name and a summary.
 std::string rules_text(std::span<const RuleFactory> rules);
 
-/// Returns one rule in full: when it fires, its parameters, their defaults.
+/// Returns one rule in full: condition, parameters, defaults.
 std::string rule_text(const RuleFactory& rule);
 
-/// Returns a JSON array with everything of each rule, indented.
+/// Returns a JSON array with all facts about each rule, indented.
 std::string rules_json(std::span<const RuleFactory> rules);
 
 }  // namespace smdebug

@@ -1,7 +1,7 @@
 #pragma once
 
-// The page of a run: what it is, what it holds, what it cost, what is broken.
-// `smdebug show`, the summary of `smdebug run` and Python show the same.
+// The overview of a run: identity, contents, overhead and damage. `smdebug
+// show`, the summary of `smdebug run` and Python show the same data.
 
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ struct RunPage {
     double first = 0;
     double last = 0;
   };
-  // The newest attempt of `run.json`; a run of the original has none.
+  // The newest attempt of `run.json`; runs of the original have none.
   struct Attempt {
     std::string host;
     std::int64_t process_id = 0;
@@ -61,12 +61,12 @@ struct RunPage {
   std::optional<Attempt> attempt;
   std::uint64_t dropped_tensors = 0;
   std::vector<Damage> damage;
-  // What watches and rules inside the step keep beside the run. Not read by
-  // `read_run_page`: whoever shows the page adds them (actions).
+  // Statuses that monitors keep beside the run. `read_run_page` does not read
+  // them; the caller adds them (actions).
   std::vector<RecordedStatus> rules;
 };
 
-/// Reads what the page shows. Fails with `io`; damage is part of the page.
+/// Reads the overview. Fails with `io`; damage is part of the result.
 Result<RunPage> read_run_page(Trial& trial);
 
 /// Returns the page as lines for a terminal.
@@ -75,11 +75,11 @@ std::string run_page_text(const RunPage& page);
 /// Returns the page as a JSON object, indented.
 std::string run_page_json(const RunPage& page);
 
-/// Returns "12 ms in 340 steps, 0.4 % of the training", or nothing where the
-/// run does not say what it cost.
+/// Returns "12 ms in 340 steps, 0.4 % of the training", or nothing if the run
+/// does not record its overhead.
 std::string cost_text(const RunPage& page);
 
-/// Returns the two lines of Python that open the run.
+/// Returns two lines of Python that open the run.
 std::string python_lines(const RunPage& page);
 
 }  // namespace smdebug

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a training that smdebug started went: what `smdebug run` ends with.
+// The summary that `smdebug run` prints when the training ends.
 
 #include <optional>
 #include <string>
@@ -22,10 +22,10 @@ struct RunSummary {
   bool was_interrupted = false;  // by the user
   std::string location;          // where the run is, or would have been
   std::optional<RunPage> page;   // none: nothing was recorded
-  std::string problem;           // why nothing was, or what else went wrong
+  std::string problem;           // why nothing was recorded, or another problem
   std::vector<Verdict> verdicts;
-  // Nobody asked for the rules: those that found nothing of what they look at
-  // are told together.
+  // The rules are the default set: rules that found none of their tensors are
+  // listed together.
   bool has_default_rules = false;
   std::vector<ActionResult> actions;
 };

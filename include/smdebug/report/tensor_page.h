@@ -31,7 +31,7 @@ struct TensorPage {
     std::optional<std::vector<std::int64_t>> shape;
     std::optional<TensorStatistics> statistics;  // none of strings
     std::map<ReductionOp, double> reductions;    // as saved
-    // Only where one step was asked for.
+    // Only if a single step was requested.
     std::string dtype;
     std::string elements;  // "[0.1, 0.2, ..., 0.9]"
     std::string missing;   // why there are no statistics or elements
@@ -43,8 +43,8 @@ struct TensorPage {
   std::vector<Row> rows;  // by step, then by worker
 };
 
-/// Reads what the page shows. Fails with `not_found` for a tensor, step or
-/// worker that the run does not have, and with `io`.
+/// Reads the table. Fails with `not_found` for a tensor, step or worker that
+/// the run does not have, and with `io`.
 Result<TensorPage> read_tensor_page(Trial& trial, const TensorPageQuery& query);
 
 std::string tensor_page_text(const TensorPage& page);

@@ -1,13 +1,13 @@
 #pragma once
 
-// `Storage` is where a run's files live: a folder on disk, an S3 prefix, or
-// memory. Objects are created whole and never modified, so a reader needs no
-// lock: an object that it can list is complete. Keys are relative to the run
-// and use '/'; a key that would leave the run ("../x", "/x") is refused.
+// `Storage` holds the files of a run: a folder on disk, an S3 prefix, or
+// memory. Objects are created whole and never modified, so readers need no
+// lock: every object that is listed is complete. Keys are relative to the run
+// and use '/'; keys that would leave the run ("../x", "/x") are refused.
 //
-// Backends own parallelism, coalescing of ranges and part sizes. Every one of
-// them passes tests/conformance/storage_suite.h. To open one from a path or
-// URI, see `open_storage.h`.
+// Backends handle parallelism, coalescing of ranges and part sizes. All of them
+// pass tests/conformance/storage_suite.h. To open one from a path or URI, see
+// `open_storage.h`.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,11 +33,11 @@ struct ObjectRange {
   ByteRange range;
 };
 
-// Bytes that were read: a copy or a mapping of the file, which lives as long
-// as this does.
+// Bytes that were read: a copy, or a mapping of the file with the lifetime of
+// this object.
 class Bytes {
  public:
-  // Whether the bytes may change without the object noticing.
+  // Whether the bytes may change unnoticed.
   enum class Kind { shared, own };
 
   Bytes() = default;
@@ -54,8 +54,8 @@ class Bytes {
   const std::shared_ptr<const void>& owner() const { return owner_; }
   Kind kind() const { return kind_; }
 
-  /// True where the bytes are a copy, or a mapping that copies what is written
-  /// to, and nothing else holds them: whoever has them may write into them.
+  /// True if the bytes are a copy, or a copy-on-write mapping, with no other
+  /// owner: the owner may modify them.
   bool is_writable() const {
     return kind_ == Kind::own && owner_.use_count() == 1;
   }
@@ -69,37 +69,37 @@ class Bytes {
 struct ObjectEntry {
   std::string key;
   std::uint64_t bytes = 0;
-  // False for what stands in an object's place and is never read: a symbolic
-  // link, a pipe, a device.
+  // False for entries that are not objects and are never read: a symbolic link,
+  // a pipe, a device.
   bool is_file = true;
 };
 
-// One object on its way in. Used by one thread. Destroying it without
+// An object that is being written. Used by one thread. Destroying it without
 // `commit` is `abort`.
 class ObjectWriter {
  public:
   virtual ~ObjectWriter() = default;
 
-  /// Adds `parts` in their order. Fails with `io`; the object can then only be
+  /// Appends `parts` in order. After failing with `io`, the object can only be
   /// aborted.
   virtual Status append(std::span<const std::span<const std::byte>> parts) = 0;
 
-  /// Makes the object visible, whole, replacing an older one of its key.
-  /// Fails with `io`; nothing is visible then.
+  /// Publishes the whole object, replacing an older one with its key. Fails
+  /// with `io`; nothing is visible then.
   virtual Status commit() = 0;
 
-  /// Forgets what was appended. Leaves nothing behind.
+  /// Discards everything that was appended.
   virtual void abort() = 0;
 };
 
-// One object, open for reading, for callers that come back to it. It must not
-// outlive its storage. Safe to use from several threads.
+// An object open for reading, for repeated reads. It must not outlive its
+// storage. Safe to use from several threads.
 class ObjectReader {
  public:
   virtual ~ObjectReader() = default;
 
-  /// Returns the bytes of each range, in their order. Fails with `io`, and as
-  /// `Storage::read` where the backend holds nothing open.
+  /// Returns the bytes of each range, in order. Fails with `io`, and like
+  /// `Storage::read` if the backend holds nothing open.
   virtual Result<std::vector<Bytes>> read(
       std::span<const ByteRange> ranges) const = 0;
 };
@@ -108,7 +108,7 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  /// The path or URI that users know this place by.
+  /// Returns the path or URI that users know this storage by.
   virtual const std::string& uri() const = 0;
 
   /// Starts an object. Fails with `io` or `invalid_argument` (a bad key).
@@ -116,49 +116,49 @@ class Storage {
   virtual Result<std::unique_ptr<ObjectWriter>> create(
       std::string_view key) = 0;
 
-  /// Stores `bytes` under `key` only if nothing is there; returns whether it
+  /// Stores `bytes` under `key` only if the key is free; returns whether it
   /// did. Exactly one of several callers gets `true`. Fails with `io`.
   virtual Result<bool> create_exclusive(std::string_view key,
                                         std::span<const std::byte> bytes) = 0;
 
-  /// Returns the bytes of each range, in their order. Symbolic links below the
-  /// place are not followed. Safe to call from
-  /// several threads. Fails with `not_found`, `io` or `invalid_argument`.
+  /// Returns the bytes of each range, in order. Does not follow symbolic links
+  /// inside the storage. Safe to call from several threads. Fails with
+  /// `not_found`, `io` or `invalid_argument`.
   virtual Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const = 0;
 
-  /// Reads a part of each of many objects: in each place of the answer stands
-  /// what `read` of that one range gives. Safe to call from several threads.
+  /// Reads one range of each of many objects. Each result is that of `read`
+  /// with this range. Safe to call from several threads.
   virtual std::vector<Result<Bytes>> read_each(
       std::span<const ObjectRange> ranges) const;
 
-  /// Opens an object that will be read more than once. What is read is the
-  /// object as it was then, where the backend can hold it open; otherwise, and
-  /// unless overridden, every read is one of this storage. Fails as `read`
-  /// does; `not_found` may come from the first read instead.
+  /// Opens an object for more than one read. Reads return the object as of this
+  /// call if the backend can hold it open; otherwise, and by default, each is a
+  /// read of this storage. Fails like `read`; `not_found` may be reported by
+  /// the first read instead.
   virtual Result<std::unique_ptr<ObjectReader>> open(
       std::string_view key) const;
 
-  /// Returns a number that has changed when an object or a folder directly
-  /// below `folder` (a key with '/' at its end) was added, replaced or removed
-  /// since it was asked for last. None, unless overridden, and where that
-  /// cannot be told for sure: the folder must then be listed. Ask before
-  /// listing. Safe to call from several threads.
+  /// Returns a number that changes when an object or folder directly below
+  /// `folder` (a key that ends with '/') is added, replaced or removed.
+  /// None by default, and if this cannot be guaranteed: the folder must
+  /// then be listed. Call it before listing. Safe to call from several
+  /// threads.
   virtual std::optional<std::uint64_t> folder_version(
       std::string_view folder) const;
 
   /// Returns the objects whose key starts with `prefix` and sorts after
-  /// `after`, sorted by key as bytes. Unfinished objects are not listed;
-  /// symbolic links are, as no files, and not followed. A place that does not
-  /// exist lists nothing. Passing the last key seen makes polling a growing run
-  /// cheap. Fails with `io`.
+  /// `after`, sorted by the bytes of their key. Omits unfinished objects; lists
+  /// symbolic links, not as files, and does not follow them. A missing storage
+  /// is empty. Pass the last key seen to poll a growing run cheaply. Fails with
+  /// `io`.
   virtual Result<std::vector<ObjectEntry>> list(
       std::string_view prefix, std::string_view after = {}) const = 0;
 
   /// True if `key` names a finished object. Fails with `io`.
   virtual Result<bool> exists(std::string_view key) const = 0;
 
-  /// Removes `key`; removing what is not there succeeds. Fails with `io`.
+  /// Removes `key`; succeeds if it does not exist. Fails with `io`.
   virtual Status remove(std::string_view key) = 0;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// The report of an XGBoost training, as the cloud's rule CreateXgboostReport
-// makes it: labels, metrics, feature importance, and how good the predictions
-// are. `smdebug report` and the rule show the same.
+// The report of an XGBoost training, equivalent to the cloud's rule
+// CreateXgboostReport: labels, metrics, feature importance, and the quality of
+// predictions. `smdebug report` and the rule produce the same report.
 //
-// It is made of the collections `metrics`, `losses`, `feature_importance`,
-// `hyperparameters`, `labels` and `predictions` under XGBoost's names. What a
-// run does not hold is left out, with a sentence that says what to save.
+// It reads the collections `metrics`, `losses`, `feature_importance`,
+// `hyperparameters`, `labels` and `predictions` under XGBoost's names. Missing
+// data are skipped, with a message that names the collection to save.
 
 #include <cstdint>
 #include <optional>
@@ -23,15 +23,15 @@
 
 namespace smdebug {
 
-// What there is to show, or why there is nothing.
+// The data of a section, or the reason why there are none.
 template <typename T>
 struct ReportSection {
   std::optional<T> shown;
-  std::string missing;  // sentences; empty where `shown` is there
+  std::string missing;  // messages; empty if `shown` is set
 };
 
-// Numbers, counted between edges at equal distances. The last bin holds its
-// upper edge, as in numpy.histogram.
+// Numbers counted in bins of equal width. The last bin includes its upper edge,
+// as in numpy.histogram.
 struct ValueBins {
   std::vector<double> edges;  // ascending, one more than `counts`
   std::vector<std::uint64_t> counts;
@@ -49,12 +49,12 @@ struct XgboostReport {
     Step round = 0;
     std::uint64_t samples = 0;
     std::uint64_t left_out = 0;  // not finite
-    // Of a classification: the classes, ascending, with their numbers.
+    // For classification: the classes, ascending, with their counts.
     std::vector<std::pair<std::int64_t, std::uint64_t>> classes;
     ValueBins bins;  // otherwise
   };
 
-  // One metric on every evaluation set that it was computed on.
+  // One metric on every evaluation set for which it was computed.
   struct Metric {
     struct Line {
       std::string set;  // "train", "validation"
@@ -64,7 +64,7 @@ struct XgboostReport {
     std::string name;  // "logloss"
     bool larger_is_better = false;
     std::vector<Line> lines;
-    std::string reading;  // what it says about over- and under-fitting
+    std::string reading;  // assessment of over- and under-fitting
   };
 
   // The features of the last saved round, the most important first.
@@ -110,9 +110,9 @@ struct XgboostReport {
   struct ClassAccuracy {
     std::vector<Step> rounds;
     std::vector<std::int64_t> classes;
-    // By class, one number per round: the diagonal of the confusion matrix
-    // over the samples of that class, and over all samples. NaN where the
-    // class has no sample.
+    // By class, one number per round: the diagonal of the confusion matrix over
+    // the samples of that class, and over all samples. NaN if the class has no
+    // sample.
     std::vector<std::vector<double>> accuracy;
     std::vector<std::vector<double>> share;
   };
@@ -122,7 +122,7 @@ struct XgboostReport {
     std::uint64_t positives = 0;
     std::uint64_t negatives = 0;
     double auc = 0;
-    // From (0, 0) to (1, 1). At most 1000 points; the area is of all.
+    // From (0, 0) to (1, 1). At most 1000 points; the area uses all.
     std::vector<double> false_positive_rate;
     std::vector<double> true_positive_rate;
   };
@@ -140,11 +140,11 @@ struct XgboostReport {
     double root_mean_square = 0;
   };
 
-  // The mean of |prediction - truth| for samples whose label lies in a bin.
+  // The mean of |prediction - truth| for samples with labels in a bin.
   struct BinnedErrors {
     ValueBins labels;  // of the last round
     std::vector<Step> rounds;
-    // By bin, one number per round. NaN where the bin has no sample.
+    // By bin, one number per round. NaN if the bin has no sample.
     std::vector<std::vector<double>> errors;
   };
 
@@ -152,7 +152,7 @@ struct XgboostReport {
   double created_seconds = 0;  // since the epoch
   Task task = Task::unknown;
   std::string task_reason;  // what the task was inferred from
-  // Saved rounds with predictions, and how many of them were evaluated.
+  // Saved rounds with predictions, and how many were evaluated.
   std::uint64_t prediction_rounds = 0;
   std::uint64_t evaluated_rounds = 0;
   std::vector<Damage> left_out;  // tensors that could not be read
@@ -172,24 +172,24 @@ struct XgboostReport {
 /// Returns "unknown", "binary", "multiclass" or "regression".
 std::string_view task_name(XgboostReport::Task task);
 
-/// Reads what the report shows; `now_seconds` is the time on it. A run that is
-/// not of XGBoost gives a report whose sections are missing. Fails with `io`;
-/// damage is part of the report.
+/// Reads the report; `now_seconds` is the time that it shows. The report of a
+/// run without XGBoost data has only missing sections. Fails with `io`; damage
+/// is part of the report.
 Result<XgboostReport> read_xgboost_report(Trial& trial, double now_seconds);
 
-/// Returns the data of the report as a JSON object, indented. What a section
-/// lacks stands under "missing".
+/// Returns the data of the report as a JSON object, indented. Missing data are
+/// listed under "missing".
 std::string xgboost_report_json(const XgboostReport& report);
 
-/// Returns one self-contained HTML file: plots are inline, it runs no script
-/// and fetches nothing.
+/// Returns one self-contained HTML file with inline plots, without scripts or
+/// network access.
 std::string xgboost_report_html(const XgboostReport& report);
 
-/// Returns the page and its data, in this order: the keys are
+/// Returns the HTML page and its data, in this order. The keys are
 /// "rule-output/CreateXgboostReport/xgboost_report.html" and ".json".
 std::vector<ReportFile> xgboost_report_files(const XgboostReport& report);
 
-// What the rule CreateXgboostReport writes: for `RunMonitorOptions::reports`.
+// The report of CreateXgboostReport, for `RunMonitorOptions::reports`.
 extern const RuleReport kXgboostRuleReport;
 
 }  // namespace smdebug
