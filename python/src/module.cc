@@ -76,6 +76,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_core(m);
   smdebug::bind_config(m);
   smdebug::bind_capture(m);
+  smdebug::bind_steps(m);
   smdebug::bind_read(m);
   smdebug::bind_files(m);
   smdebug::bind_saved(m);

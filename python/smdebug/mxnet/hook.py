@@ -25,7 +25,6 @@ from smdebug.mxnet.collection import Collection
 from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
 from smdebug.mxnet.private_names import parameters_of
-from smdebug.mxnet.steps import STEPS
 from smdebug.rules.update_veto import UpdateVeto
 
 
@@ -50,7 +49,8 @@ class Hook(BaseHook):
 
     `step_on="forward"` (the default) makes each call of a registered block a step; calls for the
     parts of one batch on several devices are one. `step_on="optimizer"` lets a step last until a
-    trainer has acted: see smdebug/mxnet/steps.py.
+    trainer has acted, over all calls of all models before that; a call that does not train (mode
+    EVAL or PREDICT, or mode GLOBAL outside of `autograd.train_mode`) is a step of its own.
 
     `rules` judge each saved step before the trainer acts: see BaseHook. Here `on_fire` may also be
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
@@ -81,9 +81,8 @@ class Hook(BaseHook):
         rules=None,
         on_fire="record",
     ):
-        if step_on not in tuple(STEPS):
-            known = " or ".join(map(repr, STEPS))
-            raise SMDebugValueError(f"step_on must be {known}, found {step_on!r}")
+        if step_on not in ("forward", "optimizer"):
+            raise SMDebugValueError(f"step_on must be 'forward' or 'optimizer', found {step_on!r}")
         self.step_on = step_on
         self._gate = Gate()
         self._steps = self._make_steps()
@@ -190,15 +189,16 @@ class Hook(BaseHook):
     # --- steps ---
 
     def _make_steps(self):
-        return STEPS[self.step_on]()
+        return _core.StepPolicy.create(self.step_on)
 
     def _on_model_call(self, block, arguments):
         if self._failure or not self._session or is_symbolic(arguments):
             return
         first = next(arrays_in(arguments), None)
-        device = None if first is None else str(first.context)
+        device = "" if first is None else str(first.context)
         try:
-            if self._steps.begins_with(block, self.mode, device, autograd.is_training()):
+            is_training = autograd.is_training()
+            if self._steps.begins_step(id(block), self.mode, is_training, device):
                 self._begin_model_step(block)
         except (SMDebugError, MXNetError):  # the configuration, or the training, makes no sense
             self._gate.is_open = False
@@ -263,7 +263,7 @@ class Hook(BaseHook):
 
     def after(self, trainer):
         if self._parameters_of(trainer):
-            self._steps.trainer_acted()
+            self._steps.optimizer_acted()
 
     def _parameters_of(self, trainer):
         """The ids of those that it moves and a registered model has."""

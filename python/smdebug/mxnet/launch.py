@@ -12,13 +12,12 @@ import threading
 import mxnet
 from mxnet import autograd, gluon
 
-from smdebug._core import ModeKeys
+from smdebug._core import ModeKeys, StepPolicy
 from smdebug.autostart import complain
 from smdebug.launched_hook import make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
-from smdebug.mxnet.steps import ForwardSteps
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -36,7 +35,7 @@ class LaunchedHook(Hook):
     _has_updated = False
 
     def _make_steps(self):
-        return StepsTogether()
+        return StepPolicy.create("leading_model")
 
     def _begin_model_step(self, block):
         mode = ModeKeys.TRAIN if autograd.is_training() else ModeKeys.EVAL
@@ -64,22 +63,6 @@ class LaunchedHook(Hook):
     def _detach(self):
         super()._detach()
         self.on_detach()
-
-
-class StepsTogether(ForwardSteps):
-    """Models that are called together are one step: it begins with each call of the one that was
-    called first of all, and with any call that evaluates."""
-
-    def __init__(self):
-        super().__init__()
-        self._leader = None
-
-    def begins_with(self, model, mode, device, is_training):
-        """Whether this call of `model`, on `device`, begins a step."""
-        self._leader = self._leader or model
-        if model is not self._leader and is_training:
-            return False
-        return super().begins_with(model, mode, device, is_training)
 
 
 class Launch:

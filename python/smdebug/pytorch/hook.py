@@ -2,11 +2,12 @@
 
 A step begins when a registered root is called: parameters are saved then, inputs and outputs as
 the modules run, gradients as backward leaves them. Names and the decision what to save are the
-core's. What an optimizer has is seen in optimizers.py; where a step ends, in steps.py.
+core's. What an optimizer has is seen in optimizers.py.
 """
 
 import contextlib
 import dataclasses
+import functools
 import re
 
 import torch
@@ -27,7 +28,6 @@ from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root, unique_name
 from smdebug.pytorch.shards import class_name
-from smdebug.pytorch.steps import STEPS
 from smdebug.pytorch.veto import OptimizerVeto
 
 
@@ -41,8 +41,10 @@ class Hook(BaseHook):
     The last step is readable after `close()`, which also happens when the program ends.
 
     `step_on="forward"` (the default) makes each call of a registered model a step.
-    `step_on="optimizer"` lets a step last until an optimizer has acted: see OptimizerSteps in
-    smdebug/pytorch/steps.py. A module that is called again in a step numbers its tensors on.
+    `step_on="optimizer"` lets a step last until an optimizer has acted, over all calls of all
+    models before that; a call that does not train (mode EVAL or PREDICT, or mode GLOBAL and a model
+    in `eval()`) is a step of its own. A module that is called again in a step numbers its tensors
+    on.
 
     `gradients="backward"` (the default) saves what each backward adds to a gradient.
     `gradients="final"` saves what the optimizer uses, just before it acts: accumulated over
@@ -70,6 +72,7 @@ class Hook(BaseHook):
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
     _losses_may_be_compiled = True
+    _counts_evaluations = False  # as calls that train, for the step policy
     _device_copies = None
 
     def __init__(
@@ -92,7 +95,7 @@ class Hook(BaseHook):
         rules=None,
         on_fire="record",
     ):
-        _check_choice("step_on", step_on, STEPS)
+        _check_choice("step_on", step_on, ("forward", "optimizer"))
         _check_choice("gradients", gradients, ("backward", "final"))
         self.step_on = step_on
         self.gradients = gradients
@@ -107,6 +110,7 @@ class Hook(BaseHook):
         self._watched_roots = {}  # root -> its WatchedModule
         self._plan_version = None
         self._modes_seen = set()
+        self._last_mode = None  # of the step before
         self._unsettled = []  # of the watched, those that may hold hooks which save nothing
         self._are_hooks_in = False
         self._may_go_out = False  # hooks that were put in, and not for a step that is saved
@@ -172,10 +176,7 @@ class Hook(BaseHook):
             hooks_gradients=self.gradients == "backward",
             is_compiled=hasattr(module, "_orig_mod"),
         )
-        start = RootStart(
-            self._gate,
-            lambda arguments, keywords: self._on_root_call(model, arguments, keywords),
-        )
+        start = RootStart(self._gate, functools.partial(self._on_root_call, model))
         start.place = self._gate.places.add_start(
             f"{name}/start",
             lambda tensors: self._begin_in_graph(start, tuple(tensors)),
@@ -290,13 +291,17 @@ class Hook(BaseHook):
         )
 
     def _make_steps(self):
-        return STEPS[self.step_on]()
+        return _core.StepPolicy.create(self.step_on)
 
     def _on_root_call(self, root, arguments, keywords):
         if self._failure:
             return
         try:
-            if self._steps.begins_with(root.module, self.mode):
+            if self._optimizers.acted_in_graph:
+                self._optimizers.acted_in_graph = False
+                self._steps.optimizer_acted()
+            is_training = self._counts_evaluations or root.module.training
+            if self._steps.begins_step(root.number, self.mode, is_training):
                 self._begin_root_step(root)
             else:
                 self._go_on_with(root)
@@ -329,9 +334,11 @@ class Hook(BaseHook):
             self._plan_version = self._session.plan_version
             self._follow_plan()
             self._settle()
-        if self.mode not in self._modes_seen:
-            self._modes_seen.add(self.mode)
-            self._settle()
+        if self.mode is not self._last_mode:  # hashing an enumerator in each step costs more
+            self._last_mode = self.mode
+            if self.mode not in self._modes_seen:
+                self._modes_seen.add(self.mode)
+                self._settle()
         self._gate.is_open = capturing
         if capturing:
             for each in self._roots:

@@ -13,14 +13,13 @@ import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from smdebug._core import ModeKeys
+from smdebug._core import ModeKeys, StepPolicy
 from smdebug.autostart import complain
 from smdebug.launched_hook import is_recorded, make_hook
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
-from smdebug.pytorch.steps import CallsTogether
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -35,9 +34,10 @@ class LaunchedHook(Hook):
     """A hook for a script that says neither its mode nor its rank."""
 
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
+    _counts_evaluations = True  # a model tried out between two calls of the leader is in its step
 
     def _make_steps(self):
-        return CallsTogether()
+        return StepPolicy.create("leading_model")
 
     def _begin_root_step(self, root):
         is_training = root.module.training and torch.is_grad_enabled()

@@ -52,6 +52,7 @@ class Optimizers:
         self._sites = {}
         self._handles = []
         self._was_compiled = False
+        self.acted_in_graph = False  # until the hook has reported it to the step policy
         self._has_told = False
 
     def follow_plan(self, counts_steps):
@@ -96,9 +97,8 @@ class Optimizers:
             self._veto.before(optimizer, has_closure)
 
     def _after(self, optimizer, args, kwargs):
-        if is_compiling():  # which may take nothing but attributes that are set
-            self._was_compiled = True
-            self._steps.optimizer_acted()
+        if is_compiling():  # compiled code may set attributes, but not call the extension
+            self._was_compiled = self.acted_in_graph = True
             return
         if self._veto is not None:
             self._veto.after(optimizer)

@@ -15,6 +15,7 @@ class Root:
 
     def __init__(self, session, module, name, taken_paths, hooks_gradients, is_compiled):
         self.module = module
+        self.number = id(module)  # for the step policy
         self.name = name
         self.is_compiled = is_compiled
         self.parameters = RootParameters(session, name, module, hooks_gradients)

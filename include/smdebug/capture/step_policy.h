@@ -1,0 +1,94 @@
+#pragma once
+
+// A `StepPolicy` decides which calls of a model begin a step, so that every
+// adapter and every C++ training loop counts steps alike. It knows no
+// framework: the caller reports model calls, backward passes and updates, and
+// calls `Session::begin_step` where the policy asks for it.
+//
+//     StepPolicy policy(StepOn::optimizer);
+//     if (policy.begins_step({.model = 0, .mode = Mode::train}))
+//       session.begin_step();
+//     ...
+//     policy.optimizer_acted();
+//
+// Not thread-safe: use it from the thread that begins the steps.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/core/mode.h"
+
+namespace smdebug {
+
+enum class StepOn {
+  // Each model call is a step. A batch that is split over several devices is
+  // one step: a call of the same model on a device that the open step has not
+  // used yet belongs to it.
+  forward,
+  // A step lasts until an optimizer has acted, over all calls of all models:
+  // batches whose gradients are accumulated, the two halves of a GAN, the
+  // closures of LBFGS. Optimizers that act one after the other act in the same
+  // step. A call that does not train is a step of its own.
+  optimizer,
+  // Models that are called together share a step, for scripts that do not say
+  // when a step begins. The model that was called first leads: a step begins
+  // with each of its calls, as for `forward`. After two backward passes without
+  // the leader the next model to be called takes the lead. A call that does not
+  // train begins a step, whichever model it is.
+  leading_model,
+};
+
+/// Returns the policy of that name, "forward" for example, or none.
+std::optional<StepOn> find_step_on(std::string_view name);
+
+// One call of a model.
+struct ModelCall {
+  // Any number that differs between the models of a training.
+  std::uint64_t model = 0;
+  Mode mode = Mode::global;
+  // Whether the framework is training. `StepOn::optimizer` needs it only where
+  // `mode` is global: the other modes imply it.
+  bool is_training = true;
+  // Where this call's part of the batch is; empty where that is unknown.
+  std::string_view device = {};
+};
+
+class StepPolicy {
+ public:
+  explicit StepPolicy(StepOn step_on) : step_on_(step_on) {}
+
+  /// Returns whether this call begins a step; where not, it belongs to the open
+  /// one. Report each call once, in order.
+  bool begins_step(const ModelCall& call);
+
+  /// Reports that a backward pass begins.
+  void backward_began() { ++backwards_; }
+
+  /// Reports that an optimizer has updated parameters of the models.
+  void optimizer_acted();
+
+ private:
+  bool begins_by_forward(const ModelCall& call);
+  bool begins_by_update(const ModelCall& call);
+  bool leads(const ModelCall& call);
+
+  StepOn step_on_;
+
+  // forward, leading_model: the model that began the open step, and the devices
+  // that it was called on since.
+  std::optional<std::uint64_t> model_;
+  std::vector<std::string> devices_;
+
+  // optimizer
+  bool is_over_ = true;
+  std::optional<Mode> mode_;
+
+  // leading_model
+  std::optional<std::uint64_t> leader_;
+  int backwards_ = 0;  // since the leader was called
+};
+
+}  // namespace smdebug

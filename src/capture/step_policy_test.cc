@@ -1,0 +1,153 @@
+#include "smdebug/capture/step_policy.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+constexpr std::uint64_t kGenerator = 1, kDiscriminator = 2;
+
+ModelCall training(std::uint64_t model, std::string_view device = {}) {
+  return {.model = model, .mode = Mode::train, .device = device};
+}
+
+ModelCall evaluating(std::uint64_t model) {
+  return {.model = model, .mode = Mode::eval, .is_training = false};
+}
+
+TEST(StepPolicy, IsFoundByItsName) {
+  EXPECT_EQ(find_step_on("forward"), StepOn::forward);
+  EXPECT_EQ(find_step_on("optimizer"), StepOn::optimizer);
+  EXPECT_EQ(find_step_on("leading_model"), StepOn::leading_model);
+  EXPECT_EQ(find_step_on("backward"), std::nullopt);
+  EXPECT_EQ(find_step_on(""), std::nullopt);
+}
+
+// --- forward ---
+
+TEST(ForwardSteps, BeginWithEachCallOfEachModel) {
+  StepPolicy policy(StepOn::forward);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kDiscriminator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kDiscriminator)));
+}
+
+TEST(ForwardSteps, TakeTheDevicesOfOneBatchTogether) {
+  StepPolicy policy(StepOn::forward);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_TRUE(policy.begins_step(training(kGenerator, "gpu(0)")));
+    EXPECT_FALSE(policy.begins_step(training(kGenerator, "gpu(1)")));
+    EXPECT_FALSE(policy.begins_step(training(kGenerator, "gpu(2)")));
+  }
+}
+
+TEST(ForwardSteps, DoNotCarryTheDevicesOfOneModelOverToAnother) {
+  StepPolicy policy(StepOn::forward);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "gpu(0)")));
+  EXPECT_TRUE(policy.begins_step(training(kDiscriminator, "gpu(1)")));
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator, "gpu(0)")));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "gpu(1)")));
+}
+
+TEST(ForwardSteps, AnUpdateEndsTheBatchThatWasSplitOverDevices) {
+  StepPolicy policy(StepOn::forward);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "gpu(0)")));
+  policy.optimizer_acted();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "gpu(1)")));
+}
+
+// --- optimizer ---
+
+TEST(OptimizerSteps, LastUntilAnOptimizerHasActed) {
+  StepPolicy policy(StepOn::optimizer);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+  policy.optimizer_acted();
+  policy.optimizer_acted();  // two optimizers, one step
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+}
+
+TEST(OptimizerSteps, EachCallThatDoesNotTrainIsAStep) {
+  StepPolicy policy(StepOn::optimizer);
+  EXPECT_TRUE(policy.begins_step(evaluating(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+}
+
+TEST(OptimizerSteps, BeginWhenTheModeChanges) {
+  StepPolicy policy(StepOn::optimizer);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step({.model = kGenerator, .mode = Mode::global}));
+  EXPECT_FALSE(policy.begins_step({.model = kGenerator, .mode = Mode::global}));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+}
+
+TEST(OptimizerSteps, TrustTheModeAndAskTheFrameworkOnlyWhereItIsGlobal) {
+  StepPolicy policy(StepOn::optimizer);
+  const ModelCall global = {.mode = Mode::global, .is_training = false};
+  EXPECT_TRUE(policy.begins_step(global));
+  EXPECT_TRUE(policy.begins_step(global));
+  const ModelCall train = {.mode = Mode::train, .is_training = false};
+  EXPECT_TRUE(policy.begins_step(train));
+  EXPECT_FALSE(policy.begins_step(train));
+}
+
+// --- leading_model ---
+
+TEST(LeadingModelSteps, BeginWithEachCallOfTheModelThatWasCalledFirst) {
+  StepPolicy policy(StepOn::leading_model);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+    EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+    EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+    policy.backward_began();
+    policy.backward_began();
+    policy.optimizer_acted();
+  }
+}
+
+TEST(LeadingModelSteps, AnotherModelTakesTheLeadAfterTwoBackwardPasses) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  policy.backward_began();
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+  policy.backward_began();
+  EXPECT_TRUE(policy.begins_step(training(kDiscriminator)));
+  EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kDiscriminator)));
+}
+
+TEST(LeadingModelSteps, ACallOfTheLeaderForgetsTheBackwardPassesBefore) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  policy.backward_began();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  policy.backward_began();
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+}
+
+TEST(LeadingModelSteps, ACallThatDoesNotTrainIsAStepAndTakesNoLead) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kDiscriminator)));
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+}
+
+TEST(LeadingModelSteps, TakeTheDevicesOfOneBatchTogether) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "cpu(0)")));
+  EXPECT_FALSE(policy.begins_step(training(kGenerator, "cpu(1)")));
+  EXPECT_FALSE(policy.begins_step(training(kDiscriminator, "cpu(0)")));
+  policy.optimizer_acted();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator, "cpu(0)")));
+}
+
+}  // namespace
+}  // namespace smdebug
