@@ -8,6 +8,7 @@
 namespace smdebug {
 
 void bind_core(nanobind::module_& m);      // core.cc
+void bind_names(nanobind::module_& m);     // tensor_names.cc
 void bind_config(nanobind::module_& m);    // config.cc
 void bind_capture(nanobind::module_& m);   // capture.cc
 void bind_steps(nanobind::module_& m);     // step_policy.cc

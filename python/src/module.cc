@@ -74,6 +74,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ library, as the Python package sees it.";
   smdebug::look_up_exceptions();
   smdebug::bind_core(m);
+  smdebug::bind_names(m);
   smdebug::bind_config(m);
   smdebug::bind_capture(m);
   smdebug::bind_steps(m);

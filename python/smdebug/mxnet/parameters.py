@@ -2,6 +2,7 @@
 
 from mxnet.gluon.parameter import DeferredInitializationError
 
+from smdebug._core import gradient_name
 from smdebug.log import get_logger
 from smdebug.mxnet.arrays import host_copy, readable
 from smdebug.mxnet.private_names import is_fresh, is_sparse
@@ -20,12 +21,15 @@ class ModelParameters:
     def __init__(self, session, block):
         self._session = session
         self._block = block
-        self._sites = {}  # tensor name -> site
+        self._value_sites = {}  # name of a parameter -> its place
+        self._gradient_sites = {}
         self._has_told = False
 
     def put_values(self):
         for name, parameter in self._block.collect_params().items():
-            site = self._site(name)
+            site = self._value_sites.get(name)
+            if site is None:
+                site = self._value_sites[name] = self._session.tensor(name)
             if not site.is_due():
                 continue
             if is_sparse(parameter):
@@ -42,7 +46,10 @@ class ModelParameters:
         for name, parameter in self._block.collect_params().items():
             if parameter.grad_req == "null" or not is_wanted(parameter):
                 continue
-            site = self._site(f"gradient/{name}")
+            site = self._gradient_sites.get(name)
+            if site is None:
+                site = self._session.tensor(gradient_name(name))
+                self._gradient_sites[name] = site
             if not site.is_due():
                 continue
             if fresh_only and not any(map(is_fresh, _present(parameter.list_data))):
@@ -52,11 +59,6 @@ class ModelParameters:
                 site.put(readable(gradients[0]))
             elif gradients:
                 site.put(sum(host_copy(gradient) for gradient in gradients))
-
-    def _site(self, name):
-        if name not in self._sites:
-            self._sites[name] = self._session.tensor(name)
-        return self._sites[name]
 
     def _tell(self, name):
         if not self._has_told:

@@ -5,6 +5,7 @@ backward comes to that output, so only for outputs that backward passes through.
 have none: torch.compile takes no hook on a tensor inside.
 """
 
+from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.compiled import is_live
 from smdebug.pytorch.module_hooks import Stateless
@@ -53,7 +54,7 @@ class ActivationGradients:
             self._tell(root)
             return
         for module, path in root.paths.items():
-            site = self._session.module(f"activation_gradient/{path}")
+            site = self._session.module(_core.activation_gradient_module(path))
             hook = ActivationGradientHook(self._gate, site)
             self._handles.append(module.register_forward_hook(hook))
 

@@ -2,6 +2,8 @@
 
 import torch
 
+from smdebug._core import buffer_name
+
 
 class RootBuffers:
     """Saves a root's buffers at the beginning of a step, as `buffer/<root>_<path>`."""
@@ -10,7 +12,7 @@ class RootBuffers:
         self._session = session
         self._root_name = root_name
         self._root = root
-        self._names = []
+        self._paths = []
         self._sites = None
         self._is_saved = False
 
@@ -23,13 +25,16 @@ class RootBuffers:
         lose and replace them."""
         if not self._is_saved:
             return
-        names, values = [], []
+        paths, values = [], []
         for path, buffer in self._root.named_buffers():
             if not torch.nn.parameter.is_lazy(buffer):
-                path = path.replace("_orig_mod.", "")
-                names.append(f"buffer/{self._root_name}_{path}")
+                paths.append(path)
                 values.append(buffer)
-        if names != self._names:
-            self._names, self._sites = names, self._session.tensors(names)
+        if paths != self._paths:
+            self._paths = paths
+            self._sites = self._session.tensors([self._name(path) for path in paths])
         if self._sites is not None:
             self._sites.put(values)
+
+    def _name(self, path):
+        return buffer_name(self._root_name, path.replace("_orig_mod.", ""))

@@ -26,7 +26,7 @@ from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
-from smdebug.pytorch.roots import Root, unique_name
+from smdebug.pytorch.roots import Root
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.veto import OptimizerVeto
 
@@ -166,8 +166,8 @@ class Hook(BaseHook):
             )
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
-        known_names = {each.name for each in self._roots}
-        name = unique_name(name or class_name(root), known_names)
+        names = _core.UniqueNames([each.name for each in self._roots])
+        name = names.take(name or class_name(root))
         model = Root(
             self._session,
             root,

@@ -14,9 +14,9 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import left_scale
-from smdebug.pytorch.roots import unique_name
 
 logger = get_logger()
 
@@ -135,7 +135,7 @@ class Optimizers:
     def _put_gradients(self, optimizer, named):
         scale = left_scale(optimizer)
         for parameter, root, path in named:
-            site = self._site(f"gradient/{root}_{path}")
+            site = self._site(_gradient_name, root, path)
             if parameter.grad is not None and site.is_due():
                 gradient = parameter.grad.detach()
                 site.put(gradient if scale is None else gradient / scale)
@@ -144,22 +144,33 @@ class Optimizers:
         for parameter, root, path in named:
             for key, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, torch.Tensor):
-                    self._site(f"optimizer_state/{root}_{path}/{key}").put(value)
+                    self._site(_state_name, root, path, key).put(value)
 
     def _put_rates(self, optimizer):
         name = self._names.get(optimizer)
         if name is None:
-            name = unique_name(type(optimizer).__name__, set(self._names.values()))
+            names = _core.UniqueNames(list(self._names.values()))
+            name = names.take(type(optimizer).__name__)
             self._names[optimizer] = name
         for number, group in enumerate(optimizer.param_groups):
-            site = self._site(f"learning_rate/{name}/{number}")
+            site = self._site(_core.learning_rate_name, name, number)
             if "lr" in group and site.is_due():
                 site.put(np.array([float(group["lr"])]))
 
-    def _site(self, name):
-        if name not in self._sites:
-            self._sites[name] = self._session.tensor(name)
-        return self._sites[name]
+    def _site(self, name_of, *parts):
+        """The place of a tensor, whose name is built once: by `name_of(*parts)`."""
+        key = (name_of, *parts)
+        if key not in self._sites:
+            self._sites[key] = self._session.tensor(name_of(*parts))
+        return self._sites[key]
+
+
+def _gradient_name(root, path):
+    return _core.gradient_name(_core.parameter_name(root, path))
+
+
+def _state_name(root, path, key):
+    return _core.optimizer_state_name(_core.parameter_name(root, path), str(key))
 
 
 def _has_closure(optimizer, args, kwargs):

@@ -34,15 +34,6 @@ class Root:
             self.buffers.put()
 
 
-def unique_name(name, taken):
-    """`name`, or with the first number behind it that nobody has: Net, Net_1, Net_2."""
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate
-
-
 def _paths(root, name, taken):
     paths = {}
     scripted = []

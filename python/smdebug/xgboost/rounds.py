@@ -4,6 +4,7 @@ What several collections want of a round (predictions, SHAP values) is computed 
 be had is told once, with the reason, in `hook.status().skipped`.
 """
 
+from smdebug import _core
 from smdebug.xgboost import hyperparameters, model_tensors
 from smdebug.xgboost.collection import MODEL_COLLECTIONS
 
@@ -17,7 +18,7 @@ class RoundRecorder:
         self._session = session
         self._hook = hook
         self._sites = {}  # by name
-        self._metrics = {}  # those of metrics: by evaluation set, metric, ending
+        self._metrics = {}  # those of metrics: by kind of name, evaluation set, metric
         self._shared = {}  # names of one tensor -> their places
         self._plan_version = None
         self._has_patterns = False
@@ -76,7 +77,7 @@ class RoundRecorder:
         if not self._is_due(collection, names):
             return
         for name, value in self._attempt([collection], compute) or ():
-            self._put(f"{collection}/{name}", value)
+            self._put(_core.member_name(collection, name), value)
 
     def _attempt(self, names, compute):
         """What `compute` gives; None, with a word to the user about each of `names`, where XGBoost
@@ -102,9 +103,9 @@ class RoundRecorder:
 
         def names():
             if given is not None:
-                return [f"hyperparameters/{name}" for name in given]
+                return _members("hyperparameters", given)
             if self._booster_keys is None:
-                self._booster_keys = [f"hyperparameters/{name}" for name, _ in compute()]
+                self._booster_keys = _members("hyperparameters", [name for name, _ in compute()])
             return self._booster_keys
 
         self._put_all("hyperparameters", names, compute)
@@ -120,16 +121,15 @@ class RoundRecorder:
         """In xgboost.cv a value is the mean over folds and their standard deviation."""
         if isinstance(value, tuple):
             value, deviation = value
-            self._metric(evaluation_set, metric, "-std").put_number(deviation)
-        self._metric(evaluation_set, metric, "").put_number(value)
+            self._metric(_core.metric_deviation_name, evaluation_set, metric).put_number(deviation)
+        self._metric(_core.metric_name, evaluation_set, metric).put_number(value)
 
-    def _metric(self, evaluation_set, metric, ending):
-        """Its place, found without making a name of it."""
-        key = (evaluation_set, metric, ending)
+    def _metric(self, name_of, evaluation_set, metric):
+        """Its place, whose name is built once."""
+        key = (name_of, evaluation_set, metric)
         site = self._metrics.get(key)
         if site is None:
-            site = self._session.tensor(f"{evaluation_set}-{metric}{ending}")
-            self._metrics[key] = site
+            site = self._metrics[key] = self._session.tensor(name_of(evaluation_set, metric))
         return site
 
     def _put_predictions(self, model):
@@ -149,7 +149,7 @@ class RoundRecorder:
     def _put_importances(self, model):
         def names():
             return [
-                f"feature_importance/{kind}/{feature}"
+                _core.feature_importance_name(kind, feature)
                 for kind in model_tensors.IMPORTANCE_TYPES
                 for feature in model_tensors.feature_names(model)
             ]
@@ -158,7 +158,7 @@ class RoundRecorder:
 
     def _put_trees(self, model):
         def names():
-            return [f"trees/{column}" for column in model_tensors.TREE_COLUMNS]
+            return _members("trees", model_tensors.TREE_COLUMNS)
 
         self._put_all("trees", names, lambda: model_tensors.newest_trees(model))
 
@@ -166,7 +166,7 @@ class RoundRecorder:
         features = model_tensors.feature_names(model)
 
         def names_of(collection):
-            return lambda: [f"{collection}/{feature}" for feature in features]
+            return lambda: _members(collection, features)
 
         wanted = [
             collection
@@ -206,6 +206,11 @@ class RoundRecorder:
         for name in MODEL_COLLECTIONS:
             if self._session.is_due("", name):
                 self._skip(name, _FOLDS)
+
+
+def _members(collection, members):
+    """The names of the tensors of a collection that holds one per member."""
+    return [_core.member_name(collection, str(member)) for member in members]
 
 
 def _reason(error):

@@ -2,8 +2,12 @@
 
 #include <array>
 
+#include "smdebug/core/tensor_names.h"
+
 namespace smdebug {
 namespace {
+
+using namespace name_parts;
 
 constexpr std::string_view kDigits = "0123456789";
 
@@ -27,7 +31,7 @@ bool drop_place(std::string_view& text) {
       rest[last] == '_') {
     rest.remove_suffix(rest.size() - last);
   }
-  for (const std::string_view place : {"_output", "_input"}) {
+  for (const std::string_view place : {kOutput, kInput}) {
     if (drop_suffix(rest, place)) {
       text = rest;
       return true;
@@ -38,7 +42,7 @@ bool drop_place(std::string_view& text) {
 
 // Keras: "dense/weights/dense/kernel:0", "dense/outputs_0".
 bool drop_role(std::string_view& text) {
-  for (const std::string_view role : {"/weights/", "/outputs", "/inputs"}) {
+  for (const std::string_view role : {kLayerWeights, kOutputs, kInputs}) {
     const std::size_t at = text.find(role);
     if (at != std::string_view::npos && at > 0) {
       text = text.substr(0, at);
@@ -51,16 +55,15 @@ bool drop_role(std::string_view& text) {
 }  // namespace
 
 std::string_view parameter_of_gradient(std::string_view gradient) {
-  if (drop_prefix(gradient, "gradients/")) {
-    drop_suffix(gradient, "Grad");
+  if (drop_prefix(gradient, kVariableGradient)) {
+    drop_suffix(gradient, kGradientEnding);
   } else {
-    drop_prefix(gradient, "gradient/");
+    drop_prefix(gradient, kGradient);
   }
   return gradient;
 }
 
 std::string_view parameter_of_weight(std::string_view weight) {
-  constexpr std::string_view kWeights = "weights/";
   const std::size_t at = weight.find(kWeights);
   if (at == 0 || (at != std::string_view::npos && weight[at - 1] == '/')) {
     weight.remove_prefix(at + kWeights.size());

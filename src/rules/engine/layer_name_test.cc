@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "smdebug/core/tensor_names.h"
+
 namespace smdebug {
 namespace {
 
@@ -17,6 +19,19 @@ TEST(LayerName, IsFoundInTheNamesOfEachFramework) {
   EXPECT_EQ(layer_of("dense/inputs_0"), "dense");
   EXPECT_EQ(layer_of("gradients/dense/kernelGrad"), "dense");
   EXPECT_EQ(layer_of("weights/dense/kernel:0"), "dense");
+}
+
+TEST(LayerName, IsFoundInEachNameThatTheCoreBuilds) {
+  EXPECT_EQ(layer_of(input_name("fc1", 3)), "fc1");
+  EXPECT_EQ(layer_of(output_name("fc1", 12)), "fc1");
+  EXPECT_EQ(layer_of(parameter_name("Net", "fc1.weight")), "Net_fc1");
+  EXPECT_EQ(layer_of(gradient_name(parameter_name("Net", "fc1.weight"))),
+            "Net_fc1");
+  EXPECT_EQ(layer_of(layer_weight_name("dense", "dense/kernel:0")), "dense");
+  EXPECT_EQ(layer_of(layer_inputs_name("dense")), "dense");
+  EXPECT_EQ(layer_of(numbered_names(layer_outputs_name("dense"), 2)[1]),
+            "dense");
+  EXPECT_EQ(layer_of(variable_gradient_name("dense/kernel:0")), "dense");
 }
 
 TEST(LayerName, IsTheNameItselfWhereThatIsAllThereIs) {
@@ -38,6 +53,10 @@ TEST(LayerName, MatchesAGradientWithItsParameter) {
   EXPECT_EQ(parameter_of_gradient("gradient/net_dense0_weight"),
             parameter_of_weight("net_dense0_weight"));
   EXPECT_EQ(parameter_of_weight("my_weights/x"), "my_weights/x");
+  EXPECT_EQ(parameter_of_gradient(gradient_name("net_dense0_weight")),
+            parameter_of_weight("net_dense0_weight"));
+  EXPECT_EQ(parameter_of_gradient(variable_gradient_name("dense/kernel:0")),
+            parameter_of_weight(weight_name("dense/kernel:0")));
 }
 
 }  // namespace
