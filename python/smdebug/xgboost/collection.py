@@ -1,10 +1,10 @@
-"""XGBoost's `Collection`, that of all frameworks, and the names of those that its hook fills."""
+"""XGBoost's `Collection`, that of all frameworks, and the collections that its hook fills."""
 
 from smdebug.collection import Collection, CollectionKeys
 
-# Of a training: they are there in xgboost.cv, too.
+# Tensors of a training, which xgboost.cv has, too.
 TRAINING_COLLECTIONS = ("metrics", "losses", "hyperparameters")
-# Of the one model of a training.
+# Tensors of a single model, which xgboost.cv does not have.
 MODEL_COLLECTIONS = (
     "predictions",
     "labels",

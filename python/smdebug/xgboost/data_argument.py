@@ -1,6 +1,9 @@
-"""`DataArgument`: the rows that a hook is given to explain and to predict."""
+"""`DataArgument`: the rows of a hook's `train_data` or `validation_data`."""
+
+from __future__ import annotations
 
 import os
+from typing import Any
 
 import xgboost
 
@@ -20,17 +23,19 @@ _CONTENT_TYPES = {
 
 
 class DataArgument:
-    """A DMatrix (of any kind), or a pair (path, content type) that is read when it is first
-    needed. `csv` has the label in its first column and no header; `libsvm` is that format.
+    """A DMatrix of any type, or a pair (path, content type).
 
-    Raises SMDebugTypeError for anything else, SMDebugValueError for an unknown content type and a
-    path where nothing is.
+    A file is read when its rows are first needed. `csv` has the label in its first column and no
+    header; `libsvm` is the format of that name. `given` is the value as the user passed it.
+
+    Raises SMDebugTypeError for any other value, SMDebugValueError for an unknown content type or a
+    path that does not exist. `name` is the argument's name in messages.
     """
 
-    def __init__(self, name, value):
+    def __init__(self, name: str, value: Any) -> None:
         self.given = value
-        self._matrix = None
-        self._uri = None
+        self._matrix: xgboost.DMatrix | None = None
+        self._uri: str | None = None
         if isinstance(value, xgboost.DMatrix):
             self._matrix = value
         elif isinstance(value, (tuple, list)) and len(value) == 2:
@@ -40,14 +45,15 @@ class DataArgument:
                 f"{name} must be a DMatrix or a pair (path, content type), found {value!r}"
             )
 
-    def matrix(self):
-        """The DMatrix. Raises what reading the file raises."""
+    def matrix(self) -> xgboost.DMatrix:
+        """Returns the rows. The first call reads the file and raises XGBoost's errors."""
         if self._matrix is None:
             self._matrix = xgboost.DMatrix(self._uri)
         return self._matrix
 
 
-def _uri(name, path, content_type):
+def _uri(name: str, path: Any, content_type: Any) -> str:
+    """Returns the address by which XGBoost reads a file of that type."""
     if not isinstance(path, (str, os.PathLike)) or not isinstance(content_type, str):
         raise SMDebugTypeError(
             f"{name} must be a DMatrix or a pair (path, content type), "
@@ -60,5 +66,5 @@ def _uri(name, path, content_type):
             f"the content type of {name} must be one of {known}, found {content_type!r}"
         )
     if not os.path.exists(path):
-        raise SMDebugValueError(f"{name} is to be read from {os.fspath(path)!r}: nothing is there")
+        raise SMDebugValueError(f"{name} names the file {os.fspath(path)!r}, which does not exist")
     return f"{os.fspath(path)}?{_FORMATS[kind]}"

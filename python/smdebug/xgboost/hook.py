@@ -1,8 +1,12 @@
-"""`Hook` for XGBoost: a training callback that records a round when it has ended.
+"""`Hook` for XGBoost: a training callback that records each round when it ends.
 
-A step is a boosting round, counted from 0 over everything that the hook sees. What a round shows
-is in rounds.py, how the model says it in model_tensors.py.
+A step is a boosting round, counted from 0 over all trainings of the hook. rounds.py records the
+tensors of a round, model_tensors.py reads them from the model.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import xgboost
@@ -23,38 +27,37 @@ SAVE_INTERVAL = 10  # rounds
 
 
 class Hook(BaseHook, xgboost.callback.TrainingCallback):
-    """Records an XGBoost training: give it as a callback.
+    """Records an XGBoost training: pass it as a callback.
 
         hook = Hook(out_dir="runs/1", include_collections=["feature_importance"])
         xgboost.train(params, dtrain, evals=[(dtrain, "train")], callbacks=[hook])
 
-    It goes into `xgboost.train`, `xgboost.cv` and the estimators of xgboost.sklearn
-    (`XGBClassifier(callbacks=[hook])`). Put it first: callbacks behind one that stops the training
-    do not see the last round. A hook that is used for a second training goes on counting.
+    `xgboost.train`, `xgboost.cv` and the estimators of xgboost.sklearn
+    (`XGBClassifier(callbacks=[hook])`) take it. Put it first: callbacks behind one that stops the
+    training do not see the last round. A hook that records a second training continues to count.
 
-    Metrics are saved every 10 rounds, without being asked. `include_collections` (or `save_all`)
-    adds:
+    Metrics are saved every 10 rounds by default. `include_collections` (or `save_all`) adds:
 
-    - losses: the metrics that are better when they are lower.
-    - hyperparameters: `hyperparameters`, a dict; by default all that the booster uses.
-    - predictions, labels: of `validation_data`.
-    - feature_importance: `feature_importance/<type>/<feature>`, shares of the sum, of the types
-      weight, gain, cover, total_gain, total_cover.
-    - full_shap, average_shap: SHAP values of the rows of `train_data`. The matrix is stored once,
-      and `full_shap/<feature>` is that whole matrix for each feature.
-    - trees: `trees/<column>`, those of the newest round. Needs pandas.
+    - losses: the metrics for which lower is better.
+    - hyperparameters: the dict `hyperparameters`; by default all that the booster uses.
+    - predictions, labels: those of `validation_data`.
+    - feature_importance: `feature_importance/<type>/<feature>`, a share of the sum, for the types
+      weight, gain, cover, total_gain and total_cover.
+    - full_shap, average_shap: SHAP values of the rows of `train_data`. The matrix is stored once;
+      `full_shap/<feature>` is the whole matrix for each feature.
+    - trees: `trees/<column>`, for the trees of the newest round. Needs pandas.
 
-    `train_data` and `validation_data` are a DMatrix or a pair (path, content type); content types
-    are csv (label first, no header) and libsvm. All three may be set later, too.
+    `train_data` and `validation_data` are a DMatrix or a pair (path, content type). Content types
+    are csv (label first, no header) and libsvm. All three can also be set later.
 
-    In `xgboost.cv`, metrics are the means over folds, and `<set>-<metric>-std` beside them their
-    standard deviations; there are no tensors of a single model.
+    In `xgboost.cv`, a metric is the mean over folds, and `<set>-<metric>-std` its standard
+    deviation. No tensors of a single model are saved.
 
     A `reduction_config` for the whole hook is ignored with a warning; a collection may have one.
 
-    `rules` judge each saved round: see BaseHook. Here `on_fire` may be "stop", which ends the
-    training after this round as early stopping does, or "raise", which raises
-    RuleEvaluationConditionMet out of it.
+    `rules` judge each saved round: see BaseHook. `on_fire` may be "stop", which ends the training
+    after this round as early stopping does, or "raise", which raises RuleEvaluationConditionMet in
+    the training.
     """
 
     collection_class = Collection
@@ -84,7 +87,7 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
         if reduction_config is not None:
             logger.warning(
                 "reduction_config is ignored: XGBoost's tensors are saved whole; "
-                "a collection may have a reduction_config of its own"
+                "set the reduction_config of a collection instead"
             )
         self._data = {}
         self.hyperparameters = hyperparameters
@@ -112,63 +115,72 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
         self._rounds = RoundRecorder(self._session, self)
 
     @classmethod
-    def hook_from_config(cls, json_config_path=None):
-        """Another name of `create_from_json_file`."""
+    def hook_from_config(cls, json_config_path: str | None = None) -> Hook:
+        """Another name for `create_from_json_file`."""
         return cls.create_from_json_file(json_config_path)
 
-    # --- what the user hands over ---
+    # --- the user's data ---
 
     @property
-    def hyperparameters(self):
-        """What is saved as hyperparameters, a dict; None for all that the booster uses."""
+    def hyperparameters(self) -> dict[str, Any] | None:
+        """The hyperparameters to save; None for all that the booster uses.
+
+        Setting another type than dict raises SMDebugTypeError.
+        """
         return self._hyperparameters
 
     @hyperparameters.setter
-    def hyperparameters(self, value):
+    def hyperparameters(self, value: dict[str, Any] | None) -> None:
         if value is not None and not isinstance(value, dict):
             raise SMDebugTypeError(f"hyperparameters must be a dict, found {value!r}")
         self._hyperparameters = value
 
     @property
-    def train_data(self):
-        """The rows that SHAP values are computed of, as they were given."""
+    def train_data(self) -> Any:
+        """The rows for SHAP values, as the user passed them; None if there are none.
+
+        Setting raises what DataArgument raises.
+        """
         return self._given("train_data")
 
     @train_data.setter
-    def train_data(self, value):
+    def train_data(self, value: Any) -> None:
         self._set_data("train_data", value)
 
     @property
-    def validation_data(self):
-        """The rows that predictions and labels are saved of, as they were given."""
+    def validation_data(self) -> Any:
+        """The rows for predictions and labels, as the user passed them; None if there are none.
+
+        Setting raises what DataArgument raises.
+        """
         return self._given("validation_data")
 
     @validation_data.setter
-    def validation_data(self, value):
+    def validation_data(self, value: Any) -> None:
         self._set_data("validation_data", value)
 
-    def data(self, name):
-        """The DataArgument "train_data" or "validation_data", or None."""
+    def data(self, name: str) -> DataArgument | None:
+        """Returns the data of that name, "train_data" or "validation_data", or None."""
         return self._data.get(name)
 
-    def has_own_patterns(self):
-        """Whether tensors may be saved by other collections than XGBoost's own."""
+    def has_own_patterns(self) -> bool:
+        """Returns whether collections other than XGBoost's may save tensors."""
         return bool(self.save_all or self.include_regex) or any(
             self._is_own_pattern(collection) for collection in self._collections.values()
         )
 
-    def _is_own_pattern(self, collection):
+    def _is_own_pattern(self, collection: Collection) -> bool:
         built_in = self._framework.find(collection.name)
         if built_in is None:
             return collection.has_members()
         is_as_built = list(collection.include_regex) == list(built_in.include_regex)
         return not is_as_built or bool(collection.tensor_names)
 
-    def _given(self, name):
+    def _given(self, name: str) -> Any:
         data = self._data.get(name)
         return data and data.given
 
-    def _set_data(self, name, value):
+    def _set_data(self, name: str, value: Any) -> None:
         if value is None:
             self._data.pop(name, None)
         else:
@@ -176,19 +188,25 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
 
     # --- the callback ---
 
-    def before_training(self, model):
+    def before_training(self, model: Any) -> Any:
+        """Counts the trainings of this hook. Returns `model`, as XGBoost requires."""
         if self._session:
             self._trainings += 1
             if self._trainings == 2 and self._has_begun:
                 logger.warning(
-                    "a second training with the same hook: its steps go on from step %d of run %s",
+                    "a second training with the same hook: its steps continue from step %d of "
+                    "run %s",
                     self._session.step[0] + 1,
                     self.out_dir,
                 )
         return model
 
-    def after_iteration(self, model, epoch, evals_log):
-        """Records the round. Returns whether a rule ends the training."""
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Records the round. Returns whether a rule ends the training.
+
+        Raises SMDebugError for a configuration that is not valid, and RuleEvaluationConditionMet
+        if `on_fire` asks for it.
+        """
         if not self._session:
             return False
         if not self._failure:
@@ -196,7 +214,7 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
                 if self._begin_step():
                     self._rounds.record(model, evals_log)
                 self._session.end_step()
-            except SMDebugError:  # the configuration makes no sense
+            except SMDebugError:  # the configuration is not valid
                 raise
             except Exception as error:
                 self._latch("at the end of a round", error)
@@ -204,14 +222,17 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
 
     # --- rules ---
 
-    def _answer(self):
+    def _answer(self) -> bool:
         asked = []
         self._rules.apply(stop=asked.append)
         return self._stops_everywhere(bool(asked))
 
-    def _stops_everywhere(self, wants_stop):
-        """Whether the training ends. Workers that wait for each other must all end it: they
-        agree where every one of them judges, and go on where not."""
+    def _stops_everywhere(self, wants_stop: bool) -> bool:
+        """Returns whether the training ends.
+
+        Workers that wait for each other must all end it: if each of them judges, one vote is
+        enough, otherwise the training continues.
+        """
         if not collective.is_distributed():
             if wants_stop:
                 logger.error("a rule ends the training after this round")
@@ -222,21 +243,22 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
         if wants_stop and not self._has_told_no_stop:
             self._has_told_no_stop = True
             logger.error(
-                "the training is not ended: one of several workers judges; "
-                "give the hooks of all of them include_workers='all'"
+                "the training continues: only one of several workers judges; "
+                "pass include_workers='all' to the hooks of all of them"
             )
         return False
 
-    # --- what the base asks ---
+    # --- the base class's questions ---
 
     @classmethod
-    def make_framework(cls):
+    def make_framework(cls) -> _core.Framework:
+        """Returns XGBoost's collections and defaults."""
         return _core.xgboost_framework()
 
-    def _versions(self):
+    def _versions(self) -> dict[str, str]:
         return super()._versions() | {"xgboost": xgboost.__version__}
 
-    def _rank_and_size(self):
+    def _rank_and_size(self) -> tuple[int, int]:
         if collective.is_distributed():
             return collective.get_rank(), collective.get_world_size()
         return 0, 1

@@ -1,25 +1,35 @@
-"""Hyperparameters as tensors: what the user gives, or what the booster says that it uses."""
+"""Hyperparameters as tensors: those that the user passes, or those that the booster uses."""
+
+from __future__ import annotations
 
 import json
 import numbers
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import xgboost
 
 
-def as_tensors(hyperparameters):
-    """(key, array) of each: numbers and booleans as one element, texts likewise, flat lists of
-    one kind as they are; everything else, such as nested lists, as the text of it. Keys without
-    a value (None) are left out."""
+def as_tensors(hyperparameters: Mapping[Any, Any]) -> list[tuple[str, np.ndarray]]:
+    """Returns (key, array) for each hyperparameter that has a value.
+
+    A number, a boolean or a text becomes an array of one element. A flat list of numbers or of
+    texts keeps its elements. Any other value, such as a nested list, becomes its text. Keys whose
+    value is None are skipped.
+    """
     return [
         (str(key), _as_array(value)) for key, value in hyperparameters.items() if value is not None
     ]
 
 
-def of_booster(booster):
-    """All parameters of a Booster, those that nobody set too, as a dict: numbers where the text
-    is one. `eval_metric` is the list of its metrics."""
+def of_booster(booster: xgboost.Booster) -> dict[str, Any]:
+    """Returns all parameters of a Booster, including those that keep their defaults.
+
+    Texts that hold a number become numbers. `eval_metric` is the list of the booster's metrics.
+    """
     learner = json.loads(booster.save_config())["learner"]
-    found = {}
+    found: dict[str, Any] = {}
     _collect(learner, found)
     found["objective"] = learner["objective"]["name"]
     metrics = [metric["name"] for metric in learner.get("metrics", [])]
@@ -28,8 +38,8 @@ def of_booster(booster):
     return found
 
 
-def _collect(node, found):
-    """Settings stand in objects whose name ends in `_param`, at any depth."""
+def _collect(node: Mapping[str, Any], found: dict[str, Any]) -> None:
+    """Adds the settings below `node`: the objects, at any depth, whose name ends in `_param`."""
     for name, value in node.items():
         if not isinstance(value, dict):
             continue
@@ -39,7 +49,7 @@ def _collect(node, found):
             _collect(value, found)
 
 
-def _number_or_text(text):
+def _number_or_text(text: Any) -> Any:
     for kind in (int, float):
         try:
             return kind(text)
@@ -48,7 +58,7 @@ def _number_or_text(text):
     return text
 
 
-def _as_array(value):
+def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
         return value.reshape(-1)
     if isinstance(value, (str, bool, np.bool_)) or _is_number(value):
@@ -59,7 +69,7 @@ def _as_array(value):
     return np.asarray([getattr(value, "__name__", None) or str(value)])
 
 
-def _is_number(value):
+def _is_number(value: Any) -> bool:
     if isinstance(value, numbers.Integral):
-        return -(2**63) <= value < 2**63
+        return -(2**63) <= int(value) < 2**63
     return isinstance(value, numbers.Real)

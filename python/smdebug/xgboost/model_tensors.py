@@ -1,9 +1,14 @@
-"""What a Booster says of itself and of rows, as named arrays."""
+"""The tensors of a Booster: importances, trees, predictions and SHAP values, as named arrays."""
+
+from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
+import xgboost
 
+from smdebug._core import feature_importance_name
 from smdebug.xgboost import hyperparameters
 
 IMPORTANCE_TYPES = ("weight", "gain", "cover", "total_gain", "total_cover")
@@ -26,15 +31,18 @@ _REAL_COLUMNS = ("Split", "Gain", "Cover")
 _NODE_COLUMNS = ("ID", "Yes", "No", "Missing")  # `<tree>-<node>`
 
 
-def feature_names(booster):
-    """The names of the features, `f0`, `f1`, ... where the training data had none."""
+def feature_names(booster: xgboost.Booster) -> tuple[str, ...]:
+    """Returns the names of the features: `f0`, `f1`, ... if the training data had none."""
     return tuple(booster.feature_names or (f"f{i}" for i in range(booster.num_features())))
 
 
-def importances(booster):
-    """(`<type>/<feature>`, array float64) of each feature that is used: its share of the sum over
-    all features. The weights of a linear model are coefficients with their sign, and their shares
-    are of the sum of magnitudes; with several outputs there is one for each."""
+def importances(booster: xgboost.Booster) -> list[tuple[str, np.ndarray]]:
+    """Returns (tensor name, array float64) for each importance type and feature that is used.
+
+    The value is the feature's share of the sum over all features, of shape (1,). The weights of a
+    linear model are coefficients with a sign: their shares are of the sum of magnitudes, of shape
+    (outputs,).
+    """
     is_linear = _booster_kind(booster) == "gblinear"
     found = []
     for kind in _LINEAR_IMPORTANCE_TYPES if is_linear else IMPORTANCE_TYPES:
@@ -43,18 +51,20 @@ def importances(booster):
             for feature, score in booster.get_score(importance_type=kind).items()
         }
         total = sum(np.abs(score).sum() for score in scores.values())
-        with np.errstate(invalid="ignore"):  # of a model that has diverged: it is NaN
+        with np.errstate(invalid="ignore"):  # NaN for a model that has diverged
             for feature, score in scores.items():
-                found.append((f"{kind}/{feature}", score / total if total > 0 else score))
+                name = feature_importance_name(kind, feature)
+                found.append((name, score / total if total > 0 else score))
     return found
 
 
-def newest_trees(booster):
-    """(column, array) of the trees of the last round, by tree and node: texts, but `Tree` and
-    `Node` int64 and `Split`, `Gain`, `Cover` float64; texts that are missing are `nan`. Trees are
-    numbered over the whole model.
+def newest_trees(booster: xgboost.Booster) -> list[tuple[str, np.ndarray]]:
+    """Returns (column, array) of the last round's trees, ordered by tree and node.
 
-    Raises ImportError without pandas, and what XGBoost raises for a model without trees.
+    `Tree` and `Node` are int64, `Split`, `Gain` and `Cover` float64, the other columns text; a
+    missing text is `nan`. Trees are numbered over the whole model.
+
+    Raises ImportError without pandas, and XGBoost's error for a model without trees.
     """
     table = booster[booster.num_boosted_rounds() - 1].trees_to_dataframe()
     table = table.sort_values(["Tree", "Node"], kind="stable")
@@ -66,22 +76,25 @@ def newest_trees(booster):
     return [(name, _column(name, table[name])) for name in TREE_COLUMNS if name in table]
 
 
-def contributions(booster, matrix):
-    """SHAP values, float32: (rows, features + 1), the last column the bias; with several outputs
-    (rows, outputs, features + 1)."""
+def contributions(booster: xgboost.Booster, matrix: xgboost.DMatrix) -> np.ndarray:
+    """Returns SHAP values, float32 of shape (rows, features + 1), with the bias in the last column.
+
+    A model with several outputs has shape (rows, outputs, features + 1).
+    """
     return booster.predict(matrix, pred_contribs=True)
 
 
-def mean_contributions(values):
-    """The mean over rows of what `contributions` gave, float32: (features + 1, 1), or
-    (features + 1, outputs)."""
+def mean_contributions(values: np.ndarray) -> np.ndarray:
+    """Returns the mean of `contributions` over rows, float32 of shape (features + 1, outputs)."""
     mean = values.mean(axis=0, dtype=np.float64).astype(np.float32)
     return np.atleast_2d(mean).T
 
 
-def labels(matrix):
-    """The labels, float32: (rows,), or (rows, outputs) where a row has several. Raises ValueError
-    where there are none."""
+def labels(matrix: xgboost.DMatrix) -> np.ndarray:
+    """Returns the labels, float32 of shape (rows,), or (rows, outputs) if a row has several.
+
+    Raises ValueError if the matrix has none.
+    """
     values = matrix.get_label()
     if values.size == 0:
         raise ValueError("validation_data has no labels")
@@ -89,11 +102,11 @@ def labels(matrix):
     return values.reshape(rows, -1) if values.size != rows else values.reshape(rows)
 
 
-def _booster_kind(booster):
+def _booster_kind(booster: xgboost.Booster) -> str:
     return json.loads(booster.save_config())["learner"]["gradient_booster"]["name"]
 
 
-def _column(name, values):
+def _column(name: str, values: Any) -> np.ndarray:
     if name in _INTEGER_COLUMNS:
         return values.to_numpy(np.int64)
     if name in _REAL_COLUMNS:
@@ -101,12 +114,12 @@ def _column(name, values):
     return np.asarray([_text(value) for value in values], dtype=np.str_)
 
 
-def _renumbered(node, before):
+def _renumbered(node: Any, before: int) -> Any:
     if not isinstance(node, str):
         return node
     tree, _, number = node.partition("-")
     return f"{int(tree) + before}-{number}"
 
 
-def _text(value):
+def _text(value: Any) -> str:
     return "nan" if isinstance(value, float) and value != value else str(value)

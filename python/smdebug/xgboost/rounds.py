@@ -1,34 +1,60 @@
-"""`RoundRecorder`: the tensors of one boosting round, each computed only where it is due.
+"""`RoundRecorder`: records the tensors of one boosting round.
 
-What several collections want of a round (predictions, SHAP values) is computed once. What cannot
-be had is told once, with the reason, in `hook.status().skipped`.
+Each tensor is computed only if it is due, and once if several collections share it (predictions,
+SHAP values). `hook.status().skipped` lists the tensors that cannot be computed, with the reason;
+each is logged once.
 """
 
-from smdebug import _core
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from smdebug._core import (
+    feature_importance_name,
+    member_name,
+    metric_deviation_name,
+    metric_name,
+)
 from smdebug.xgboost import hyperparameters, model_tensors
 from smdebug.xgboost.collection import MODEL_COLLECTIONS
 
-# Those of numbers that XGBoost hands to a callback anyhow.
+if TYPE_CHECKING:
+    import numpy as np
+    import xgboost
+
+    from smdebug import _core
+    from smdebug.xgboost.hook import Hook
+
+    Named = Iterable[tuple[str, np.ndarray]]  # (tensor name, value)
+    EvaluationLog = Mapping[str, Mapping[str, list[Any]]]
+
+T = TypeVar("T")
+
+# Collections of numbers that XGBoost passes to each callback.
 _METRICS = {"metrics", "losses"}
-_FOLDS = "xgboost.cv trains one model per fold: it has metrics and hyperparameters alone"
+_FOLDS = "xgboost.cv trains one model per fold: it has only metrics and hyperparameters"
 
 
 class RoundRecorder:
-    def __init__(self, session, hook):
+    """Records rounds into the open step of `session`, with the data that `hook` was given."""
+
+    def __init__(self, session: _core.Session, hook: Hook) -> None:
         self._session = session
         self._hook = hook
-        self._sites = {}  # by name
-        self._metrics = {}  # those of metrics: by kind of name, evaluation set, metric
-        self._shared = {}  # names of one tensor -> their places
-        self._plan_version = None
+        self._sites: dict[str, Any] = {}  # tensor name -> its place
+        self._metrics: dict[tuple[Any, ...], Any] = {}  # kind of name, set, metric -> its place
+        self._shared: dict[tuple[str, ...], Any] = {}  # names of one tensor -> their places
+        self._plan_version: int | None = None
         self._has_patterns = False
-        self._due = set()  # the names of the collections that this round saves
-        self._booster_keys = None  # the names of the booster's own hyperparameters
+        self._due: set[str] = set()  # the names of the collections that this round saves
+        self._booster_keys: list[str] | None = None  # names of the booster's own hyperparameters
 
-    def record(self, model, evals_log):
-        """Puts what is due of the round that just ended into the open step.
+    def record(self, model: Any, evals_log: EvaluationLog) -> None:
+        """Saves the due tensors of the round that just ended.
 
-        `model` is a Booster, or the booster of xgboost.cv, which holds one per fold.
+        `model` is a Booster, or the booster of xgboost.cv, which holds one per fold. `evals_log`
+        is what XGBoost passes to callbacks: evaluation set -> metric -> values per round.
         """
         self._follow_plan()
         self._due = set(self._session.due_collections())
@@ -37,7 +63,7 @@ class RoundRecorder:
         else:
             self._put_metrics(evals_log)
 
-    def _put_all_of_round(self, model, evals_log):
+    def _put_all_of_round(self, model: Any, evals_log: EvaluationLog) -> None:
         folds = getattr(model, "cvfolds", None)
         self._put_hyperparameters(folds[0].bst if folds else model)
         self._put_metrics(evals_log)
@@ -49,39 +75,45 @@ class RoundRecorder:
         self._put_trees(model)
         self._put_contributions(model)
 
-    # --- what is due ---
+    # --- due tensors ---
 
-    def _follow_plan(self):
-        """Names are searched with all patterns only where the user has any."""
+    def _follow_plan(self) -> None:
+        """Finds out, after a change of the plan, whether the user has patterns."""
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
             self._has_patterns = self._hook.has_own_patterns()
 
-    def _is_due(self, collection, names):
-        """Whether the collection is, or another one that holds one of the tensors. `names` is
-        called where that must be found out."""
+    def _is_due(self, collection: str, names: Callable[[], Iterable[str]]) -> bool:
+        """Returns whether the collection is due, or another one that holds one of its tensors.
+
+        `names` lists these tensors; it is called only if the user has patterns.
+        """
         if collection in self._due:
             return True
         return self._has_patterns and any(
             self._session.is_due(name, collection) for name in names()
         )
 
-    def _put(self, name, value):
+    def _put(self, name: str, value: np.ndarray) -> None:
         site = self._sites.get(name)
         if site is None:
             site = self._sites[name] = self._session.tensor(name)
         site.put(value)
 
-    def _put_all(self, collection, names, compute):
-        """Puts the (name, value) pairs that `compute` gives, if any of them is due."""
+    def _put_all(
+        self,
+        collection: str,
+        names: Callable[[], Iterable[str]],
+        compute: Callable[[], Named],
+    ) -> None:
+        """Saves the tensors that `compute` returns, if any of them is due."""
         if not self._is_due(collection, names):
             return
         for name, value in self._attempt([collection], compute) or ():
-            self._put(_core.member_name(collection, name), value)
+            self._put(name, value)
 
-    def _attempt(self, names, compute):
-        """What `compute` gives; None, with a word to the user about each of `names`, where XGBoost
-        cannot."""
+    def _attempt(self, names: Iterable[str], compute: Callable[[], T]) -> T | None:
+        """Returns the result of `compute`, or None after listing `names` as skipped."""
         try:
             return compute()
         except Exception as error:
@@ -89,50 +121,53 @@ class RoundRecorder:
                 self._skip(name, _reason(error))
             return None
 
-    def _skip(self, name, reason):
+    def _skip(self, name: str, reason: str) -> None:
         self._session.tensor(name).skip(reason)
 
     # --- the collections ---
 
-    def _put_hyperparameters(self, booster):
+    def _put_hyperparameters(self, booster: xgboost.Booster) -> None:
         given = self._hook.hyperparameters
 
-        def compute():
+        def compute() -> Named:
             values = hyperparameters.of_booster(booster) if given is None else given
-            return hyperparameters.as_tensors(values)
+            return [
+                (member_name("hyperparameters", key), value)
+                for key, value in hyperparameters.as_tensors(values)
+            ]
 
-        def names():
+        def names() -> Iterable[str]:
             if given is not None:
                 return _members("hyperparameters", given)
             if self._booster_keys is None:
-                self._booster_keys = _members("hyperparameters", [name for name, _ in compute()])
+                self._booster_keys = [name for name, _ in compute()]
             return self._booster_keys
 
         self._put_all("hyperparameters", names, compute)
 
-    def _put_metrics(self, evals_log):
+    def _put_metrics(self, evals_log: EvaluationLog) -> None:
         if not evals_log and self._is_due("metrics", tuple):
             self._skip("metrics", "xgboost.train was given no evals to evaluate the model on")
         for evaluation_set, metrics in evals_log.items():
             for metric, values in metrics.items():
                 self._put_metric(evaluation_set, metric, values[-1])
 
-    def _put_metric(self, evaluation_set, metric, value):
-        """In xgboost.cv a value is the mean over folds and their standard deviation."""
+    def _put_metric(self, evaluation_set: str, metric: str, value: Any) -> None:
+        """Saves a number, or the mean and the standard deviation over the folds of xgboost.cv."""
         if isinstance(value, tuple):
             value, deviation = value
-            self._metric(_core.metric_deviation_name, evaluation_set, metric).put_number(deviation)
-        self._metric(_core.metric_name, evaluation_set, metric).put_number(value)
+            self._metric(metric_deviation_name, evaluation_set, metric).put_number(deviation)
+        self._metric(metric_name, evaluation_set, metric).put_number(value)
 
-    def _metric(self, name_of, evaluation_set, metric):
-        """Its place, whose name is built once."""
+    def _metric(self, name_of: Callable[[str, str], str], evaluation_set: str, metric: str) -> Any:
+        """Returns the place of a metric. Its name is built once."""
         key = (name_of, evaluation_set, metric)
         site = self._metrics.get(key)
         if site is None:
             site = self._metrics[key] = self._session.tensor(name_of(evaluation_set, metric))
         return site
 
-    def _put_predictions(self, model):
+    def _put_predictions(self, model: xgboost.Booster) -> None:
         wanted = [name for name in ("predictions", "labels") if self._session.is_due(name, name)]
         matrix = self._matrix("validation_data", wanted) if wanted else None
         if matrix is None:
@@ -146,33 +181,35 @@ class RoundRecorder:
             if value is not None:
                 self._put(name, value)
 
-    def _put_importances(self, model):
-        def names():
+    def _put_importances(self, model: xgboost.Booster) -> None:
+        def names() -> Iterable[str]:
             return [
-                _core.feature_importance_name(kind, feature)
+                feature_importance_name(kind, feature)
                 for kind in model_tensors.IMPORTANCE_TYPES
                 for feature in model_tensors.feature_names(model)
             ]
 
         self._put_all("feature_importance", names, lambda: model_tensors.importances(model))
 
-    def _put_trees(self, model):
-        def names():
+    def _put_trees(self, model: xgboost.Booster) -> None:
+        def names() -> Iterable[str]:
             return _members("trees", model_tensors.TREE_COLUMNS)
 
-        self._put_all("trees", names, lambda: model_tensors.newest_trees(model))
+        def compute() -> Named:
+            return [
+                (member_name("trees", column), values)
+                for column, values in model_tensors.newest_trees(model)
+            ]
 
-    def _put_contributions(self, model):
+        self._put_all("trees", names, compute)
+
+    def _put_contributions(self, model: xgboost.Booster) -> None:
         features = model_tensors.feature_names(model)
-
-        def names_of(collection):
-            return lambda: _members(collection, features)
-
-        wanted = [
-            collection
+        names = {
+            collection: lambda collection=collection: _members(collection, features)
             for collection in ("full_shap", "average_shap")
-            if self._is_due(collection, names_of(collection))
-        ]
+        }
+        wanted = [each for each, names_of in names.items() if self._is_due(each, names_of)]
         matrix = self._matrix("train_data", wanted) if wanted else None
         if matrix is None:
             return
@@ -180,42 +217,43 @@ class RoundRecorder:
         if values is None:
             return
         if "full_shap" in wanted:
-            self._put_shared(names_of("full_shap")(), values)
+            self._put_shared(_members("full_shap", features), values)
         if "average_shap" in wanted:
             # The last column is the bias, which belongs to no feature.
-            means = model_tensors.mean_contributions(values)
-            for name, mean in zip(names_of("average_shap")(), means[:-1], strict=True):
+            means = model_tensors.mean_contributions(values)[:-1]
+            for name, mean in zip(_members("average_shap", features), means, strict=True):
                 self._put(name, mean)
 
-    def _put_shared(self, names, value):
+    def _put_shared(self, names: list[str], value: np.ndarray) -> None:
+        """Saves one tensor under several names; it is stored once."""
         key = tuple(names)
         sites = self._shared.get(key)
         if sites is None:
             sites = self._shared[key] = self._session.tensors(names)
         sites.put_shared(value)
 
-    def _matrix(self, name, wanted):
+    def _matrix(self, name: str, wanted: list[str]) -> xgboost.DMatrix | None:
+        """Returns the hook's data of that name, or None after listing `wanted` as skipped."""
         data = self._hook.data(name)
         if data is not None:
             return self._attempt(wanted, data.matrix)
         for each in wanted:
-            self._skip(each, f"the hook has no {name}: give it one, a DMatrix or a file")
+            self._skip(each, f"the hook has no {name}: pass it a DMatrix or a file")
         return None
 
-    def _skip_of_folds(self):
+    def _skip_of_folds(self) -> None:
         for name in MODEL_COLLECTIONS:
             if self._session.is_due("", name):
                 self._skip(name, _FOLDS)
 
 
-def _members(collection, members):
-    """The names of the tensors of a collection that holds one per member."""
-    return [_core.member_name(collection, str(member)) for member in members]
+def _members(collection: str, members: Iterable[Any]) -> list[str]:
+    """Returns the names of the tensors of a collection that holds one per member."""
+    return [member_name(collection, str(member)) for member in members]
 
 
-def _reason(error):
-    """The first line of an error that says something: XGBoost's begin with the time of day and
-    the place in its source."""
+def _reason(error: Exception) -> str:
+    """Returns the first line of an error that explains it, without XGBoost's time and file."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith("Stack trace")), "")
     if "Check failed: " in reason:
