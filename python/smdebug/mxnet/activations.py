@@ -1,19 +1,24 @@
-"""Collections of what activations take and give, whatever the names of their blocks.
+"""Collections of the inputs and outputs of activations, whatever the names of their blocks.
 
-`relu_output`, `relu_input`, `tanh_input` and `sigmoid_input` are those that the rules for
-activations look for.
+The rules for activations look for `relu_output`, `relu_input`, `tanh_input` and `sigmoid_input`.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Mapping
+
+from mxnet import gluon
 
 from smdebug.activation_collections import kind_and_side
+from smdebug.collection import Collection
 from smdebug.mxnet.private_names import activation_kind
 
 
-def activation_patterns(collection, names):
-    """Patterns of what the collection's name says, empty for any other name.
+def activation_patterns(collection: Collection, names: Mapping[gluon.Block, str]) -> list[str]:
+    """Returns the patterns that the name of a collection stands for, none for any other name.
 
-    `names` maps blocks to their names. A collection that names tensors by itself is left alone.
+    `names` maps blocks to their names. A collection with its own patterns or tensors gets none.
     """
     kind, side = kind_and_side(collection)
     if kind is None:

@@ -1,4 +1,9 @@
-"""MXNet's arrays as the core takes them."""
+"""MXNet's arrays in the forms that the core reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -7,8 +12,8 @@ from mxnet.ndarray import NDArray
 from mxnet.symbol import Symbol
 
 
-def arrays_in(value):
-    """The arrays in nested tuples, lists and dicts, depth first."""
+def arrays_in(value: Any) -> Iterator[NDArray]:
+    """Yields the arrays in nested tuples, lists and dicts, depth first."""
     if isinstance(value, NDArray):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -18,8 +23,11 @@ def arrays_in(value):
         yield from arrays_in(list(value.values()))
 
 
-def symbols_in(value):
-    """The symbols there: what a block is called with while a graph is made of it."""
+def symbols_in(value: Any) -> Iterator[Symbol]:
+    """Yields the symbols in nested tuples and lists, depth first.
+
+    MXNet calls a block with symbols while it builds the block's graph.
+    """
     if isinstance(value, Symbol):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -27,14 +35,15 @@ def symbols_in(value):
             yield from symbols_in(each)
 
 
-def is_symbolic(value):
+def is_symbolic(value: Any) -> bool:
+    """Returns whether there is a symbol in `value`."""
     return next(symbols_in(value), None) is not None
 
 
-def host_copy(array):
-    """The elements of an array as numpy's, once they are computed. Sparse ones become dense.
+def host_copy(array: NDArray) -> np.ndarray:
+    """Waits for the elements of an array and returns a numpy copy. Sparse arrays become dense.
 
-    Raises MXNetError where an operator that computes them failed.
+    Raises MXNetError if an operator that computes them failed.
     """
     copy = array.asnumpy()
     if copy.dtype.names:  # MXNet's own dtype for bfloat16
@@ -42,29 +51,29 @@ def host_copy(array):
     return copy
 
 
-class _Lent:
-    """An array in host memory that is read where it lies."""
+class _HostArray:
+    """An array in host memory that the core reads without a copy."""
 
     __slots__ = ("_capsule",)
 
-    def __init__(self, capsule):
+    def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self):
+    def __dlpack__(self) -> Any:
         return self._capsule
 
 
-def readable(array):
-    """What the core can read of an array: its own memory where that is in plain order, else a copy.
+def readable(array: NDArray) -> _HostArray | np.ndarray:
+    """Waits for the elements of an array and returns them in a form that the core reads.
 
-    The layout of oneDNN, sparse arrays, bfloat16 and other devices are copied by MXNet. Raises as
-    `host_copy` does.
+    It is the array's own memory if that is in plain order, otherwise a copy: of arrays in oneDNN's
+    layout, sparse arrays, bfloat16 and arrays on other devices. Raises as `host_copy` does.
     """
     is_plain = array.stype == "default" and array.context.device_type == "cpu"
     if not is_plain or not isinstance(array.dtype, type):
         return host_copy(array)
     array.wait_to_read()
     try:
-        return _Lent(array.to_dlpack_for_read())
-    except MXNetError:  # its elements were computed, and lie in another order
+        return _HostArray(array.to_dlpack_for_read())
+    except MXNetError:  # the elements are computed, but in another order
         return host_copy(array)

@@ -1,96 +1,124 @@
-"""What is hung into a block: hooks that MXNet calls, and that read one bool."""
+"""Forward hooks registered on blocks. An idle hook costs one boolean check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from mxnet import gluon
 
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
 
+if TYPE_CHECKING:
+    from smdebug.mxnet.hybrid import Graphs
+
 
 class Gate:
-    """Open while a step wants tensors. All hooks of one smdebug hook share one."""
+    """Open while the open step saves tensors. All hooks of one smdebug hook share it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.is_open = False
         self.has_loss = False  # a loss block ran in this step
 
 
 class WatchedBlock:
-    """One block and the hooks in it, which come out while nothing of it can be saved.
+    """One block and its hooks, which are removed while none of its tensors can be saved.
 
-    `graphs` (hybrid.py) sees to blocks that run inside a graph. A deep copy of the block keeps
-    calling the same hooks; a block that was pickled carries hooks without state, which do nothing.
+    `graphs` (hybrid.py) handles blocks that run inside a graph. `site` numbers the inputs and
+    outputs of the block, and `isolate` is a context that keeps smdebug's own errors from the
+    training. A deep copy of the block calls the same hooks; an unpickled block has hooks without
+    state, which do nothing.
     """
 
-    _graphs = None
+    _graphs: Graphs | None = None
 
-    def __init__(self, block, name, gate, site, graphs, unharmed, is_loss=False):
+    def __init__(
+        self,
+        block: gluon.Block,
+        name: str,
+        gate: Gate,
+        site: Any,
+        graphs: Graphs,
+        isolate: Callable[[str], AbstractContextManager[None]],
+        is_loss: bool = False,
+    ) -> None:
         self.block = block
         self.name = name
         self._site = site
         self._gate = gate
         self._graphs = graphs
-        self._unharmed = unharmed
+        self._isolate = isolate
         self._is_loss = is_loss
-        self._handles = []
-        self._was_seen = False
+        self._handles: list[Any] = []
+        self._was_called = False
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> WatchedBlock:
         return self
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {}
 
-    def install(self):
+    def install(self) -> None:
+        """Registers the hooks, unless they are registered."""
         if not self._handles:
             self._handles = [
                 self.block.register_forward_pre_hook(self._before),
                 self.block.register_forward_hook(self._after),
             ]
 
-    def remove(self):
+    def remove(self) -> None:
+        """Removes the hooks."""
         for handle in self._handles:
             handle.detach()
         self._handles = []
 
-    def prune(self):
-        """Takes the hooks out of a block of which nothing can ever be saved. False: it was not
-        called yet. Those of a block that runs as a graph stay: its insides may be saved."""
-        if not self._was_seen:
+    def prune(self) -> bool:
+        """Removes the hooks of a block of which nothing can ever be saved.
+
+        Returns False if the block was not called yet. Hooks of a block that runs as a graph stay,
+        because the tensors inside it may be saved.
+        """
+        if not self._was_called:
             return False
         if not (self.can_match() or self._graphs.is_tapped(self.block)):
             self.remove()
         return True
 
-    def can_match(self):
-        """Whether the coming plan may save anything of it."""
+    def can_match(self) -> bool:
+        """Returns whether the coming plan may save any of its inputs or outputs."""
         return self._site.may_match_input() or self._site.may_match_output()
 
-    def capture_inputs(self, values):
-        """`values` are arrays, MXNet's or numpy's, or None where one is not there."""
+    def capture_inputs(self, values: Iterable[Any]) -> None:
+        """Saves inputs: MXNet's or numpy's arrays, or None for one that is missing."""
         self._put(self._site.next_input, values)
 
-    def capture_outputs(self, values):
+    def capture_outputs(self, values: Iterable[Any]) -> None:
+        """Saves outputs: MXNet's or numpy's arrays, or None for one that is missing."""
         self._put(self._site.next_output, values)
 
-    def _put(self, next_site, values):
+    def _put(self, next_site: Callable[[], Any], values: Iterable[Any]) -> None:
         for value in values:
             site = next_site()
             if site is not None and value is not None:
                 site.put(readable(value) if hasattr(value, "asnumpy") else value)
 
-    def _before(self, block, arguments):
+    def _before(self, block: gluon.Block, arguments: tuple[Any, ...]) -> None:
         if self._graphs is None or is_symbolic(arguments):
             return
-        self._was_seen = True
-        with self._unharmed("before a block"):
+        self._was_called = True
+        with self._isolate("before a block"):
             self._graphs.enter(block)
             if self._gate.is_open:
                 self.capture_inputs(arrays_in(arguments))
 
-    def _after(self, block, arguments, output):
+    def _after(self, block: gluon.Block, arguments: tuple[Any, ...], output: Any) -> None:
         if self._graphs is None:
             return
         if is_symbolic(arguments):
             self._graphs.trace(self, arguments, output)
             return
-        with self._unharmed("after a block"):
+        with self._isolate("after a block"):
             self._graphs.leave(block, arguments)
             if self._is_loss:
                 self._gate.has_loss = True

@@ -1,5 +1,9 @@
 """MXNet's `Collection`: it can also name the tensors of a Gluon block."""
 
+from __future__ import annotations
+
+from mxnet import gluon
+
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.edits import edits
@@ -8,11 +12,15 @@ __all__ = ["Collection", "CollectionKeys"]
 
 
 class Collection(BaseCollection):
-    def add_block_tensors(self, block, inputs=False, outputs=True):
-        """Adds the inputs and outputs of a block that is registered before the first step."""
+    """A named set of tensors, selected by patterns, names or blocks."""
+
+    def add_block_tensors(
+        self, block: gluon.Block, inputs: bool = False, outputs: bool = True
+    ) -> None:
+        """Adds the inputs and outputs of a block. Register the block before the first step."""
         self.block_tensors().append((block, inputs, outputs))
         edits.count += 1
 
-    def block_tensors(self):
-        """(block, inputs, outputs) of each block that was added."""
+    def block_tensors(self) -> list[tuple[gluon.Block, bool, bool]]:
+        """Returns (block, inputs, outputs) of each block that was added."""
         return self.__dict__.setdefault("_block_tensors", [])

@@ -1,12 +1,16 @@
-"""`Hook` for MXNet's Gluon: it says when a step begins and which array is which.
+"""`Hook` for MXNet's Gluon: reports to the core when a step begins, and passes it the arrays.
 
-A step begins when a registered block is called. Inputs and outputs are saved as the blocks run, the
-gradients when a trainer is about to use them, and the parameters when the next step begins or the
-hook is closed: after the update. Names are Gluon's own; the decision what to save is the core's.
+A step begins when a registered block is called. Inputs and outputs are saved as the blocks run,
+gradients when a trainer is about to use them, and parameters after the update: when the next step
+begins or the hook is closed. Names are Gluon's; the core decides which tensors to save.
 """
+
+from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import mxnet
 from mxnet import autograd, gluon
@@ -29,13 +33,13 @@ from smdebug.rules.update_veto import UpdateVeto
 
 
 class Hook(BaseHook):
-    """Records a training with Gluon.
+    """Records a Gluon training.
 
         hook = Hook(out_dir="runs/1", save_all=True, save_config=SaveConfig(save_interval=10))
         hook.register_block(net)
         hook.register_block(loss)
 
-    The last step is readable after `close()`, which also happens when the program ends.
+    `close()` makes the last step readable; a program that ends closes its hooks.
 
     | tensor | name | value |
     |---|---|---|
@@ -43,16 +47,16 @@ class Hook(BaseHook):
     | gradient | `gradient/<parameter.name>` | as the trainer uses it: summed over devices |
     | input, output of a block | `<block.name>_input_<i>`, `<block.name>_output_<i>` | as it runs |
 
-    A gradient that no `Trainer` uses is saved when the next step begins. A block that is called
-    again in a step numbers its tensors on. The insides of hybridized blocks are saved too, where
-    their graph shows them (smdebug/mxnet/hybrid.py).
+    A gradient that no `Trainer` uses is saved when the next step begins. If a block is called
+    several times in a step, the numbers of its tensors continue. Tensors inside of hybridized
+    blocks are saved if the graph shows them (smdebug/mxnet/hybrid.py).
 
     `step_on="forward"` (the default) makes each call of a registered block a step; calls for the
-    parts of one batch on several devices are one. `step_on="optimizer"` lets a step last until a
-    trainer has acted, over all calls of all models before that; a call that does not train (mode
-    EVAL or PREDICT, or mode GLOBAL outside of `autograd.train_mode`) is a step of its own.
+    parts of one batch on several devices are one step. With `step_on="optimizer"` a step lasts
+    until a trainer has acted, over all calls of all models before that; a call that does not train
+    (mode EVAL or PREDICT, or mode GLOBAL outside of `autograd.train_mode`) is a separate step.
 
-    `rules` judge each saved step before the trainer acts: see BaseHook. Here `on_fire` may also be
+    `rules` judge each saved step before the trainer acts: see BaseHook. `on_fire` may also be
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
@@ -125,11 +129,14 @@ class Hook(BaseHook):
 
     # --- registration ---
 
-    def register_block(self, block):
+    def register_block(self, block: gluon.Block) -> None:
         """Records `block`: each call of it is a step, or part of one (see `step_on`).
 
-        A `gluon.loss.Loss` begins no step; what it takes and gives is recorded. Several blocks may
-        be registered, each once. They may be hybridized before or after.
+        A `gluon.loss.Loss` begins no step; its inputs and outputs are recorded. Several blocks may
+        be registered, before or after they are hybridized.
+
+        Raises SMDebugTypeError for anything but a block, SMDebugValueError for a block that is
+        registered already, by itself or inside of another one.
         """
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(f"register_block takes a gluon.Block, found {block!r}")
@@ -139,7 +146,7 @@ class Hook(BaseHook):
             if known in self._watched:
                 raise SMDebugValueError(
                     f"block '{self._watched[known].name}' is registered already; register each "
-                    "block once: what is inside of it is recorded with it"
+                    "block once: the blocks inside of it are recorded with it"
                 )
         if not is_loss:
             self._models[block] = ModelParameters(self._session, block)
@@ -153,21 +160,25 @@ class Hook(BaseHook):
 
     register_hook = register_block
 
-    def is_registered(self, block):
+    def is_registered(self, block: gluon.Block) -> bool:
+        """Returns whether the tensors of `block` are recorded, by itself or inside of another."""
         return block in self._watched
 
-    def wants_loss_of_backward(self):
-        """Whether `record_loss_of_backward` would record it: no loss block ran in this step."""
+    def wants_loss_of_backward(self) -> bool:
+        """Returns whether `record_loss_of_backward` would record a loss.
+
+        It does so in a saved step in which no loss block ran.
+        """
         return self._gate.is_open and not self._gate.has_loss
 
-    def expect_loss(self, name):
-        """Has what is recorded under this name by `record_loss_of_backward` in the collection
+    def expect_loss(self, name: str) -> None:
+        """Adds the loss that `record_loss_of_backward` records under this name to the collection
         `losses`, from the next step on."""
         self._loss_names.append(name)
         edits.count += 1
 
-    def record_loss_of_backward(self, name, loss):
-        """Records the array that backward starts from as `<name>_output_<i>`, unless a loss block
+    def record_loss_of_backward(self, name: str, loss: mxnet.nd.NDArray) -> None:
+        """Records the array at which backward starts as `<name>_output_<i>`, unless a loss block
         ran in this step."""
         if not self.wants_loss_of_backward():
             return
@@ -176,7 +187,7 @@ class Hook(BaseHook):
             if site is not None:
                 site.put(readable(loss))
 
-    def _watch(self, block):
+    def _watch(self, block: gluon.Block) -> None:
         name = block.name or type(block).__name__.lower()
         is_loss = isinstance(block, gluon.loss.Loss)
         site = self._session.module(name)
@@ -188,10 +199,10 @@ class Hook(BaseHook):
 
     # --- steps ---
 
-    def _make_steps(self):
+    def _make_steps(self) -> _core.StepPolicy:
         return _core.StepPolicy.create(self.step_on)
 
-    def _on_model_call(self, block, arguments):
+    def _on_model_call(self, block: gluon.Block, arguments: tuple[Any, ...]) -> None:
         if self._failure or not self._session or is_symbolic(arguments):
             return
         first = next(arrays_in(arguments), None)
@@ -200,18 +211,18 @@ class Hook(BaseHook):
             is_training = autograd.is_training()
             if self._steps.begins_step(id(block), self.mode, is_training, device):
                 self._begin_model_step(block)
-        except (SMDebugError, MXNetError):  # the configuration, or the training, makes no sense
+        except (SMDebugError, MXNetError):  # the configuration, or the training, is not valid
             self._gate.is_open = False
             raise
         except Exception as error:
             self._latch("at the beginning of a step", error)
 
-    def _begin_model_step(self, block):
+    def _begin_model_step(self, block: gluon.Block) -> None:
         self._finish_step()
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         try:
             capturing = self._begin_step()
-        except SMDebugError:  # the configuration makes no sense
+        except SMDebugError:  # the configuration is not valid
             self._detach()
             raise
         if was_open and self._is_settling:
@@ -224,8 +235,8 @@ class Hook(BaseHook):
             self._settle()
         self._gate.is_open = capturing
 
-    def _finish_step(self):
-        """What is saved when the open step is over: values after the update."""
+    def _finish_step(self) -> None:
+        """Saves the tensors of the end of the open step: values after the update."""
         if not self._gate.is_open:
             return
         for model in self._models.values():
@@ -233,23 +244,26 @@ class Hook(BaseHook):
             model.put_gradients(lambda each: id(each) not in self._with_gradients, fresh_only=True)
         self._with_gradients = set()
 
-    def _settle(self):
-        """Puts all hooks in; those that cannot save anything come out after a step or two."""
+    def _settle(self) -> None:
+        """Registers all hooks. `_prune` removes those that cannot save anything."""
         for watched in self._watched.values():
             watched.install()
         if self._plan_version is not None:
             self._graphs.follow_plan()
         self._is_settling = True
 
-    def _prune(self):
-        """Returns whether every block was called. The hooks of a registered block stay: MXNet walks
-        over them just now."""
+    def _prune(self) -> bool:
+        """Removes hooks that cannot save anything. Returns whether every block was called.
+
+        The hooks of registered blocks stay: MXNet is iterating over them.
+        """
         inside = [each for block, each in self._watched.items() if block not in self._models]
         return all([watched.prune() for watched in inside])
 
-    # --- what a trainer tells (trainers.py) ---
+    # --- updates of trainers (trainers.py) ---
 
-    def before(self, trainer, is_reduced):
+    def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
+        """Saves the gradients that `trainer` is about to use. Returns whether it may use them."""
         if not self._gate.is_open:
             return True
         ours = self._parameters_of(trainer)
@@ -261,31 +275,33 @@ class Hook(BaseHook):
             self._with_gradients |= ours
         return self._veto is None or not self._veto.skips_update()
 
-    def after(self, trainer):
+    def after(self, trainer: gluon.Trainer) -> None:
+        """Reports an update of registered models to the step policy."""
         if self._parameters_of(trainer):
             self._steps.optimizer_acted()
 
-    def _parameters_of(self, trainer):
-        """The ids of those that it moves and a registered model has."""
+    def _parameters_of(self, trainer: gluon.Trainer) -> set[int]:
+        """Returns the ids of the parameters that a trainer updates and a registered model has."""
         ours = {id(each) for model in self._models for each in model.collect_params().values()}
         moved = parameters_of(trainer)
         return ours if moved is None else ours.intersection(map(id, moved))
 
-    # --- what the base asks ---
+    # --- the base class's questions ---
 
     @classmethod
-    def make_framework(cls):
+    def make_framework(cls) -> _core.Framework:
+        """Returns MXNet's collections and defaults."""
         return _core.mxnet_framework()
 
-    def _versions(self):
+    def _versions(self) -> dict[str, str]:
         return super()._versions() | {"mxnet": mxnet.__version__}
 
-    def _rank_and_size(self):
+    def _rank_and_size(self) -> tuple[int, int]:
         if self._place is None:
             self._place = workers.rank_and_size()
         return self._place
 
-    def _module_patterns(self, collection):
+    def _module_patterns(self, collection: Collection) -> list[str]:
         patterns = activation_patterns(
             collection, {block: watched.name for block, watched in self._watched.items()}
         )
@@ -297,8 +313,8 @@ class Hook(BaseHook):
                 if not self._has_begun and not self._watched:
                     continue  # nothing is registered yet
                 raise SMDebugValueError(
-                    f"collection '{collection.name}' names the block '{block.name}' that is in no "
-                    "registered one; call register_block with the block that holds it"
+                    f"collection '{collection.name}' names block '{block.name}', which is in no "
+                    "registered block; call register_block with the block that contains it"
                 )
             if inputs:
                 patterns.append(f"^{re.escape(watched.name)}_input_")
@@ -306,16 +322,17 @@ class Hook(BaseHook):
                 patterns.append(f"^{re.escape(watched.name)}_output_")
         return patterns
 
-    def _hand_over_configuration(self):
-        self.get_collection(
-            "losses"
-        )  # saved by default, and patterns of theirs are known here alone
+    def _hand_over_configuration(self) -> None:
+        self.get_collection("losses")  # saved by default; only this adapter knows its patterns
         super()._hand_over_configuration()
 
     @contextlib.contextmanager
-    def _unharmed(self, where):
-        """As in BaseHook. The failure of an operator is told once, to whoever first waits for its
-        result: where that is the hook, the training is told."""
+    def _unharmed(self, where: str) -> Iterator[None]:
+        """Keeps smdebug's own errors from the training, as in BaseHook.
+
+        MXNet raises the failure of an operator only once, in the first call that waits for its
+        result. If the hook made that call, the training gets the error.
+        """
         try:
             yield
         except MXNetError:
@@ -323,7 +340,7 @@ class Hook(BaseHook):
         except Exception as error:
             self._latch(where, error)
 
-    def _detach(self):
+    def _detach(self) -> None:
         try:
             self._finish_step()
         except MXNetError as error:
@@ -335,28 +352,28 @@ class Hook(BaseHook):
         for watched in self._watched.values():
             watched.remove()
         self._graphs.close()
-        # A net holds its trainer, and that its kvstore, which must go before the interpreter does:
-        # a hook that is over, and may be the current one still, keeps none of them.
+        # A net holds its trainer and the trainer its kvstore, which must be released before the
+        # interpreter exits: a closed hook, which may still be the current one, keeps none of them.
         for held in (self._handles, self._models, self._watched):
             held.clear()
 
-    def _latch(self, where, error):
+    def _latch(self, where: str, error: Exception) -> None:
         super()._latch(where, error)
         self._gate.is_open = False
 
-    def _after_fork_in_child(self):
+    def _after_fork_in_child(self) -> None:
         self._gate.is_open = False
         super()._after_fork_in_child()
 
 
-def _blocks_in(block):
-    found = []
+def _blocks_in(block: gluon.Block) -> list[gluon.Block]:
+    found: list[gluon.Block] = []
     block.apply(found.append)
     return found
 
 
-def _patterns_of_losses(collection, names):
-    """Patterns for the losses that those of the collection miss, by the names of their blocks."""
+def _patterns_of_losses(collection: Collection, names: Iterable[str]) -> list[str]:
+    """Returns patterns for the loss blocks that the collection's own patterns do not match."""
     known = [re.compile(pattern) for pattern in collection.include_regex]
     missed = [
         re.escape(name)

@@ -1,108 +1,137 @@
-"""The insides of hybridized blocks.
+"""Captures the tensors inside of hybridized blocks.
 
-A hybridized block runs as one graph: the hooks of the blocks inside are called once, with symbols,
-while the graph is made. They tell then which output of an operator is whose input and output. In
-steps that save any of these, a second graph runs that hands over what its operators give
-(`register_op_hook`); the others run the graph that MXNet would run anyhow.
+A hybridized block runs as one graph. MXNet calls the hooks of the blocks inside only once, with
+symbols, while it builds the graph; these calls show which output of an operator is an input or
+output of which block. In steps that save any of these tensors a second graph runs, which passes
+the outputs of its operators to a callback (`register_op_hook`). Other steps run MXNet's own graph.
 """
 
-import collections
+from __future__ import annotations
+
 import ctypes
 import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
+import numpy as np
+from mxnet import gluon
 from mxnet.base import NDArrayHandle
 from mxnet.ndarray import NDArray
+from mxnet.symbol import Symbol
 
 from smdebug.log import get_logger
 from smdebug.mxnet import private_names
 from smdebug.mxnet.arrays import arrays_in, host_copy, symbols_in
+from smdebug.mxnet.block_hooks import Gate, WatchedBlock
 
 logger = get_logger()
 
-# Which output of which operator: its name in the graph, and the how manieth of that name.
-Place = collections.namedtuple("Place", "name occurrence")
-# Inputs and outputs are symbols while the graph is made; then they are places, None for what cannot
-# be told from another one of the same name.
-Call = collections.namedtuple("Call", "watched inputs outputs")
+Isolate = Callable[[str], AbstractContextManager[None]]
 
-# Outputs to which an operator gives no names are "x_output" or "x_output1" in a graph, and "x_0" or
-# "x_1" in an op hook.
+
+class GraphPoint(NamedTuple):
+    """One output of an operator: its name in the graph, and its index among those of that name."""
+
+    name: str
+    occurrence: int
+
+
+class Call(NamedTuple):
+    """One call of a block inside of a graph.
+
+    Inputs and outputs are symbols while the graph is built, and GraphPoints afterwards: None for a
+    tensor that cannot be distinguished from another one of the same name.
+    """
+
+    watched: WatchedBlock
+    inputs: list[Any]
+    outputs: list[Any]
+
+
+# An operator's unnamed outputs are "x_output" or "x_output1" in a graph, and "x_0" or "x_1" in an
+# op hook.
 _NUMBERED = re.compile(r"_output(\d*)$")
 
 
-def _number(match):
+def _number(match: re.Match[str]) -> str:
     return f"_{match[1] or 0}"
 
 
 class Graphs:
-    """The graphs of one hook's blocks. `watched` are its WatchedBlocks by block."""
+    """The graphs of one hook's blocks. `watched` maps blocks to their WatchedBlocks."""
 
-    def __init__(self, gate, watched, unharmed):
+    def __init__(
+        self, gate: Gate, watched: Mapping[gluon.Block, WatchedBlock], isolate: Isolate
+    ) -> None:
         self._gate = gate
         self._watched = watched
-        self._unharmed = unharmed
-        self._taps = {}  # block -> its GraphTap
-        self._running = None  # the block whose graph is made or runs
+        self._isolate = isolate
+        self._taps: dict[gluon.Block, GraphTap] = {}
+        self._running: gluon.Block | None = None  # the block whose graph is built or runs
 
-    def is_tapped(self, block):
+    def is_tapped(self, block: gluon.Block) -> bool:
+        """Returns whether tensors inside of a block may be captured."""
         return block in self._taps
 
-    def follow_plan(self):
+    def follow_plan(self) -> None:
+        """Finds out again which tensors may be saved, after a change of the plan."""
         for tap in self._taps.values():
             tap.find_wanted()
 
-    def enter(self, block):
-        """`block` is about to be called with data."""
+    def enter(self, block: gluon.Block) -> None:
+        """Call it before a block is called with data: selects the graph that runs."""
         self._running = None
         if not private_names.is_graph(block):
             return
         tap = self._taps.get(block)
         if tap is None:
-            tap = GraphTap(block, self._watched, self._unharmed)
+            tap = GraphTap(block, self._watched)
             if not tap.is_wanted:
                 return
             self._taps[block] = tap
         self._running = block
         tap.prepare(self._gate.is_open)
 
-    def trace(self, watched, arguments, output):
-        """A block inside was called while the graph is made."""
+    def trace(self, watched: WatchedBlock, arguments: Any, output: Any) -> None:
+        """Notes a call of a block inside, with symbols, while the graph is built."""
         if self._running is not None:
-            with self._unharmed("while a graph was made"):
+            with self._isolate("while a graph was built"):
                 self._taps[self._running].trace(watched, arguments, output)
 
-    def leave(self, block, arguments):
-        """`block` was called with `arguments`."""
+    def leave(self, block: gluon.Block, arguments: Any) -> None:
+        """Call it after a block was called with data: saves the tensors of its graph."""
         if self._running is block:
             self._running = None
             self._taps[block].finish(arguments)
 
-    def close(self):
+    def close(self) -> None:
+        """Restores the graphs that MXNet would run."""
         for tap in self._taps.values():
             tap.remove()
         self._taps = {}
 
 
 class GraphTap:
-    """One hybridized block that is called with data."""
+    """One hybridized block that is called with data, with its two graphs."""
 
-    def __init__(self, block, watched, unharmed):
+    def __init__(self, block: gluon.Block, watched: Mapping[gluon.Block, WatchedBlock]) -> None:
         self._block = block
         self._watched = watched
-        self._unharmed = unharmed
-        self._current = None  # the graph of the last call, and the one for steps of the other kind
-        self._other = None
+        self._current: Any = None  # the graph of the last call
+        self._other: Any = None  # the graph for steps of the other kind
         self._is_on = False
-        self._calls = []
-        self._is_traced = False  # whether the calls have places
-        self._needed = None  # what an op hook calls an output -> its name in the graph
-        self._arrays = None  # name -> values of one call
-        self._failure = None
-        self._has_told = False
+        self._calls: list[Call] = []
+        self._is_traced = False  # whether the calls have points of the graph
+        self._needed: dict[str, str] | None = None  # name in an op hook -> name in the graph
+        self._arrays: defaultdict[str, list[np.ndarray]] | None = None  # values of one call
+        self._failure: Exception | None = None
+        self._has_warned = False
         self.find_wanted()
 
-    def find_wanted(self):
-        """Asks the plan whether anything inside may be saved."""
+    def find_wanted(self) -> None:
+        """Finds the blocks inside whose tensors the plan may save."""
         inside = set()
         self._block.apply(inside.add)
         inside.discard(self._block)
@@ -113,16 +142,17 @@ class GraphTap:
         }
 
     @property
-    def is_wanted(self):
+    def is_wanted(self) -> bool:
+        """Whether the plan may save any tensor inside."""
         return bool(self._wanted)
 
-    def prepare(self, is_saved_step):
-        """Has the right graph run: the watched one in a saved step."""
+    def prepare(self, is_saved_step: bool) -> None:
+        """Selects the graph of the coming call: the observed one in a saved step."""
         block = self._block
         wants = is_saved_step and self.is_wanted and not self._is_taken()
         op = private_names.cached_op(block)
         if op is None or op is not self._current:
-            if op is not None:  # made before anybody looked
+            if op is not None:  # built before smdebug observed it
                 private_names.forget_graph(block)
             self._other, self._is_on = None, wants
             self._calls, self._is_traced = [], False
@@ -131,18 +161,22 @@ class GraphTap:
             self._other, self._is_on = op, wants
         self._needed = None
         if wants:
-            self._arrays = collections.defaultdict(list)
+            self._arrays = defaultdict(list)
             block.register_op_hook(self._on_operator)
         elif self._is_ours():
             block.register_op_hook(None)
 
-    def trace(self, watched, arguments, output):
+    def trace(self, watched: WatchedBlock, arguments: Any, output: Any) -> None:
+        """Notes a call with symbols, unless the calls of this graph are known."""
         call = Call(watched, list(symbols_in(arguments)), list(symbols_in(output)))
         if not self._is_traced:
             self._calls.append(call)
 
-    def finish(self, arguments):
-        """Saves what the call has shown, block by block as they were called."""
+    def finish(self, arguments: Any) -> None:
+        """Saves the tensors of the call that ended, in the order in which the blocks were called.
+
+        Raises what the op hook failed with.
+        """
         self._current = private_names.cached_op(self._block)
         arrays, self._arrays = self._arrays, None
         failure, self._failure = self._failure, None
@@ -159,41 +193,42 @@ class GraphTap:
         for watched, inputs, outputs in self._calls:
             if watched not in self._wanted:
                 continue
-            values = [_value(arrays, place) for place in inputs]
+            values = [_value(arrays, point) for point in inputs]
             watched.capture_inputs(values)
-            results = [_value(arrays, place) for place in outputs]
+            results = [_value(arrays, point) for point in outputs]
             watched.capture_outputs(results)
             if any(value is None for value in (*values, *results)):
                 unseen.append(watched.name)
-        self._tell(unseen)
+        self._warn_of_missing(unseen)
 
-    def remove(self):
+    def remove(self) -> None:
+        """Restores the graph that MXNet would run."""
         if self._is_ours():
             self._block.register_op_hook(None)
         if self._is_on and private_names.cached_op(self._block) is self._current:
             private_names.set_cached_op(self._block, self._other)
 
-    def _end_trace(self):
+    def _end_trace(self) -> None:
         if not self._is_traced:
             self._is_traced = True
-            self._calls = with_places(self._calls, private_names.graph_of(self._block))
+            self._calls = with_points(self._calls, private_names.graph_of(self._block))
 
-    def _names_needed(self):
+    def _names_needed(self) -> dict[str, str]:
         self._end_trace()
         if self._needed is None:
-            places = {
-                place.name
+            names = {
+                point.name
                 for call in self._calls
                 if call.watched in self._wanted
-                for place in (*call.inputs, *call.outputs)
-                if place
+                for point in (*call.inputs, *call.outputs)
+                if point
             }
-            self._needed = {_NUMBERED.sub(_number, name): name for name in places}
-            self._needed.update({name: name for name in places})
+            self._needed = {_NUMBERED.sub(_number, name): name for name in names}
+            self._needed.update({name: name for name in names})
         return self._needed
 
-    # ctypes calls it, and drops what it raises.
-    def _on_operator(self, name, operator, handle):
+    # ctypes calls it, and discards its exceptions.
+    def _on_operator(self, name: bytes, operator: bytes, handle: Any) -> None:
         array = NDArray(ctypes.cast(handle, NDArrayHandle), writable=False)  # frees the handle
         if self._arrays is None or self._failure is not None:
             return
@@ -204,67 +239,67 @@ class GraphTap:
         except Exception as error:
             self._failure = error
 
-    def _is_ours(self):
+    def _is_ours(self) -> bool:
         return private_names.own_op_hook(self._block) == self._on_operator
 
-    def _is_taken(self):
-        """Whether the script has an op hook of its own there."""
+    def _is_taken(self) -> bool:
+        """Returns whether the script has registered an op hook."""
         own = private_names.own_op_hook(self._block)
         is_taken = own is not None and own != self._on_operator
-        if is_taken and not self._has_told:
-            self._has_told = True
+        if is_taken and not self._has_warned:
+            self._has_warned = True
             logger.warning(
-                "block '%s' has an op hook of the script: what happens inside is not saved",
+                "block '%s' has an op hook of the script: the tensors inside are not saved",
                 self._block.name,
             )
         return is_taken
 
-    def _tell(self, unseen):
-        if unseen and not self._has_told:
-            self._has_told = True
+    def _warn_of_missing(self, unseen: list[str]) -> None:
+        if unseen and not self._has_warned:
+            self._has_warned = True
             logger.warning(
                 "block '%s' is hybridized, and its graph does not show all tensors of %s: they "
                 "are not saved. Graphs with static_shape=True run several operators as one; "
-                "without hybridize() everything is seen",
+                "call the block without hybridize() to save all tensors",
                 self._block.name,
                 ", ".join(f"'{name}'" for name in dict.fromkeys(unseen)),
             )
 
 
-def with_places(calls, graph):
-    """The calls with places for symbols, which are nodes of `graph`.
+def with_points(calls: list[Call], graph: Symbol) -> list[Call]:
+    """Returns the calls with GraphPoints in place of their symbols, which are nodes of `graph`.
 
-    A block that is called twice gives its operators the same names twice. They run in the order of
-    the graph: each after those that it depends on. So one that depends on n others of its name is
-    the n-th, where no two depend on as many.
+    A block that is called twice gives its operators the same names twice. Operators run in the
+    order of the graph, each after those that it depends on: one that depends on n others of its
+    name has index n, unless another one depends on as many.
     """
     nodes = graph.get_internals()
-    names = collections.Counter(nodes.list_outputs())
-    depths = collections.defaultdict(list)  # of the names that there are several of
+    names = Counter(nodes.list_outputs())
+    depths: defaultdict[str, list[int]] = defaultdict(list)  # of names that several operators have
     for number, name in enumerate(nodes.list_outputs()):
         if names[name] > 1:
             depths[name].append(_depth(nodes[number], name))
 
-    def places(symbols):
+    def points(symbols: list[Symbol]) -> Iterator[GraphPoint | None]:
         for symbol in symbols:
             for name in symbol.list_outputs():
                 if name not in depths:
-                    yield Place(name, 0)
+                    yield GraphPoint(name, 0)
                 elif len(set(depths[name])) < len(depths[name]):
                     yield None
                 else:
-                    yield Place(name, _depth(symbol, name))
+                    yield GraphPoint(name, _depth(symbol, name))
 
     return [
-        Call(call.watched, list(places(call.inputs)), list(places(call.outputs))) for call in calls
+        Call(call.watched, list(points(call.inputs)), list(points(call.outputs))) for call in calls
     ]
 
 
-def _depth(symbol, name):
-    """How many operators' outputs of that name the symbol depends on, beside its own."""
+def _depth(symbol: Symbol, name: str) -> int:
+    """Returns how many other outputs of that name the symbol depends on."""
     return symbol.get_internals().list_outputs().count(name) - 1
 
 
-def _value(arrays, place):
-    values = arrays.get(place.name, []) if place else []
-    return values[place.occurrence] if place and place.occurrence < len(values) else None
+def _value(arrays: Mapping[str, list[np.ndarray]], point: GraphPoint | None) -> np.ndarray | None:
+    values = arrays.get(point.name, []) if point else []
+    return values[point.occurrence] if point and point.occurrence < len(values) else None

@@ -1,13 +1,17 @@
 """Records the model of an unmodified script: the part of `smdebug run` inside the trainer.
 
-`Block.__call__` is replaced only to find things: the models, which are blocks with parameters to
-train that are called from outside, and the losses. Then a normal `Hook` takes over, and the
-replacement is gone when the step after the first update begins. `backward` stays replaced, to see
-losses that no block gives. Nothing is made before a model is called.
+`Block.__call__` is replaced to find the models, which are blocks with trainable parameters that are
+called from outside, and the losses. A normal `Hook` then records them, and `Block.__call__` is
+restored when the step after the first update begins. `backward` stays replaced, to record losses
+that are not the output of a block. Nothing is created before a model is called.
 """
+
+from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import mxnet
 from mxnet import autograd, gluon
@@ -22,22 +26,22 @@ from smdebug.mxnet.hook import Hook
 FUNCTIONAL_LOSS = "loss"
 
 
-def watch(settings):
-    """Waits for a model. `settings` is what SMDEBUG_RUN says."""
+def watch(settings: Mapping[str, Any]) -> None:
+    """Waits for a model. `settings` are those that SMDEBUG_RUN holds."""
     launch = Launch(settings)
     launch.find()
     trainers.listen(launch)
 
 
 class LaunchedHook(Hook):
-    """A hook for a script that says neither its mode nor when a step begins."""
+    """A hook for a script that sets neither its mode nor the beginning of its steps."""
 
     _has_updated = False
 
-    def _make_steps(self):
+    def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
 
-    def _begin_model_step(self, block):
+    def _begin_model_step(self, block: gluon.Block) -> None:
         mode = ModeKeys.TRAIN if autograd.is_training() else ModeKeys.EVAL
         if mode is not self.mode:
             self.set_mode(mode)
@@ -47,41 +51,44 @@ class LaunchedHook(Hook):
         self._has_updated = False
         super()._begin_model_step(block)
 
-    def after(self, trainer):
+    def after(self, trainer: gluon.Trainer) -> None:
+        """Notes an update, as every hook does."""
         super().after(trainer)
         self._has_updated = True
 
-    def on_mode_change(self):
-        """Another loss may come into use."""
+    def on_mode_change(self) -> None:
+        """Called when the mode changes: another loss may come into use. The launch replaces it."""
 
-    def on_full_step(self):
-        """All models and losses of this mode were called."""
+    def on_full_step(self) -> None:
+        """Called when all models and losses of this mode were called. The launch replaces it."""
 
-    def on_detach(self):
-        """Undoes what the launch did to MXNet."""
+    def on_detach(self) -> None:
+        """Called when the hook closes, to restore MXNet. The launch replaces it."""
 
-    def _detach(self):
+    def _detach(self) -> None:
         super()._detach()
         self.on_detach()
 
 
 class Launch:
-    def __init__(self, settings):
-        self._settings = settings
-        self._hook = None
-        self._depth = threading.local()
-        self._call = None  # Block.__call__ as it was, while it is replaced
-        self._backwards = {}  # (owner, name) -> the function as it was
+    """Finds the models and losses of this process and gives them a hook."""
 
-    def find(self):
-        """Looks at every block that is called from outside: for models, later for losses."""
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._hook: LaunchedHook | None = None
+        self._depth = threading.local()
+        self._call: Callable[..., Any] | None = None  # the original while it is replaced
+        self._backwards: dict[tuple[Any, str], Callable[..., Any]] = {}  # the originals
+
+    def find(self) -> None:
+        """Checks every block that is called from outside: for models, later for losses."""
         if self._call is not None:
             return
         self._depth = threading.local()
         self._call = call = gluon.Block.__call__
 
         @functools.wraps(call)
-        def watched_call(block, *args):
+        def watched_call(block: gluon.Block, *args: Any) -> Any:
             depth = getattr(self._depth, "value", 0)
             self._depth.value = depth + 1
             try:
@@ -93,12 +100,12 @@ class Launch:
 
         gluon.Block.__call__ = watched_call
 
-    def _stop_finding(self):
+    def _stop_finding(self) -> None:
         call, self._call = self._call, None
         if call is not None and getattr(gluon.Block.__call__, "__wrapped__", None) is call:
             gluon.Block.__call__ = call
 
-    def _on_call(self, block, arguments):
+    def _on_call(self, block: gluon.Block, arguments: tuple[Any, ...]) -> None:
         if is_symbolic(arguments) or not any(True for _ in arrays_in(arguments)):
             return
         try:
@@ -110,15 +117,16 @@ class Launch:
         except Exception as error:
             self._give_up(error)
 
-    def _is_new_model(self, block):
-        """A further model must be training: a teacher that only judges is none."""
+    def _is_new_model(self, block: gluon.Block) -> bool:
+        """Returns whether to record a block. A further model must train: a fixed teacher is not
+        recorded."""
         if self._hook is None:
             return _is_trainable(block)
-        known = []
+        known: list[bool] = []
         block.apply(lambda each: known.append(self._hook.is_registered(each)))
         return autograd.is_training() and not any(known) and _is_trainable(block)
 
-    def _found_model(self, block):
+    def _found_model(self, block: gluon.Block) -> None:
         if self._hook is None:
             self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
@@ -128,50 +136,50 @@ class Launch:
             self._watch_backward()
         self._hook.register_block(block)
 
-    def _watch_backward(self):
+    def _watch_backward(self) -> None:
         for owner, name in ((mxnet.nd.NDArray, "backward"), (autograd, "backward")):
             self._backwards[owner, name] = original = getattr(owner, name)
-            setattr(owner, name, self._told_of_loss(original))
+            setattr(owner, name, self._recording_losses(original))
 
-    def _told_of_loss(self, original):
+    def _recording_losses(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def backward(heads, *args, **kwargs):
+        def backward(heads: Any, *args: Any, **kwargs: Any) -> Any:
             if self._hook.wants_loss_of_backward():
                 self._record_losses(heads)
             return original(heads, *args, **kwargs)
 
         return backward
 
-    def _record_losses(self, heads):
+    def _record_losses(self, heads: Any) -> None:
         for head in arrays_in(heads):
             self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, head)
 
-    def before(self, trainer, is_reduced):
-        """The first update: by now a model was called."""
+    def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
+        """Called before the first update: warns if no model was called until then."""
         trainers.forget(self)
         if self._hook is None:
             complain(
-                "a trainer acts, but no block with parameters to train was called: a model is "
-                "recorded when it is called as net(x), not as net.forward(x)"
+                "a trainer acts, but no block with trainable parameters was called: smdebug "
+                "records a model that is called as net(x), not as net.forward(x)"
             )
         return True
 
-    def after(self, trainer):
-        pass
+    def after(self, trainer: gluon.Trainer) -> None:
+        """Does nothing: the launch only needs the first update to begin."""
 
-    def _undo(self):
+    def _undo(self) -> None:
         self._stop_finding()
         while self._backwards:
             (owner, name), original = self._backwards.popitem()
             if getattr(getattr(owner, name), "__wrapped__", None) is original:
                 setattr(owner, name, original)
 
-    def _give_up(self, error):
+    def _give_up(self, error: Exception) -> None:
         self._stop_finding()
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
 
 
-def _is_trainable(block):
+def _is_trainable(block: gluon.Block) -> bool:
     return any(each.grad_req != "null" for each in block.collect_params().values())

@@ -1,31 +1,42 @@
 """The parameters of one registered model: their values and gradients."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mxnet import gluon
 from mxnet.gluon.parameter import DeferredInitializationError
+from mxnet.ndarray import NDArray
 
 from smdebug._core import gradient_name
 from smdebug.log import get_logger
 from smdebug.mxnet.arrays import host_copy, readable
 from smdebug.mxnet.private_names import is_fresh, is_sparse
 
+if TYPE_CHECKING:
+    from smdebug import _core
+
 logger = get_logger()
 
 
 class ModelParameters:
-    """Finds a model's parameters by name whenever a step is saved, so that those that get their
-    shape late, or are replaced, are seen.
+    """Saves the parameters of `block`, by the names that Gluon gives them.
 
-    A value is that of the first device: all have the same. A gradient is the sum over the devices,
-    which is what the trainer uses.
+    They are looked up again in each saved step, so that parameters that get their shape late, or
+    are replaced, are found. The value of a parameter is that on the first device: all devices hold
+    the same. A gradient is the sum over the devices, as the trainer uses it.
     """
 
-    def __init__(self, session, block):
+    def __init__(self, session: _core.Session, block: gluon.Block) -> None:
         self._session = session
         self._block = block
-        self._value_sites = {}  # name of a parameter -> its place
-        self._gradient_sites = {}
-        self._has_told = False
+        self._value_sites: dict[str, Any] = {}  # name of a parameter -> its place
+        self._gradient_sites: dict[str, Any] = {}
+        self._has_warned = False
 
-    def put_values(self):
+    def put_values(self) -> None:
+        """Saves the values that are due. Raises MXNetError if computing one failed."""
         for name, parameter in self._block.collect_params().items():
             site = self._value_sites.get(name)
             if site is None:
@@ -33,23 +44,29 @@ class ModelParameters:
             if not site.is_due():
                 continue
             if is_sparse(parameter):
-                self._tell(name)
+                self._warn_of_sparse(name)
                 continue
             arrays = _present(parameter.list_data)
             if arrays:
                 site.put(readable(arrays[0]))
 
-    def put_gradients(self, is_wanted, is_reduced=False, fresh_only=False):
-        """Saves the gradients of the parameters of which `is_wanted` is true; with `fresh_only`, of
-        those that backward came to since their last update. `is_reduced` says that each device has
-        the sum."""
+    def put_gradients(
+        self,
+        is_wanted: Callable[[gluon.Parameter], bool],
+        is_reduced: bool = False,
+        fresh_only: bool = False,
+    ) -> None:
+        """Saves the due gradients of the parameters for which `is_wanted` is true.
+
+        `fresh_only` skips parameters without a backward pass since their last update. `is_reduced`
+        means that each device holds the sum. Raises MXNetError if computing one failed.
+        """
         for name, parameter in self._block.collect_params().items():
             if parameter.grad_req == "null" or not is_wanted(parameter):
                 continue
             site = self._gradient_sites.get(name)
             if site is None:
-                site = self._session.tensor(gradient_name(name))
-                self._gradient_sites[name] = site
+                site = self._gradient_sites[name] = self._session.tensor(gradient_name(name))
             if not site.is_due():
                 continue
             if fresh_only and not any(map(is_fresh, _present(parameter.list_data))):
@@ -60,19 +77,18 @@ class ModelParameters:
             elif gradients:
                 site.put(sum(host_copy(gradient) for gradient in gradients))
 
-    def _tell(self, name):
-        if not self._has_told:
-            self._has_told = True
+    def _warn_of_sparse(self, name: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
             logger.warning(
-                "parameter '%s' is stored sparse, which only its trainer can read: its value and "
-                "those of others like it are not saved, their gradients are",
+                "parameter '%s' is stored sparse, so only its trainer can read it: smdebug saves "
+                "the gradients of such parameters, but not their values",
                 name,
             )
 
 
-def _present(list_arrays):
-    """The arrays of a parameter, one per device; none while it waits for its shape, or was never
-    initialized."""
+def _present(list_arrays: Callable[[], list[NDArray]]) -> list[NDArray]:
+    """Returns a parameter's arrays, one per device; none if it is not initialized yet."""
     try:
         return list_arrays()
     except (DeferredInitializationError, RuntimeError):

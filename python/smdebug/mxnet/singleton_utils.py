@@ -1,4 +1,4 @@
-"""The hook of this process, for scripts that fetch it where they need it."""
+"""The hook of this process, for scripts that look it up where they need it."""
 
 from smdebug import current_hook
 from smdebug.mxnet.hook import Hook

@@ -1,29 +1,46 @@
-"""Told when a `gluon.Trainer` acts: gradients are there then, and rules may keep it from acting."""
+"""Reports each update of a `gluon.Trainer`, so that hooks save gradients and rules can skip it."""
+
+from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from mxnet import gluon
 
-_listeners = []
-_originals = {}
+
+class UpdateListener(Protocol):
+    """An object that is notified of the updates of all trainers."""
+
+    def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
+        """Called before an update. Returns whether it may happen.
+
+        `is_reduced` means that the gradients of several devices are summed already.
+        """
+        ...
+
+    def after(self, trainer: gluon.Trainer) -> None:
+        """Called after an update."""
+        ...
 
 
-def listen(listener):
-    """Tells `listener` of every update of every trainer: `before(trainer, is_reduced)`, which
-    returns whether the update may happen, and `after(trainer)`.
+_listeners: list[UpdateListener] = []
+_originals: dict[str, Callable[..., Any]] = {}
 
-    `is_reduced` says that the gradients of several devices were summed already.
-    """
+
+def listen(listener: UpdateListener) -> None:
+    """Notifies `listener` of every update of every trainer, until `forget`."""
     if listener in _listeners:
         return
     _listeners.append(listener)
     if not _originals:
         for name, is_reduced in (("step", False), ("update", True)):
             _originals[name] = getattr(gluon.Trainer, name)
-            setattr(gluon.Trainer, name, _told(_originals[name], is_reduced))
+            setattr(gluon.Trainer, name, _reported(_originals[name], is_reduced))
 
 
-def forget(listener):
+def forget(listener: UpdateListener) -> None:
+    """Stops notifying `listener`. Without listeners MXNet's own methods are restored."""
     if listener in _listeners:
         _listeners.remove(listener)
     if not _listeners:
@@ -33,10 +50,10 @@ def forget(listener):
                 setattr(gluon.Trainer, name, original)
 
 
-def _told(update, is_reduced):
+def _reported(update: Callable[..., Any], is_reduced: bool) -> Callable[..., Any]:
     @functools.wraps(update)
-    def told(trainer, *args, **kwargs):
-        # All are asked: each saves what it sees.
+    def reported(trainer: gluon.Trainer, *args: Any, **kwargs: Any) -> Any:
+        # Every listener is asked, since each of them saves tensors.
         if not all([listener.before(trainer, is_reduced) for listener in list(_listeners)]):
             return None
         result = update(trainer, *args, **kwargs)
@@ -44,4 +61,4 @@ def _told(update, is_reduced):
             listener.after(trainer)
         return result
 
-    return told
+    return reported

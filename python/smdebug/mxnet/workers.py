@@ -1,4 +1,6 @@
-"""Which worker of a distributed training this process is."""
+"""The rank of this process among the workers of a distributed training."""
+
+from __future__ import annotations
 
 import gc
 import os
@@ -11,12 +13,12 @@ from smdebug.log import get_logger
 logger = get_logger()
 
 
-def rank_and_size():
-    """(rank, number of workers): as Horovod says, else the kvstore that the script has made;
-    (0, 1) of a process that trains alone.
+def rank_and_size() -> tuple[int, int]:
+    """Returns (rank, number of workers): (0, 1) for a process that trains by itself.
 
-    A worker of MXNet's own launcher (DMLC_ROLE=worker) whose kvstore is not made yet is told apart
-    from the others by nothing: it is (0, 1) too, and that is logged.
+    They are those of Horovod, otherwise of the script's kvstore. A worker of MXNet's own launcher
+    (DMLC_ROLE=worker) that has not created its kvstore yet cannot know its rank: it returns (0, 1)
+    and logs a warning.
     """
     horovod = sys.modules.get("horovod.mxnet")
     if horovod is not None and horovod.size() > 0:
@@ -28,15 +30,18 @@ def rank_and_size():
             return store.rank, store.num_workers
     if os.environ.get("DMLC_NUM_WORKER", "1") != "1":
         logger.warning(
-            "DMLC_NUM_WORKER says that there are %s workers, and no kvstore which of them this is: "
-            "make it before the first step with mxnet.kv.create, and give it to the Trainer, or "
-            "give each worker an out_dir of its own",
+            "DMLC_NUM_WORKER asks for %s workers, but without a kvstore the rank of this one is "
+            "unknown: create it before the first step with mxnet.kv.create, and pass it to the "
+            "Trainer, or give each worker its own out_dir",
             os.environ["DMLC_NUM_WORKER"],
         )
     return 0, 1
 
 
-def _kvstores():
-    """All that are alive. No list of them is kept by MXNet; that of the script reaches its Trainer,
-    which a hook sees when it acts: too late for the first step."""
+def _kvstores() -> list[KVStoreBase]:
+    """Returns all kvstores that are alive.
+
+    MXNet keeps no list of them, and a hook sees that of a Trainer only when the Trainer acts, after
+    the first step has begun.
+    """
     return [each for each in gc.get_objects() if issubclass(type(each), KVStoreBase)]
