@@ -1,53 +1,54 @@
-"""What the tensors of TensorFlow and Keras are called, and how variables name themselves.
+"""The names of TensorFlow's and Keras's tensors, and the full names of variables.
 
-<layer>/weights/<variable>     a weight of a layer, as fit sees it: dense/weights/dense/kernel:0
-weights/<variable>             the same in a loop with a GradientTape
+The core builds the names (tensor_names.h):
+
+<layer>/weights/<variable>     a weight of a layer in `fit`: dense/weights/dense/kernel:0
+weights/<variable>             a weight in a loop with a GradientTape
 gradients/<variable>Grad       its gradient, without the variable's ":0"
 <layer>/inputs, <layer>/outputs, inputs, labels, predictions
-                               with "_<i>" behind, where there are several
-<layer>/relu_input             what the ReLU inside a layer takes; tanh and sigmoid likewise
-replica_loss                   what one replica of a strategy minimises; `loss` is what Keras logs
+                               followed by "_<i>" if there are several
+<layer>/relu_input             the input of the ReLU inside a layer; tanh and sigmoid likewise
+replica_loss                   the loss that one replica minimizes; `loss` is the one Keras logs
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from smdebug import _core
+from smdebug._core import activation_input_name as activation_input
+from smdebug._core import layer_inputs_name as layer_inputs
+from smdebug._core import layer_outputs_name as layer_outputs
+from smdebug._core import layer_weight_name as layer_weight
+from smdebug._core import numbered_names as numbered
+from smdebug._core import variable_gradient_name as gradient
+from smdebug._core import weight_name as tape_weight
+
+__all__ = [
+    "BATCH",
+    "INPUTS",
+    "LABELS",
+    "LOSS",
+    "PREDICTIONS",
+    "REPLICA_LOSS",
+    "activation_input",
+    "gradient",
+    "layer_inputs",
+    "layer_outputs",
+    "layer_weight",
+    "numbered",
+    "tape_weight",
+    "variable_name",
+]
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
 LOSS, BATCH = "loss", "batch"
 REPLICA_LOSS = "replica_loss"
 
 
-def variable_name(variable):
-    """The full name of a variable as TensorFlow 2.15 has it, such as `dense/kernel:0`.
+def variable_name(variable: Any) -> str:
+    """Returns the full name of a variable as TensorFlow 2.15 has it, such as `dense/kernel:0`.
 
-    Keras 3 keeps that in the path of its variables: their `name` is `kernel` alone.
+    Keras 3 keeps it in the path of its variables; their `name` is only `kernel`.
     """
-    name = getattr(variable, "path", None) or variable.name
-    return name if ":" in name else f"{name}:0"
-
-
-def layer_weight(layer, variable):
-    """`layer` is the layer's name, `variable` the full name of its variable."""
-    return f"{layer}/weights/{variable}"
-
-
-def tape_weight(variable):
-    return f"weights/{variable}"
-
-
-def gradient(variable):
-    return f"gradients/{variable.rsplit(':', 1)[0]}Grad"
-
-
-def layer_inputs(layer):
-    return f"{layer}/inputs"
-
-
-def layer_outputs(layer):
-    return f"{layer}/outputs"
-
-
-def activation_input(layer, kind):
-    return f"{layer}/{kind}_input"
-
-
-def numbered(name, count):
-    """The names of `count` tensors of one kind: a number behind where there are several."""
-    return [name] if count == 1 else [f"{name}_{index}" for index in range(count)]
+    return _core.variable_name(getattr(variable, "path", None) or variable.name)

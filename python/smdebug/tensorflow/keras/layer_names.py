@@ -1,5 +1,6 @@
 """What the layers of a model are called, each by a name of its own, and whose weights are whose."""
 
+from smdebug._core import UniqueNames
 from smdebug.edits import edits
 from smdebug.tensorflow.private_names import layers_inside
 
@@ -16,7 +17,7 @@ class LayerNames:
         self._model = model
         self._names = {}  # id of a layer -> its name
         self._layers = []  # which keeps the ids theirs
-        self._taken = set()
+        self._unique = UniqueNames()
 
     def __call__(self, layer):
         """The name of a layer, in the model or not."""
@@ -65,13 +66,10 @@ class LayerNames:
                     yield outer, layer
 
     def _name(self, layer, outer):
-        name = layer.name
-        if name in self._taken and outer is not None:
-            name = f"{self(outer)}/{name}"
-        plain, number = name, 1
-        while name in self._taken:
-            name, number = f"{plain}_{number}", number + 1
-        self._taken.add(name)
+        if outer is None:
+            name = self._unique.take(layer.name)
+        else:
+            name = self._unique.take_inside(self(outer), layer.name)
         self._names[id(layer)] = name
         self._layers.append(layer)
         edits.count += 1
