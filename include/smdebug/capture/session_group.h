@@ -1,0 +1,110 @@
+#pragma once
+
+// A `SessionGroup` drives the sessions of several workers in one process, such
+// as the replicas of a model on several devices: each worker has a session and
+// files of its own, and an adapter calls the group as it would call one
+// session. A group of one session behaves like that session.
+//
+// A thread may select one worker. Calls for a step then concern that worker
+// only, on that thread; without a selection they concern all workers. If
+// several sessions fail, the call reaches each of them and returns the first
+// failure.
+//
+// Threads: as for `Session`. `select` and `selected` may be called from any
+// thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/capture/session.h"
+
+namespace smdebug {
+
+class SessionGroup {
+ public:
+  /// A group of one. Sessions must outlive their group.
+  explicit SessionGroup(Session& first) : sessions_{&first} {}
+  SessionGroup(const SessionGroup&) = delete;
+  SessionGroup& operator=(const SessionGroup&) = delete;
+
+  // --- workers ---
+
+  /// Adds `further` sessions of the same run and names all workers, the first
+  /// session's included. They take over the mode of the first session. Fails
+  /// with `invalid_argument` if the numbers do not match, after a step has
+  /// begun, and for a second call.
+  Status spread(std::span<Session* const> further,
+                std::span<const std::string> workers);
+
+  std::size_t size() const { return sessions_.size(); }
+  /// Whether a worker has a session. A group of one has only worker 0.
+  bool has_worker(std::int64_t worker) const;
+
+  /// Selects a worker for the calling thread, or all with none. Returns the
+  /// selection before. A worker without a session selects all.
+  std::optional<std::size_t> select(std::optional<std::size_t> worker);
+  /// The sessions that calls of this thread concern; never empty.
+  std::span<Session* const> selected() const;
+
+  // --- the selected workers ---
+
+  /// Returns whether anything is due for the first of them.
+  bool begin_step();
+  void before_update();
+  void end_step();
+  /// See `Session::bind_to_current_thread`.
+  void bind_to_current_thread();
+  void save_scalar(std::string_view name, double value,
+                   std::optional<double> wall_seconds = std::nullopt);
+  void save_integer(std::string_view name, std::int64_t value,
+                    std::optional<double> wall_seconds = std::nullopt);
+  Status save_tensor(std::string_view name, const TensorView& tensor,
+                     std::span<const std::string> collections);
+
+  // --- all workers ---
+
+  Status set_config(const HookConfig& config);
+  /// Names the worker of a group of one; ignored once the workers have names.
+  void set_worker(int rank, int world_size);
+  void set_mode(Mode mode);
+  void pause();
+  void resume();
+  void export_collections();
+  Status flush();
+  /// Ends the run after the steps of all workers are written: the first session
+  /// that closes writes the end marker.
+  Status close();
+  void after_fork_in_child();
+
+  /// The status of the first session that failed, otherwise of the first one,
+  /// with the tensors of all.
+  SessionStatus status() const;
+  /// The overhead of all sessions together. Steps and `run_seconds` are those
+  /// of the first.
+  SessionCost cost() const;
+
+ private:
+  std::vector<Session*> sessions_;
+  bool has_begun_ = false;
+
+  mutable std::mutex mutex_;  // guards selections_
+  std::map<std::thread::id, std::size_t> selections_;
+};
+
+/// Adds up the statuses of several workers; see `SessionGroup::status`. There
+/// must be one at least.
+SessionStatus merged_status(std::span<const SessionStatus> statuses);
+/// Adds up the costs of several workers; see `SessionGroup::cost`.
+SessionCost merged_cost(std::span<const SessionCost> costs);
+
+}  // namespace smdebug
