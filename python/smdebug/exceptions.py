@@ -1,46 +1,60 @@
 """Everything that smdebug raises, under the names that existing scripts catch.
 
-Errors of the C++ library arrive as one of the first classes, with the error's
-code in the attribute `code`: "not_found", "corrupt", "invalid_config"...
+The C++ library picks the class of each error and sets two attributes: `code`, its permanent code
+("not_found", "corrupt", "invalid_config"...), and, where the arguments alone do not tell the whole
+story, `full_message`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smdebug._core import ModeKeys
+
 
 class SMDebugError(Exception):
-    """The base of all."""
+    """The base class of every smdebug exception."""
 
     code: str | None = None
+    full_message: str | None = None
+
+    def __str__(self) -> str:
+        return self.full_message or self._describe()
+
+    def _describe(self) -> str:
+        """The message of an exception that was raised without a full message."""
+        return super().__str__()
 
 
 class SMDebugCustomerError(SMDebugError):
-    """The user's own code or configuration is at fault."""
+    """The user's code or configuration caused the error."""
 
 
 class SMDebugTypeError(SMDebugError, TypeError):
-    """An argument is of the wrong kind. Also a TypeError."""
+    """An argument has the wrong type. Also a TypeError."""
 
 
 class SMDebugRuntimeError(SMDebugError, RuntimeError):
-    """A disk, damaged bytes or a hook that is closed stood in the way. Also a RuntimeError."""
+    """A disk failed, bytes are damaged or a hook is closed. Also a RuntimeError."""
 
 
 class SMDebugNotImplementedError(SMDebugError, NotImplementedError):
-    """A request that is understood and cannot be met. Also a NotImplementedError."""
+    """smdebug does not implement this request. Also a NotImplementedError."""
 
 
 class SMDebugValueError(SMDebugError, ValueError):
-    """An argument or a configuration makes no sense. Also a ValueError."""
+    """An argument or a configuration is invalid. Also a ValueError."""
 
 
 class InvalidCollectionConfiguration(SMDebugError):
-    """A collection, `c_name`, names no tensors."""
+    """Collection `c_name` selects no tensors."""
 
-    def __init__(self, c_name):
+    def __init__(self, c_name: str) -> None:
         super().__init__(c_name)
         self.c_name = c_name
 
-    def __str__(self):
+    def _describe(self) -> str:
         return (
             f"collection '{self.c_name}' has neither a pattern nor tensor names: "
             "give it one of them"
@@ -48,57 +62,57 @@ class InvalidCollectionConfiguration(SMDebugError):
 
 
 class _StepError(SMDebugError):
-    def __init__(self, step, mode):
+    def __init__(self, step: int, mode: ModeKeys) -> None:
         super().__init__(step, mode)
         self.step = step
         self.mode = mode
 
 
 class StepNotYetAvailable(_StepError):
-    """`step` of `mode` may still come."""
+    """`step` of `mode` has not been written yet."""
 
-    def __str__(self):
-        return f"step {self.step} of mode {_mode_name(self.mode)} is not there yet"
+    def _describe(self) -> str:
+        return f"step {self.step} of mode {_mode_name(self.mode)} has not been written yet"
 
 
 class StepUnavailable(_StepError):
-    """`step` of `mode` was passed over without being saved."""
+    """`step` of `mode` was not saved, and later steps were."""
 
-    def __str__(self):
-        return f"step {self.step} of mode {_mode_name(self.mode)} was not saved and will not be"
+    def _describe(self) -> str:
+        return (
+            f"step {self.step} of mode {_mode_name(self.mode)} was not saved, and later steps were"
+        )
 
 
 class MissingCollectionFiles(SMDebugError):
-    """A run ended before each of its workers said what it saves."""
+    """A run ended before each of its workers wrote its collections file."""
 
-    def __str__(self):
-        return "the training has ended, and not every worker wrote its collections file"
+    def _describe(self) -> str:
+        return "the training ended before every worker wrote its collections file"
 
 
 class IndexReaderException(SMDebugError):
-    """An index file makes no sense; `message` says why."""
+    """An index file is invalid; `message` gives the reason."""
 
-    def __init__(self, message):
+    def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
 
 
 class TensorUnavailableForStep(SMDebugError):
-    """Tensor `tname` was not saved at `step` of `mode`.
+    """Tensor `tname` was not saved at `step` of `mode`; with `has_reductions`, its
+    reductions were."""
 
-    With `has_reductions`, its reductions were.
-    """
-
-    def __init__(self, tname, step, mode=None, has_reductions=False):
+    def __init__(
+        self, tname: str, step: int, mode: ModeKeys | None = None, has_reductions: bool = False
+    ) -> None:
         super().__init__(tname, step, mode, has_reductions)
         self.tname = tname
         self.step = step
         self.mode = mode or _global_mode()
         self.has_reductions = has_reductions
 
-    def __str__(self):
-        if self.__cause__ is not None:
-            return str(self.__cause__)
+    def _describe(self) -> str:
         text = f"tensor '{self.tname}' was not saved at step {self.step} "
         text += f"of mode {_mode_name(self.mode)}"
         if self.has_reductions:
@@ -107,15 +121,15 @@ class TensorUnavailableForStep(SMDebugError):
 
 
 class ShapeUnavailableForStep(SMDebugError):
-    """Neither shape nor value of tensor `tname` was saved at `step` of `mode`."""
+    """Neither the shape nor the value of tensor `tname` was saved at `step` of `mode`."""
 
-    def __init__(self, tname, step, mode=None):
+    def __init__(self, tname: str, step: int, mode: ModeKeys | None = None) -> None:
         super().__init__(tname, step, mode)
         self.tname = tname
         self.step = step
         self.mode = mode or _global_mode()
 
-    def __str__(self):
+    def _describe(self) -> str:
         return (
             f"the shape of tensor '{self.tname}' was not saved at step {self.step} "
             f"of mode {_mode_name(self.mode)}"
@@ -123,86 +137,84 @@ class ShapeUnavailableForStep(SMDebugError):
 
 
 class TensorUnavailable(SMDebugError):
-    """No tensor `tname` was saved so far."""
+    """The run has no tensor `tname` so far."""
 
-    def __init__(self, tname):
+    def __init__(self, tname: str) -> None:
         super().__init__(tname)
         self.tname = tname
 
-    def __str__(self):
-        if self.__cause__ is not None:
-            return str(self.__cause__)
+    def _describe(self) -> str:
         return f"tensor '{self.tname}' was not saved"
 
 
 class InvalidWorker(SMDebugError):
-    """`worker` saved nothing of what was asked for."""
+    """`worker` did not save the requested tensor."""
 
-    def __init__(self, worker):
+    def __init__(self, worker: str) -> None:
         super().__init__(worker)
         self.worker = worker
 
-    def __str__(self):
-        return f"worker '{self.worker}' did not take part"
+    def _describe(self) -> str:
+        return f"worker '{self.worker}' did not save the requested tensor"
 
 
 class NoMoreProfilerData(SMDebugError):
-    """The training has ended, and nothing was profiled after `timestamp`."""
+    """The training has ended, and no profiler data follows `timestamp`."""
 
-    def __init__(self, timestamp):
+    def __init__(self, timestamp: float) -> None:
         super().__init__(timestamp)
         self.timestamp = timestamp
 
-    def __str__(self):
-        return f"the training has ended, and nothing was profiled after {self.timestamp}"
+    def _describe(self) -> str:
+        return f"the training has ended, and no profiler data follows {self.timestamp}"
 
 
 class NoMoreData(SMDebugError):
-    """The training has ended with `last_step`; `step` of `mode` will not come."""
+    """The training ended with `last_step`, before `step` of `mode`."""
 
-    def __init__(self, step, mode, last_step):
+    def __init__(self, step: int, mode: ModeKeys, last_step: int) -> None:
         super().__init__(step, mode, last_step)
         self.step = step
         self.mode = mode
         self.last_step = last_step
 
-    def __str__(self):
+    def _describe(self) -> str:
         return (
-            f"step {self.step} of mode {_mode_name(self.mode)} will not come: the training "
-            f"has ended with step {self.last_step}"
+            f"step {self.step} of mode {_mode_name(self.mode)} does not exist: the training "
+            f"ended with step {self.last_step}"
         )
 
 
 class RuleEvaluationConditionMet(SMDebugError):
-    """Rule `rule_name` met its condition at `step`; with `end_of_rule` it judges no further."""
+    """The condition of rule `rule_name` is met at `step`; with `end_of_rule`, the rule stops."""
 
-    def __init__(self, rule_name, step, end_of_rule=False):
+    def __init__(self, rule_name: str, step: int, end_of_rule: bool = False) -> None:
         super().__init__(rule_name, step, end_of_rule)
         self.rule_name = rule_name
         self.step = step
         self.end_of_rule = end_of_rule
 
-    def __str__(self):
-        return f"rule '{self.rule_name}' found what it looks for at step {self.step}"
+    def _describe(self) -> str:
+        return f"rule '{self.rule_name}' fired: its condition is met at step {self.step}"
 
 
 class InsufficientInformationForRuleInvocation(SMDebugError):
-    """Rule `rule_name` cannot judge; `message` says why."""
+    """Rule `rule_name` cannot be evaluated; `message` gives the reason."""
 
-    def __init__(self, rule_name, message):
+    def __init__(self, rule_name: str, message: str) -> None:
         super().__init__(rule_name, message)
         self.rule_name = rule_name
         self.message = message
 
-    def __str__(self):
+    def _describe(self) -> str:
         return f"rule '{self.rule_name}' cannot be evaluated: {self.message}"
 
 
-def _global_mode():
+def _global_mode() -> ModeKeys:
     from smdebug._core import ModeKeys  # which imports this module first
 
     return ModeKeys.GLOBAL
 
 
-def _mode_name(mode) -> str:
+def _mode_name(mode: ModeKeys) -> str:
     return getattr(mode, "name", None) or str(mode)

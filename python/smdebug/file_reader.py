@@ -1,13 +1,15 @@
 """`FileReader`: reads one event file from start to end, without the run around it."""
 
+from __future__ import annotations
+
 import logging
 import os
-import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from smdebug import _core
-from smdebug._core import RecordCheck
-from smdebug.exceptions import SMDebugError, SMDebugValueError
-from smdebug.trials.tensor import array_from
+from smdebug._core import ModeKeys, RecordCheck
+from smdebug.trials.arrays import Array, array_from
 
 logger = logging.getLogger("smdebug")
 
@@ -15,80 +17,76 @@ _CHECKS = {"minimal": RecordCheck.MINIMAL, True: RecordCheck.MINIMAL, "full": Re
 
 
 class FileReader:
-    """Reads the event file at `fname`, which is not changed.
+    """Reads the event file at `fname`, which stays unchanged.
 
-    What is damaged is skipped; how often is logged at the end of a reading, and the stretches are
-    in `skipped`. A file that holds bytes but no sound record raises SMDebugRuntimeError, as does
+    Damaged stretches are skipped; each reading ends with a warning that counts them, and `skipped`
+    lists them. A file that holds bytes but no intact record raises SMDebugRuntimeError, as does
     one that cannot be read.
 
-    `check` of the methods says what makes a record sound: "minimal" or True, the checksum of its
-    length and the constant that event files have behind a message, or the true checksum; "full",
-    both true checksums, which event files have only if they were written with
-    `checksum="crc32c"`; anything else, no checksum at all.
+    `check` selects what an intact record needs: "minimal" or True, the checksum of its length and
+    either the constant that event files have after a message or the true checksum; "full", both
+    true checksums, which only files written with `checksum="crc32c"` have; anything else, no
+    checksum at all.
     """
 
-    def __init__(self, fname):
+    def __init__(self, fname: str | os.PathLike[str]) -> None:
         self._path = os.fspath(fname)
-        self._skipped = []
+        self._skipped: list[tuple[int, int, str]] = []
         self._skipped_count = 0
 
     @property
-    def skipped(self):
-        """(first byte, bytes, reason) of what the last reading skipped: the first 20."""
+    def skipped(self) -> list[tuple[int, int, str]]:
+        """The first 20 stretches that the last reading skipped: (first byte, bytes, reason)."""
         return list(self._skipped)
 
     @property
-    def skipped_count(self):
-        """How many stretches the last reading skipped."""
+    def skipped_count(self) -> int:
+        """The number of stretches that the last reading skipped."""
         return self._skipped_count
 
-    def read_tensors(self, check="minimal"):
+    def read_tensors(
+        self, check: bool | str = "minimal"
+    ) -> Iterator[tuple[str, int, Array, ModeKeys, int]]:
         """Yields (name, global step, array, mode, mode step) of each record, in file order.
 
-        The arrays are the caller's own. Raises SMDebugValueError at a record that is no tensor.
+        The caller owns the arrays. Raises SMDebugValueError for a record that is not a tensor.
         """
-        for record in self._read(check):
-            if isinstance(record, SMDebugError):
-                raise SMDebugValueError(str(record)) from record
-            name, step, mode, mode_step, _, value = record
+        for name, step, mode, mode_step, _, value in self._read(check):
             yield name, step, array_from(*value), mode, mode_step
 
-    def read_events(self, check="minimal", regex_list=None):
+    def read_events(
+        self, check: bool | str = "minimal", regex_list: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
         """The tensors as dicts: `timestamp` (seconds since the epoch), `step`, `name`, `value`.
 
-        With `regex_list` only those whose name one of the patterns finds. Records that are no
-        tensors are left out.
+        `regex_list` restricts them to names that one of the patterns finds. Skips records that are
+        not tensors. Raises SMDebugValueError for a pattern that does not compile.
         """
-        events = []
-        for record in self._read(check):
-            if isinstance(record, SMDebugError):
-                continue
-            name, step, _, _, timestamp, value = record
-            if regex_list is None or any(re.search(pattern, name) for pattern in regex_list):
-                value = array_from(*value)
-                events.append({"timestamp": timestamp, "step": step, "name": name, "value": value})
-        return events
+        patterns = None if regex_list is None else list(regex_list)
+        return [
+            {"timestamp": timestamp, "step": step, "name": name, "value": array_from(*value)}
+            for name, step, _, _, timestamp, value in self._read(check, patterns, skip_others=True)
+        ]
 
-    def _read(self, check):
-        """Yields the parts of each record; of one that is no tensor, the error that says so."""
+    def _read(
+        self, check: bool | str, patterns: list[str] | None = None, skip_others: bool = False
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yields the parts of each record."""
         level = _CHECKS.get(check, RecordCheck.NONE)
-        reader = _core.FileReader.open(self._path, level)
+        reader = _core.FileReader.open(self._path, level, patterns)
         while True:
             try:
-                record = reader.next()
-            except SMDebugError as error:
-                if error.code != "unsupported":
-                    raise
-                record = error
-            self._skipped, self._skipped_count = reader.skipped, reader.skipped_count
+                record = reader.next(skip_others)
+            finally:
+                self._skipped, self._skipped_count = reader.skipped, reader.skipped_count
             if record is None:
                 break
             yield record
         if self._skipped_count:
             start, size, what = self._skipped[0]
             logger.warning(
-                "event file '%s': %d damaged stretches were skipped, the first of %d bytes at "
-                "byte %d: %s",
+                "event file '%s': skipped %d damaged stretches, the first of %d bytes at byte %d: "
+                "%s",
                 self._path,
                 self._skipped_count,
                 size,

@@ -8,10 +8,7 @@ from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.array_values import as_array
 from smdebug.exceptions import (
-    SMDebugError,
     SMDebugNotImplementedError,
-    SMDebugRuntimeError,
-    SMDebugTypeError,
     SMDebugValueError,
 )
 from smdebug.log import get_logger
@@ -95,12 +92,7 @@ class FileWriter:
         label = (_check_mode(mode), mode_step, timestamp or None, bool(write_index))
         array = _as_tensor(tname, tdata)
         array, is_quantized = _without_struct(array)
-        try:
-            self._core.write_tensor(tname, array, *label, is_quantized)
-        except SMDebugError as error:
-            if error.code != "unsupported":
-                raise
-            raise SMDebugTypeError(f"tensor '{tname}' cannot be written: {error}") from None
+        self._core.write_tensor(tname, array, *label, is_quantized)
 
     def write_shape(self, name, shape, mode=ModeKeys.GLOBAL, mode_step=None, original_name=None):
         """Notes the shape of a tensor, a sequence of whole numbers, without its value.
@@ -158,12 +150,7 @@ class FileWriter:
 
         Raises SMDebugRuntimeError before the first tensor.
         """
-        try:
-            return self._core.name()
-        except SMDebugError as error:
-            if error.code != "not_found":
-                raise
-            raise SMDebugRuntimeError(str(error)) from None
+        return self._core.name()
 
     def __enter__(self):
         return self

@@ -6,7 +6,7 @@ The format is described in include/smdebug/config/hook_config_file.h, which pars
 import json
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugError, SMDebugValueError
+from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
@@ -25,12 +25,7 @@ def create_hook_from_json_config(hook_cls, json_config_path=None, default_values
     line, column and key, where it makes no sense.
     """
     path = _path(json_config_path)
-    try:
-        file = _load(path, hook_cls.make_framework(), default_values)
-    except SMDebugError as error:
-        if error.code == "not_found":
-            raise FileNotFoundError(f"hook configuration {error}") from None
-        raise
+    file = _load(path, hook_cls.make_framework(), default_values)
     for warning in file.warnings:
         logger.warning("%s", warning)
     return _make_hook(hook_cls, file.config)

@@ -46,16 +46,26 @@ Result<std::unique_ptr<FileWriter>> create_writer(const std::string& run,
   return FileWriter::create(run, std::move(options));
 }
 
+Status write_imported(FileWriter& self, const std::string& name,
+                      nb::handle tensor, const RecordLabel& label) {
+  TensorImport imported;
+  SMD_CHECK_OK(imported.load(tensor));
+  const nb::gil_scoped_release without_gil;
+  return self.write_tensor(name, imported.view(), label);
+}
+
 Status write_tensor(FileWriter& self, const std::string& name,
                     nb::handle tensor, Mode mode, std::optional<Step> mode_step,
                     std::optional<double> wall_seconds, bool is_indexed,
                     bool is_quantized) {
-  TensorImport imported;
-  SMD_CHECK_OK(imported.load(tensor));
-  const nb::gil_scoped_release without_gil;
-  return self.write_tensor(
-      name, imported.view(),
-      {mode, mode_step, wall_seconds, is_indexed, is_quantized});
+  Status status =
+      write_imported(self, name, tensor,
+                     {mode, mode_step, wall_seconds, is_indexed, is_quantized});
+  if (status || status.error().code != Error::Code::unsupported) return status;
+  return std::move(status)
+      .error()
+      .within("tensor '" + name + "' cannot be written")
+      .with(Error::Detail::type_unsupported);
 }
 
 Result<bool> write_histogram_summary(FileWriter& self, const std::string& tag,
@@ -119,8 +129,13 @@ void bind_writer(nb::module_& m) {
 }
 
 // (name, step, mode, mode step, wall time, value's parts), or None at the end.
-Result<nb::object> next_tensor(FileReader& reader) {
-  SMD_TRY(const auto tensor, reader.next());
+Result<nb::object> next_tensor(FileReader& reader, bool skip_others) {
+  auto next = reader.next();
+  while (skip_others && !next &&
+         next.error().detail == Error::Detail::not_a_tensor) {
+    next = reader.next();
+  }
+  SMD_TRY(const auto tensor, std::move(next));
   if (!tensor) return nb::object(nb::none());
   const StepId& step = tensor->step;
   return nb::object(nb::make_tuple(tensor->name, step.global, step.mode,
@@ -137,11 +152,17 @@ void bind_reader(nb::module_& m) {
   nb::class_<FileReader>(m, "FileReader")
       .def_static(
           "open",
-          [](const std::string& path, RecordCheck check) {
-            return FileReader::open(path, check);
+          [](const std::string& path, RecordCheck check,
+             const std::optional<std::vector<std::string>>& patterns)
+              -> Result<FileReader> {
+            SMD_TRY(FileReader reader, FileReader::open(path, check));
+            if (patterns) SMD_CHECK_OK(reader.select(*patterns));
+            return reader;
           },
-          "path"_a, "check"_a)
-      .def("next", &next_tensor)
+          "path"_a, "check"_a, "patterns"_a.none())
+      .def("next", &next_tensor, "skip_others"_a,
+           "The next tensor; with `skip_others`, records that hold no tensor "
+           "are no error.")
       .def_prop_ro("skipped_count", &FileReader::skipped_count)
       .def_prop_ro("skipped", [](const FileReader& self) {
         std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> rows;

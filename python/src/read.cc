@@ -1,7 +1,5 @@
-// Bindings of include/smdebug/read: what a run holds. The classes that users
-// see, with the names and exceptions of the original, are written in Python
-// over these (smdebug/trials). Waiting is done there too, for missing files as
-// well, so that Ctrl-C ends it.
+// Bindings of include/smdebug/read: what a run holds. smdebug/trials wraps them
+// in the classes that users see, with the names and defaults of the original.
 
 #include <chrono>
 #include <cstring>
@@ -26,6 +24,7 @@
 #include "smdebug/read/trial.h"
 
 #include "bindings.h"
+#include "interrupt.h"
 #include "result_caster.h"
 #include "tensor_value.h"
 
@@ -35,13 +34,17 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-std::chrono::nanoseconds from_seconds(double seconds) {
+std::optional<std::chrono::nanoseconds> from_seconds(
+    std::optional<double> seconds) {
+  // More than this does not fit into the nanoseconds of a clock.
+  constexpr double kForever = 1e9;
+  if (!seconds || *seconds > kForever) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(seconds));
+      std::chrono::duration<double>(*seconds));
 }
 
-// Calls a Python function before each refresh. What it raises is shown, and
-// does not keep the run from being read.
+// Calls a Python function before each refresh. Prints what it raises: that does
+// not keep the run from being read.
 std::function<void()> refresh_callback(nb::object call) {
   if (call.is_none()) return {};
   return [call = std::move(call)] {
@@ -54,21 +57,23 @@ std::function<void()> refresh_callback(nb::object call) {
   };
 }
 
-Result<std::unique_ptr<Trial>> open_trial(
-    const std::string& location, const std::string& name,
-    std::optional<Step> first_step, std::optional<Step> end_step,
-    double timeout_seconds, nb::object before_refresh,
-    int incomplete_step_window, double end_delay_seconds, bool keep_values) {
+Result<std::unique_ptr<Trial>> open_trial(const std::string& location,
+                                          const std::string& name,
+                                          std::optional<Step> first_step,
+                                          std::optional<Step> end_step,
+                                          std::optional<double> timeout_seconds,
+                                          nb::object before_refresh,
+                                          bool keep_values) {
   TrialOptions options;
   options.name = name;
   options.first_step = first_step;
   options.end_step = end_step;
   options.timeout = from_seconds(timeout_seconds);
+  options.require_all_workers = true;
+  options.check_interrupt = &check_interrupt;
   options.before_refresh = refresh_callback(std::move(before_refresh));
-  options.incomplete_step_window = incomplete_step_window;
-  options.end_delay = from_seconds(end_delay_seconds);
   options.keep_values = keep_values;
-  options.missing_event_file_retries = 0;
+  options.clock = &unlocked_clock();
   return Trial::open(location, std::move(options));
 }
 
@@ -275,10 +280,10 @@ void bind_read(nb::module_& m) {
   bind_tensor(m);
 
   nb::class_<Trial>(m, "Trial")
-      .def_static(
-          "open", &open_trial, "location"_a, "name"_a, "first_step"_a.none(),
-          "end_step"_a.none(), "timeout_seconds"_a, "before_refresh"_a.none(),
-          "incomplete_step_window"_a, "end_delay_seconds"_a, "keep_values"_a)
+      .def_static("open", &open_trial, "location"_a, "name"_a,
+                  "first_step"_a.none(), "end_step"_a.none(),
+                  "timeout_seconds"_a.none(), "before_refresh"_a.none(),
+                  "keep_values"_a)
       .def_prop_ro("name", &Trial::name)
       .def_prop_ro("location", &Trial::location)
       .def("refresh", &Trial::refresh)
@@ -288,12 +293,11 @@ void bind_read(nb::module_& m) {
       .def(
           "tensor_names",
           [](Trial& self, std::optional<Step> step, Mode mode,
-             std::vector<std::string> regexes,
-             std::optional<std::string> collection) {
-            return self.tensor_names(
-                {step, mode, std::move(regexes), std::move(collection)});
+             std::vector<std::string> regexes, std::vector<std::string> names) {
+            return self.tensor_names({step, mode, std::move(regexes),
+                                      std::nullopt, std::move(names)});
           },
-          "step"_a.none(), "mode"_a, "regexes"_a, "collection"_a.none())
+          "step"_a.none(), "mode"_a, "regexes"_a, "names"_a)
       .def("tensor", &Trial::tensor, "name"_a, nb::keep_alive<0, 1>())
       .def("has_tensor", &Trial::has_tensor, "name"_a)
       .def("steps", &Trial::steps, "mode"_a, "incomplete"_a)
@@ -315,6 +319,14 @@ void bind_read(nb::module_& m) {
       .def_prop_ro("last_index_token", &Trial::last_index_token)
       .def("collections", &Trial::collections)
       .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a)
+      .def(
+          "wait_for_steps",
+          [](Trial& self, const std::vector<Step>& steps, Mode mode,
+             std::optional<double> timeout_seconds) {
+            return self.wait_for_steps(steps, mode,
+                                       from_seconds(timeout_seconds));
+          },
+          "steps"_a, "mode"_a, "timeout_seconds"_a.none())
       .def("damage",
            [](Trial& self) {
              std::vector<std::pair<std::string, std::string>> rows;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Turns a `Result<T>` into a value or a Python exception. This is the only
-// place where an `Error` becomes an exception: bindings return results and
-// hold no error code of their own. Every file of bindings includes it.
+// Turns a `Result<T>` into a value or a Python exception. Nothing else turns an
+// `Error` into an exception: bindings return results and hold no error code of
+// their own. Every file of bindings includes it.
 
 #include <nanobind/nanobind.h>
 
@@ -10,9 +10,14 @@
 
 namespace smdebug {
 
-/// Sets the Python exception of `error`: the class that smdebug.exceptions
-/// gives its code, the message, and the code's name as attribute `code`.
-/// The classes were looked up when the module was imported.
+/// Looks up the classes of smdebug.exceptions. Call it once, when the module is
+/// imported.
+void look_up_exceptions();
+
+/// Sets the Python exception of `error`: the class of its detail, made with its
+/// subject, or else the class of its code, made with the message. The exception
+/// carries the code's name as attribute `code`. An interrupted wait raises what
+/// the signal handler raised.
 void set_python_error(const Error& error) noexcept;
 
 }  // namespace smdebug

@@ -334,7 +334,8 @@ Result<std::string> FileWriter::Impl::name() const {
     return Error{Error::Code::not_found,
                  fmt::format("the writer of '{}' has no file yet: nothing was "
                              "written",
-                             file_.key())};
+                             file_.key())}
+        .with(Error::Detail::nothing_written);
   }
   return fmt::format("{}/{}", storage_->uri(), file_.key());
 }

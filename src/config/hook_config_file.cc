@@ -280,8 +280,14 @@ Result<HookConfigFile> load_hook_config(const std::string& path,
                                         const Framework& framework,
                                         const JobEnvironment& job) {
   const std::string& file = path.empty() ? job.hook_config_path : path;
-  SMD_TRY(const std::string text, read_text_file(file));
-  return parse_hook_config(text, file, framework, job);
+  auto text = read_text_file(file);
+  if (!text) {
+    Error error = std::move(text).error().within("hook configuration");
+    const bool is_missing = error.code == Error::Code::not_found;
+    if (is_missing) error.detail = Error::Detail::file_missing;
+    return error;
+  }
+  return parse_hook_config(*text, file, framework, job);
 }
 
 }  // namespace smdebug

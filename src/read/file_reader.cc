@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "format/tensor_record.h"
+#include "read/name_filter.h"
 #include "read/record_reader.h"
 
 namespace smdebug {
@@ -83,7 +84,22 @@ Result<FileReader> FileReader::open(const Storage& run, std::string_view key,
                     check);
 }
 
+Status FileReader::select(const std::vector<std::string>& patterns) {
+  SMD_TRY(NameFilter filter, NameFilter::create(patterns));
+  filter_ = std::make_shared<const NameFilter>(std::move(filter));
+  return {};
+}
+
 Result<std::optional<FileTensor>> FileReader::next() {
+  while (true) {
+    SMD_TRY(auto tensor, next_tensor());
+    if (!tensor || !filter_) return tensor;
+    SMD_TRY(const bool is_accepted, filter_->accepts(tensor->name));
+    if (is_accepted) return tensor;
+  }
+}
+
+Result<std::optional<FileTensor>> FileReader::next_tensor() {
   while (const auto record = next_record()) {
     const auto message =
         record->subspan(kRecordHeadBytes, record->size() - kFramingBytes);
@@ -94,8 +110,12 @@ Result<std::optional<FileTensor>> FileReader::next() {
     }
     has_sound_record_ = true;
     if (!parsed) {
-      return std::move(parsed).error().within(
+      Error error = std::move(parsed).error().within(
           fmt::format("event file '{}': byte {}", path_, at_ - record->size()));
+      if (error.code == Error::Code::unsupported) {
+        error.detail = Error::Detail::not_a_tensor;
+      }
+      return error;
     }
     FileTensor tensor{std::string(parsed->tag), parsed->step,
                       parsed->wall_seconds,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/core/error_subject.h"
 #include "smdebug/reduce/reductions.h"
 
 #include "base/nearest.h"
@@ -26,6 +27,24 @@ std::string kept_instead(const RunTable& table,
   }
   if (!ops.empty()) return "only its reductions " + quoted_list(ops);
   return "only its statistics or its shape";
+}
+
+bool has_reduction(const RunTable& table, std::span<const EntryId> same_step,
+                   const IndexEntry& entry) {
+  return std::ranges::any_of(same_step, [&](EntryId id) {
+    const IndexEntry& other = table.entry(id);
+    return other.file == entry.file && other.is_reduction();
+  });
+}
+
+std::shared_ptr<const ErrorSubject> subject_of(const std::string& tensor,
+                                               const StepQuery& query) {
+  auto subject = std::make_shared<ErrorSubject>();
+  subject->tensor = tensor;
+  subject->worker = query.worker.value_or("");
+  subject->step = query.step;
+  subject->mode = query.mode;
+  return subject;
 }
 
 }  // namespace
@@ -92,10 +111,15 @@ std::vector<Step> Tensor::prev_steps(Step step, std::size_t n, Mode mode) {
 }
 
 Result<std::vector<std::string>> Tensor::workers(Step step, Mode mode) {
-  SMD_TRY(const EntryId first, find_entry({step, mode, std::nullopt}));
+  const StepQuery query{step, mode, std::nullopt};
+  auto first = find_entry(query);
+  if (!first) {
+    return std::move(first).error().with(Error::Detail::tensor_not_at_step,
+                                         subject_of(name(), query));
+  }
   const RunTable& table = trial_->impl_->table();
   std::vector<std::string> workers;
-  for (EntryId id : table.entries_at(id_, table.step_of(first))) {
+  for (EntryId id : table.entries_at(id_, table.step_of(*first))) {
     workers.push_back(
         table.worker_name(table.file(table.entry(id).file).worker));
   }
@@ -138,33 +162,44 @@ Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
   trial.refresh_for_query();
   known = known_entry(query);
   if (known != kNone) return known;
-  if (query.worker && std::ranges::find(table.workers(), *query.worker) ==
-                          table.workers().end()) {
-    return Error{
-        Error::Code::invalid_argument,
-        fmt::format("no worker '{}' in run '{}'; there are {}", *query.worker,
-                    trial.options().name, quoted_list(trial.workers()))};
-  }
-  const auto global = trial.find_global(query.step, query.mode);
-  const auto same_step =
-      global ? table.entries_at(id_, *global) : std::span<const EntryId>();
+  return why_unknown(query);
+}
+
+Error Tensor::why_unknown(const StepQuery& query) const {
+  Trial::Impl& trial = *trial_->impl_;
+  const RunTable& table = trial.table();
   const std::string what = fmt::format("tensor '{}' at {}", name(),
                                        step_text(query.step, query.mode));
-  if (!same_step.empty()) {
-    return Error{
-        Error::Code::not_found,
-        fmt::format("{}: worker '{}' did not save it", what, *query.worker)};
+  const auto fail = [&](Error::Code code, Error::Detail detail,
+                        std::string_view why) {
+    return Error{code, fmt::format("{}: {}", what, why)}.with(
+        detail, subject_of(name(), query));
+  };
+  const auto global = trial.find_global(query.step, query.mode);
+  if (global && !table.entries_at(id_, *global).empty()) {
+    if (std::ranges::find(table.workers(), *query.worker) ==
+        table.workers().end()) {
+      return Error{
+          Error::Code::invalid_argument,
+          fmt::format("no worker '{}' in run '{}'; there are {}", *query.worker,
+                      trial.options().name, quoted_list(trial.workers()))}
+          .with(Error::Detail::worker_unknown, subject_of(name(), query));
+    }
+    return fail(Error::Code::not_found, Error::Detail::worker_unknown,
+                fmt::format("worker '{}' did not save it", *query.worker));
   }
   switch (trial.completeness().state(table, query.step, query.mode)) {
     case StepState::not_yet_available:
-      return Error{Error::Code::not_yet, what + ": the step is not there yet"};
+      return fail(Error::Code::not_yet, Error::Detail::step_not_yet,
+                  "the step has not been written yet");
     case StepState::unavailable:
-      return Error{Error::Code::not_found, what + ": the step was not saved"};
+      return fail(Error::Code::not_found, Error::Detail::step_passed,
+                  "the step was not saved");
     case StepState::available:
       break;
   }
-  return Error{Error::Code::not_found,
-               what + ": the step holds other tensors, not this one"};
+  return fail(Error::Code::not_found, Error::Detail::tensor_not_at_step,
+              "the step holds other tensors, not this one");
 }
 
 // The entry of the elements themselves.
@@ -172,22 +207,42 @@ Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
   SMD_TRY(const EntryId id, find_entry(query));
   Trial::Impl& trial = *trial_->impl_;
   const IndexEntry& entry = trial.table().entry(id);
-  if (entry.is_reduction() || !entry.has_record()) {
-    const Step global = trial.table().step_of(id);
-    return Error{
-        Error::Code::not_found,
-        fmt::format(
-            "tensor '{}' at {}: its elements were not saved, {}", name(),
-            step_text(query.step, query.mode),
-            kept_instead(trial.table(), trial.table().entries_at(id_, global),
-                         entry))};
+  if (!entry.is_reduction() && entry.has_record()) return id;
+  const RunTable& table = trial.table();
+  const auto same_step = table.entries_at(id_, table.step_of(id));
+  const auto detail = has_reduction(table, same_step, entry)
+                          ? Error::Detail::only_reductions
+                          : Error::Detail::elements_unavailable;
+  return Error{Error::Code::not_found,
+               fmt::format("tensor '{}' at {}: its elements were not saved, {}",
+                           name(), step_text(query.step, query.mode),
+                           kept_instead(table, same_step, entry))}
+      .with(detail, subject_of(name(), query));
+}
+
+// Reads a record. If its event file is missing or cannot be read, the error
+// names the tensor and the step; damaged bytes stay `corrupt`.
+Result<TensorValue> Tensor::read(std::uint32_t entry, const StepQuery& query) {
+  auto value = trial_->impl_->read_value(entry);
+  if (value) return value;
+  return unavailable(std::move(value).error(), query);
+}
+
+Error Tensor::unavailable(Error error, const StepQuery& query) const {
+  switch (error.code) {
+    case Error::Code::not_found:
+    case Error::Code::io:
+    case Error::Code::unavailable:
+      return std::move(error).with(Error::Detail::elements_unavailable,
+                                   subject_of(name(), query));
+    default:
+      return error;
   }
-  return id;
 }
 
 Result<TensorValue> Tensor::value(const StepQuery& query) {
   SMD_TRY(const EntryId id, find_record(query));
-  return trial_->impl_->read_value(id);
+  return read(id, query);
 }
 
 Result<std::vector<StepValue>> Tensor::values(
@@ -205,11 +260,16 @@ Result<std::vector<StepValue>> Tensor::values(
     SMD_TRY(const EntryId entry, find_record(query));
     entries.push_back(entry);
   }
-  SMD_TRY(std::vector<TensorValue> read, trial_->impl_->read_values(entries));
+  auto at_once = trial_->impl_->read_without_waiting(entries);
   std::vector<StepValue> values;
   values.reserve(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    values.push_back({steps[i], std::move(read[i])});
+    query.step = steps[i];
+    if (!at_once[i]) {
+      // In memory already, not written yet, or damaged.
+      SMD_TRY(at_once[i], read(entries[i], query));
+    }
+    values.push_back({steps[i], *std::move(at_once[i])});
   }
   return values;
 }
@@ -218,8 +278,16 @@ Result<std::vector<std::int64_t>> Tensor::shape(const StepQuery& query) {
   SMD_TRY(const EntryId id, find_entry(query));
   const auto* known = trial_->impl_->table().shape(id);
   if (known != nullptr) return *known;
-  SMD_TRY(const TensorValue value, value(query));
-  return value.shape();
+  auto value = this->value(query);
+  if (value) return value->shape();
+  switch (value.error().detail) {
+    case Error::Detail::only_reductions:
+    case Error::Detail::elements_unavailable:
+      return std::move(value).error().with(Error::Detail::shape_unavailable,
+                                           subject_of(name(), query));
+    default:
+      return std::move(value).error();
+  }
 }
 
 Result<DType> Tensor::dtype(const StepQuery& query) {
@@ -241,10 +309,11 @@ Result<std::map<ReductionOp, TensorValue>> Tensor::saved_reductions(
     const IndexEntry& entry = table.entry(other);
     if (entry.file == file && entry.is_reduction()) saved.push_back(other);
   }
-  SMD_TRY(std::vector<TensorValue> values, trial.read_file_values(saved));
+  auto values = trial.read_file_values(saved);
+  if (!values) return unavailable(std::move(values).error(), query);
   std::map<ReductionOp, TensorValue> reductions;
   for (std::size_t i = 0; i < saved.size(); ++i) {
-    reductions.emplace(table.entry(saved[i]).op(), std::move(values[i]));
+    reductions.emplace(table.entry(saved[i]).op(), std::move((*values)[i]));
   }
   return reductions;
 }
@@ -269,7 +338,7 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
     if (entry.file != file || !entry.is_reduction() || entry.op() != op) {
       continue;
     }
-    SMD_TRY(const TensorValue value, trial.read_value(other));
+    SMD_TRY(const TensorValue value, read(other, query));
     return reduction_value(value);
   }
   std::optional<double> number;
@@ -289,7 +358,8 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
                fmt::format("tensor '{}' at {}: it has no numbers to take "
                            "'{}' of",
                            name(), step_text(query.step, query.mode),
-                           reduction_op_name(op))};
+                           reduction_op_name(op))}
+      .with(Error::Detail::elements_unavailable, subject_of(name(), query));
 }
 
 Result<TensorStatistics> Tensor::statistics(const StepQuery& query) {
@@ -313,6 +383,7 @@ Result<std::optional<ShardPlacement>> Tensor::placement(
 }
 
 Result<TensorStatistics> Tensor::merged_statistics(Step step, Mode mode) {
+  SMD_CHECK_OK(find_entry({step, mode, std::nullopt}));
   SMD_TRY(const std::vector<std::string> names, workers(step, mode));
   std::vector<Shard> shards;
   for (const std::string& worker : names) {
@@ -332,8 +403,9 @@ Result<TensorStatistics> Tensor::merged_statistics(Step step, Mode mode) {
   }
   auto merged = merge_shards(shards);
   if (merged) return merged;
-  return std::move(merged).error().within(
-      fmt::format("tensor '{}' at {}", name(), step_text(step, mode)));
+  return unavailable(std::move(merged).error().within(fmt::format(
+                         "tensor '{}' at {}", name(), step_text(step, mode))),
+                     {step, mode, std::nullopt});
 }
 
 }  // namespace smdebug

@@ -6,50 +6,15 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/printable.h"
+#include "smdebug/core/error_subject.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/nearest.h"
-#include "base/regex.h"
 #include "format/file_names.h"
+#include "read/name_filter.h"
 #include "read/trial_impl.h"
 
 namespace smdebug {
-namespace {
-
-// Says which names are meant: those that a regex finds or `names`, which are
-// sorted, hold.
-class NameFilter {
- public:
-  static Result<NameFilter> create(const std::vector<std::string>& regexes,
-                                   const std::vector<std::string>& names) {
-    NameFilter filter;
-    filter.names_ = names;
-    for (const std::string& pattern : regexes) {
-      auto regex = Regex::compile(pattern);
-      if (!regex) {
-        return Error{Error::Code::invalid_argument, regex.error().message};
-      }
-      filter.regexes_.push_back(*std::move(regex));
-    }
-    return filter;
-  }
-
-  Result<bool> accepts(const std::string& name) const {
-    if (std::ranges::binary_search(names_, name)) return true;
-    for (const Regex& regex : regexes_) {
-      SMD_TRY(const bool is_found, regex.search(name));
-      if (is_found) return true;
-    }
-    return false;
-  }
-
- private:
-  std::vector<Regex> regexes_;
-  std::vector<std::string> names_;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<Trial>> Trial::open(std::string_view location,
                                            TrialOptions options) {
   SMD_TRY(std::shared_ptr<Storage> storage, open_storage(location));
@@ -115,7 +80,7 @@ Result<std::vector<std::string>> Trial::tensor_names(
   }
   impl_->refresh_for_query();
   std::vector<std::string> names = impl_->names_at(query.step, query.mode);
-  std::vector<std::string> regexes = query.regexes, members;
+  std::vector<std::string> regexes = query.regexes, members = query.names;
   if (query.collection) {
     const auto collection = find_collection(*query.collection);
     if (!collection) {
@@ -129,10 +94,11 @@ Result<std::vector<std::string>> Trial::tensor_names(
     }
     regexes = collection->tensors.include_regex;
     members = collection->tensors.tensor_names;
-  } else if (regexes.empty()) {
+  } else if (regexes.empty() && members.empty()) {
     return names;
   }
-  SMD_TRY(const NameFilter filter, NameFilter::create(regexes, members));
+  SMD_TRY(const NameFilter filter,
+          NameFilter::create(regexes, std::move(members)));
   std::vector<std::string> accepted;
   for (std::string& name : names) {
     SMD_TRY(const bool is_accepted, filter.accepts(name));
@@ -149,11 +115,14 @@ Result<Tensor> Trial::tensor(std::string_view tensor_name) {
   constexpr std::size_t kOffered = 3;
   const auto nearest =
       nearest_names(tensor_name, impl_->sorted_names(), kOffered);
+  auto subject = std::make_shared<ErrorSubject>();
+  subject->tensor = printable(tensor_name);
   return Error{
       Error::Code::not_found,
       fmt::format("no tensor '{}' in run '{}'{}{}", printable(tensor_name),
                   name(), nearest.empty() ? "" : "; did you mean ",
-                  quoted_list(nearest))};
+                  quoted_list(nearest))}
+      .with(Error::Detail::tensor_unknown, std::move(subject));
 }
 
 bool Trial::has_tensor(std::string_view tensor_name) {
@@ -237,9 +206,8 @@ StepState Trial::has_passed_step(Step step, Mode mode) {
 
 Status Trial::wait_for_steps(std::span<const Step> steps, Mode mode,
                              std::optional<std::chrono::nanoseconds> timeout) {
-  for (Step step : steps) {
-    SMD_CHECK_OK(impl_->wait_for_step(step, mode, timeout));
-  }
+  const Wait wait(impl_->options(), timeout);
+  for (Step step : steps) SMD_CHECK_OK(impl_->wait_for_step(step, mode, wait));
   return {};
 }
 

@@ -5,14 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/core/error_subject.h"
+
 #include "base/environment.h"
 #include "format/file_names.h"
 
 namespace smdebug {
 namespace {
-
-constexpr std::chrono::nanoseconds kPoll = std::chrono::milliseconds(100);
-constexpr std::chrono::nanoseconds kReminder = std::chrono::seconds(10);
 
 std::string last_part(std::string_view location) {
   while (location.size() > 1 && location.ends_with('/')) {
@@ -54,45 +53,69 @@ Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
       event_files_(*storage_, index_.table()) {}
 
 Status Trial::Impl::wait_for_run() {
-  const std::chrono::nanoseconds start = clock().monotonic();
-  std::chrono::nanoseconds next_reminder = start + kReminder;
+  Wait wait(options_, options_.timeout);
   while (true) {
     if (options_.before_refresh) options_.before_refresh();
     SMD_CHECK_OK(collections_.refresh(*storage_));
-    const auto here = static_cast<int>(collections_.workers().size());
-    if (here > 0 && here >= collections_.num_workers()) return {};
-    SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
-    if (has_ended) return {};
-    const std::chrono::nanoseconds now = clock().monotonic();
-    if (options_.timeout && now - start >= *options_.timeout) {
-      if (here > 0) return {};
-      SMD_TRY(const auto files, storage_->list(kIndexPrefix));
-      if (!files.empty()) return {};
-      return Error{Error::Code::not_found,
-                   fmt::format("no run at '{}': it holds no file of one; "
-                               "check the path, or wait longer",
-                               storage_->uri())};
-    }
-    if (now >= next_reminder) {
-      next_reminder += kReminder;
-      logger().info(fmt::format(
-          "still waiting for the run at '{}': {} of {} workers have written "
-          "their collections",
-          storage_->uri(), here, collections_.num_workers()));
-    }
-    clock().sleep_for(kPoll);
+    SMD_TRY(const bool can_be_opened, is_described());
+    if (can_be_opened) return {};
+    if (wait.is_over()) return time_is_over();
+    SMD_CHECK_OK(wait.pause(waiting_text()));
   }
 }
 
-Status Trial::Impl::refresh() {
+Result<bool> Trial::Impl::is_described() {
+  const auto here = static_cast<int>(collections_.workers().size());
+  if (here > 0 && here >= collections_.num_workers()) return true;
+  if (here == 0) {
+    // A run of a FileWriter has no collections.
+    SMD_TRY(const auto files, storage_->list(kIndexPrefix));
+    if (!files.empty()) return true;
+  }
+  SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
+  if (!has_ended || !options_.require_all_workers) return has_ended;
+  return Error{Error::Code::not_found,
+               fmt::format("run '{}' ended after {} of {} workers wrote their "
+                           "collections",
+                           options_.name, here, collections_.num_workers())}
+      .with(Error::Detail::collections_missing);
+}
+
+Status Trial::Impl::time_is_over() {
+  const std::size_t here = collections_.workers().size();
+  if (here == 0) {
+    return Error{Error::Code::not_found,
+                 fmt::format("no run at '{}': found none of its files; check "
+                             "the path, or wait longer",
+                             storage_->uri())};
+  }
+  if (options_.require_all_workers) {
+    logger().warning(
+        fmt::format("run '{}': {} of {} workers have written their collections",
+                    options_.name, here, collections_.num_workers()));
+  }
+  return {};
+}
+
+std::string Trial::Impl::waiting_text() const {
+  const std::size_t here = collections_.workers().size();
+  if (here == 0) return fmt::format("a run at '{}'", storage_->uri());
+  return fmt::format(
+      "the run at '{}': {} of {} workers have written their collections",
+      storage_->uri(), here, collections_.num_workers());
+}
+
+Status Trial::Impl::refresh() { return refresh(options_.check_interrupt); }
+
+Status Trial::Impl::refresh(const std::function<bool()>& check_interrupt) {
   if (completeness_.has_ended()) return {};
   if (options_.before_refresh) options_.before_refresh();
-  // The marker first: what is listed after it was seen is all there will be.
+  // The marker first: no file is added after a listing that follows it.
   SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
   SMD_CHECK_OK(load(has_ended));
   if (!has_ended) return {};
   if (misses_workers()) {
-    clock().sleep_for(*options_.end_delay);
+    SMD_CHECK_OK(sleep_for(*options_.end_delay, clock(), check_interrupt));
     SMD_CHECK_OK(load(true));
   }
   completeness_.end(table());
@@ -116,12 +139,12 @@ bool Trial::Impl::misses_workers() const {
 
 void Trial::Impl::refresh_for_query() {
   if (!is_refreshing) return;
-  const Status status = refresh();
+  const Status status = refresh({});
   if (status.ok()) {
     logged_failure_.clear();
   } else if (status.error().message != logged_failure_) {
     logged_failure_ = status.error().message;
-    logger().warning(fmt::format("run '{}' could not be looked at again: {}",
+    logger().warning(fmt::format("run '{}' could not be refreshed: {}",
                                  options_.name, logged_failure_));
   }
 }
@@ -187,32 +210,50 @@ std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
   return names;
 }
 
-Status Trial::Impl::wait_for_step(
-    Step step, Mode mode, std::optional<std::chrono::nanoseconds> timeout) {
-  const std::chrono::nanoseconds start = clock().monotonic();
-  std::chrono::nanoseconds next_reminder = start + kReminder;
+Status Trial::Impl::wait_for_step(Step step, Mode mode, Wait wait) {
   while (true) {
     SMD_CHECK_OK(refresh());
     const StepState state = completeness_.state(table(), step, mode);
     if (state == StepState::available) return {};
-    const std::string what =
-        fmt::format("{} of run '{}'", step_text(step, mode), options_.name);
-    if (state == StepState::unavailable) {
-      return Error{Error::Code::not_found,
-                   what + (completeness_.has_ended()
-                               ? ": the run has ended without it"
-                               : ": it was passed without being saved")};
+    if (state == StepState::unavailable || wait.is_over()) {
+      return step_error(step, mode, state);
     }
-    const std::chrono::nanoseconds now = clock().monotonic();
-    if (timeout && now - start >= *timeout) {
-      return Error{Error::Code::not_yet, what + ": not there in time"};
-    }
-    if (now >= next_reminder) {
-      next_reminder += kReminder;
-      logger().info("still waiting for " + what);
-    }
-    clock().sleep_for(kPoll);
+    SMD_CHECK_OK(wait.pause(
+        fmt::format("{} of run '{}'", step_text(step, mode), options_.name)));
   }
+}
+
+// Why a wait for a step ends without it. After the end of a run, a step that
+// lies between saved ones was passed; a later one will never exist.
+Error Trial::Impl::step_error(Step step, Mode mode, StepState state) const {
+  const Step last = last_step(mode);
+  const std::string what =
+      fmt::format("{} of run '{}'", step_text(step, mode), options_.name);
+  auto about = std::make_shared<ErrorSubject>();
+  about->step = step;
+  about->mode = mode;
+  about->last_step = last;
+  if (state != StepState::unavailable) {
+    return Error{Error::Code::not_yet, what + ": not written in time"}.with(
+        Error::Detail::step_not_yet, std::move(about));
+  }
+  if (completeness_.has_ended() && step >= last) {
+    return Error{Error::Code::not_found,
+                 what + ": the run has ended without it"}
+        .with(Error::Detail::no_more_data, std::move(about));
+  }
+  return Error{Error::Code::not_found,
+               what + ": it was not saved, and later steps were"}
+      .with(Error::Detail::step_passed, std::move(about));
+}
+
+Step Trial::Impl::last_step(Mode mode) const {
+  if (mode == Mode::global) {
+    const auto& steps = table().steps();
+    return steps.empty() ? -1 : steps.rbegin()->first;
+  }
+  const auto& steps = table().steps_of(mode);
+  return steps.empty() ? -1 : steps.rbegin()->first;
 }
 
 std::string step_text(Step step, Mode mode) {

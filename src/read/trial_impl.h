@@ -16,6 +16,7 @@
 #include "read/completeness.h"
 #include "read/event_files.h"
 #include "read/run_collections.h"
+#include "read/wait.h"
 
 namespace smdebug {
 
@@ -26,8 +27,10 @@ class Trial::Impl {
   // Waits until there is something to read, as `Trial::open` says.
   Status wait_for_run();
 
+  // Fails with `interrupted` if a signal arrives during the end delay.
   Status refresh();
-  // Before a query: refreshes unless that is off. What fails is logged once.
+  // Refreshes before a query, unless that is off. Logs a failure once. Cannot
+  // be interrupted: most queries have no error to return.
   void refresh_for_query();
 
   // From now on `table()` has statistics where the run has them.
@@ -49,21 +52,18 @@ class Trial::Impl {
   std::vector<std::string> sorted_names() const;
   // Sorted: those of one step of `mode`, or of all its steps.
   std::vector<std::string> names_at(std::optional<Step> step, Mode mode) const;
-  // `timeout` counts from the call.
-  Status wait_for_step(Step step, Mode mode,
-                       std::optional<std::chrono::nanoseconds> timeout);
+  // Fails as `Trial::wait_for_steps` does.
+  Status wait_for_step(Step step, Mode mode, Wait wait);
 
-  // How often a missing event file is waited for.
-  int missing_file_retries() const;
-
-  // The elements of an entry that has a record, kept if the options say so. An
-  // event file that may still come is waited for.
+  // The elements of an entry that has a record, kept in memory if the options
+  // ask for it. Waits for an event file that may still come.
   Result<TensorValue> read_value(EntryId entry);
-  // The same of entries of one file, in one go.
+  // The same for entries of one file, in one pass.
   Result<std::vector<TensorValue>> read_file_values(
       std::span<const EntryId> entries);
-  // The same of entries of many files, each in its place.
-  Result<std::vector<TensorValue>> read_values(
+  // The same for entries of many files, read by several threads: each value
+  // that can be read without waiting. The others are empty: ask `read_value`.
+  std::vector<std::optional<TensorValue>> read_without_waiting(
       std::span<const EntryId> entries);
 
   WriterState writer_state();
@@ -78,7 +78,14 @@ class Trial::Impl {
   bool is_refreshing = true;
 
  private:
+  Status refresh(const std::function<bool()>& check_interrupt);
   Status load(bool all_folders);
+  // True if the run can be opened. Fails with `collections_missing`.
+  Result<bool> is_described();
+  Status time_is_over();
+  std::string waiting_text() const;
+  Error step_error(Step step, Mode mode, StepState state) const;
+  Step last_step(Mode mode) const;  // -1: none
   // Puts in its place each value that is not kept and can be read at once.
   // Safe to call from several threads.
   void read_ahead(std::span<const EntryId> entries,

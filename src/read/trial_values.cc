@@ -23,24 +23,23 @@ constexpr std::size_t kFilesPerThread = 100;
 
 }  // namespace
 
-int Trial::Impl::missing_file_retries() const {
-  return *options_.missing_event_file_retries;
-}
-
 Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
   if (const TensorValue* kept = find_kept(entry)) return *kept;
   auto value = event_files_.read(entry);
   for (int tries = 0; !value && is_missing(entry); ++tries) {
     if (!may_still_come(entry)) return value;
-    if (tries == missing_file_retries()) {
+    if (tries == *options_.missing_event_file_retries) {
       return Error{Error::Code::unavailable, value.error().message};
     }
     if (tries == 0) {
       logger().info("waiting for a file: " + value.error().message);
     }
-    clock().sleep_for(kRetry);
-    // What fails here shows when the file is read again.
-    (void)refresh();
+    SMD_CHECK_OK(sleep_for(kRetry, clock(), options_.check_interrupt));
+    // A failure shows when the file is read again.
+    if (Status status = refresh();
+        !status && status.error().code == Error::Code::interrupted) {
+      return std::move(status).error();
+    }
     value = event_files_.read(entry);
   }
   if (value) keep(entry, *value);
@@ -62,25 +61,16 @@ Result<std::vector<TensorValue>> Trial::Impl::read_file_values(
   return values;
 }
 
-Result<std::vector<TensorValue>> Trial::Impl::read_values(
+std::vector<std::optional<TensorValue>> Trial::Impl::read_without_waiting(
     std::span<const EntryId> entries) {
-  std::vector<std::optional<TensorValue>> read(entries.size());
+  std::vector<std::optional<TensorValue>> values(entries.size());
   parallel_for(entries.size(), kFilesPerThread,
                [&](std::size_t begin, std::size_t end) {
                  read_ahead(entries.subspan(begin, end - begin),
-                            std::span(read).subspan(begin));
+                            std::span(values).subspan(begin));
                });
-  std::vector<TensorValue> values;
-  values.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (read[i]) {
-      keep(entries[i], *read[i]);
-      values.push_back(*std::move(read[i]));
-      continue;
-    }
-    // Kept before, or in need of patience, or of an error.
-    SMD_TRY(TensorValue value, read_value(entries[i]));
-    values.push_back(std::move(value));
+    if (values[i]) keep(entries[i], *values[i]);
   }
   return values;
 }
@@ -131,7 +121,7 @@ bool Trial::Impl::may_still_come(EntryId entry) {
 }
 
 WriterState Trial::Impl::writer_state() {
-  (void)refresh();
+  (void)refresh({});
   if (completeness_.has_ended()) return WriterState::ended;
   if (!has_lost_its_writer()) return WriterState::running;
   // It may have ended the run after the refresh: the next one will see that.

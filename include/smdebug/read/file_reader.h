@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
+
+class NameFilter;
 
 // Which checksums a record must have. `minimal`: that of its length, and the
 // word that event files have in place of the message's, or the message's own.
@@ -50,14 +53,18 @@ class FileReader {
   static Result<FileReader> open(const Storage& run, std::string_view key,
                                  RecordCheck check = RecordCheck::minimal);
 
-  /// Returns the next tensor; none at the end. Its value may point into the
-  /// file and keeps it alive. Fails with `unsupported` for a sound record that
-  /// holds no tensor, or one of a dtype unknown here; the call after it goes
-  /// on behind that record. Fails with `corrupt` once, at the end of a file
-  /// that has bytes but no sound record.
+  /// Restricts `next` to tensors whose name one of `patterns` finds. Fails with
+  /// `invalid_argument` for a pattern that does not compile.
+  Status select(const std::vector<std::string>& patterns);
+
+  /// Returns the next tensor, or none at the end. Its value may point into the
+  /// file and keeps it alive. Fails with `unsupported` (`not_a_tensor`) for an
+  /// intact record that holds no tensor or an unknown dtype; the next call
+  /// continues after that record. Fails with `corrupt` once, at the end of a
+  /// file that has bytes but no intact record.
   Result<std::optional<FileTensor>> next();
 
-  /// How many stretches were skipped so far, and the first of them.
+  /// How many stretches were skipped so far, and the first 20 of them.
   std::uint64_t skipped_count() const { return skipped_count_; }
   const std::vector<SkippedBytes>& skipped() const { return skipped_; }
 
@@ -65,6 +72,7 @@ class FileReader {
   FileReader(std::string path, Bytes file, RecordCheck check)
       : path_(std::move(path)), file_(std::move(file)), check_(check) {}
 
+  Result<std::optional<FileTensor>> next_tensor();
   std::optional<std::span<const std::byte>> next_record();
   Status check_word(std::span<const std::byte> record) const;
   void skip(std::uint64_t start, std::uint64_t end, std::string what);
@@ -73,6 +81,7 @@ class FileReader {
   std::string path_;
   Bytes file_;
   RecordCheck check_;
+  std::shared_ptr<const NameFilter> filter_;  // null: every name
   std::uint64_t at_ = 0;
   bool has_sound_record_ = false;
   std::uint64_t skipped_count_ = 0;

@@ -125,6 +125,9 @@ class Tensor {
   Result<std::uint32_t> find_entry(const StepQuery& query);
   std::uint32_t known_entry(const StepQuery& query) const;
   Result<std::uint32_t> find_record(const StepQuery& query);
+  Result<TensorValue> read(std::uint32_t entry, const StepQuery& query);
+  Error why_unknown(const StepQuery& query) const;
+  Error unavailable(Error error, const StepQuery& query) const;
 
   Trial* trial_;
   std::uint32_t id_;

@@ -33,22 +33,28 @@ struct TrialOptions {
   // Global steps outside [first, end) are never loaded.
   std::optional<Step> first_step;
   std::optional<Step> end_step;
-  // How long to wait for a run that is not there yet. None: for ever; a line
-  // is logged every 10 s. 0: fail at once with `not_found`.
+  // How long to wait until every worker has written its collections. None:
+  // forever, with a log line every 10 s. 0: fail at once with `not_found`.
   std::optional<std::chrono::nanoseconds> timeout;
-  // Called before each refresh: the edge that knows the writer of this run in
-  // this process drains it here.
+  // Fails with `collections_missing` if the run ended before every worker wrote
+  // its collections, and logs a warning if the timeout passes before that.
+  bool require_all_workers = false;
+  // Called about ten times a second while the trial waits, by the thread that
+  // waits. Returning true ends the wait, which fails with `interrupted`.
+  std::function<bool()> check_interrupt;
+  // Called before each refresh. A caller that knows the writer of this run in
+  // this process flushes it here.
   std::function<void()> before_refresh;
-  // A step that one worker never wrote is given up when this many newer ones
-  // are known. None: the variable SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, or 1000.
+  // A step that one worker never wrote is given up once this many newer steps
+  // exist. None: the variable SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, or 1000.
   std::optional<int> incomplete_step_window;
-  // How long after the end marker late files are still looked for. None: the
-  // seconds in SMDEBUG_TRAINING_END_DELAY_REFRESH, or 1.
+  // How long after the end marker a missing worker's files may still appear.
+  // None: the seconds in SMDEBUG_TRAINING_END_DELAY_REFRESH, or 1.
   std::optional<std::chrono::nanoseconds> end_delay;
-  // How often, every 2 s, a value is tried again whose event file is missing
-  // and may still come. None: SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, or 100.
+  // How many times, 2 s apart, to retry a value whose event file is missing and
+  // may still come. None: SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, or 100.
   std::optional<int> missing_event_file_retries;
-  bool keep_values = false;      // values that were read stay in memory
+  bool keep_values = false;      // keeps values in memory once they are read
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
 };
@@ -77,8 +83,9 @@ struct Damage {
 struct TensorNameQuery {
   std::optional<Step> step;  // a step of `mode`
   Mode mode = Mode::global;
-  std::vector<std::string> regexes;       // any of them
-  std::optional<std::string> collection;  // by name
+  std::vector<std::string> regexes;       // names that any of them finds
+  std::optional<std::string> collection;  // those of a collection, by name
+  std::vector<std::string> names;         // these, beside what a regex finds
 };
 
 class Trial {
@@ -145,9 +152,11 @@ class Trial {
   std::optional<Collection> find_collection(std::string_view name);
 
   StepState has_passed_step(Step step, Mode mode = Mode::global);
-  /// Waits until every step of `steps` is available, and says each 10 s for
-  /// what. Fails with `not_found` for a step that will never come, and with
-  /// `not_yet` when `timeout` passes first; without one it waits for ever.
+  /// Waits until every step of `steps` is available and logs a reminder every
+  /// 10 s. Fails with `not_found` for a step that will never come
+  /// (`step_passed`, or `no_more_data` in a run that has ended), with `not_yet`
+  /// (`step_not_yet`) when `timeout`, which covers all steps together, passes
+  /// first, and with `interrupted`. Without a timeout it waits forever.
   Status wait_for_steps(
       std::span<const Step> steps, Mode mode = Mode::global,
       std::optional<std::chrono::nanoseconds> timeout = std::nullopt);

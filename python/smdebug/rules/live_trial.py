@@ -11,7 +11,7 @@ import numpy as np
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError, TensorUnavailable, TensorUnavailableForStep
 from smdebug.trials import create_trial
-from smdebug.trials.tensor import array_from, reduction_of
+from smdebug.trials.arrays import array_from, reduction_of
 
 _LONGEST_WAIT_SECONDS = 0
 

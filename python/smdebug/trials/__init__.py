@@ -1,10 +1,13 @@
 """Reading runs: `create_trial(path)` opens one, `Trial` and `Tensor` answer what it holds."""
 
 from smdebug._core import ModeKeys as modes
+from smdebug.trials.local_trial import LocalTrial
+from smdebug.trials.s3_trial import S3Trial
 from smdebug.trials.shard_placement import ShardPlacement
 from smdebug.trials.summary import TensorSummary
 from smdebug.trials.tensor import Tensor
-from smdebug.trials.trial import LocalTrial, S3Trial, Trial, create_trial
+from smdebug.trials.trial import Trial
+from smdebug.trials.utils import create_trial
 
 __all__ = [
     "LocalTrial",

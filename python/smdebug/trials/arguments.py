@@ -1,6 +1,10 @@
-"""What a question to a trial may be asked with: modes, steps, ranges of steps."""
+"""Checks the arguments of trials and tensors: modes, steps, ranges of steps, names."""
+
+from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
@@ -8,15 +12,15 @@ from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 _LARGEST_STEP = 2**63 - 1
 
 
-def checked_mode(mode):
-    """`mode`, or SMDebugValueError if it is none of `smdebug.modes`."""
+def checked_mode(mode: Any) -> ModeKeys:
+    """`mode`. Raises SMDebugValueError if it is not one of `smdebug.modes`."""
     if not isinstance(mode, ModeKeys):
         raise SMDebugValueError(f"a mode is one of smdebug.modes, found {mode!r}")
     return mode
 
 
-def checked_step(step):
-    """`step` as an int: whole numbers of any library are taken, SMDebugTypeError for the rest."""
+def checked_step(step: Any) -> int:
+    """`step`, a whole number of any library, as an int. Raises SMDebugTypeError for other types."""
     try:
         number = operator.index(step)
     except TypeError:
@@ -26,8 +30,9 @@ def checked_step(step):
     return number
 
 
-def checked_range(range_steps):
-    """(first, end) of `range_steps`, either None. AssertionError where it makes no sense."""
+def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
+    """(first, end) of `range_steps`; either may be None. Raises AssertionError for an invalid
+    range."""
     if range_steps is None:
         return None, None
     if not isinstance(range_steps, (tuple, list)) or len(range_steps) != 2:
@@ -39,3 +44,21 @@ def checked_range(range_steps):
     if end is not None and end <= (first or 0):
         raise AssertionError(f"range_steps must not be empty, found {range_steps!r}")
     return first, end
+
+
+def checked_name(name: Any) -> str:
+    """`name`, of a tensor. Raises SMDebugTypeError if it is not text."""
+    if not isinstance(name, str):
+        raise SMDebugTypeError(f"a tensor's name is text, found {name!r}")
+    return name
+
+
+def checked_patterns(regex: str | Sequence[str] | None) -> list[str]:
+    """`regex` as a list of patterns. Raises SMDebugTypeError for one that is not text."""
+    if regex is None:
+        return []
+    patterns = [regex] if isinstance(regex, str) else list(regex)
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise SMDebugTypeError(f"a regex is text, found {pattern!r}")
+    return patterns

@@ -1,17 +1,24 @@
-"""How a trial and a tensor look in a notebook: a few lines of HTML, no scripts, names escaped."""
+"""Trials and tensors in a notebook: a few lines of HTML without scripts, names escaped."""
+
+from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError
+
+if TYPE_CHECKING:
+    from smdebug.trials.tensor import Tensor
+    from smdebug.trials.trial import Trial
 
 _TENSORS_SHOWN = 20
 _STEPS_SHOWN = 5
 _CELL = 'style="text-align:left"'
 
 
-def trial_html(trial):
-    """A table of facts about a trial, and one of its first tensors."""
+def trial_html(trial: Trial) -> str:
+    """A table of facts about a trial and a table of its first tensors."""
     names = trial.tensor_names()
     facts = [
         ("run", trial.path),
@@ -30,8 +37,8 @@ def trial_html(trial):
     return _facts(facts) + _table(("tensor", "steps"), rows) + note
 
 
-def tensor_html(tensor):
-    """A table of facts about a tensor, and one of its last steps."""
+def tensor_html(tensor: Tensor) -> str:
+    """A table of facts about a tensor and a table of its last steps."""
     steps = tensor.steps()
     facts = [("tensor", tensor.name)]
     if tensor.original_name not in (None, tensor.name):

@@ -1,17 +1,21 @@
 """`TensorSummary`: one tensor at one step, in a few numbers."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TensorSummary:
-    """What `Tensor.summary` answers. Numbers are Python ints and floats.
+    """The result of `Tensor.summary`, in Python ints and floats.
 
-    `count` elements, of which `nan`, `positive_inf`, `negative_inf` and `zeros` are that. What
-    follows is over the finite elements, so that one NaN does not hide the rest: `min`, `max`,
-    `mean`, `std` (of the population), `l1` and `l2` (of the flattened tensor). They are NaN where
-    no element is finite, and 0.0 for the norms. Of complex elements the absolute value counts.
+    `count` elements, of which `nan`, `positive_inf`, `negative_inf` and `zeros` have that value.
+    The others describe the finite elements, so that one NaN does not hide the rest: `min`, `max`,
+    `mean`, `std` (of the population), `l1` and `l2` (norms of the flattened tensor). Without any
+    finite element they are NaN, and 0.0 for the norms. Complex elements count by their absolute
+    value.
     """
 
     count: int
@@ -27,8 +31,8 @@ class TensorSummary:
     l2: float
 
     @classmethod
-    def from_statistics(cls, statistics):
-        """From the columns that a run keeps of a tensor (docs/format.md)."""
+    def from_statistics(cls, statistics: Mapping[str, float]) -> TensorSummary:
+        """A summary of the statistics that a run keeps of a tensor (docs/format.md)."""
         s = statistics
         finite = s["count"] - s["nan"] - s["positive_inf"] - s["negative_inf"]
         return cls(

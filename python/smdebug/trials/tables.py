@@ -1,9 +1,17 @@
-"""A run as tables: columns for a DataFrame, one row per thing that can be told apart."""
+"""A run as tables: the columns and rows of a DataFrame."""
+
+from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError, TensorUnavailableForStep
+
+if TYPE_CHECKING:
+    import pandas
+
+    from smdebug.trials.trial import Trial
 
 logger = logging.getLogger("smdebug")
 
@@ -19,8 +27,8 @@ _STATISTICS = (
 _SUMMARY = _STATISTICS[2:]
 
 
-def data_frame(trial, kind, names, mode):
-    """A pandas.DataFrame of the tensors `names` of a trial; see `Trial.to_pandas`."""
+def data_frame(trial: Trial, kind: str, names: list[str], mode: ModeKeys) -> pandas.DataFrame:
+    """A DataFrame of the tensors `names` of a trial; `Trial.to_pandas` documents it."""
     rows_of, columns = _TABLES.get(kind, (None, None))
     if rows_of is None:
         raise SMDebugValueError(f"no table '{kind}'; there are {', '.join(KINDS)}")
@@ -74,7 +82,7 @@ def _summary_or_none(tensor, at):
     except TensorUnavailableForStep:  # only reductions or a shape were saved, or text
         return None
     except SMDebugRuntimeError as damage:
-        logger.warning("to_pandas leaves out what is damaged: %s", damage)
+        logger.warning("to_pandas skips a damaged value: %s", damage)
         return None
 
 

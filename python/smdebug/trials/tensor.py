@@ -2,348 +2,230 @@
 
 from __future__ import annotations
 
-import functools
-import time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smdebug._core import ModeKeys, StepState, reduction
+from smdebug._core import ModeKeys
+from smdebug._core import Tensor as CoreTensor
 from smdebug.exceptions import (
     InvalidWorker,
-    ShapeUnavailableForStep,
     SMDebugError,
     SMDebugNotImplementedError,
-    SMDebugRuntimeError,
     SMDebugValueError,
-    StepNotYetAvailable,
-    StepUnavailable,
     TensorUnavailableForStep,
 )
 from smdebug.trials.arguments import checked_mode, checked_step
+from smdebug.trials.arrays import Array, array_from, checked_reduction, dtype_from, scalar_from
 from smdebug.trials.html import tensor_html
-from smdebug.trials.limits import number_from
 from smdebug.trials.shard_placement import ShardPlacement
 from smdebug.trials.summary import TensorSummary
 
-# How far apart a missing event file is looked for.
-_RETRY_SECONDS = 2.0
-_REDUCTIONS = ("min", "max", "mean", "median", "std", "variance", "sum", "prod", "l1", "l2")
-_NORM_SUFFIX = "_norm"
-_OF_ELEMENT_DTYPE = ("min", "max")
-_WHOLE_OF_INTEGERS = ("min", "max", "sum", "prod")
-_EXACT_IN_FLOAT64 = 2**53
+if TYPE_CHECKING:
+    from smdebug.trials.trial import Trial
+
+GLOBAL = ModeKeys.GLOBAL
+Worker = str | None
 
 
 class Tensor:
     """One tensor of a run; made by `Trial.tensor`.
 
-    Every question takes a `mode`: without one, steps are global steps, with one they are the
-    steps of that mode. Where several workers saved the tensor, the first by name answers unless
-    `worker` names another.
+    Every method takes a `mode`: steps are global steps by default, and steps of `mode` otherwise.
+    If several workers saved the tensor, the first one by name answers unless `worker` names
+    another.
 
-    What is asked of a step raises StepNotYetAvailable for a step that may still come,
-    StepUnavailable for one that was passed over, TensorUnavailableForStep where the step holds
-    other tensors, InvalidWorker for a worker that did not save the tensor there,
-    SMDebugTypeError for a step that is no whole number, SMDebugValueError for a mode that is
-    none, and SMDebugRuntimeError for damaged bytes, naming the file.
+    A method that takes a step raises StepNotYetAvailable for a step that may still come,
+    StepUnavailable for one that was not saved although later ones were, TensorUnavailableForStep
+    if the step holds other tensors, InvalidWorker for a worker that did not save the tensor at
+    this step, SMDebugTypeError for a step that is not a whole number, SMDebugValueError for an
+    invalid mode, and SMDebugRuntimeError for damaged bytes, naming the file.
     """
 
-    def __init__(self, trial, core):
+    def __init__(self, trial: Trial, core: CoreTensor) -> None:
         self._trial = trial
         self._core = core
-        self.name = core.name
+        self.name: str = core.name
 
     @property
-    def original_name(self):
-        """The framework's own name, where the run saved shapes; else None."""
+    def original_name(self) -> str | None:
+        """The framework's own name if the run saved shapes, else None."""
         return self._core.original_name
 
-    def steps(self, mode=ModeKeys.GLOBAL, show_incomplete_steps=False):
-        """The steps of `mode` at which the tensor was saved, ascending: a list of int.
+    def steps(self, mode: ModeKeys = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
+        """The steps of `mode` at which the tensor was saved, in ascending order.
 
-        Those that every worker of the run has written, or with `show_incomplete_steps` all. A
-        mode in which it was never saved has none.
+        Only steps that every worker has written, unless `show_incomplete_steps` is set. Empty for
+        a mode in which the tensor was never saved.
         """
         return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
-    def prev_steps(self, step, n=None, mode=ModeKeys.GLOBAL):
-        """The last `n` steps up to and including `step`; all of them without `n`, or with 0."""
+    def prev_steps(self, step: int, n: int | None = None, mode: ModeKeys = GLOBAL) -> list[int]:
+        """The last `n` steps up to and including `step`; all of them if `n` is None or 0."""
         count = checked_step(n or 0)
         if count < 0:
-            raise SMDebugValueError(f"prev_steps gives the last n steps, from 0 on, found {n!r}")
+            raise SMDebugValueError(f"prev_steps takes a count n from 0, found {n!r}")
         return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
 
-    def workers(self, step_num, mode=ModeKeys.GLOBAL):
-        """The workers that saved the tensor at a step, by name: a list of str.
+    def workers(self, step_num: int, mode: ModeKeys = GLOBAL) -> list[str]:
+        """The workers that saved the tensor at a step, sorted by name.
 
-        Raises TensorUnavailableForStep where none did.
+        Raises TensorUnavailableForStep if none did.
         """
-        try:
-            return self._core.workers(checked_step(step_num), checked_mode(mode))
-        except SMDebugError as error:
-            if error.code not in ("not_found", "not_yet"):
-                raise
-            raise TensorUnavailableForStep(self.name, step_num, mode) from error
+        return self._core.workers(checked_step(step_num), checked_mode(mode))
 
-    def value(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The elements at a step: a numpy array of the caller's own. What is written into it stays
-        there; large ones are views of the file, copied page by page where they are written to.
+    def value(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Array:
+        """The elements at a step, as an array that the caller owns and may write into. A large
+        one is a view of the file, of which written pages are copied.
 
-        It has the shape and the dtype that were saved: bfloat16 and float8 are those of ml_dtypes,
-        without which SMDebugRuntimeError is raised; text is of dtype str, strings of bytes of
-        dtype bytes, of objects where an element ends in NUL. Of several workers' values, that of
-        the first worker by name unless `worker` says which. Raises TensorUnavailableForStep with
-        `has_reductions` where only reductions were saved.
+        It has the shape and dtype that were saved: bfloat16 and float8 are the types of ml_dtypes
+        (without that package, SMDebugRuntimeError is raised); text has dtype str, strings of bytes
+        have dtype bytes, or object if an element ends in NUL.
+
+        If the event file is missing and may still come, retries every 2 s, up to
+        SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT times (100 by default). Raises
+        TensorUnavailableForStep after that, and if the elements were not saved; its
+        `has_reductions` is True if reductions were.
         """
-        if mode.__class__ is not ModeKeys:  # the binding takes their numbers too
+        if mode.__class__ is not ModeKeys:  # the core accepts their numbers too
             checked_mode(mode)
         try:
             return array_from(*self._core.value(step_num, mode, worker))
-        except SMDebugError as error:
-            return array_from(*self._value_after(error, step_num, mode, worker))
-        except TypeError:  # of the binding, which is quicker than looking first
-            self._check(step_num, mode, worker)
-            raise
+        except TypeError:  # from the binding: faster than checking each call
+            return array_from(*self._core.value(*_checked(step_num, mode, worker)))
 
-    def values(self, mode=ModeKeys.GLOBAL, worker=None):
+    def values(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, Array]:
         """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
-        checked_mode(mode)
-        try:
-            groups = self._core.values(mode, worker)
-        except SMDebugError:
-            # One step at a time says what is wrong, and waits for what may still come.
-            return {step: self.value(step, mode, worker) for step in self.steps(mode)}
         return {
             step: array_from(dtype, shape, elements)
-            for dtype, shape, steps, all_elements in groups
+            for dtype, shape, steps, all_elements in self._core.values(checked_mode(mode), worker)
             for step, elements in zip(steps, all_elements, strict=True)
         }
 
-    def _value_after(self, error, step_num, mode, worker):
-        """The value where asking for it failed: tried again while its event file may still
-        come; else raises what the original raises."""
-        self._check(step_num, mode, worker)
-        for _ in range(number_from("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", 100)):
-            if error.code != "unavailable":
-                break
-            time.sleep(_RETRY_SECONDS)
-            self._trial.refresh()
-            try:
-                return self._core.value(step_num, mode, worker)
-            except SMDebugError as again:
-                error = again
-        if error.code not in ("not_found", "io", "unavailable"):
-            raise error
-        saved = {}
-        if error.code == "not_found":
-            saved = self._core.saved_reductions(step_num, mode, worker)
-        raise TensorUnavailableForStep(self.name, step_num, mode, bool(saved)) from error
+    def shape(
+        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+    ) -> tuple[int, ...]:
+        """The shape at a step: the saved one, or that of the value.
 
-    def shape(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The shape at a step: a tuple of int; the saved one, or that of the value.
-
-        Raises ShapeUnavailableForStep where neither was saved.
+        Raises ShapeUnavailableForStep if neither was saved.
         """
-        self._check(step_num, mode, worker)
-        try:
-            return tuple(self._core.shape(step_num, mode, worker))
-        except SMDebugError as error:
-            if error.code != "not_found":
-                raise
-            raise ShapeUnavailableForStep(self.name, step_num, mode) from error
+        return tuple(self._core.shape(*_checked(step_num, mode, worker)))
 
-    def shapes(self, mode=ModeKeys.GLOBAL, worker=None):
+    def shapes(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, tuple[int, ...]]:
         """The shape at every step: a dict from each of `steps(mode)` to its `shape`."""
         return {step: self.shape(step, mode, worker) for step in self.steps(mode)}
 
-    def dtype(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The numpy dtype of the elements at a step, also where only the index has it."""
-        return _dtype(self._ask(self._core.dtype, step_num, mode, worker))
+    def dtype(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> np.dtype[Any]:
+        """The numpy dtype of the elements at a step, even if only the index knows it."""
+        return dtype_from(self._core.dtype(*_checked(step_num, mode, worker)))
 
     def reduction_value(
-        self, step_num, reduction_name, mode=ModeKeys.GLOBAL, worker=None, abs=False
-    ):
-        """A reduction at a step: the saved one as it was saved, or a numpy scalar computed now.
+        self,
+        step_num: int,
+        reduction_name: str,
+        mode: ModeKeys = GLOBAL,
+        worker: Worker = None,
+        abs: bool = False,
+    ) -> Any:
+        """A reduction at a step: the saved one, unchanged, or a numpy scalar computed now.
 
         `reduction_name` is min, max, mean, median, std, variance, sum, prod, l1 or l2 (also
-        l1_norm, l2_norm), else SMDebugValueError; with `abs` it is of the absolute values.
+        l1_norm, l2_norm), else SMDebugValueError is raised; `abs` applies it to absolute values.
 
-        What is computed is computed in float64: NaN propagates, `std` and `variance` are of the
-        population, norms of the flattened tensor, complex elements count by their absolute value.
-        It comes in the tensor's dtype if that is float16, float32 or float64. Of an integer or
-        bool tensor min, max, sum and prod come as integers where they are exact; all else is
-        float64. (A saved std or variance of PyTorch is of the sample, as torch has it.)
+        Computation is in float64: NaN propagates, `std` and `variance` are those of the
+        population, norms those of the flattened tensor, and complex elements count by their
+        absolute value. The result has the tensor's dtype if that is float16, float32 or float64.
+        For an integer or bool tensor, min, max, sum and prod are integers where that is exact;
+        everything else is float64. (A saved std or variance of PyTorch is that of the sample.)
 
-        Raises TensorUnavailableForStep where the run holds nothing to compute it from, or the
+        Raises TensorUnavailableForStep if the run holds nothing to compute it from, or if the
         tensor holds no numbers.
         """
-        name = str(reduction_name).removesuffix(_NORM_SUFFIX)
-        if name not in _REDUCTIONS:
-            raise SMDebugValueError(
-                f"no reduction '{reduction_name}'; there are {', '.join(_REDUCTIONS)}"
-            )
-        self._check(step_num, mode, worker)
+        name = checked_reduction(reduction_name)
+        place = _checked(step_num, mode, worker)
+        saved = self._core.saved_reductions(*place).get((name, bool(abs)))
+        if saved is not None:
+            return array_from(*saved)
+        number = self._core.reduction(*place, f"abs_{name}" if abs else name)
         try:
-            saved = self._core.saved_reductions(step_num, mode, worker).get((name, bool(abs)))
-            if saved is not None:
-                return array_from(*saved)
-            op = f"abs_{name}" if abs else name
-            number = self._core.reduction(step_num, mode, worker, op)
-        except SMDebugError as error:
-            if error.code not in ("not_found", "io"):
-                raise
-            raise TensorUnavailableForStep(self.name, step_num, mode) from error
-        try:
-            dtype = _dtype(self._core.dtype(step_num, mode, worker))
-        except SMDebugError:  # of a tensor saved as reductions only
+            dtype = dtype_from(self._core.dtype(*place))
+        except SMDebugError:  # only reductions were saved
             return np.float64(number)
-        return _as_numpy_would(number, name, dtype)
+        return scalar_from(number, name, dtype)
 
-    def reduction_values(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The reductions that were saved: a dict (name, of absolute values?) -> numpy array.
+    def reduction_values(
+        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+    ) -> dict[tuple[str, bool], Array]:
+        """The saved reductions: a dict from (name, whether of absolute values) to an array.
 
-        Empty where none were.
+        Empty if none were saved.
         """
-        self._check(step_num, mode, worker)
-        saved = self._core.saved_reductions(step_num, mode, worker)
+        saved = self._core.saved_reductions(*_checked(step_num, mode, worker))
         return {key: array_from(*parts) for key, parts in saved.items()}
 
-    def statistics(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """The columns that a run keeps of a tensor at a step (docs/format.md), as a dict.
+    def statistics(
+        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+    ) -> dict[str, int | float]:
+        """The statistics that a run keeps of a tensor at a step (docs/format.md), by column.
 
-        From the index, or computed from the value. See `summary` for what they mean.
+        From the index, or computed from the value. `summary` explains what they mean.
         """
-        return self._ask(self._core.statistics, step_num, mode, worker)
+        return self._core.statistics(*_checked(step_num, mode, worker))
 
-    def placement(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """Which part of a larger tensor a worker saved at a step: a `ShardPlacement`.
+    def placement(
+        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+    ) -> ShardPlacement | None:
+        """Which part of a larger tensor a worker saved at a step.
 
-        None for a whole tensor, and for a part that is no box of the whole.
+        None for a whole tensor, and for a part that is not a box of the whole.
         """
-        parts = self._ask(self._core.placement, step_num, mode, worker)
+        parts = self._core.placement(*_checked(step_num, mode, worker))
         return None if parts is None else ShardPlacement(*parts)
 
-    def summary(self, step_num, mode=ModeKeys.GLOBAL, worker=None, merged=False):
-        """A `TensorSummary` of a step: counts, bounds, mean, deviation and norms.
+    def summary(
+        self,
+        step_num: int,
+        mode: ModeKeys = GLOBAL,
+        worker: Worker = None,
+        merged: bool = False,
+    ) -> TensorSummary:
+        """Counts, bounds, mean, deviation and norms at a step.
 
-        From the index where the run has statistics there, without reading the value; else
-        computed from it. Raises TensorUnavailableForStep where there is neither, and where the
-        elements are text.
+        From the index, without reading the value, if the run has statistics; otherwise computed
+        from the value. Raises TensorUnavailableForStep if there is neither, and for text.
 
-        With `merged` it is that of the whole tensor whose shards the workers saved; workers that
-        saved the same shard are replicas and count once. Raises SMDebugValueError with a
-        `worker` beside it, and where several workers each saved a tensor that is no shard;
-        TensorUnavailableForStep where shards are missing.
+        With `merged`, they describe the whole tensor whose shards the workers saved; workers that
+        saved the same shard are replicas and count once. Then a `worker` raises SMDebugValueError,
+        as do several workers that each saved a tensor that is not a shard; missing shards raise
+        TensorUnavailableForStep.
         """
-        if merged:
-            if worker is not None:
-                raise SMDebugValueError(
-                    f"merged takes the shards of all workers, found worker={worker!r} beside it"
-                )
-            statistics = self._ask(
-                lambda step, mode, _: self._core.merged_statistics(step, mode), step_num, mode, None
+        if merged and worker is not None:
+            raise SMDebugValueError(
+                f"merged combines the shards of all workers: leave out worker={worker!r}"
             )
-        else:
-            statistics = self.statistics(step_num, mode, worker)
-        if self.dtype(step_num, mode, worker).kind in "SU":
-            text = SMDebugError(f"tensor '{self.name}' holds text, which has no summary")
-            raise TensorUnavailableForStep(self.name, step_num, mode) from text
+        place = _checked(step_num, mode, worker)
+        if self.dtype(*place).kind in "SU":
+            error = TensorUnavailableForStep(self.name, step_num, mode)
+            error.full_message = f"tensor '{self.name}' holds text, which has no summary"
+            raise error
+        ask = self._core
+        statistics = ask.merged_statistics(*place[:2]) if merged else ask.statistics(*place)
         return TensorSummary.from_statistics(statistics)
 
-    def step(self, step_num, mode=ModeKeys.GLOBAL, worker=None):
-        """Was removed from the API: raises SMDebugNotImplementedError."""
+    def step(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Any:
+        """Removed from the API: raises SMDebugNotImplementedError."""
         raise SMDebugNotImplementedError("Tensor.step was removed; use value, shape or workers")
 
-    def _ask(self, question, step_num, mode, worker):
-        self._check(step_num, mode, worker)
-        try:
-            return question(step_num, mode, worker)
-        except SMDebugError as error:
-            if error.code not in ("not_found", "io"):
-                raise
-            raise TensorUnavailableForStep(self.name, step_num, mode) from error
-
-    def _check(self, step_num, mode, worker):
-        """Raises what the original raises where the step or the worker is not there."""
-        step_num, mode = checked_step(step_num), checked_mode(mode)
-        try:
-            workers = self._core.workers(step_num, mode)
-        except SMDebugError as error:
-            if error.code not in ("not_found", "not_yet"):
-                raise
-            state = self._trial.has_passed_step(step_num, mode)
-            if state == StepState.NOT_YET_AVAILABLE:
-                raise StepNotYetAvailable(step_num, mode) from error
-            if state == StepState.UNAVAILABLE:
-                raise StepUnavailable(step_num, mode) from error
-            raise TensorUnavailableForStep(self.name, step_num, mode) from error
-        if worker is not None and worker not in workers:
-            raise InvalidWorker(worker)
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Tensor {self.name!r} of {self._trial!r}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return tensor_html(self)
 
 
-def _as_numpy_would(number, reduction, dtype):
-    """The float64 `number` as the scalar that numpy gives for such a tensor."""
-    if dtype.kind in "iub":
-        return _of_integers(number, reduction, dtype)
-    if np.issubdtype(dtype, np.floating):  # of numpy's own; those of ml_dtypes hold too little
-        with np.errstate(over="ignore"):
-            return dtype.type(number)
-    return np.float64(number)
-
-
-def _of_integers(number, reduction, dtype):
-    if reduction not in _WHOLE_OF_INTEGERS or not -_EXACT_IN_FLOAT64 <= number <= _EXACT_IN_FLOAT64:
-        return np.float64(number)
-    if reduction not in _OF_ELEMENT_DTYPE:
-        return (np.uint64 if dtype.kind == "u" else np.int64)(number)
-    if dtype.kind == "b":
-        return np.bool_(number)
-    limits = np.iinfo(dtype)
-    is_held = limits.min <= number <= limits.max
-    return dtype.type(number) if is_held else np.float64(number)
-
-
-@functools.cache
-def _dtype(name):
-    try:
-        return np.dtype(name)
-    except TypeError:
-        pass
-    try:
-        import ml_dtypes
-    except ImportError as error:
-        raise SMDebugRuntimeError(
-            f"numpy knows {name} only through the package ml_dtypes, which is not installed: "
-            "pip install ml_dtypes"
-        ) from error
-    return np.dtype(getattr(ml_dtypes, name))
-
-
-def reduction_of(array, reduction_name, abs=False):
-    """A reduction of an array, computed as `Tensor.reduction_value` says."""
-    name = str(reduction_name).removesuffix(_NORM_SUFFIX)
-    if name not in _REDUCTIONS:
-        raise SMDebugValueError(
-            f"no reduction '{reduction_name}'; there are {', '.join(_REDUCTIONS)}"
-        )
-    number = reduction(array, f"abs_{name}" if abs else name)
-    return _as_numpy_would(number, name, array.dtype)
-
-
-def array_from(dtype_name, shape, elements):
-    if dtype_name in ("str", "bytes"):
-        return _string_array(dtype_name, elements).reshape(shape)
-    return np.ndarray(shape, _dtype(dtype_name), elements)
-
-
-def _string_array(dtype_name, elements):
-    """Of fixed width; of objects where that would lose the NULs that an element ends in."""
-    nul = "\0" if dtype_name == "str" else b"\0"
-    ends_in_nul = any(element.endswith(nul) for element in elements)
-    return np.array(elements, dtype=object if ends_in_nul else dtype_name)
+def _checked(step_num: int, mode: ModeKeys, worker: Worker) -> tuple[int, ModeKeys, str | None]:
+    """The arguments of a core method. Raises SMDebugTypeError, SMDebugValueError or
+    InvalidWorker."""
+    if worker is not None and not isinstance(worker, str):
+        raise InvalidWorker(worker)
+    return checked_step(step_num), checked_mode(mode), worker

@@ -1,5 +1,65 @@
-"""Import path of the original library."""
+"""`create_trial` opens a run."""
 
-from smdebug.trials.trial import create_trial
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from smdebug.exceptions import (
+    SMDebugNotImplementedError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
+from smdebug.trials.local_trial import LocalTrial
+from smdebug.trials.location import is_s3
+from smdebug.trials.s3_trial import S3Trial
+from smdebug.trials.trial import Trial
 
 __all__ = ["create_trial"]
+
+
+def create_trial(
+    path: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    profiler: bool = False,
+    output_dir: str = "/opt/ml/processing/outputs/",
+    *,
+    out_dir: str | os.PathLike[str] | None = None,
+    range_steps: Sequence[int | None] | None = None,
+    check: bool = False,
+    index_mode: bool = True,
+    cache: bool = False,
+    timeout: float | None = None,
+    parallel: bool = True,
+) -> Trial:
+    """Opens the run at `path` (also called `out_dir`), in which `~` is the home folder.
+
+    Waits until every worker of the run has written its collections file: at most `timeout`
+    seconds, or forever if that is None, with a reminder in the log every ten seconds. Ctrl-C ends
+    the wait. `name` is the last part of the path by default. `range_steps=(first, end)` skips
+    global steps outside [first, end); either may be None. `cache=True` keeps values in memory once
+    they are read.
+
+    The original's `check`, `index_mode` and `parallel` have no effect: checksums are always
+    verified, and runs are always read by their index. `output_dir` is for the reports of a
+    profiler trial.
+
+    Raises SMDebugError with the code "not_found" if no run appears in time, MissingCollectionFiles
+    for a run that ended before every worker wrote its collections file, AssertionError for an
+    invalid range of steps, and SMDebugNotImplementedError for `profiler=True` and for addresses in
+    S3, which cannot be read yet.
+    """
+    path = path if path is not None else out_dir
+    if path is None:
+        raise SMDebugTypeError("create_trial needs the path of a run")
+    path = os.fspath(path).strip()
+    if not path:
+        raise SMDebugValueError("create_trial needs the path of a run, found an empty one")
+    if profiler:
+        raise SMDebugNotImplementedError("profiler output cannot be read yet")
+    options: dict[str, Any] = {"range_steps": range_steps, "cache": cache, "timeout": timeout}
+    in_s3, bucket, prefix = is_s3(path)
+    if in_s3:
+        return S3Trial(name, bucket, prefix, **options)
+    return LocalTrial(name, path, **options)

@@ -1,0 +1,69 @@
+#include "interrupt.h"
+
+#include <chrono>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace smdebug {
+namespace {
+
+// What a signal handler raised: an exception, or null. Guarded by the GIL.
+PyObject* kept_exception = nullptr;
+
+class UnlockedClock : public Clock {
+ public:
+  double wall_seconds() const override { return system_clock().wall_seconds(); }
+
+  std::chrono::nanoseconds monotonic() const override {
+    return system_clock().monotonic();
+  }
+
+  void sleep_for(std::chrono::nanoseconds duration) const override {
+    if (!PyGILState_Check()) return system_clock().sleep_for(duration);
+    const nb::gil_scoped_release without_gil;
+    system_clock().sleep_for(duration);
+  }
+};
+
+PyObject* take_current_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyErr_GetRaisedException();
+#else
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+#endif
+}
+
+}  // namespace
+
+bool check_interrupt() {
+  const nb::gil_scoped_acquire gil;
+  if (kept_exception != nullptr) return true;
+  if (PyErr_CheckSignals() == 0) return false;
+  kept_exception = take_current_exception();
+  return true;
+}
+
+bool raise_interrupt() noexcept {
+  PyObject* const raised = std::exchange(kept_exception, nullptr);
+  if (raised == nullptr) return false;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised);
+  Py_DECREF(raised);
+  return true;
+}
+
+const Clock& unlocked_clock() {
+  // Never destroyed: a trial may wait until the process ends.
+  static const Clock& clock = *new UnlockedClock;
+  return clock;
+}
+
+}  // namespace smdebug

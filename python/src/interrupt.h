@@ -1,0 +1,22 @@
+#pragma once
+
+// Lets Ctrl-C end a wait of the library. The wait asks `check_interrupt`, which
+// runs Python's signal handlers; what they raise is kept until the wait has
+// returned its error and `raise_interrupt` raises it.
+
+#include "smdebug/base/clock.h"
+
+namespace smdebug {
+
+/// Runs the handlers of pending signals. Returns true if one of them raised an
+/// exception that is still to be raised. Takes the GIL itself.
+bool check_interrupt();
+
+/// Sets the exception that `check_interrupt` kept as Python's current one.
+/// Returns false where there is none. Needs the GIL.
+bool raise_interrupt() noexcept;
+
+/// The system's clock, whose `sleep_for` releases the GIL while it sleeps.
+const Clock& unlocked_clock();
+
+}  // namespace smdebug

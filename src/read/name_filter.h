@@ -1,0 +1,30 @@
+#pragma once
+
+// `NameFilter` selects tensors: those whose name one of its patterns finds, and
+// those that it lists by name.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "smdebug/base/result.h"
+
+#include "base/regex.h"
+
+namespace smdebug {
+
+class NameFilter {
+ public:
+  // Fails with `invalid_argument` for a pattern that does not compile.
+  static Result<NameFilter> create(const std::vector<std::string>& patterns,
+                                   std::vector<std::string> names = {});
+
+  // Fails as `Regex::search`.
+  Result<bool> accepts(std::string_view name) const;
+
+ private:
+  std::vector<Regex> patterns_;
+  std::vector<std::string> names_;  // sorted
+};
+
+}  // namespace smdebug
