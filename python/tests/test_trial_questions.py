@@ -96,14 +96,6 @@ def test_a_trial_that_cannot_be_asked_for_says_so(tmp_path):
             create_trial(tmp_path, range_steps=bad)
 
 
-def test_waiting_for_a_run_is_said_and_ends_with_the_timeout(tmp_path, monkeypatch, logged):
-    monkeypatch.setattr("smdebug.trials.trial._REMINDER_SECONDS", 0)
-    monkeypatch.setattr("smdebug.trials.trial._POLL_SECONDS", 0.001)
-    with pytest.raises(SMDebugError, match="no run at"):
-        create_trial(tmp_path / "nothing", timeout=0.05)
-    assert any(f"still waiting for a run at '{tmp_path}/nothing'" in line for line in logged)
-
-
 def test_waiting_for_steps_ends_with_the_timeout(open_run):
     trial = open_run("workers_two_running")
     trial.wait_for_steps([0, 2], timeout=0)

@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ import smdebug.pytorch as smd
 from smdebug import modes
 from smdebug.exceptions import TensorUnavailableForStep
 from smdebug.trials import create_trial
-from smdebug.trials import tensor as tensor_module
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "tests" / "golden"
 LARGE = (300, 301)
@@ -77,45 +77,44 @@ def test_all_values_at_once_are_the_values_of_each_step(tmp_path):
 
 
 @pytest.fixture
-def incomplete_run(tmp_path, monkeypatch):
-    """A run that goes on, whose last event file is not there; how often was waited for it."""
+def incomplete_run(tmp_path):
+    """A run that has not ended, whose last event file is missing: the run, the file, its bytes."""
     run = tmp_path / "run"
     shutil.copytree(GOLDEN / "pytorch_modes" / "run", run)
     (run / "training_job_end.ts").unlink()
     event_file = max(run.glob("events/*/*.tfevents"))
-    hidden = event_file.rename(tmp_path / "hidden")
-    waits = []
-
-    def sleep(seconds):
-        waits.append(seconds)
-        if len(waits) == 3:
-            hidden.rename(event_file)
-
-    monkeypatch.setattr(tensor_module.time, "sleep", sleep)
-    trial = create_trial(str(run))
-    tensor = trial.tensor("CrossEntropyLoss_output_0")
-    return tensor, waits
+    content = event_file.read_bytes()
+    event_file.unlink()
+    return run, event_file, content
 
 
 def test_an_event_file_that_may_still_come_is_waited_for(incomplete_run):
-    tensor, waits = incomplete_run
+    run, event_file, content = incomplete_run
+    tensor = create_trial(run).tensor("CrossEntropyLoss_output_0")
+    writer = threading.Timer(0.2, event_file.write_bytes, [content])
+    writer.start()
     assert np.isfinite(tensor.value(tensor.steps()[-1]))
-    assert waits == [2.0] * 3
+    writer.join()
     assert len(tensor.values()) == len(tensor.steps())
 
 
-def test_a_missing_event_file_is_given_up_after_as_many_tries_as_set(incomplete_run, monkeypatch):
-    monkeypatch.setenv("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", "2")
-    tensor, waits = incomplete_run
-    with pytest.raises(TensorUnavailableForStep, match="event file"):
-        tensor.value(tensor.steps()[-1])
-    assert waits == [2.0] * 2
+@pytest.mark.parametrize("limit", ["0", "1"])
+def test_a_missing_event_file_is_given_up_after_its_retries(incomplete_run, monkeypatch, limit):
+    monkeypatch.setenv("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", limit)
+    tensor = create_trial(incomplete_run[0]).tensor("CrossEntropyLoss_output_0")
+    step = tensor.steps()[-1]
+    for ask in (tensor.value, lambda _: tensor.values()):
+        with pytest.raises(TensorUnavailableForStep, match="event file") as raised:
+            ask(step)
+        assert (raised.value.tname, raised.value.step) == (tensor.name, step)
+        assert raised.value.code == "unavailable"
+        assert not raised.value.has_reductions
 
 
 def test_an_event_file_that_its_worker_has_passed_is_not_waited_for(incomplete_run):
-    tensor, waits = incomplete_run
-    path = pathlib.Path(tensor._trial.path)
-    next((path / "events/000000000000").iterdir()).unlink()
-    with pytest.raises(TensorUnavailableForStep):
-        tensor.value(0)
-    assert waits == []
+    run, event_file, content = incomplete_run
+    event_file.write_bytes(content)
+    next((run / "events/000000000000").iterdir()).unlink()
+    with pytest.raises(TensorUnavailableForStep) as raised:
+        create_trial(run).tensor("CrossEntropyLoss_output_0").value(0)
+    assert raised.value.code == "io"

@@ -222,5 +222,19 @@ TEST_F(FileReaderTest, KeepsAllRecordsThatRandomDamageDidNotTouch) {
   }
 }
 
+TEST(FileReader, ReadsOnlyTheNamesThatAPatternFinds) {
+  const auto run = make_memory_storage("memory://run");
+  ASSERT_TRUE(
+      put_object(*run, "e", record("a", 1) + record("b", 2) + record("ab", 3))
+          .ok());
+  auto reader = FileReader::open(*run, "e");
+  ASSERT_TRUE(reader.ok());
+  ASSERT_TRUE(reader->select({"^b", "b$"}).ok());
+  EXPECT_EQ((*reader->next())->name, "b");
+  EXPECT_EQ((*reader->next())->name, "ab");
+  EXPECT_FALSE((*reader->next()).has_value());
+  EXPECT_THAT(reader->select({"("}), FailsWith(Error::Code::invalid_argument));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -125,5 +125,66 @@ TEST_F(LiveTest, StopsWaitingWhenItsTimeIsOverAndHasSaidSo) {
   EXPECT_THAT(log_.lines[0], HasSubstr("step 0 of TRAIN"));
 }
 
+TEST_F(LiveTest, CountsTheTimeoutForAllStepsTogether) {
+  const auto trial = open();
+  clock_.on_sleep = [&] {
+    if (clock_.now == std::chrono::seconds(3)) put_both(0);
+  };
+  const Step steps[] = {0, 2};
+  const Status status =
+      trial->wait_for_steps(steps, Mode::train, std::chrono::seconds(5));
+  EXPECT_EQ(status.error().code, Error::Code::not_yet);
+  EXPECT_EQ(clock_.now, std::chrono::seconds(5));
+}
+
+// Asks to stop once the clock has reached 300 ms.
+class InterruptTest : public LiveTest {
+ protected:
+  TrialOptions interrupted() {
+    TrialOptions options = this->options();
+    options.timeout = std::nullopt;
+    options.check_interrupt = [this] {
+      return clock_.now >= std::chrono::milliseconds(300);
+    };
+    return options;
+  }
+
+  void expect_interrupted(const Status& status) {
+    EXPECT_EQ(status.error().code, Error::Code::interrupted);
+    EXPECT_EQ(clock_.now, std::chrono::milliseconds(300));
+  }
+};
+
+TEST_F(InterruptTest, EndsAWaitForARun) {
+  ASSERT_TRUE(storage_->remove(collections_file_key("worker_1")).ok());
+  auto trial = Trial::open(storage_, interrupted());
+  ASSERT_FALSE(trial.ok());
+  expect_interrupted(std::move(trial).error());
+}
+
+TEST_F(InterruptTest, EndsAWaitForAStep) {
+  const auto trial = open(interrupted());
+  const Step steps[] = {0};
+  expect_interrupted(trial->wait_for_steps(steps));
+}
+
+TEST_F(InterruptTest, EndsAWaitForAnEventFile) {
+  put_both(0);
+  const auto trial = open(interrupted());
+  ASSERT_TRUE(storage_->remove(event_file_key(0, "worker_0")).ok());
+  auto value = trial->tensor("w")->value({0});
+  ASSERT_FALSE(value.ok());
+  expect_interrupted(std::move(value).error());
+}
+
+TEST_F(InterruptTest, DoesNotEndTheDelayOfAQueryThatCannotFail) {
+  put_both(0);
+  put(2, 0);
+  const auto trial = open(interrupted());
+  run_.put_end_marker();
+  EXPECT_TRUE(trial->has_ended());
+  EXPECT_EQ(clock_.now, std::chrono::seconds(1));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -68,6 +68,14 @@ TEST_F(OpenTrial, WaitsForTheCollectionsOfEveryWorker) {
   EXPECT_EQ(clock_.sleeps, 1);
 }
 
+TEST_F(OpenTrial, OpensARunWithoutCollectionsAtOnce) {
+  put(0);
+  TrialOptions patient = options();
+  patient.timeout = std::nullopt;
+  EXPECT_THAT(open(patient)->workers(), ElementsAre("worker_0"));
+  EXPECT_EQ(clock_.sleeps, 0);
+}
+
 TEST_F(OpenTrial, OpensWithFewerWorkersWhenTheTimeIsOver) {
   run_.put_collections("worker_0", 2);
   EXPECT_EQ(open()->num_workers(), 2);
@@ -153,6 +161,8 @@ TEST_F(AskTrial, NamesTensorsByRegexOrCollection) {
               ElementsAre("a.weight", "b.weight"));
   EXPECT_THAT(names({{}, Mode::global, {}, "losses"}), ElementsAre("loss"));
   EXPECT_THAT(names({{}, Mode::global, {}, "nothing"}), IsEmpty());
+  EXPECT_THAT(names({{}, Mode::global, {"^b"}, {}, {"loss", "absent"}}),
+              ElementsAre("b.weight", "loss"));
 }
 
 TEST_F(AskTrial, RefusesABadPatternAndAnUnknownCollection) {
