@@ -590,6 +590,9 @@ class Trial:
 
     def run_file_text(self) -> str: ...
 
+def find_names(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Those of `names` that one of `patterns` finds, in their order."""
+
 class FileWriter:
     @staticmethod
     def create(run: str, step: int, worker: str, write_checksum: bool, is_tensorboard: bool, mode: ModeKeys) -> FileWriter: ...

@@ -339,6 +339,8 @@ void bind_read(nb::module_& m) {
       .def_prop_ro("dropped_tensors", &Trial::dropped_tensors)
       .def("bytes", &Trial::bytes)
       .def("run_file_text", &Trial::run_file_text);
+  m.def("find_names", &find_names, "names"_a, "patterns"_a,
+        "Those of `names` that one of `patterns` finds, in their order.");
 }
 
 }  // namespace smdebug

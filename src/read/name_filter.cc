@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/read/trial.h"
+
 namespace smdebug {
 
 Result<NameFilter> NameFilter::create(const std::vector<std::string>& patterns,
@@ -27,6 +29,17 @@ Result<bool> NameFilter::accepts(std::string_view name) const {
     if (is_found) return true;
   }
   return false;
+}
+
+Result<std::vector<std::string>> find_names(
+    std::vector<std::string> names, const std::vector<std::string>& patterns) {
+  SMD_TRY(const NameFilter filter, NameFilter::create(patterns));
+  std::vector<std::string> found;
+  for (std::string& name : names) {
+    SMD_TRY(const bool is_accepted, filter.accepts(name));
+    if (is_accepted) found.push_back(std::move(name));
+  }
+  return found;
 }
 
 }  // namespace smdebug

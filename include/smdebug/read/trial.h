@@ -185,4 +185,9 @@ class Trial {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Returns those of `names` that one of `patterns` finds, in their order. Fails
+/// with `invalid_argument` for a pattern that does not compile.
+Result<std::vector<std::string>> find_names(
+    std::vector<std::string> names, const std::vector<std::string>& patterns);
+
 }  // namespace smdebug

@@ -15,8 +15,13 @@ from smdebug.collection_manager import CollectionManager
 from smdebug.current_hook import before_refresh
 from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
-from smdebug.trials.arguments import checked_mode, checked_name, checked_range, checked_step
-from smdebug.trials.arguments import checked_patterns as _patterns
+from smdebug.trials.arguments import (
+    checked_mode,
+    checked_name,
+    checked_patterns,
+    checked_range,
+    checked_step,
+)
 from smdebug.trials.arrays import Array
 from smdebug.trials.html import trial_html
 from smdebug.trials.tables import data_frame
@@ -79,17 +84,25 @@ class Trial:
         `show_prefixed_tensors` has no effect. Raises SMDebugValueError for a pattern that does not
         compile, and if both a regex and a collection are given.
         """
+        selection = self._selection(regex, collection)
+        if selection == ([], []):
+            return []
+        patterns, names = selection or ([], [])
+        step = None if step is None else checked_step(step)
+        return self._core.tensor_names(step, checked_mode(mode), patterns, names)
+
+    def _selection(
+        self, regex: Patterns | None, collection: str | Collection | None
+    ) -> tuple[list[str], list[str]] | None:
+        """The patterns and the names that select tensors, or None for all tensors."""
         if regex is not None and collection is not None:
             raise SMDebugValueError("tensor_names takes a regex or a collection, not both")
-        step = None if step is None else checked_step(step)
-        if collection is None:
-            return self._core.tensor_names(step, checked_mode(mode), _patterns(regex), [])
         if isinstance(collection, str):
             collection = self.collection(collection)
-        patterns, names = list(collection.include_regex), list(collection.tensor_names)
-        if not patterns and not names:
-            return []
-        return self._core.tensor_names(step, checked_mode(mode), patterns, names)
+        if collection is not None:
+            return list(collection.include_regex), list(collection.tensor_names)
+        patterns = checked_patterns(regex)
+        return (patterns, []) if patterns else None
 
     def tensor(self, tname: str) -> Tensor:
         """The tensor of that name.
