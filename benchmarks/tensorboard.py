@@ -105,8 +105,8 @@ def show_ours(size: int, rounds: int, tensorboard: bool = True) -> float:
     with folder() as run:
         config = _core.HookConfig(
             f"{run}/run",
-            save_config=SaveConfig(save_interval=1).to_core(),
-            reduction_config=ReductionConfig().to_core(),
+            save_config=SaveConfig(save_interval=1),
+            reduction_config=ReductionConfig(),
             include_regex=[],
             include_collections=[],
             save_all=True,

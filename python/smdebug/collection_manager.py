@@ -58,7 +58,8 @@ class CollectionManager:
 
     def export(self, out_dir, filename):
         """Writes `<out_dir>/collections/000000000/<filename>`; a reader sees all of it or none."""
-        self._to_core().write(str(out_dir), filename)
+        saved = _core.SavedCollections(self.collections.values(), self._num_workers)
+        saved.write(str(out_dir), filename)
 
     @classmethod
     def load(cls, filename, collection_class=Collection):
@@ -71,17 +72,13 @@ class CollectionManager:
     def load_from_string(cls, s, collection_class=Collection):
         """From the text of such a file."""
         saved = _core.SavedCollections.parse(s)
-        collections = map(collection_class.from_core, saved.collections)
+        collections = map(collection_class.from_collection, saved.collections)
         return cls({collection.name: collection for collection in collections}, saved.num_workers)
 
     def to_json_dict(self):
         """The content of the file."""
         collections = {c.name: c.to_json_dict() for c in self.collections.values()}
         return {"collections": collections, "_meta": {"num_workers": self._num_workers}}
-
-    def _to_core(self):
-        collections = [collection.to_core() for collection in self.collections.values()]
-        return _core.SavedCollections(collections, self._num_workers)
 
     def __iter__(self):
         return iter(self.collections)

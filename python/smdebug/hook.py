@@ -7,14 +7,12 @@ is the business of its adapter, for example smdebug/pytorch/hook.py.
 
 import atexit
 import contextlib
-import json
 import os
 import sys
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
 from smdebug.collection import Collection
-from smdebug.edits import edits
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,
     SMDebugError,
@@ -104,10 +102,6 @@ class BaseHook:
     ):
         if checksum not in ("constant", "crc32c"):
             raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
-        if reduction_config is not None and not isinstance(reduction_config, ReductionConfig):
-            raise SMDebugTypeError(
-                f"reduction_config must be a ReductionConfig, found {reduction_config!r}"
-            )
         if include_workers not in ("one", "all"):
             raise SMDebugValueError(
                 f"include_workers must be 'one' or 'all', found {include_workers!r}"
@@ -125,15 +119,17 @@ class BaseHook:
         self.checksum = checksum
         self.max_run_bytes = checked_count("max_run_bytes", max_run_bytes, 1, or_none=True)
         self.keep_every = checked_count("keep_every", keep_every, 0)
-        self.save_config = None if save_config is None else SaveConfig.parse(save_config)
+        self._revision = _core.ConfigRevision()
+        self._seen_revision = None
+        self._collections = {}
+        self._save_config = self._reduction_config = None
+        self._default = Collection("default", include_regex)  # has the hook's own patterns
+        self.save_config = save_config
         self.reduction_config = reduction_config
-        self.include_regex = Collection("default", include_regex).include_regex
         self.include_collections = checked_names("include_collections", include_collections)
         self.mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
-        self._collections = {}
         self._added = set()  # names of collections that the user handed in
-        self._seen_edits = edits.count
         self._handed_over = None
         self._has_begun = False
         self._rules = StepMonitor(rules, on_fire, self.vetoes, self.out_dir) if rules else None
@@ -183,7 +179,7 @@ class BaseHook:
             if built_in is None and not create:
                 raise SMDebugError(f"there is no collection '{name}'")
             make = self.collection_class
-            self._keep(make.from_core(built_in) if built_in else make(name))
+            self._keep(make.from_collection(built_in) if built_in else make(name))
         return self._collections[name]
 
     def get_collections(self):
@@ -227,7 +223,47 @@ class BaseHook:
     def _keep(self, collection):
         collection.inherit(self.save_config or SaveConfig())
         self._collections[collection.name] = collection
-        edits.count += 1
+        self._follow_edits()
+
+    @property
+    def save_config(self):
+        """The SaveConfig of collections without one of their own; None for the framework's."""
+        return self._save_config
+
+    @save_config.setter
+    def save_config(self, value):
+        self._save_config = None if value is None else SaveConfig.parse(value)
+        self._follow_edits()
+
+    @property
+    def reduction_config(self):
+        """The ReductionConfig of collections without one of their own; None to save elements."""
+        return self._reduction_config
+
+    @reduction_config.setter
+    def reduction_config(self, value):
+        if value is not None and not isinstance(value, ReductionConfig):
+            raise SMDebugTypeError(f"reduction_config must be a ReductionConfig, found {value!r}")
+        self._reduction_config = value
+        self._follow_edits()
+
+    @property
+    def include_regex(self):
+        """Patterns of the collection `default`: a list that may be edited in place."""
+        return self._default.include_regex
+
+    @include_regex.setter
+    def include_regex(self, value):
+        self._default.include_regex = value
+
+    def mark_edited(self):
+        """Has the hook look at its configuration again when the next step begins."""
+        self._revision.add()
+
+    def _follow_edits(self):
+        """Counts the edits of everything that the configuration is made of."""
+        parts = [self._save_config, self._reduction_config, self._default]
+        self._revision.follow([*filter(None, parts), *self._collections.values()])
 
     # --- saving ---
 
@@ -278,7 +314,6 @@ class BaseHook:
         for collection in filter(None, map(self._collections.get, names)):
             if not collection.has_members():  # what it asks for is handed over with its tensors
                 collection.add_tensor_name(tensor_name)
-                edits.count += 1
         try:
             self._session.save_tensor(tensor_name, tensor, names)
         except SMDebugError as error:
@@ -374,40 +409,33 @@ class BaseHook:
                 logger.warning("an edit is ignored: %s", error)
 
     def _take_up_edits(self):
-        if self._seen_edits != edits.count:
+        if self._seen_revision != self._revision.number:
             self._hand_over_configuration()
 
     def _hand_over_configuration(self):
-        self._seen_edits = edits.count
         for name in self.include_collections:
             if name in self.patterned_collections:
                 self.get_collection(name)
-        text = self._configuration_text()
-        if text != self._handed_over:
-            self._session.set_config(self._core_configuration())
-            self._handed_over = text
-
-    def _configuration_text(self):
-        patterns = {c.name: self._module_patterns(c) for c in self._collections.values()}
-        collections = [c.to_json_dict() for c in self._collections.values()]
-        hook = [
-            self.save_config and self.save_config.to_json_dict(),
-            self.reduction_config and self.reduction_config.to_json_dict(),
-            self.include_regex,
-        ]
-        return json.dumps([hook, collections, patterns])
+        self._seen_revision = self._revision.number
+        config = self._core_configuration()
+        if config != self._handed_over:
+            self._session.set_config(config)
+            self._handed_over = config
 
     def _core_configuration(self):
+        """A snapshot of the configuration, for the core."""
+        patterns = {c.name: self._module_patterns(c) for c in self._collections.values()}
         return _core.HookConfig(
             self.out_dir,
-            save_config=self.save_config and self.save_config.to_core(),
-            reduction_config=self.reduction_config and self.reduction_config.to_core(),
-            include_regex=list(self.include_regex),
+            save_config=self.save_config,
+            reduction_config=self.reduction_config,
+            include_regex=self.include_regex,
             include_collections=self._known_collections(),
             save_all=self.save_all,
             dry_run=self.dry_run,
             all_workers=self.include_workers == "all",
-            collections=self._core_collections(),
+            collections=self._filled_collections(patterns),
+            further_patterns=patterns,
             tensorboard_dir=self.tensorboard_dir,
             true_checksum=self.checksum == "crc32c",
             max_run_bytes=self.max_run_bytes,
@@ -421,17 +449,16 @@ class BaseHook:
         built_in = [collection.name for collection in self._framework.collections]
         return [name for name in self.include_collections if name in built_in]
 
-    def _core_collections(self):
+    def _filled_collections(self, further_patterns):
+        """The collections that name anything, with the patterns that the adapter adds."""
         collections = []
-        for collection in self._collections.values():
-            patterns = self._module_patterns(collection)
-            is_known = self._framework.knows(collection.name)
-            if not (is_known or collection.has_members() or patterns):
-                wanted = collection.name in self._added
-                if wanted or collection.name in self.include_collections:
-                    raise InvalidCollectionConfiguration(collection.name)
-                continue  # asked for, never filled: it would save nothing
-            collections.append(collection.to_core(patterns))
+        for name, collection in self._collections.items():
+            is_known = self._framework.knows(name)
+            if is_known or collection.has_members() or further_patterns[name]:
+                collections.append(collection)
+            elif name in self._added or name in self.include_collections:
+                raise InvalidCollectionConfiguration(name)
+            # else asked for and never filled: it would save nothing
         return collections
 
     def _make_session(self):

@@ -8,8 +8,6 @@ import json
 from smdebug import _core
 from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
-from smdebug.reduction_config import ReductionConfig
-from smdebug.save_config import SaveConfig
 
 logger = get_logger()
 
@@ -69,9 +67,8 @@ def _make_hook(hook_cls, config):
     hook = hook_cls(
         config.out_dir,
         dry_run=config.dry_run,
-        reduction_config=config.reduction_config
-        and ReductionConfig.from_core(config.reduction_config),
-        save_config=config.save_config and SaveConfig.from_core(config.save_config),
+        reduction_config=config.reduction_config,
+        save_config=config.save_config,
         include_regex=config.include_regex,
         include_collections=config.include_collections,
         save_all=config.save_all,
@@ -83,5 +80,5 @@ def _make_hook(hook_cls, config):
         **of_adapter,
     )
     for collection in config.collections:
-        hook.add_collection(hook_cls.collection_class.from_core(collection))
+        hook.add_collection(hook_cls.collection_class.from_collection(collection))
     return hook

@@ -7,17 +7,18 @@
 
 namespace smdebug {
 
-void bind_core(nanobind::module_& m);      // core.cc
-void bind_names(nanobind::module_& m);     // tensor_names.cc
-void bind_config(nanobind::module_& m);    // config.cc
-void bind_capture(nanobind::module_& m);   // capture.cc
-void bind_steps(nanobind::module_& m);     // step_policy.cc
-void bind_read(nanobind::module_& m);      // read.cc
-void bind_files(nanobind::module_& m);     // files.cc
-void bind_saved(nanobind::module_& m);     // saved_collections.cc
-void bind_rules(nanobind::module_& m);     // rules.cc
-void bind_monitors(nanobind::module_& m);  // monitors.cc
-void bind_actions(nanobind::module_& m);   // actions.cc
-void bind_cli(nanobind::module_& m);       // cli.cc
+void bind_core(nanobind::module_& m);             // core.cc
+void bind_names(nanobind::module_& m);            // tensor_names.cc
+void bind_editable_config(nanobind::module_& m);  // editable_config.cc
+void bind_config(nanobind::module_& m);           // config.cc
+void bind_capture(nanobind::module_& m);          // capture.cc
+void bind_steps(nanobind::module_& m);            // step_policy.cc
+void bind_read(nanobind::module_& m);             // read.cc
+void bind_files(nanobind::module_& m);            // files.cc
+void bind_saved(nanobind::module_& m);            // saved_collections.cc
+void bind_rules(nanobind::module_& m);            // rules.cc
+void bind_monitors(nanobind::module_& m);         // monitors.cc
+void bind_actions(nanobind::module_& m);          // actions.cc
+void bind_cli(nanobind::module_& m);              // cli.cc
 
 }  // namespace smdebug

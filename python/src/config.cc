@@ -1,6 +1,5 @@
-// Bindings of include/smdebug/config: plain values. The classes that users
-// edit are written in Python (smdebug/save_config.py and its neighbours) and
-// are turned into these when they reach the core.
+// Bindings of include/smdebug/config. The objects that users edit are in
+// editable_config.h; here are the snapshots that a session takes of them.
 
 #include <map>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "smdebug/config/tensorboard_output.h"
 
 #include "bindings.h"
+#include "editable_config.h"
 #include "result_caster.h"
 
 namespace nb = nanobind;
@@ -34,104 +34,31 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-void bind_save_config(nb::module_& m) {
-  nb::class_<SaveConfigMode>(m, "SaveConfigMode")
-      .def(
-          "__init__",
-          [](SaveConfigMode* self, Step save_interval, Step start_step,
-             std::optional<Step> end_step, std::vector<Step> save_steps) {
-            new (self) SaveConfigMode{save_interval, start_step, end_step,
-                                      std::move(save_steps)};
-          },
-          "save_interval"_a, "start_step"_a, "end_step"_a.none(),
-          "save_steps"_a)
-      .def_ro("save_interval", &SaveConfigMode::save_interval)
-      .def_ro("start_step", &SaveConfigMode::start_step)
-      .def_ro("end_step", &SaveConfigMode::end_step)
-      .def_ro("save_steps", &SaveConfigMode::save_steps)
-      .def("is_due", &SaveConfigMode::is_due, "mode_step"_a)
-      .def("check", &SaveConfigMode::check);
-
-  nb::class_<SaveConfig>(m, "SaveConfig")
-      .def(
-          "__init__",
-          [](SaveConfig* self, const std::map<Mode, SaveConfigMode>& modes) {
-            new (self) SaveConfig();
-            for (const auto& [mode, config] : modes) {
-              self->set_mode(mode, config);
-            }
-          },
-          "modes"_a)
-      .def("mode", &SaveConfig::mode, "mode"_a);
+std::optional<SaveConfig> snapshot(const editable::SaveConfig* config) {
+  return config ? std::optional(config->value()) : std::nullopt;
 }
 
-void bind_reduction_config(nb::module_& m) {
-  nb::class_<ReductionConfig>(m, "ReductionConfig")
-      .def_static(
-          "parse",
-          [](const std::string& ops, bool save_raw_tensor, bool save_shape,
-             bool summary) -> Result<ReductionConfig> {
-            SMD_TRY(auto parsed, ReductionConfig::parse_ops(ops));
-            return ReductionConfig{std::move(parsed), save_raw_tensor,
-                                   save_shape, summary};
-          },
-          "ops"_a, "save_raw_tensor"_a = false, "save_shape"_a = false,
-          "summary"_a = false)
-      .def_prop_ro("ops",
-                   [](const ReductionConfig& self) {
-                     std::vector<std::string> names;
-                     for (const ReductionOp& op : self.ops) {
-                       names.push_back(reduction_op_name(op));
-                     }
-                     return names;
-                   })
-      .def_ro("save_raw_tensor", &ReductionConfig::save_raw_tensor)
-      .def_ro("save_shape", &ReductionConfig::save_shape)
-      .def_ro("summary", &ReductionConfig::summary)
-      .def("ops_text", &ReductionConfig::ops_text);
+std::optional<ReductionConfig> snapshot(
+    const editable::ReductionConfig* config) {
+  return config ? std::optional(config->value()) : std::nullopt;
 }
 
-void bind_collection(nb::module_& m) {
-  nb::class_<Collection>(m, "Collection")
-      .def(
-          "__init__",
-          [](Collection* self, std::string name,
-             std::vector<std::string> include_regex,
-             std::vector<std::string> tensor_names,
-             std::optional<SaveConfig> save_config,
-             std::optional<ReductionConfig> reduction_config,
-             bool save_histogram, bool is_optional) {
-            new (self) Collection{{std::move(name), std::move(include_regex),
-                                   std::move(tensor_names)},
-                                  std::move(save_config),
-                                  std::move(reduction_config),
-                                  save_histogram,
-                                  is_optional};
-          },
-          "name"_a, "include_regex"_a, "tensor_names"_a,
-          "save_config"_a = nb::none(), "reduction_config"_a = nb::none(),
-          "save_histogram"_a = true, "is_optional"_a = false)
-      .def_prop_ro("name", &Collection::name)
-      .def_prop_ro(
-          "include_regex",
-          [](const Collection& self) { return self.tensors.include_regex; })
-      .def_prop_ro(
-          "tensor_names",
-          [](const Collection& self) { return self.tensors.tensor_names; })
-      .def_ro("save_config", &Collection::save_config)
-      .def_ro("reduction_config", &Collection::reduction_config)
-      .def_ro("save_histogram", &Collection::save_histogram);
+using Patterns = std::map<std::string, std::vector<std::string>>;
 
-  m.def(
-      "check_pattern",
-      [](const std::string& collection, const std::string& pattern) -> Status {
-        HookConfig config;
-        config.collections = {Collection{{collection, {pattern}, {}}, {}, {}}};
-        SMD_CHECK_OK(Plan::build(config, plain_framework()));
-        return {};
-      },
-      "collection"_a, "pattern"_a,
-      "Raises SMDebugValueError if `pattern` does not compile.");
+// The collections at this moment. `further_patterns` holds, by the name of a
+// collection, those that an adapter adds to the user's.
+std::vector<Collection> snapshots(const nb::iterable& collections,
+                                  const Patterns& further_patterns) {
+  std::vector<Collection> found;
+  for (nb::handle each : collections) {
+    found.push_back(nb::cast<const editable::Collection&>(each).value());
+    const auto further = further_patterns.find(found.back().name());
+    if (further == further_patterns.end()) continue;
+    auto& patterns = found.back().tensors.include_regex;
+    patterns.insert(patterns.end(), further->second.begin(),
+                    further->second.end());
+  }
+  return found;
 }
 
 void bind_hook_config(nb::module_& m) {
@@ -154,37 +81,38 @@ void bind_hook_config(nb::module_& m) {
       .def(
           "__init__",
           [](HookConfig* self, std::string out_dir,
-             std::optional<SaveConfig> save_config,
-             std::optional<ReductionConfig> reduction_config,
+             const editable::SaveConfig* save_config,
+             const editable::ReductionConfig* reduction_config,
              std::vector<std::string> include_regex,
              std::vector<std::string> include_collections, bool save_all,
-             bool dry_run, bool all_workers,
-             std::vector<Collection> collections,
+             bool dry_run, bool all_workers, const nb::iterable& collections,
+             const Patterns& further_patterns,
              std::optional<std::string> tensorboard_dir, bool true_checksum,
              std::optional<std::uint64_t> max_run_bytes, Step keep_every) {
-            new (self) HookConfig();
-            self->out_dir = std::move(out_dir);
-            self->save_config = std::move(save_config);
-            self->reduction_config = std::move(reduction_config);
-            self->include_regex = std::move(include_regex);
-            self->include_collections = std::move(include_collections);
-            self->save_all = save_all;
-            self->dry_run = dry_run;
-            self->include_workers =
+            HookConfig made;
+            made.out_dir = std::move(out_dir);
+            made.save_config = snapshot(save_config);
+            made.reduction_config = snapshot(reduction_config);
+            made.include_regex = std::move(include_regex);
+            made.include_collections = std::move(include_collections);
+            made.save_all = save_all;
+            made.dry_run = dry_run;
+            made.include_workers =
                 all_workers ? IncludeWorkers::all : IncludeWorkers::one;
-            self->collections = std::move(collections);
-            self->tensorboard_dir = std::move(tensorboard_dir);
-            self->checksum =
+            made.collections = snapshots(collections, further_patterns);
+            made.tensorboard_dir = std::move(tensorboard_dir);
+            made.checksum =
                 true_checksum ? Checksum::crc32c : Checksum::constant;
-            self->max_run_bytes = max_run_bytes;
-            self->keep_every = keep_every;
+            made.max_run_bytes = max_run_bytes;
+            made.keep_every = keep_every;
+            new (self) HookConfig(std::move(made));
           },
-          "out_dir"_a, nb::kw_only(), "save_config"_a = nb::none(),
-          "reduction_config"_a = nb::none(), "include_regex"_a,
+          "out_dir"_a, nb::kw_only(), "save_config"_a.none() = nb::none(),
+          "reduction_config"_a.none() = nb::none(), "include_regex"_a,
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
-          "collections"_a, "tensorboard_dir"_a = nb::none(),
-          "true_checksum"_a = false, "max_run_bytes"_a = nb::none(),
-          "keep_every"_a = 0)
+          "collections"_a, "further_patterns"_a = Patterns(),
+          "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
+          "max_run_bytes"_a = nb::none(), "keep_every"_a = 0)
       .def_ro("out_dir", &HookConfig::out_dir)
       .def_ro("save_config", &HookConfig::save_config)
       .def_ro("reduction_config", &HookConfig::reduction_config)
@@ -205,7 +133,14 @@ void bind_hook_config(nb::module_& m) {
       .def_ro("max_run_bytes", &HookConfig::max_run_bytes)
       .def_ro("keep_every", &HookConfig::keep_every)
       .def_ro("step_on", &HookConfig::step_on)
-      .def_ro("gradients", &HookConfig::gradients);
+      .def_ro("gradients", &HookConfig::gradients)
+      .def(
+          "__eq__",
+          [](const HookConfig& self, const HookConfig& other) {
+            return self == other;
+          },
+          nb::is_operator(),
+          nb::sig("def __eq__(self, other: object) -> bool"));
 
   m.def(
       "saved_collections",
@@ -270,9 +205,7 @@ void bind_logger(nb::module_& m) {
 }  // namespace
 
 void bind_config(nb::module_& m) {
-  bind_save_config(m);
-  bind_reduction_config(m);
-  bind_collection(m);
+  bind_editable_config(m);
   bind_hook_config(m);
   bind_job_environment(m);
   bind_hook_config_file(m);

@@ -24,6 +24,7 @@
 #include "smdebug/read/trial.h"
 
 #include "bindings.h"
+#include "editable_config.h"
 #include "interrupt.h"
 #include "result_caster.h"
 #include "tensor_value.h"

@@ -15,6 +15,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "bindings.h"
+#include "editable_config.h"
 #include "result_caster.h"
 
 namespace nb = nanobind;
@@ -26,9 +27,14 @@ void bind_saved(nb::module_& m) {
   nb::class_<SavedCollections>(m, "SavedCollections")
       .def(
           "__init__",
-          [](SavedCollections* self, std::vector<Collection> collections,
+          [](SavedCollections* self, const nb::iterable& collections,
              int num_workers) {
-            new (self) SavedCollections{std::move(collections), num_workers};
+            std::vector<Collection> found;
+            for (nb::handle each : collections) {
+              found.push_back(
+                  nb::cast<const editable::Collection&>(each).value());
+            }
+            new (self) SavedCollections{std::move(found), num_workers};
           },
           "collections"_a, "num_workers"_a)
       .def_static("parse", &parse_collections, "text"_a)

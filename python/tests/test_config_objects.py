@@ -260,6 +260,7 @@ def test_the_names_of_tensors_are_added_removed_and_found():
         (lambda c: c.include(None), SMDebugTypeError, "None"),
         (lambda c: Collection(None), SMDebugTypeError, "None"),
         (lambda c: setattr(c, "save_histogram", None), SMDebugTypeError, "None"),
+        (lambda c: setattr(c.reduction_config, "norms", ["l3"]), SMDebugValueError, "l3"),
         (lambda c: c.save_config.get_save_config(None), SMDebugValueError, "None"),
         (lambda c: c.save_config.set_save_config(modes.TRAIN, None), SMDebugValueError, "None"),
         (lambda c: setattr(c, "tensor_names", "x"), SMDebugTypeError, "x"),

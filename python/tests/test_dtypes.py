@@ -39,7 +39,9 @@ class Recording:
     def __init__(self, out_dir, reductions="", raw=True):
         config = _core.HookConfig(
             out_dir,
-            reduction_config=_core.ReductionConfig.parse(reductions, save_raw_tensor=raw),
+            reduction_config=_core.ReductionConfig.from_dict(
+                {"reductions": reductions, "save_raw_tensor": raw}
+            ),
             include_regex=["."],
             include_collections=[],
             save_all=False,

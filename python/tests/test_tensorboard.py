@@ -241,7 +241,7 @@ DTYPES = [
 
 def open_session(out_dir, folder, **arguments):
     """A session without a framework, which puts tensors by name."""
-    every = smd.SaveConfig(save_interval=1).to_core()
+    every = smd.SaveConfig(save_interval=1)
     options = dict(
         save_config=every,
         include_regex=[],

@@ -89,11 +89,10 @@ def of_ours(config):
     file = _core.parse_hook_config(json.dumps(config), "config.json", framework, job)
     assert file.warnings == []
     asked = file.config
-    save_config = asked.save_config and smd.SaveConfig.from_core(asked.save_config)
-    reduction = asked.reduction_config and smd.ReductionConfig.from_core(asked.reduction_config)
-    save_config = save_config or smd.SaveConfig()
+    reduction = asked.reduction_config
+    save_config = asked.save_config or smd.SaveConfig()
     collections = {}
-    for collection in map(smd.Collection.from_core, asked.collections):
+    for collection in asked.collections:
         # Without a configuration of its own a collection follows the hook's.
         collection.save_config = collection.save_config or save_config
         collections[collection.name] = collection.to_json_dict()

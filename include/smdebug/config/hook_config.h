@@ -64,6 +64,8 @@ struct HookConfig {
   /// first, then at the framework's.
   const Collection* find_collection(const Framework& framework,
                                     std::string_view name) const;
+
+  friend bool operator==(const HookConfig&, const HookConfig&) = default;
 };
 
 }  // namespace smdebug

@@ -6,7 +6,6 @@ from mxnet import gluon
 
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
-from smdebug.edits import edits
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -19,7 +18,7 @@ class Collection(BaseCollection):
     ) -> None:
         """Adds the inputs and outputs of a block. Register the block before the first step."""
         self.block_tensors().append((block, inputs, outputs))
-        edits.count += 1
+        self.mark_edited()
 
     def block_tensors(self) -> list[tuple[gluon.Block, bool, bool]]:
         """Returns (block, inputs, outputs) of each block that was added."""

@@ -18,7 +18,6 @@ from mxnet.base import MXNetError
 
 from smdebug import _core
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.mxnet import trainers, workers
@@ -155,7 +154,7 @@ class Hook(BaseHook):
             trainers.listen(self)
         for each in [block] if is_loss else inside:
             self._watch(each)
-        edits.count += 1
+        self.mark_edited()
         self._settle()
 
     register_hook = register_block
@@ -175,7 +174,7 @@ class Hook(BaseHook):
         """Adds the loss that `record_loss_of_backward` records under this name to the collection
         `losses`, from the next step on."""
         self._loss_names.append(name)
-        edits.count += 1
+        self.mark_edited()
 
     def record_loss_of_backward(self, name: str, loss: mxnet.nd.NDArray) -> None:
         """Records the array at which backward starts as `<name>_output_<i>`, unless a loss block

@@ -2,7 +2,6 @@
 
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
-from smdebug.edits import edits
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -11,7 +10,7 @@ class Collection(BaseCollection):
     def add_module_tensors(self, module, inputs=False, outputs=True):
         """Adds the inputs and outputs of a module that is registered before the first step."""
         self.module_tensors().append((module, inputs, outputs))
-        edits.count += 1
+        self.mark_edited()
 
     def module_tensors(self):
         """(module, inputs, outputs) of each module that was added."""

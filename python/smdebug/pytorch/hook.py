@@ -14,7 +14,6 @@ import torch
 
 from smdebug import _core
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-from smdebug.edits import edits
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
@@ -193,7 +192,7 @@ class Hook(BaseHook):
             watched = self._watch(submodule, path, is_root=is_root, is_called_from_outside=is_root)
             if submodule is root:
                 self._watched_roots[root] = watched
-        edits.count += 1
+        self.mark_edited()
         model.buffers.follow_plan()
         if self._gate.is_open:
             model.parameters.follow_gradients(True)
@@ -217,7 +216,7 @@ class Hook(BaseHook):
         name = type(loss_module).__name__
         self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._loss_names.append(name)
-        edits.count += 1
+        self.mark_edited()
         self._settle()
         if self._losses_may_be_compiled:
             forget_compiled(name)

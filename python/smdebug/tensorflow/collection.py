@@ -5,7 +5,6 @@ import re
 from smdebug._core import ModeKeys
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
-from smdebug.edits import edits
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.tensorflow import names
 
@@ -21,7 +20,7 @@ class Collection(BaseCollection):
                 self.add(each)
             return
         self.added_patterns().append(_pattern_of(arg))
-        edits.count += 1
+        self.mark_edited()
 
     def add_for_mode(self, arg, mode):
         """The same as `add` for one mode: a graph of its own has names of its own. `mode` is one of
@@ -35,7 +34,7 @@ class Collection(BaseCollection):
         if not _is_layer(layer):
             raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
         self.added_layers().append((layer, inputs, outputs))
-        edits.count += 1
+        self.mark_edited()
 
     def added_patterns(self):
         """The patterns of what `add` was given."""

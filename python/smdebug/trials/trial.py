@@ -154,7 +154,7 @@ class Trial:
         Whether their tensors were saved depends on the configuration of the hook.
         """
         for collection in self._core.collections():
-            self._collections[collection.name] = Collection.from_core(collection)
+            self._collections[collection.name] = collection
         return dict(self._collections)
 
     @property

@@ -1,7 +1,6 @@
 """What the layers of a model are called, each by a name of its own, and whose weights are whose."""
 
 from smdebug._core import UniqueNames
-from smdebug.edits import edits
 from smdebug.tensorflow.private_names import layers_inside
 
 
@@ -9,12 +8,13 @@ class LayerNames:
     """Keras wants the names of one model's direct layers to differ, not those further inside.
 
     Of layers that share a name the first keeps it; a later one is `<outer layer>/<name>`, and where
-    that is taken too it gets a number behind. A layer that is new counts as an edit of the
-    configuration: patterns by the kinds of layers are others then.
+    that is taken too it gets a number behind. `on_new_layer` is called
+    after each layer that gets a name, since patterns by the kinds of layers change with it.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, on_new_layer):
         self._model = model
+        self._on_new_layer = on_new_layer
         self._names = {}  # id of a layer -> its name
         self._layers = []  # which keeps the ids theirs
         self._unique = UniqueNames()
@@ -72,4 +72,4 @@ class LayerNames:
             name = self._unique.take_inside(self(outer), layer.name)
         self._names[id(layer)] = name
         self._layers.append(layer)
-        edits.count += 1
+        self._on_new_layer()

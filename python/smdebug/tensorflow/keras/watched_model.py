@@ -16,7 +16,7 @@ class WatchedModel:
 
     def __init__(self, recorder, session, model):
         self.model = model
-        self.layer_names = LayerNames(model)
+        self.layer_names = LayerNames(model, recorder.mark_edited)
         self._recorder = recorder
         self._weights = VariableValues(session, recorder.is_bias)
         self._optimizer_variables = VariableValues(session)
