@@ -218,11 +218,6 @@ def set_local_part(function: object) -> None:
     Sets what shows this process's part of a tensor that is spread over several: a function of a tensor that returns None for any other, else (part, shape of the whole, offsets of the part).
     """
 
-def set_device_copies(function: object) -> None:
-    """
-    Sets what copies tensors that lie on a device: a function of a session, the place of a tensor that is put there, and the tensor. It returns whether it will call `put_copy` or `put_statistics` of that place before the step ends; where it will not, the elements are copied at once, and waited for.
-    """
-
 class SessionStatus:
     """Where a hook stands: nothing here raises."""
 
@@ -317,7 +312,7 @@ class TensorStatistics:
     def merge(self, other: TensorStatistics) -> None:
         """Adds the elements behind `other`."""
 
-class TensorSite:
+class TensorSlot:
     def put(self, tensor: object) -> None:
         """Captures the tensor if it is due. Any thread."""
 
@@ -326,7 +321,7 @@ class TensorSite:
 
     def put_copy(self, copy: object) -> None:
         """
-        Captures a copy in host memory of what lay on a device when it was put: see set_device_copies.
+        Captures a copy in host memory of what lay on a device when it was put: see `device_transfer` of Session.create.
         """
 
     def needs_elements(self) -> bool:
@@ -348,7 +343,7 @@ class TensorSite:
     def skip(self, reason: str) -> None:
         """Says that the tensor cannot be saved: once, in the status and the log."""
 
-class TensorSites:
+class TensorSlots:
     def put(self, tensors: list) -> None:
         """Captures those that are due, by position."""
 
@@ -361,7 +356,7 @@ class TensorSites:
 
     def can_match(self) -> list[bool]: ...
 
-class ModuleSite:
+class ModuleSlots:
     @property
     def was_called(self) -> bool: ...
 
@@ -376,12 +371,12 @@ class ModuleSite:
         Saves the gradient of each tensor in `output` when backward comes to it, if an output is due.
         """
 
-    def next_input(self) -> TensorSite | None:
+    def next_input(self) -> TensorSlot | None:
         """
-        Counts one more input of this step. Returns its place, or None where it is not due.
+        Counts one more input of this step. Returns its slot, or None where it is not due.
         """
 
-    def next_output(self) -> TensorSite | None:
+    def next_output(self) -> TensorSlot | None:
         """The same of an output."""
 
     def may_match_input(self) -> bool: ...
@@ -394,7 +389,10 @@ class ModuleSite:
 
 class Session:
     @staticmethod
-    def create(config: HookConfig, framework: Framework, command: Sequence[str], versions: Mapping[str, str], environment: Mapping[str, str]) -> Session: ...
+    def create(config: HookConfig, framework: Framework, command: Sequence[str], versions: Mapping[str, str], environment: Mapping[str, str], device_transfer: object | None = None) -> Session:
+        """
+        `device_transfer` copies tensors that lie on a device: a function of the slot in which a tensor is due, and the tensor. It returns whether it will call `put_copy`, `put_statistics` or `skip` of the slot before the step ends. Tensors that it does not take are copied at once, and waited for.
+        """
 
     def set_config(self, config: HookConfig) -> None: ...
 
@@ -429,23 +427,23 @@ class Session:
 
     def is_capturing(self) -> bool: ...
 
-    def tensor(self, name: str, collections: Sequence[str] = []) -> TensorSite:
+    def tensor(self, name: str, collections: Sequence[str] = []) -> TensorSlot:
         """
-        The place of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
-        """
-
-    def gradient(self, root: str, path: str) -> TensorSite: ...
-
-    def tensors(self, names: Sequence[str], collections: Sequence[str] = []) -> TensorSites:
-        """
-        The places of several tensors that belong to the same collections, and are put together.
+        The slot of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
         """
 
-    def parameters(self, root: str, paths: Sequence[str]) -> TensorSites: ...
+    def gradient(self, root: str, path: str) -> TensorSlot: ...
 
-    def gradients(self, root: str, paths: Sequence[str]) -> TensorSites: ...
+    def tensors(self, names: Sequence[str], collections: Sequence[str] = []) -> TensorSlots:
+        """
+        The slots of several tensors that belong to the same collections, and are put together.
+        """
 
-    def module(self, path: str) -> ModuleSite: ...
+    def parameters(self, root: str, paths: Sequence[str]) -> TensorSlots: ...
+
+    def gradients(self, root: str, paths: Sequence[str]) -> TensorSlots: ...
+
+    def module(self, path: str) -> ModuleSlots: ...
 
     def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None: ...
 

@@ -165,6 +165,10 @@ class BaseHook:
         """Patterns for what a collection names by other means than text."""
         return []
 
+    def _device_transfer(self):
+        """What copies tensors from an accelerator, see Session.create; None: each is waited for."""
+        return None
+
     def _detach(self):
         """Takes every hook out of the framework."""
 
@@ -469,6 +473,7 @@ class BaseHook:
                 [sys.executable, *sys.argv],
                 self._versions(),
                 {},
+                self._device_transfer(),
             )
         except SMDebugValueError as error:
             if getattr(error, "code", "") == "invalid_argument":  # the run there has ended

@@ -53,78 +53,78 @@ void put_import(const TensorSlot& slot, const TensorImport& tensor,
   put_view(slot, tensor, status);
 }
 
-// A slot as Python holds it.
-struct BoundSlot {
-  Session* session;
-  TensorSlot slot;
-
-  // Captures the tensor, which is due.
-  void put_due(nb::handle tensor) const;
-  void put(nb::handle tensor) const {
-    if (slot.is_due()) put_due(tensor);
-  }
-  // No array is made of it.
-  void put_number(double value) const {
-    constexpr std::array<std::int64_t, 1> kOne = {1};
-    slot.put(
-        {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
-  }
-  void put_copy(nb::handle copy) const {
-    if (!slot.is_due()) return;
-    TensorImport imported;
-    const Status status = imported.load(copy);
-    put_view(slot, imported, status);
-  }
-  void put_statistics(const std::string& dtype,
-                      const std::vector<std::int64_t>& shape,
-                      const TensorStatistics& statistics) const {
-    if (const auto known = find_dtype(dtype)) {
-      slot.put_statistics(*known, shape, statistics);
-    } else if (slot.is_due()) {
-      slot.skip("there is no dtype '" + dtype + "' here");
-    }
-  }
-  bool needs_elements() const { return slot.needs_elements(); }
-  bool is_due() const { return slot.is_due(); }
-  bool is_next_due() const { return slot.is_next_due(); }
-  bool can_match() const { return slot.can_match(); }
-  void skip(const std::string& reason) const { slot.skip(reason); }
-
-  nb::object to_python() const {
-    nb::object object = nb::cast(*this);
-    nb::keep_alive_obj(object, nb::find(session));
-    return object;
-  }
-};
-
-// Owned for as long as the interpreter lives.
-PyObject* device_copies = nullptr;
-
-// Whether the adapter copies the elements that lie on a device, and puts them
-// later in the step.
-bool leave_to_device_copies(const BoundSlot& bound,
-                            const TensorImport& tensor) {
-  if (device_copies == nullptr) return false;
-  bound.slot.set_placement(tensor.placement());
-  try {
-    return nb::cast<bool>(nb::handle(device_copies)(
-        nb::find(bound.session), bound.to_python(), tensor.device_tensor()));
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-void BoundSlot::put_due(nb::handle tensor) const {
+// Captures the tensor, which is due. Elements on a device are the business of
+// the session's DeviceTransfer. What it does not take is copied at once, and
+// waited for.
+void put_due(const TensorSlot& slot, nb::handle tensor) {
   TensorImport imported;
   const Status status = imported.load(tensor, TensorImport::OnDevice::stays);
-  if (!status || !imported.stays_on_device()) {
-    put_import(slot, imported, status);
-  } else if (!leave_to_device_copies(*this, imported)) {
-    TensorImport copied;
-    const Status was_copied = copied.load(tensor);
-    put_import(slot, copied, was_copied);
+  if (!status || !imported.stays_on_device())
+    return put_import(slot, imported, status);
+  slot.set_placement(imported.placement());
+  if (slot.put_on_device(imported.device_tensor().ptr())) return;
+  TensorImport copied;
+  const Status was_copied = copied.load(tensor);
+  put_import(slot, copied, was_copied);
+}
+
+void put(const TensorSlot& slot, nb::handle tensor) {
+  if (slot.is_due()) put_due(slot, tensor);
+}
+
+// No array is made of it.
+void put_number(const TensorSlot& slot, double value) {
+  constexpr std::array<std::int64_t, 1> kOne = {1};
+  slot.put(
+      {DType::float64, reinterpret_cast<const std::byte*>(&value), kOne, {}});
+}
+
+void put_copy(const TensorSlot& slot, nb::handle copy) {
+  if (!slot.is_due()) return;
+  TensorImport imported;
+  const Status status = imported.load(copy);
+  put_view(slot, imported, status);
+}
+
+void put_statistics(const TensorSlot& slot, const std::string& dtype,
+                    const std::vector<std::int64_t>& shape,
+                    const TensorStatistics& statistics) {
+  if (const auto known = find_dtype(dtype)) {
+    slot.put_statistics(*known, shape, statistics);
+  } else if (slot.is_due()) {
+    slot.skip("there is no dtype '" + dtype + "' here");
   }
 }
+
+// The slot as a Python object that keeps its session alive.
+nb::object to_python(const TensorSlot& slot, Session* session) {
+  nb::object object = nb::cast(slot);
+  nb::keep_alive_obj(object, nb::find(session));
+  return object;
+}
+
+// The transfer of an adapter in Python: a function of a slot and a tensor.
+class PythonDeviceTransfer : public DeviceTransfer {
+ public:
+  explicit PythonDeviceTransfer(nb::object take) : take_(std::move(take)) {}
+
+  // The session owns this: it cannot be known earlier.
+  void serve(Session* session) { session_ = session; }
+
+  bool take(const TensorSlot& slot, const void* tensor) override {
+    try {
+      return nb::cast<bool>(
+          take_(to_python(slot, session_),
+                nb::handle(static_cast<const PyObject*>(tensor))));
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+ private:
+  nb::object take_;
+  Session* session_ = nullptr;
+};
 
 // The slots of tensors that are put together, once per step.
 struct BoundSlots {
@@ -134,8 +134,8 @@ struct BoundSlots {
   void put(nb::list tensors) const {
     const std::size_t count = std::min(slots.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
-      BoundSlot{session, slots[i]}.put(
-          PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
+      smdebug::put(slots[i],
+                   PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
   }
   // One tensor that has all these names.
@@ -165,8 +165,7 @@ struct BoundModule {
   void capture_inputs(nb::handle arguments, nb::handle keywords) {
     was_called = true;
     const auto visit = [this](nb::handle tensor) {
-      if (const auto slot = slots.next_input())
-        BoundSlot{session, *slot}.put_due(tensor);
+      if (const auto slot = slots.next_input()) put_due(*slot, tensor);
     };
     walk_tensors(arguments, visit);
     walk_tensors(keywords, visit);
@@ -175,8 +174,7 @@ struct BoundModule {
   void capture_outputs(nb::handle output) {
     was_called = true;
     walk_tensors(output, [this](nb::handle tensor) {
-      if (const auto slot = slots.next_output())
-        BoundSlot{session, *slot}.put_due(tensor);
+      if (const auto slot = slots.next_output()) put_due(*slot, tensor);
     });
   }
 
@@ -194,7 +192,7 @@ struct BoundModule {
       const auto slot = slots.next_output();
       if (!slot) return;
       try {
-        watch_gradient({session, *slot}, tensor);
+        watch_gradient(*slot, tensor);
       } catch (const nb::python_error& error) {
         slot->skip(error.what());
       }
@@ -202,13 +200,13 @@ struct BoundModule {
   }
 
   // For tensors that walk_tensors does not know.
-  std::optional<BoundSlot> next_input() {
+  std::optional<TensorSlot> next_input() {
     was_called = true;
-    return bound(slots.next_input());
+    return slots.next_input();
   }
-  std::optional<BoundSlot> next_output() {
+  std::optional<TensorSlot> next_output() {
     was_called = true;
-    return bound(slots.next_output());
+    return slots.next_output();
   }
 
   bool may_match_input() const { return slots.may_match_input(); }
@@ -217,17 +215,12 @@ struct BoundModule {
   bool can_match_output() const { return slots.can_match_output(); }
 
  private:
-  std::optional<BoundSlot> bound(const std::optional<TensorSlot>& slot) const {
-    if (!slot) return std::nullopt;
-    return BoundSlot{session, *slot};
-  }
-
-  static void watch_gradient(const BoundSlot& slot, nb::handle tensor) {
+  void watch_gradient(const TensorSlot& slot, nb::handle tensor) const {
     if (!nb::cast<bool>(tensor.attr("requires_grad")) ||
         nb::cast<bool>(tensor.attr("is_leaf"))) {
       return;
     }
-    tensor.attr("register_hook")(slot.to_python().attr("put"));
+    tensor.attr("register_hook")(to_python(slot, session).attr("put"));
   }
 };
 
@@ -317,26 +310,26 @@ void bind_statistics(nb::module_& m) {
 }
 
 void bind_slots(nb::module_& m) {
-  nb::class_<BoundSlot>(m, "TensorSlot")
-      .def("put", &BoundSlot::put, "tensor"_a,
+  nb::class_<TensorSlot>(m, "TensorSlot")
+      .def("put", &put, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
-      .def("put_number", &BoundSlot::put_number, "value"_a,
+      .def("put_number", &put_number, "value"_a,
            "Captures the number, a float64 of shape (1,), if it is due.")
-      .def("put_copy", &BoundSlot::put_copy, "copy"_a,
+      .def("put_copy", &put_copy, "copy"_a,
            "Captures a copy in host memory of what lay on a device when it was "
-           "put: see set_device_copies.")
-      .def("needs_elements", &BoundSlot::needs_elements,
+           "put: see `device_transfer` of Session.create.")
+      .def("needs_elements", &TensorSlot::needs_elements,
            "Whether more is kept of a tensor that is put now than its "
            "statistics hold. False where it is not due.")
-      .def("put_statistics", &BoundSlot::put_statistics, "dtype"_a, "shape"_a,
+      .def("put_statistics", &put_statistics, "dtype"_a, "shape"_a,
            "statistics"_a,
            "Captures a tensor by the statistics of its elements, which lie "
            "elsewhere, if it is due. `dtype` is numpy's name. Ask "
            "`needs_elements` first: where they are, it is skipped.")
-      .def("is_due", &BoundSlot::is_due)
-      .def("is_next_due", &BoundSlot::is_next_due)
-      .def("can_match", &BoundSlot::can_match)
-      .def("skip", &BoundSlot::skip, "reason"_a,
+      .def("is_due", &TensorSlot::is_due)
+      .def("is_next_due", &TensorSlot::is_next_due)
+      .def("can_match", &TensorSlot::can_match)
+      .def("skip", &TensorSlot::skip, "reason"_a,
            "Says that the tensor cannot be saved: once, in the status and the "
            "log.");
   nb::class_<BoundSlots>(m, "TensorSlots")
@@ -372,13 +365,20 @@ Result<std::unique_ptr<Session>> create_session(
     HookConfig config, const Framework& framework,
     std::vector<std::string> command,
     std::map<std::string, std::string> versions,
-    std::map<std::string, std::string> environment) {
+    std::map<std::string, std::string> environment,
+    nb::object device_transfer) {
+  std::shared_ptr<PythonDeviceTransfer> transfer;
+  if (!device_transfer.is_none())
+    transfer = std::make_shared<PythonDeviceTransfer>(device_transfer);
   SessionOptions options;
   options.config = std::move(config);
   options.framework = framework;
   options.process = {std::move(command), std::move(versions),
                      std::move(environment)};
-  return Session::create(std::move(options));
+  options.device_transfer = transfer;
+  SMD_TRY(auto session, Session::create(std::move(options)));
+  if (transfer) transfer->serve(session.get());
+  return session;
 }
 
 Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
@@ -449,7 +449,14 @@ void bind_session(nb::module_& m) {
   bind_plan(session);
   session
       .def_static("create", &create_session, "config"_a, "framework"_a,
-                  "command"_a, "versions"_a, "environment"_a)
+                  "command"_a, "versions"_a, "environment"_a,
+                  "device_transfer"_a.none() = nb::none(),
+                  "`device_transfer` copies tensors that lie on a device: a "
+                  "function of the slot in which a tensor is due, and the "
+                  "tensor. It returns whether it will call `put_copy`, "
+                  "`put_statistics` or `skip` of the slot before the step "
+                  "ends. Tensors that it does not take are copied at once, and "
+                  "waited for.")
       .def("set_config", &Session::set_config, "config"_a)
       .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a,
            "name"_a = std::string_view())
@@ -471,7 +478,7 @@ void bind_session(nb::module_& m) {
           "tensor",
           [](Session& self, const std::string& name,
              const std::vector<std::string>& collections) {
-            return BoundSlot{&self, self.tensor(name, collections)};
+            return self.tensor(name, collections);
           },
           "name"_a, "collections"_a = std::vector<std::string>{},
           nb::keep_alive<0, 1>(),
@@ -480,7 +487,7 @@ void bind_session(nb::module_& m) {
       .def(
           "gradient",
           [](Session& self, const std::string& root, const std::string& path) {
-            return BoundSlot{&self, self.gradient(root, path)};
+            return self.gradient(root, path);
           },
           "root"_a, "path"_a, nb::keep_alive<0, 1>())
       .def("tensors", &make_tensor_slots, "names"_a,
@@ -524,18 +531,6 @@ void bind_capture(nb::module_& m) {
       "Sets what shows this process's part of a tensor that is spread over "
       "several: a function of a tensor that returns None for any other, else "
       "(part, shape of the whole, offsets of the part).");
-  m.def(
-      "set_device_copies",
-      [](nb::object function) {
-        Py_XDECREF(device_copies);
-        device_copies = function.release().ptr();
-      },
-      "function"_a,
-      "Sets what copies tensors that lie on a device: a function of a session, "
-      "the slot of a tensor that is put there, and the tensor. It returns "
-      "whether it will call `put_copy` or `put_statistics` of that slot before "
-      "the step ends; where it will not, the elements are copied at once, and "
-      "waited for.");
   bind_status(m);
   bind_statistics(m);
   bind_slots(m);

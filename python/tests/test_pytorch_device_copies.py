@@ -506,8 +506,7 @@ def test_a_copy_is_not_read_before_it_is_there(out_dir, device):
     """The stand-in itself: a copy that nobody waited for holds nothing."""
     place = type("Place", (), {"put_copy": lambda self, copy: seen.append(copy.tolist())})()
     seen = []
-    session = type("Session", (), {})()
-    copies = device_copies.DeviceCopies(session)
+    copies = device_copies.DeviceCopies()
     source = torch.tensor([1, 2], dtype=torch.uint8)
     assert copies.take(place, source)
     source.zero_()  # behind the copy

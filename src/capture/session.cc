@@ -59,7 +59,8 @@ void save_number(StepLifecycle& steps, std::string_view name, DType dtype,
 
 SessionImpl::SessionImpl(SessionOptions options,
                          std::shared_ptr<const Plan> plan)
-    : context{std::move(options.config),
+    : device_transfer(std::move(options.device_transfer)),
+      context{std::move(options.config),
               std::move(options.framework),
               std::move(options.process),
               options.clock != nullptr ? *options.clock : system_clock(),

@@ -23,6 +23,7 @@ struct SessionImpl {
   SessionStatus status();
   SessionCost cost();
 
+  const std::shared_ptr<DeviceTransfer> device_transfer;  // null: none
   SessionContext context;
   SlotTable slots;
   RunLifecycle run;

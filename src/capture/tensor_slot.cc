@@ -30,6 +30,12 @@ void TensorSlot::put(const TensorView& tensor) const {
     sink.capture(*state_, *spec, tensor);
 }
 
+bool TensorSlot::put_on_device(const void* tensor) const {
+  if (!is_due()) return true;
+  DeviceTransfer* const transfer = session_->device_transfer.get();
+  return transfer != nullptr && transfer->take(*this, tensor);
+}
+
 void TensorSlot::put_statistics(DType dtype,
                                 std::span<const std::int64_t> shape,
                                 const TensorStatistics& statistics) const {

@@ -27,6 +27,7 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
 #include "smdebug/capture/capture_plan_view.h"
+#include "smdebug/capture/device_transfer.h"
 #include "smdebug/capture/session_status.h"
 #include "smdebug/capture/tensor_slot.h"
 #include "smdebug/config/framework.h"
@@ -52,6 +53,8 @@ struct SessionOptions {
   std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
   // null: opened from `config.tensorboard_dir`, if that is given
   std::shared_ptr<Storage> tensorboard;
+  // null: the adapter copies tensors from a device itself
+  std::shared_ptr<DeviceTransfer> device_transfer;
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
 };

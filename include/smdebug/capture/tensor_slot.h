@@ -26,6 +26,12 @@ class TensorSlot {
   /// returns. Any thread.
   void put(const TensorView& tensor) const;
 
+  /// Passes a tensor in the memory of an accelerator to the session's
+  /// `DeviceTransfer`, if it is due. `tensor` is the framework's own object.
+  /// Returns false if there is no transfer or it declines: copy the tensor to
+  /// host memory and `put` it. Any thread.
+  bool put_on_device(const void* tensor) const;
+
   /// Captures a tensor by statistics that an accelerator computed, if it is
   /// due. The result equals `put` of the elements, up to rounding. Ask
   /// `needs_elements` first: the tensor is skipped if its elements are needed,

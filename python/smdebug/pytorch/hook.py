@@ -114,6 +114,7 @@ class Hook(BaseHook):
         self._are_hooks_in = False
         self._may_go_out = False  # hooks that were put in, and not for a step that is saved
         self._is_first_call = True  # since something was registered
+        self._device_copies = DeviceCopies()
         super().__init__(
             out_dir,
             export_tensorboard,
@@ -131,7 +132,6 @@ class Hook(BaseHook):
             rules,
             on_fire,
         )
-        self._device_copies = DeviceCopies(self._session)
         self._activation_gradients = ActivationGradients(self._session, self._gate)
         self._optimizers = Optimizers(
             self._session,
@@ -460,6 +460,9 @@ class Hook(BaseHook):
 
     def _versions(self):
         return super()._versions() | {"torch": torch.__version__}
+
+    def _device_transfer(self):
+        return self._device_copies.take
 
     def _rank_and_size(self):
         distributed = torch.distributed

@@ -16,11 +16,9 @@ import collections
 import functools
 import threading
 import time
-import weakref
 
 import torch
 
-from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.device import device_statistics
 from smdebug.pytorch.device.pinned_memory import PinnedMemory
@@ -32,26 +30,26 @@ _MOST_BYTES = 256 << 20
 
 
 class DeviceCopies:
-    """The copies of one session that are under way. Any thread; nothing here raises.
+    """The copies of one session that have not arrived yet. Any thread; nothing here raises.
 
-    `accelerator` is what copies and what is waited for, see TorchAccelerator.
+    The session gets `take` as its device transfer. `accelerator` does the copying and the
+    waiting, see TorchAccelerator. `most_bytes` bounds the pinned memory.
     """
 
-    def __init__(self, session, accelerator=None, most_bytes=_MOST_BYTES):
+    def __init__(self, accelerator=None, most_bytes=_MOST_BYTES):
         self._accelerator = accelerator or TorchAccelerator()
         self._memory = PinnedMemory(most_bytes)
         # A signal may close the hook inside of a call here.
         self._lock = threading.RLock()
-        # (place, copy, what takes the copy), in the order of their calls
+        # (slot, copy, what takes the copy), in the order of their calls
         self._under_way = collections.deque()
         self._events = {}  # stream -> what marks the end of the copies on it
         self._is_off = False
         self._makes_statistics = True  # on the device
         self.wait_seconds = 0.0  # of the training, for copies
-        _of_sessions[session] = self
 
-    def take(self, place, tensor):
-        """Begins to copy `tensor` for `place`, a TensorSlot. False: it was not taken."""
+    def take(self, slot, tensor):
+        """Starts to copy `tensor` for `slot`, a TensorSlot. False: it did not."""
         if self._is_off:
             return False
         with self._lock:
@@ -59,13 +57,13 @@ class DeviceCopies:
                 if not self._accelerator.serves(tensor.device):
                     return False
                 if self._accelerator.is_recorded(tensor.device):
-                    place.skip("it is computed while a graph is captured, which reads no values")
+                    slot.skip("it is computed while a graph is captured, which reads no values")
                     return True
-                source, put = self._what_to_copy(place, tensor)
+                source, put = self._what_to_copy(slot, tensor)
                 copy = self._room_for(source)
             except Exception:  # the core tells what is wrong with this one
                 return False
-            return copy is not None and self._begin(place, source, copy, put)
+            return copy is not None and self._begin(slot, source, copy, put)
 
     def hand_over(self):
         """Waits for the copies that are under way, if any, and captures them."""
@@ -74,11 +72,11 @@ class DeviceCopies:
         with self._lock:
             error = self._wait()
             while self._under_way:
-                place, copy, put = self._under_way.popleft()
+                slot, copy, put = self._under_way.popleft()
                 if error is None:
                     put(copy)
                 else:
-                    place.skip(f"the device did not copy it: {error!r}")
+                    slot.skip(f"the device did not copy it: {error!r}")
             self._memory.rewind()
 
     def after_fork_in_child(self):
@@ -88,23 +86,23 @@ class DeviceCopies:
         self._under_way, self._events = collections.deque(), {}
         self._lock = threading.RLock()  # another thread of the parent may have held it
 
-    def _what_to_copy(self, place, tensor):
+    def _what_to_copy(self, slot, tensor):
         """A contiguous tensor on the device, and what takes a copy of it in host memory."""
         if (
             self._makes_statistics
             and device_statistics.are_worth_it(tensor)
-            and not place.needs_elements()
+            and not slot.needs_elements()
         ):
             try:
                 return device_statistics.begin_statistics(tensor), functools.partial(
-                    device_statistics.put_statistics, place, tensor.dtype, tensor.shape
+                    device_statistics.put_statistics, slot, tensor.dtype, tensor.shape
                 )
             except Exception as error:
                 self._makes_statistics = False
                 logger.warning(
                     "tensors on '%s' are copied, for statistics too: %r", tensor.device, error
                 )
-        return tensor.detach().resolve_conj().resolve_neg().contiguous(), place.put_copy
+        return tensor.detach().resolve_conj().resolve_neg().contiguous(), slot.put_copy
 
     def _room_for(self, source):
         copy = self._memory.room_for(source.shape, source.dtype)
@@ -113,7 +111,7 @@ class DeviceCopies:
             copy = self._memory.room_for(source.shape, source.dtype)
         return copy
 
-    def _begin(self, place, source, copy, put):
+    def _begin(self, slot, source, copy, put):
         try:
             stream = self._accelerator.copy(source, copy)
             event = self._events.get(stream)
@@ -126,7 +124,7 @@ class DeviceCopies:
                 "tensors on '%s' are copied one by one, and waited for: %r", source.device, error
             )
             return False
-        self._under_way.append((place, copy, put))
+        self._under_way.append((slot, copy, put))
         return True
 
     def _wait(self):
@@ -174,14 +172,3 @@ class TorchAccelerator:
 
     def make_event(self, device):
         return torch.Event(device.type)
-
-
-_of_sessions = weakref.WeakKeyDictionary()
-
-
-def _take(session, place, tensor):
-    copies = _of_sessions.get(session)
-    return copies is not None and copies.take(place, tensor)
-
-
-_core.set_device_copies(_take)
