@@ -19,8 +19,9 @@ from smdebug.hook import BaseHook
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.compiled import forget_compiled, has_compiled
+from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
+from smdebug.pytorch.hook_installer import HookInstaller, HookState
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
 from smdebug.pytorch.optimizers import Optimizers
@@ -105,15 +106,8 @@ class Hook(BaseHook):
         self._root_handles = []
         self._modules = {}  # module -> its path, over all roots
         self._loss_names = []
-        self._watched = []
         self._watched_roots = {}  # root -> its WatchedModule
-        self._plan_version = None
-        self._modes_seen = set()
-        self._last_mode = None  # of the step before
-        self._unsettled = []  # of the watched, those that may hold hooks which save nothing
-        self._are_hooks_in = False
-        self._may_go_out = False  # hooks that were put in, and not for a step that is saved
-        self._is_first_call = True  # since something was registered
+        self._installer = HookInstaller(self._gate)
         self._device_copies = DeviceCopies()
         super().__init__(
             out_dir,
@@ -181,7 +175,7 @@ class Hook(BaseHook):
             lambda tensors: self._begin_in_graph(start, tuple(tensors)),
             lambda: self._prepare_graph(start),
         )
-        start.before_copy = self._before_copy
+        start.before_copy = self._installer.install_for_copy
         self._starts[root] = start
         self._root_handles.append(
             module.register_forward_pre_hook(left_alone(start), with_kwargs=True)
@@ -197,7 +191,7 @@ class Hook(BaseHook):
         if self._gate.is_open:
             model.parameters.follow_gradients(True)
             self._activation_gradients.join(model)
-        self._settle()
+        self._installer.settle()
         forget_compiled(name)
 
     register_hook = register_module
@@ -217,7 +211,7 @@ class Hook(BaseHook):
         self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._loss_names.append(name)
         self.mark_edited()
-        self._settle()
+        self._installer.settle()
         if self._losses_may_be_compiled:
             forget_compiled(name)
 
@@ -266,13 +260,7 @@ class Hook(BaseHook):
         self._modules[module] = path
         site = self._session.module(path)
         watched = WatchedModule(module, path, self._gate, site, **options)
-        watched.install()
-        if self._has_begun:
-            watched.find_places()
-        if self._gate.is_open:
-            watched.put_in()
-        self._watched.append(watched)
-        self._are_hooks_in = self._may_go_out = self._is_first_call = True
+        self._installer.add(watched, self._has_begun)
         return watched
 
     # --- steps ---
@@ -327,25 +315,21 @@ class Hook(BaseHook):
     def _begin_root_step(self, root):
         was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
         capturing = self._begin_step()
-        if was_open and self._unsettled:
-            self._unsettled = [watched for watched in self._unsettled if not watched.prune()]
-        if self._plan_version != self._session.plan_version:
-            self._plan_version = self._session.plan_version
+        installer = self._installer
+        if was_open:
+            installer.prune()
+        if installer.takes_up_plan(self._session.plan_version):
             self._follow_plan()
-            self._settle()
-        if self.mode is not self._last_mode:  # hashing an enumerator in each step costs more
-            self._last_mode = self.mode
-            if self.mode not in self._modes_seen:
-                self._modes_seen.add(self.mode)
-                self._settle()
+            installer.settle()
+        installer.settle_for_mode(self.mode)
         self._gate.is_open = capturing
         if capturing:
             for each in self._roots:
                 each.begin_step()
             root.put()
-        if capturing or was_open or self._may_go_out:
+        if capturing or was_open or installer.state is HookState.PROVISIONAL:
             self._follow(capturing)
-        self._is_first_call = False
+        installer.note_call()
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
@@ -354,8 +338,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.attach()
             each.buffers.follow_plan()
-        for watched in self._watched:
-            watched.find_places()
+        self._installer.find_places()
         self._activation_gradients.follow_plan()
         self._optimizers.follow_plan(counts_steps=self.step_on == "optimizer")
 
@@ -368,10 +351,7 @@ class Hook(BaseHook):
         """While a graph is compiled that begins the steps of a root."""
         with self._unharmed("while torch.compile was at work"):
             start.coming = self._is_coming_saved()
-            for watched in self._watched:
-                watched.find_places()
-                watched.keep_inputs()
-            self._are_hooks_in = True
+            self._installer.prepare_graph()
 
     def _is_coming_saved(self):
         if self._failure:
@@ -405,34 +385,9 @@ class Hook(BaseHook):
         self._activation_gradients.follow(self._roots, is_saved_step)
         self._optimizers.tell()
         if is_saved_step:
-            self._put_hooks_in()
+            self._installer.install()
         else:
-            self._take_hooks_out()
-
-    def _put_hooks_in(self):
-        was_out, self._are_hooks_in = not self._are_hooks_in, True
-        for watched in self._watched:
-            watched.put_in()
-        if was_out and has_compiled():  # what may hold these modules, without their hooks
-            forget_compiled("a saved step")
-
-    def _take_hooks_out(self):
-        """Between the steps that are saved only the root's own hooks are in: each other one would
-        be a call of Python. They stay where torch.compile is or may come to work: it does not
-        look for hooks that come back."""
-        is_compiled = has_compiled() or any(root.is_compiled for root in self._roots)
-        self._are_hooks_in = is_compiled or self._is_first_call
-        self._may_go_out = self._is_first_call
-        for watched in self._watched:
-            if self._are_hooks_in:
-                watched.close_inputs()
-            else:
-                watched.take_out()
-
-    def _before_copy(self):
-        """A copy of a model has the hooks that were in, for good."""
-        self._put_hooks_in()
-        self._may_go_out = True
+            self._installer.remove(self._roots)
 
     def _put_late_parameters(self, root):
         """Lazy modules get their parameters during this call."""
@@ -443,14 +398,6 @@ class Hook(BaseHook):
                 root.parameters.put_late()
 
         handle = root.module.register_forward_hook(after_forward)
-
-    def _settle(self):
-        """Puts all hooks in; those that cannot save anything are given up after a step or two."""
-        was_given_up = [watched.install() for watched in self._watched]
-        self._unsettled = list(self._watched)
-        self._are_hooks_in = self._may_go_out = True
-        if any(was_given_up) and self._gate.places.are_traced:
-            forget_compiled("a collection")
 
     # --- what the base asks ---
 
@@ -514,8 +461,7 @@ class Hook(BaseHook):
         self._activation_gradients.close()
         for root in self._roots:
             root.parameters.close_gradients()
-        for watched in self._watched:
-            watched.remove()
+        self._installer.detach()
 
     def _latch(self, where, error):
         super()._latch(where, error)

@@ -54,14 +54,13 @@ class TrainerHook(Hook):
             self._detach()
         self._root = self.call_mode = self.on_training_call = None
         self._is_call_awaited = False
-        self._plan_version = None  # what follows the plan is out, too
+        self._installer.clear()
         for kept in (
             self._roots,
             self._starts,
             self._root_handles,
             self._modules,
             self._loss_names,
-            self._watched,
             self._watched_roots,
         ):
             kept.clear()

@@ -1,0 +1,146 @@
+"""`HookInstaller`: when the forward hooks of watched modules are installed, and when not.
+
+Between the steps that are saved only the roots keep their hooks, because each other hook would be
+a call of Python. Compiled code is the exception: torch.compile does not look for hooks that come
+back.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from smdebug._core import ModeKeys
+from smdebug.pytorch.compiled import forget_compiled, has_compiled
+from smdebug.pytorch.module_hooks import Gate, WatchedModule
+from smdebug.pytorch.roots import Root
+
+
+class HookState(enum.Enum):
+    """Whether the module hooks are installed."""
+
+    REMOVED = enum.auto()
+    # For a saved step, or for good because compiled code contains them.
+    INSTALLED = enum.auto()
+    # Since a registration, a new plan, a new mode or a copy of the model: the next step decides
+    # whether they stay, even if no step was saved in between.
+    PROVISIONAL = enum.auto()
+
+
+class HookInstaller:
+    """The watched modules of one hook and the state of their forward hooks.
+
+    `gate` is shared with the hooks: it is open while a step is saved.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        self.state = HookState.REMOVED
+        self.watched: list[WatchedModule] = []
+        self._gate = gate
+        self._unsettled: list[WatchedModule] = []  # may have hooks that never save anything
+        self._awaits_call = True  # nothing was called since the last registration
+        self._plan_version: int | None = None
+        self._modes_seen: set[ModeKeys] = set()
+        self._last_mode: ModeKeys | None = None
+
+    def add(self, watched: WatchedModule, has_begun: bool) -> None:
+        """Installs the hooks of a newly registered module.
+
+        `has_begun`: a step has begun, so there is a plan to look up its tensors in.
+        """
+        watched.install()
+        if has_begun:
+            watched.find_places()
+        if self._gate.is_open:
+            watched.put_in()
+        self.watched.append(watched)
+        self.state = HookState.PROVISIONAL
+        self._awaits_call = True
+
+    def settle(self) -> None:
+        """Installs all hooks again. `prune` removes those that cannot save anything."""
+        was_given_up = [watched.install() for watched in self.watched]
+        self._unsettled = list(self.watched)
+        self.state = HookState.PROVISIONAL
+        if any(was_given_up) and self._gate.places.are_traced:
+            forget_compiled("a collection")
+
+    def prune(self) -> None:
+        """After a saved step: removes the hooks that can never save anything."""
+        if self._unsettled:
+            self._unsettled = [watched for watched in self._unsettled if not watched.prune()]
+
+    def takes_up_plan(self, version: int) -> bool:
+        """Whether the plan of that version is new. The caller follows it and then settles."""
+        if version == self._plan_version:
+            return False
+        self._plan_version = version
+        return True
+
+    def settle_for_mode(self, mode: ModeKeys) -> None:
+        """Settles at the first step of each mode, whose calls may differ."""
+        if mode is self._last_mode:  # hashing an enumerator in each step costs more
+            return
+        self._last_mode = mode
+        if mode not in self._modes_seen:
+            self._modes_seen.add(mode)
+            self.settle()
+
+    def find_places(self) -> None:
+        """Looks up in the coming plan what compiled code is to capture."""
+        for watched in self.watched:
+            watched.find_places()
+
+    def prepare_graph(self) -> None:
+        """Installs all hooks for a graph that is being compiled and begins its own steps."""
+        for watched in self.watched:
+            watched.find_places()
+            watched.keep_inputs()
+        if self.state is HookState.REMOVED:
+            self.state = HookState.INSTALLED
+
+    def install(self) -> None:
+        """Installs the hooks for a saved step."""
+        was_removed = self.state is HookState.REMOVED
+        if was_removed:
+            self.state = HookState.INSTALLED
+        for watched in self.watched:
+            watched.put_in()
+        if was_removed and has_compiled():  # code that may contain these modules without hooks
+            forget_compiled("a saved step")
+
+    def install_for_copy(self) -> None:
+        """Installs the hooks before the model is copied: the copy keeps those it is made with."""
+        self.install()
+        self.state = HookState.PROVISIONAL
+
+    def remove(self, roots: list[Root]) -> None:
+        """Removes the hooks for a step that is not saved, unless they must stay.
+
+        They stay where torch.compile has worked or may work, and during the first call after a
+        registration.
+        """
+        if self._awaits_call:
+            self.state = HookState.PROVISIONAL
+        elif has_compiled() or any(root.is_compiled for root in roots):
+            self.state = HookState.INSTALLED
+        else:
+            self.state = HookState.REMOVED
+        for watched in self.watched:
+            if self.state is HookState.REMOVED:
+                watched.take_out()
+            else:
+                watched.close_inputs()
+
+    def note_call(self) -> None:
+        """A root is being called: what is registered from now on awaits the next call."""
+        self._awaits_call = False
+
+    def detach(self) -> None:
+        """Removes all hooks for good."""
+        for watched in self.watched:
+            watched.remove()
+
+    def clear(self) -> None:
+        """Forgets the modules and the plan, for another model."""
+        self.watched.clear()
+        self._plan_version = None
