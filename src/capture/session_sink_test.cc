@@ -13,6 +13,7 @@ namespace smdebug {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 using SessionSinkTest = SessionFixture;
@@ -100,6 +101,46 @@ TEST_F(SessionSinkTest, TellsASinkWhichTensorsWereAssignedToACollection) {
   session->tensor("cost", collections);
   put(*session, "cost", {1});
   EXPECT_THAT(seen.losses, ElementsAre("cost"));
+  session->set_sink(nullptr);
+  ASSERT_TRUE(session->close().ok());
+}
+
+TEST_F(SessionSinkTest, TellsASinkWhichTensorsWereSavedIntoACollection) {
+  class Members : public ObservationSink {
+   public:
+    void on_collections(std::size_t,
+                        std::span<const TensorGroup> groups) override {
+      members.clear();
+      for (const TensorGroup& group : groups)
+        if (!group.tensor_names.empty())
+          members[group.name] = group.tensor_names;
+    }
+    DataNeed data_need(std::size_t, std::string_view name) override {
+      known_when_asked[std::string(name)] = members;
+      return DataNeed::statistics;
+    }
+    void on_step(const StepView&) override {}
+    void on_tick(double) override {}
+    void on_run_end(std::size_t) override {}
+    std::map<std::string, std::vector<std::string>> members;
+    std::map<std::string, decltype(members)> known_when_asked;
+  } seen;
+
+  auto session = open();
+  const std::int64_t shape[] = {1};
+  const std::vector<std::string> losses = {"losses"}, own = {"my_tensors"};
+  session->set_sink(&seen);
+  ASSERT_TRUE(session->save_tensor("early", view({1}, shape), losses).ok());
+  session->begin_step();
+  ASSERT_TRUE(session->save_tensor("late", view({1}, shape), own).ok());
+  const auto early = Pair("losses", ElementsAre("early"));
+  const auto late = Pair("my_tensors", ElementsAre("late"));
+  EXPECT_THAT(seen.known_when_asked.at("early"), ElementsAre(early));
+  EXPECT_THAT(seen.known_when_asked.at("late"), ElementsAre(early, late));
+
+  session->set_sink(nullptr);
+  session->set_sink(&seen);
+  EXPECT_THAT(seen.members, ElementsAre(early, late)) << "also a later sink";
   session->set_sink(nullptr);
   ASSERT_TRUE(session->close().ok());
 }

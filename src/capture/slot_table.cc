@@ -99,6 +99,13 @@ std::vector<TensorGroup> SlotTable::groups() const {
       if (collections.contains(group.name))
         group.tensor_names.push_back(tensor);
   }
+  for (const auto& [collection, tensors] : joined_) {
+    auto group = std::ranges::find(groups, collection, &TensorGroup::name);
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {collection, {}, {}});
+    group->tensor_names.insert(group->tensor_names.end(), tensors.begin(),
+                               tensors.end());
+  }
   return groups;
 }
 

@@ -78,7 +78,8 @@ class SlotTable {
   using Members = std::map<std::string, std::set<std::string>, std::less<>>;
   Members joined() const;
   // The collections of the plan in use, with the names of tensors that were
-  // assigned to them.
+  // assigned to them or joined them, and the other collections that a tensor
+  // joined: what a sink matches tensors against.
   std::vector<TensorGroup> groups() const;
 
   // Calls `visit` for each slot in the order they were made. The table must

@@ -1,5 +1,6 @@
 #include "smdebug/monitor/step_monitor.h"
 
+#include <limits>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -45,9 +46,9 @@ class Training {
     const std::int64_t shape[] = {2};
     session_->begin_step();
     gradient_->put({DType::float32,
-                   reinterpret_cast<const std::byte*>(elements),
-                   shape,
-                   {}});
+                    reinterpret_cast<const std::byte*>(elements),
+                    shape,
+                    {}});
     session_->before_update();
     session_->end_step();
   }
@@ -83,6 +84,29 @@ TEST(StepMonitor, ReportsEachTimeThatARuleFires) {
   ASSERT_EQ(monitor.verdicts().size(), 1u);
   EXPECT_EQ(monitor.verdicts()[0].status, RuleStatus::issues_found);
   EXPECT_EQ(monitor.verdicts()[0].step.global, 1);
+}
+
+TEST(StepMonitor, JudgesTensorsOfACollectionThatOnlySaveTensorNames) {
+  TemporaryFolder folder;
+  Training training(folder.path("run"));
+  StepMonitor monitor;
+  training.session().set_sink(*monitor.add_worker(
+      rules("ExplodingTensor", {{"collection_names", "mine"}}), {}));
+  const float infinite = std::numeric_limits<float>::infinity();
+  const std::vector<std::string> collections = {"mine"};
+  training.session().begin_step();
+  ASSERT_TRUE(training.session()
+                  .save_tensor("cost",
+                               {DType::float32,
+                                reinterpret_cast<const std::byte*>(&infinite),
+                                {},
+                                {}},
+                               collections)
+                  .ok());
+  training.session().end_step();
+  EXPECT_THAT(steps_of(monitor.take_findings()), ElementsAre(0));
+  training.session().set_sink(nullptr);
+  monitor.finish();
 }
 
 TEST(StepMonitor, KeepsTheStatusBesideTheRunWhereThereIsOne) {
