@@ -1,8 +1,10 @@
 #pragma once
 
-// What capture writes beside the tensors: the collections file and `run.json`.
+// What capture writes beside the tensors: the collections file and `run.json`;
+// and what it logs about the first saved step.
 
 #include <string>
+#include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/capture/session.h"
@@ -32,5 +34,14 @@ class RunRecord {
  private:
   RunFile file_;
 };
+
+// What the first saved step matched: the user can still correct a pattern that
+// matches nothing.
+struct MatchSummary {
+  std::string text;                   // one line per saved collection
+  std::vector<std::string> warnings;  // what matched nothing, nearest names
+};
+
+MatchSummary summarize_matches(const SlotTable& slots);
 
 }  // namespace smdebug

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "capture/match_summary.h"
+#include "capture/run_files.h"
 
 namespace smdebug {
 
