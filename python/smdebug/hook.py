@@ -166,7 +166,7 @@ class BaseHook:
         return []
 
     def _device_transfer(self):
-        """What copies tensors from an accelerator, see Session.create; None: each is waited for."""
+        """The `device_transfer` of Session.create; None: each copy is waited for."""
         return None
 
     def _detach(self):

@@ -118,7 +118,7 @@ class CaptureSink {
   std::atomic<bool> capturing_ = false;
   std::atomic<const void*> owner_ = nullptr;
   std::atomic<std::uint64_t> sequence_ = 0;  // of the step begun last
-  // Tensors have joined collections since the observer was told last.
+  // Tensors have joined collections that the observer does not know yet.
   std::atomic<bool> has_new_members_ = false;
   std::uint64_t step_cycles_ = 0;
   CycleClock cycle_clock_;

@@ -21,7 +21,7 @@
 
 namespace smdebug {
 
-// What was captured through one lane.
+// Counts of the tensors captured through one lane.
 struct LaneCounts {
   std::uint64_t tensors = 0;
   std::uint64_t bytes = 0;

@@ -176,8 +176,8 @@ MatchSummary summarize_matches(const SlotTable& slots) {
       counts[i] += slot.matched.contains(i);
   });
 
-  // Where everything is saved, nobody asked for the framework's collections by
-  // name.
+  // If everything is saved, the user did not ask for the framework's
+  // collections by name.
   const bool saves_all = is_saved(plan, "all");
   MatchSummary summary;
   for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What capture writes beside the tensors: the collections file and `run.json`;
-// and what it logs about the first saved step.
+// The texts that capture writes beside the tensors: the collections file,
+// `run.json`, and the log lines about the first saved step.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ namespace smdebug {
 // that matched so far.
 std::string collections_text(const SlotTable& slots, int num_workers);
 
-// `run.json` of this attempt. What older attempts wrote there is kept.
+// `run.json` of this attempt. Records of older attempts are kept.
 class RunRecord {
  public:
   RunRecord(const Storage& storage, const ProcessFacts& process,
@@ -35,8 +35,8 @@ class RunRecord {
   RunFile file_;
 };
 
-// What the first saved step matched: the user can still correct a pattern that
-// matches nothing.
+// The matches of the first saved step. The user can still correct a pattern
+// that matches nothing.
 struct MatchSummary {
   std::string text;                   // one line per saved collection
   std::vector<std::string> warnings;  // what matched nothing, nearest names

@@ -214,7 +214,7 @@ void RunLifecycle::write_end(const SessionStatus& status,
 }
 
 // If the storage has failed these calls fail too. They are made all the same:
-// `run.json` tells a reader why the run stops where it does.
+// `run.json` records for readers why the run stops where it does.
 Status RunLifecycle::finish_files(const SessionStatus& status,
                                   const SessionCost& cost) {
   Status recorded;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What all parts of a session share: what was configured, which worker it
-// records, and how far the training is.
+// The state that all parts of a session share: configuration, worker, and
+// how far the training is.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A slot is a tensor's name with all that was found out about it. It is made
-// once; from then on the training step carries a pointer.
+// The inside of a TensorSlot: a tensor's name with every decision about it. It
+// is made once, and from then on the training step carries a pointer.
 
 #include <array>
 #include <atomic>
@@ -24,14 +24,15 @@ struct SlotState {
   const std::string name;
   // The saved collections of the present plan that it belongs to.
   CollectionSet matched;
-  // What is written of it in the open step; null: nothing. Set by the owner
-  // when the set of due collections changes, read by any thread.
+  // The form in which the open step writes it; null: not at all. The owner sets
+  // it when the set of due collections changes, and any thread reads it. A
+  // relaxed load is enough: an earlier spec lives as long as the table.
   std::atomic<const SaveSpec*> spec = nullptr;
   // Which part of a larger tensor it is; null: a whole one. Owned below.
   std::atomic<const ShardPlacement*> placement = nullptr;
-  std::atomic<bool> is_skipped = false;  // told once that it cannot be read
+  std::atomic<bool> is_skipped = false;  // reported once
   std::atomic<std::uint64_t> captures = 0;
-  // The write thread's memory of this tensor; nobody else touches it.
+  // Belongs to the write thread. No other thread reads or writes it.
   SlotRecords records;
   // Every placement that it had: messages may still point to an earlier one.
   // The table's, under its lock.
@@ -40,7 +41,7 @@ struct SlotState {
   std::vector<std::unique_ptr<const std::vector<SlotState*>>> shared_with;
 };
 
-// Inputs and outputs of one module. `calls` go on over repeated calls of the
+// Inputs and outputs of one module. `calls` counts over repeated calls of the
 // module within a step.
 struct ModuleState {
   explicit ModuleState(std::string path) : path(std::move(path)) {}

@@ -2,8 +2,8 @@
 
 // All slots of a session, by name, and what the plan in use says of each.
 // Making a slot searches its name with every pattern of the plan, once. When
-// the set of due collections changes from one step to the next, each slot is
-// told what will be written of it; the answers are kept per set.
+// the set of due collections changes from one step to the next, each slot gets
+// the form in which it is written. The forms are kept per set.
 
 #include <cstddef>
 #include <functional>
@@ -47,7 +47,7 @@ class SlotTable {
   // The saved collections of `plan`, in use or not, that `slot` belongs to.
   CollectionSet matches(const SlotState& slot, const Plan& plan) const;
 
-  // Says which part of a larger tensor `slot` is from now on. Any thread.
+  // Marks `slot` as a part of a larger tensor from now on. Any thread.
   void set_placement(SlotState& slot,
                      const std::optional<ShardPlacement>& placement);
 
@@ -60,7 +60,7 @@ class SlotTable {
   void use(std::shared_ptr<const Plan> plan);
   const Plan& plan() const { return *plans_.back().plan; }
 
-  // Tells each slot what is written of it when `due` are due.
+  // Gives each slot the form in which it is written when `due` are due.
   void apply(const CollectionSet& due);
 
   struct Joined {
@@ -96,7 +96,7 @@ class SlotTable {
   template <typename T>
   using ByName = std::unordered_map<std::string, T*, NameHash, std::equal_to<>>;
 
-  // What each slot has written of it when `due` are due, by slot.
+  // The form of each slot when `due` are due, by slot.
   struct Schedule {
     CollectionSet due;
     std::vector<const SaveSpec*> specs;

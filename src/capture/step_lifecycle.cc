@@ -71,7 +71,7 @@ CollectionSet StepLifecycle::next_due() const {
   return coming_plan().due(StepCounter(context_.steps).next());
 }
 
-// Tells the writer about the open step, before its first tensor.
+// Announces the open step to the writer, before its first tensor.
 void StepLifecycle::announce() {
   if (is_announced_) return;
   is_announced_ = true;

@@ -63,7 +63,7 @@ class StepLifecycle {
 
   std::uint64_t begun() const { return begun_; }
   std::uint64_t saved() const { return saved_; }
-  // What the first saved step matched; empty before.
+  // The matches of the first saved step; empty before.
   const std::string& summary() const { return summary_; }
 
  private:

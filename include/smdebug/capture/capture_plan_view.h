@@ -1,6 +1,6 @@
 #pragma once
 
-// What a session is going to save, for adapters that decide ahead of time:
+// The coming captures of a session, for adapters that decide ahead of time:
 // which hooks to install, which arrays to compute. A view is a pointer to its
 // session and answers for the moment of the call. The owner's thread.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a session reports about itself: whether it records, what it has
-// written, and what that has cost.
+// Reports of a session: whether it records, how much it has written, and its
+// overhead.
 
 #include <cstdint>
 #include <map>
