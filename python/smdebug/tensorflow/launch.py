@@ -2,15 +2,17 @@
 
 `fit`, `evaluate` and `predict` of keras.Model are replaced by functions that put a hook among the
 callbacks, unless there is one; `train_on_batch` and `test_on_batch` register the model. Nothing is
-made before one of them is called. Loops with a tape, and sessions, are the business of
-launch_native.py.
+created before one of them is called. launch_native.py records loops with a tape, and sessions.
 """
 
 import functools
 import inspect
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from smdebug.autostart import complain
+from smdebug.error_isolation import CallsUntilError
 from smdebug.launched_hook import make_hook, recorded
 
 _WITH_CALLBACKS = ("fit", "evaluate", "predict")
@@ -19,9 +21,9 @@ _WITHOUT_CALLBACKS = ("train_on_batch", "test_on_batch")
 _launch = None
 
 
-def watch(settings):
-    """Waits for a training. Called when TensorFlow was imported, and when Keras was, in any order;
-    `settings` is what SMDEBUG_RUN says."""
+def watch(settings: Mapping[str, Any]) -> None:
+    """Waits for a training. It is called after the import of TensorFlow and after that of Keras, in
+    any order. `settings` is the JSON object of the environment variable SMDEBUG_RUN."""
     global _launch
     if _launch is None:
         _launch = _Launch(settings)
@@ -32,7 +34,7 @@ class _Launch:
     def __init__(self, settings):
         self._settings = settings
         self._hook = None
-        self._has_failed = False
+        self._attempt = CallsUntilError(complain)
         self._followed = set()
 
     def follow_imports(self):
@@ -61,7 +63,7 @@ class _Launch:
             setattr(model_class, name, self._registered(original))
 
     def hook(self):
-        """The hook of this process, made at the first call."""
+        """The hook of this process, created by the first call."""
         if self._hook is None:
             from smdebug.tensorflow.keras.hook import KerasHook
 
@@ -73,7 +75,7 @@ class _Launch:
 
         @functools.wraps(original)
         def call(model, *arguments, **keywords):
-            callbacks = self._unharmed(
+            callbacks = self._attempt(
                 lambda: self._callbacks(signature.bind_partial(model, *arguments, **keywords))
             )
             if callbacks is None:
@@ -86,7 +88,8 @@ class _Launch:
         return call
 
     def _callbacks(self, bound):
-        """The callbacks of a call with the hook among them; None to leave them alone."""
+        """The callbacks of a call with the hook among them; None if the call is to stay as it
+        is."""
         given = bound.arguments.get("callbacks")
         if not (given is None or isinstance(given, (list, tuple)) or hasattr(given, "set_model")):
             return None
@@ -99,18 +102,8 @@ class _Launch:
     def _registered(self, original):
         @functools.wraps(original)
         def call(model, *arguments, **keywords):
-            self._unharmed(lambda: self.hook().register_model(model))
+            self._attempt(lambda: self.hook().register_model(model))
             with recorded():
                 return original(model, *arguments, **keywords)
 
         return call
-
-    def _unharmed(self, action):
-        if self._has_failed:
-            return None
-        try:
-            return action()
-        except Exception as error:
-            self._has_failed = True
-            complain(repr(error))
-            return None
