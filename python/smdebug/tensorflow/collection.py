@@ -1,6 +1,7 @@
 """TensorFlow's `Collection`: it also takes variables, tensors and layers themselves."""
 
 import re
+from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.collection import Collection as BaseCollection
@@ -12,9 +13,12 @@ __all__ = ["Collection", "CollectionKeys"]
 
 
 class Collection(BaseCollection):
-    def add(self, arg):
-        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list or
-        set of them. Raises SMDebugTypeError for what has no name, as tensors of eager code."""
+    """A collection of smdebug.collection that also takes variables, tensors and layers."""
+
+    def add(self, arg: Any) -> None:
+        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list,
+        tuple or set of them. Raises SMDebugTypeError for what has no name, such as a tensor of
+        eager code."""
         if isinstance(arg, (list, tuple, set)):
             for each in arg:
                 self.add(each)
@@ -22,25 +26,26 @@ class Collection(BaseCollection):
         self.added_patterns().append(_pattern_of(arg))
         self.mark_edited()
 
-    def add_for_mode(self, arg, mode):
-        """The same as `add` for one mode: a graph of its own has names of its own. `mode` is one of
-        smdebug.modes."""
+    def add_for_mode(self, arg: Any, mode: ModeKeys) -> None:
+        """The same as `add`: the graph of each mode has its own names. `mode` is one of
+        smdebug.modes; raises SMDebugTypeError for anything else."""
         if not isinstance(mode, ModeKeys):
             raise SMDebugTypeError(f"mode must be one of smdebug.modes, found {mode!r}")
         self.add(arg)
 
-    def add_keras_layer(self, layer, inputs=False, outputs=True):
-        """Adds the inputs and outputs of a layer of a model that the hook records."""
+    def add_keras_layer(self, layer: Any, inputs: bool = False, outputs: bool = True) -> None:
+        """Adds the inputs, the outputs or both of a layer whose model the hook records. Raises
+        SMDebugTypeError for what is no layer."""
         if not _is_layer(layer):
             raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
         self.added_layers().append((layer, inputs, outputs))
         self.mark_edited()
 
-    def added_patterns(self):
-        """The patterns of what `add` was given."""
+    def added_patterns(self) -> list[str]:
+        """Regular expressions for the names of what was added."""
         return self.__dict__.setdefault("_added_patterns", [])
 
-    def added_layers(self):
+    def added_layers(self) -> list[tuple[Any, bool, bool]]:
         """(layer, inputs, outputs) of each layer that was added."""
         return self.__dict__.setdefault("_added_layers", [])
 
@@ -52,7 +57,7 @@ def _is_layer(thing):
 
 
 def _pattern_of(thing):
-    """A pattern for the names that `thing` has in a run."""
+    """A regular expression for the names of `thing` in a run."""
     history = getattr(thing, "_keras_history", None)
     if history is not None:  # of a functional model: the layer that makes it
         layer = getattr(history, "layer", None) or history.operation
@@ -61,7 +66,7 @@ def _pattern_of(thing):
         if not isinstance(thing.name, str):
             raise AttributeError
         name = names.variable_name(thing) if hasattr(thing, "assign") else thing.name
-    except AttributeError:  # a tensor of eager code says so when it is asked
+    except AttributeError:  # a tensor of eager code raises when it is asked
         raise SMDebugTypeError(
             f"a collection takes variables, tensors of a graph and operations, found {thing!r}; "
             "a tensor of eager code has no name: save it with hook.save_tensor"
@@ -69,6 +74,6 @@ def _pattern_of(thing):
     return f"^(?:(?:.*/)?weights/)?{re.escape(name)}$"
 
 
-def layer_pattern(name):
-    """A pattern for the tensors that are numbered behind `name`."""
+def layer_pattern(name: str) -> str:
+    """A regular expression for `name`, and for `name` with a number after it."""
     return rf"^{re.escape(name)}(_\d+)?$"

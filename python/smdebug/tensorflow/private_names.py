@@ -1,33 +1,36 @@
-"""The private names of TensorFlow and Keras that the adapter relies on, each with what holds
-without it.
+"""The private names of TensorFlow and Keras that the adapter uses, each with what happens without
+it.
 
 | name | used for | without it |
 |---|---|---|
-| function.autograph_info__ | our wrappers are not converted by AutoGraph | they are converted |
-| tf.__internal__.autograph | a user's train_step is converted as before | it is called as it is |
+| function.autograph_info__ | AutoGraph does not convert our wrappers | they are converted |
+| tf.__internal__.autograph | a user's train_step is converted as before | it is not converted |
 | Layer._flatten_layers | layers inside layers | those that `layers` lists |
-| optimizer._hyper | learning rate and the like of legacy optimizers | not saved |
+| optimizer._hyper | learning rate and similar of legacy optimizers | not saved |
 | control_flow_util.GraphOrParentsInXlaContext | whether XLA compiles a function | see below |
 | FuncGraph.captures, Tensor._handle_data | the variables that a step uses | see below |
 | FuncGraph.outer_graph | the same of a step in a loop | see below |
-| Operation._update_input | a second graph draws the random numbers of a first | see below |
-| op_def_registry.get | whether an operation has state | each has, see below |
+| Operation._update_input | a second graph uses the random numbers of the first | see below |
+| op_def_registry.get | whether an operation has state | every operation has, see below |
 | model._steps_per_execution | the batches of a step on Keras 2 | see below |
-| Function.__call__ | what a compiled function leaves behind | nothing of those is recorded |
+| Function.__call__ | what a compiled function leaves behind | nothing of it is recorded |
 
-Where it cannot be told whether a function is compiled, no step of a loop is recorded from inside of
-one: a graph with our calls in it could not be compiled. Where it cannot be told what
-a step of Keras changes, or of how many batches it is, one function always hands its tensors out.
+If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
+graph with our calls in it could not be compiled. If it is unknown what a step of Keras changes, or
+how many batches it takes, one function always passes its tensors out.
 
-TensorFlow is imported by who asks for names of its own: Keras may run without it.
+Callers import TensorFlow themselves where they need it: Keras may run without it.
 """
 
 import functools
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 
-def left_alone(function):
-    """`function`, as one that AutoGraph calls as it is. What it calls is still converted."""
+def left_alone(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls `function`, and that AutoGraph does not convert. AutoGraph still
+    converts the functions that `function` calls."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):
@@ -37,7 +40,7 @@ def left_alone(function):
     return call
 
 
-def as_traced(function):
+def as_traced(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` as AutoGraph would call it here: converted inside a tf.function."""
     tf = sys.modules.get("tensorflow")
     autograph = getattr(getattr(tf, "__internal__", None), "autograph", None)
@@ -46,25 +49,26 @@ def as_traced(function):
     return autograph.tf_convert(function, autograph.control_status_ctx())
 
 
-def layers_inside(layer):
-    """The layers that a layer or model holds itself, not those inside them."""
+def layers_inside(layer: Any) -> list[Any]:
+    """The layers that a layer or model holds itself, without those inside them."""
     flatten = getattr(layer, "_flatten_layers", None)
     if flatten is None:
         return list(getattr(layer, "layers", ()))
     return [each for each in flatten(recursive=False, include_self=False) if each is not layer]
 
 
-def hyper_variables(optimizer):
-    """The variables of a legacy optimizer that are no slots."""
+def hyper_variables(optimizer: Any) -> list[Any]:
+    """The variables of a legacy optimizer that are no slots, such as its learning rate."""
     hyper = getattr(optimizer, "_hyper", None) or {}
     return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]
 
 
-def is_compilation_known():
+def is_compilation_known() -> bool:
+    """Whether `is_compiled` can tell."""
     return _is_in_xla_context() is not None
 
 
-def is_compiled():
+def is_compiled() -> bool:
     """Whether XLA compiles the function that is being traced."""
     import tensorflow as tf
 
@@ -82,23 +86,23 @@ def _is_in_xla_context():
 
 
 @functools.cache
-def function_class():
-    """The class of what tf.function gives."""
+def function_class() -> type:
+    """The class of what tf.function returns."""
     import tensorflow as tf
 
     return type(tf.function(lambda: None))
 
 
-def function_graphs(graph):
-    """`graph` and the graphs of functions around it, as of a loop's body."""
+def function_graphs(graph: Any) -> Iterator[Any]:
+    """`graph` and the graphs of functions around it, as around the body of a loop."""
     while graph is not None and getattr(graph, "building_function", False):
         yield graph
         graph = getattr(graph, "outer_graph", None)
 
 
-def variable_handles(graph):
-    """(handle, dtype) of each variable that the graph of a function reads or writes, less those
-    that it is given by a graph around it; or None where they cannot be told."""
+def variable_handles(graph: Any) -> list[tuple[Any, Any]] | None:
+    """(handle, dtype) of each variable that the graph of a function reads or writes, except those
+    that a graph around it passes in; None if they are unknown."""
     import tensorflow as tf
 
     if not hasattr(graph, "captures"):
@@ -117,19 +121,20 @@ def variable_handles(graph):
     ]
 
 
-def can_replace_inputs():
+def can_replace_inputs() -> bool:
+    """Whether `replace_input` works."""
     import tensorflow as tf
 
     return hasattr(tf.Operation, "_update_input")
 
 
-def replace_input(operation, index, tensor):
-    """Has an operation of a graph that is being made take `tensor`."""
+def replace_input(operation: Any, index: int, tensor: Any) -> None:
+    """Makes an operation of a graph that is being built take `tensor` as input `index`."""
     operation._update_input(index, tensor)
 
 
-def is_stateful_operation(name):
-    """Whether TensorFlow counts an operation among those with state; as if so where unknown."""
+def is_stateful_operation(name: str) -> bool:
+    """Whether TensorFlow calls operations of that type stateful; True if unknown."""
     registry = _operation_registry()
     definition = registry.get(name) if registry is not None else None
     return definition is None or definition.is_stateful
@@ -144,8 +149,8 @@ def _operation_registry():
     return op_def_registry if hasattr(op_def_registry, "get") else None
 
 
-def steps_per_execution(model):
-    """How many batches a function of `model` takes, or None where that cannot be told."""
+def steps_per_execution(model: Any) -> int | None:
+    """How many batches a function of `model` takes; None if unknown."""
     import tensorflow as tf
 
     steps = getattr(model, "steps_per_execution", None)

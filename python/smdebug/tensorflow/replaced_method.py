@@ -1,12 +1,17 @@
-"""`ReplacedMethod`: a method of ours in the place of one of an object of Keras."""
+"""`ReplacedMethod`: a method of smdebug in place of a method of one object."""
+
+from collections.abc import Callable
+from typing import Any
 
 
 class ReplacedMethod:
-    """Stands on this instance alone, until `undo`. It is put there past Keras, which looks into all
-    that an object is given for layers and variables."""
+    """Replaces a method of one instance until `undo`. The method is stored past Keras, which
+    searches everything that an object is given for layers and variables.
 
-    def __init__(self, owner, name, method):
-        """Raises AttributeError where `owner` has no such method."""
+    Raises AttributeError if `owner` has no method of that name.
+    """
+
+    def __init__(self, owner: Any, name: str, method: Callable[..., Any]) -> None:
         self.original = getattr(owner, name)
         self._own = vars(owner)
         self._name = name
@@ -14,8 +19,8 @@ class ReplacedMethod:
         self._given = self._own.get(name)  # by the script, on this instance
         self._own[name] = method
 
-    def undo(self):
-        """Gives back what was there, unless the script has put something else there since."""
+    def undo(self) -> None:
+        """Restores the former method, unless the script has replaced ours since."""
         if self._own.get(self._name) is not self._method:
             return
         del self._own[self._name]

@@ -1,17 +1,23 @@
-"""The hook of this process, for scripts that fetch it where they need it."""
+"""The hook of this process, for scripts that get it where they need it."""
+
+from typing import Literal
 
 from smdebug import current_hook
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
 
-def get_hook(hook_type=None, json_config_path=None, create_if_not_exists=False):
-    """The hook that was made last.
+def get_hook(
+    hook_type: Literal["keras", "session", "estimator"] | None = None,
+    json_config_path: str | None = None,
+    create_if_not_exists: bool = False,
+) -> TensorFlowHook | None:
+    """The hook that was created last.
 
-    Where there is none, `create_if_not_exists` makes one from a JSON configuration: the file at
-    `json_config_path`, else the one that create_from_json_file takes. `hook_type` says of which
-    class: "keras" (the default), "session" or "estimator". Returns None where that file is missing,
-    or where the environment variable USE_SMDEBUG is false.
+    If there is none, `create_if_not_exists` creates one from a JSON configuration: the file at
+    `json_config_path`, or the file that create_from_json_file takes. `hook_type` is its class; the
+    default is "keras". Returns None if that file is missing, or if the environment variable
+    USE_SMDEBUG is false. Raises SMDebugTypeError for an unknown `hook_type`.
     """
 
     def create():
@@ -20,13 +26,14 @@ def get_hook(hook_type=None, json_config_path=None, create_if_not_exists=False):
     return current_hook.hook_of(TensorFlowHook, create if create_if_not_exists else None)
 
 
-def set_hook(hook):
-    """Makes `hook` the one that `get_hook` returns."""
+def set_hook(hook: TensorFlowHook) -> None:
+    """Makes `hook` the one that `get_hook` returns. Raises SMDebugTypeError for what is no hook of
+    smdebug.tensorflow."""
     current_hook.set_hook_of(TensorFlowHook, hook)
 
 
-def del_hook():
-    """Forgets the hook, which goes on recording until it is closed."""
+def del_hook() -> None:
+    """Forgets the hook, which records until it is closed."""
     current_hook.set_current(None)
 
 

@@ -1,11 +1,11 @@
 """Tensors of TensorFlow as the core takes them: by the buffer protocol, without a copy."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
-# A sparse gradient is filled up with zeros to the size of its variable; beyond so many bytes it
-# is not.
+# A sparse gradient becomes a dense tensor of the size of its variable, up to this size.
 LARGEST_DENSE_BYTES = 256 * 2**20
 
 
@@ -13,8 +13,8 @@ class NotTaken(Exception):
     """A tensor that is not saved; the text says why."""
 
 
-def as_array(tensor):
-    """`tensor` as a numpy array that shares its memory where it can; one of torch as it is.
+def as_array(tensor: Any) -> Any:
+    """`tensor` as a numpy array, which shares its memory if possible; a torch tensor stays one.
 
     Numbers become arrays of shape (1,). Raises NotTaken for what has no values of its own.
     """
@@ -36,8 +36,8 @@ def _has(kind, method):
     return hasattr(kind, method)
 
 
-def why_not(tensor):
-    """Why a value cannot be saved, or None. Symbolic tensors are judged alike."""
+def why_not(tensor: Any) -> str | None:
+    """Why a value cannot be saved; None if it can. The value may be a tensor of a graph."""
     kind = type(tensor).__name__
     if kind in ("RaggedTensor", "RaggedTensorValue"):
         return "its rows differ in length"
@@ -50,8 +50,8 @@ def why_not(tensor):
     return None
 
 
-def dense_bytes(slices):
-    """What tf.IndexedSlices would take when filled up; None where its shape is not known."""
+def dense_bytes(slices: Any) -> int | None:
+    """The size of a tf.IndexedSlices as a dense tensor; None if its shape is unknown."""
     shape = slices.dense_shape
     if shape is None:
         return None

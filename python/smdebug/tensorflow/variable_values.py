@@ -1,25 +1,29 @@
 """The values of variables, saved once per step: weights, and what an optimizer keeps."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from smdebug.tensorflow import names
 from smdebug.tensorflow.tensors import as_array
 
 
 class VariableValues:
-    """A list of variables, each with its place in the run."""
+    """A list of variables, each with its slot in the run. `is_bias(name)` returns whether the
+    weight of that name is a bias; only weights need it."""
 
-    def __init__(self, session, is_bias=None):
+    def __init__(self, session: Any, is_bias: Callable[[str], bool] | None = None) -> None:
         self._session = session
-        self._is_bias = is_bias  # of the name of a weight
-        self._sites = []
-        self._variables = []
-        self._are_mirrored = []  # whether replicas hold a copy each, alike in a sound training
+        self._is_bias = is_bias
+        self._slots: list[Any] = []
+        self._variables: list[Any] = []
+        self._are_mirrored: list[bool] = []  # whether replicas hold copies, alike in theory
 
-    def may_be_due(self):
-        """Whether one of those that are known is due, or none is known."""
-        return not self._sites or any(site.is_due() for site in self._sites)
+    def may_be_due(self) -> bool:
+        """Whether one of the known variables is due, or none is known."""
+        return not self._slots or any(slot.is_due() for slot in self._slots)
 
-    def follow_weights(self, weights):
-        """`weights`: (name of its layer, variable) of each."""
+    def follow_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
+        """Takes the weights of a model: (name of the layer, variable) of each."""
         if self._is_known([variable for _, variable in weights]):
             return
         named = []
@@ -28,26 +32,27 @@ class VariableValues:
             collection = "biases" if self._is_bias(name) else "weights"
             named.append((names.layer_weight(layer, name), collection, variable))
         self._follow(named)
-        # Statistics of its own shards are what a replica moves: they are one with the others' when
-        # the model is read.
+        # A variable that is not trained moves with the replica's part of the data. Keras merges the
+        # copies when the model is read.
         self._are_mirrored = [variable.trainable for _, variable in weights]
 
-    def follow_optimizer(self, variables):
+    def follow_optimizer(self, variables: Sequence[Any]) -> None:
+        """Takes the variables of an optimizer."""
         if not self._is_known(variables):
             self._follow([(names.variable_name(v), "optimizer_variables", v) for v in variables])
 
-    def put(self, values, are_replicas_apart):
-        """Saves those that are due: what `values` has under the variable's id, else what it
-        holds; where replicas are workers of their own, what each of them holds."""
-        known = zip(self._sites, self._variables, self._are_mirrored, strict=True)
-        for site, variable, is_mirrored in known:
-            if not site.is_due():
+    def put(self, values: Mapping[int, Any], is_per_replica: bool) -> None:
+        """Saves the variables that are due: the entry of `values` under the variable's id, or what
+        the variable holds. If it `is_per_replica`, each replica's own copy is saved."""
+        known = zip(self._slots, self._variables, self._are_mirrored, strict=True)
+        for slot, variable, is_mirrored in known:
+            if not slot.is_due():
                 continue
-            if is_mirrored and are_replicas_apart:
-                put_copies(self._session, site, variable)
+            if is_mirrored and is_per_replica:
+                put_copies(self._session, slot, variable)
             else:
                 value = values.get(id(variable))
-                site.put(as_array(value_of(variable) if value is None else value))
+                slot.put(as_array(value_of(variable) if value is None else value))
 
     def _is_known(self, variables):
         return len(variables) == len(self._variables) and all(
@@ -55,24 +60,24 @@ class VariableValues:
         )
 
     def _follow(self, named):
-        self._sites = [self._session.tensor(name, [collection]) for name, collection, _ in named]
+        self._slots = [self._session.tensor(name, [collection]) for name, collection, _ in named]
         self._variables = [variable for _, _, variable in named]
         self._are_mirrored = [True] * len(named)
 
 
-def put_copies(session, site, variable):
-    """Saves what each replica holds of a variable, where it is due, in a run that tells replicas
-    apart."""
+def put_copies(session: Any, slot: Any, variable: Any) -> None:
+    """Saves each replica's copy of a variable, if it is due. `session` is a ReplicaSessions that
+    has a session for each replica."""
     inner = variable if callable(variable.value) else variable.value  # of Keras 3
     copies = [as_array(copy.read_value()) for copy in session.copies(inner)]
-    if len(copies) == 1:  # not of the strategy: they share it
-        site.put(copies[0])
+    if len(copies) == 1:  # made outside of the strategy: the replicas share it
+        slot.put(copies[0])
     else:
-        site.put_each(copies)
+        slot.put_each(copies)
 
 
-def value_of(variable):
-    """What a variable holds now: a tensor of the framework."""
+def value_of(variable: Any) -> Any:
+    """The present value of a variable of TensorFlow or Keras: a tensor of the framework."""
     value = variable.value
     value = value() if callable(value) else value  # tf.Variable; Keras 3 has it as a property
     read = getattr(value, "read_value", None)  # Keras 3 on TensorFlow: a tf.Variable inside

@@ -1,25 +1,28 @@
-"""What the layers of a model are called, each by a name of its own, and whose weights are whose."""
+"""`LayerNames`: a unique name for each layer of a model, and the layer of each weight."""
+
+from collections.abc import Callable
+from typing import Any
 
 from smdebug._core import UniqueNames
 from smdebug.tensorflow.private_names import layers_inside
 
 
 class LayerNames:
-    """Keras wants the names of one model's direct layers to differ, not those further inside.
+    """In Keras only the names of a model's direct layers differ, not those of layers inside them.
 
-    Of layers that share a name the first keeps it; a later one is `<outer layer>/<name>`, and where
-    that is taken too it gets a number behind. `on_new_layer` is called
-    after each layer that gets a name, since patterns by the kinds of layers change with it.
+    Of several layers with one name the first keeps it. A later one is called `<outer
+    layer>/<name>`, with a number after it if that is taken too. `on_new_layer` is called after each
+    layer that gets a name, because a new layer changes the patterns by kinds of layers.
     """
 
-    def __init__(self, model, on_new_layer):
+    def __init__(self, model: Any, on_new_layer: Callable[[], None]) -> None:
         self._model = model
         self._on_new_layer = on_new_layer
         self._names = {}  # id of a layer -> its name
         self._layers = []  # which keeps the ids theirs
         self._unique = UniqueNames()
 
-    def __call__(self, layer):
+    def __call__(self, layer: Any) -> str:
         """The name of a layer, in the model or not."""
         if id(layer) not in self._names:
             self._follow()
@@ -27,17 +30,17 @@ class LayerNames:
             self._name(layer, None)
         return self._names[id(layer)]
 
-    def knows(self, layer):
+    def knows(self, layer: Any) -> bool:
         """Whether the layer is in the model."""
         self._follow()
         return id(layer) in self._names
 
-    def named_layers(self):
+    def named_layers(self) -> list[tuple[str, Any]]:
         """(name, layer) of all layers that the model has by now."""
         self._follow()
         return [(self._names[id(layer)], layer) for layer in self._layers]
 
-    def weights(self):
+    def weights(self) -> list[tuple[str, Any]]:
         """(name of the layer, variable) of each weight of the model, under the innermost layer
         that has it."""
         self._follow()

@@ -1,50 +1,54 @@
-"""The data of one call of a model's function, for more calls than one."""
+"""The data of one call of a model's function, for several calls."""
 
 import collections
 import collections.abc
 import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import tensorflow as tf
 
 from smdebug.tensorflow.private_names import steps_per_execution
 
 
-def can_be_given_twice(model, data):
-    """Whether a function of `model` can be called with the same `data` twice: not so where a
-    strategy distributes it, or Keras does not tell how many batches a call takes."""
+def can_be_given_twice(model: Any, data: Any) -> bool:
+    """Whether a function of `model` can be called with the same `data` twice: not if a strategy
+    distributes it, or if Keras does not say how many batches a call takes."""
     has_replicas = model.distribute_strategy.num_replicas_in_sync > 1
     is_distributed = has_replicas or isinstance(data, tf.distribute.DistributedIterator)
     return not is_distributed and steps_per_execution(model) is not None
 
 
-def takes_one_batch(model):
-    """Whether a call of a function of `model` takes one batch."""
+def takes_one_batch(model: Any) -> bool:
+    """Whether a call of a function of `model` takes exactly one batch."""
     return steps_per_execution(model) == 1
 
 
 class BatchRepeater:
-    """Takes what calls of one function are given, and gives it again.
+    """Takes the data of each call of one function, and repeats it.
 
-    The iterator that a function gets again has the type of the one that it was traced with, and so
-    does not have it traced once more.
+    The repeated data has the type of the data that the function was traced with, so that the
+    function is not traced again.
     """
 
-    def __init__(self):
-        self._spec = None
-        self._dataset = self._iterator = None
-        self._given = collections.deque()
+    def __init__(self) -> None:
+        self._spec: Any = None
+        self._dataset: Any = None
+        self._iterator: Any = None
+        self._given: collections.deque[list[Any]] = collections.deque()
 
-    def prepare(self, data):
-        """To be called before `taken`, with the same."""
+    def prepare(self, data: Any) -> None:
+        """To be called before `taken`, with the same data."""
         if isinstance(data, tf.data.Iterator):
             self._follow(data.element_spec)
 
-    def clear(self):
+    def clear(self) -> None:
+        """Releases the batches."""
         self._given.clear()
 
-    def taken(self, model, data):
-        """A RepeatedBatch of `data`: an iterator, of which a call takes a batch, or as many as
-        `steps_per_execution` says, or the batches themselves."""
+    def taken(self, model: Any, data: Any) -> "RepeatedBatch":
+        """Takes a RepeatedBatch out of `data`: an iterator, of which a call takes one batch, or as
+        many as `steps_per_execution` says, or the batch itself."""
         count = steps_per_execution(model)
         if isinstance(data, tf.data.Iterator):
             return RepeatedBatch(data, count, lambda batches: self._again(batches, count))
@@ -63,29 +67,33 @@ class BatchRepeater:
                 tensor.set_shape(part.shape)
             return tf.nest.pack_sequence_as(spec, given, expand_composites=True)
 
-        as_it_is = tf.data.Options()  # nothing is taken ahead
-        as_it_is.experimental_optimization.apply_default_optimizations = False
-        self._dataset = tf.data.Dataset.counter().map(element).with_options(as_it_is)
+        plain = tf.data.Options()  # so that nothing is taken ahead of time
+        plain.experimental_optimization.apply_default_optimizations = False
+        self._dataset = tf.data.Dataset.counter().map(element).with_options(plain)
         self._iterator = iter(self._dataset)
         self._spec = spec
 
     def _again(self, batches, count):
         self.clear()
         self._given += (tf.nest.flatten(each, expand_composites=True) for each in batches)
-        if len(batches) < count:  # the last ones: a function finds out that there are no more
+        if len(batches) < count:  # the last ones: the function must find the end of the data
             return iter(self._dataset.take(len(batches)))
         return self._iterator
 
 
 class RepeatedBatch:
-    """What one call is given. Raises what the data raises before its first batch; an error after it
-    is kept for `raise_late_error`, as a call runs the batches before it."""
+    """The data of one call: up to `count` elements of `data`. `again(batches)` returns them in the
+    form that the function takes.
 
-    def __init__(self, data, count, again):
+    Raises what the data raises before its first batch. A later error is kept for
+    `raise_late_error`, because a call runs the batches before it.
+    """
+
+    def __init__(self, data: Iterable[Any], count: int, again: Callable[[list[Any]], Any]) -> None:
         self._data = data
         self._again = again
-        self._batches = []
-        self._late_error = None
+        self._batches: list[Any] = []
+        self._late_error: Exception | None = None
         try:
             for batch in itertools.islice(data, count):
                 self._batches.append(batch)
@@ -95,10 +103,11 @@ class RepeatedBatch:
             self._late_error = error
         self._is_over = count > 0 and not self._batches
 
-    def again(self):
+    def again(self) -> Any:
         """The data, for one call."""
         return self._data if self._is_over else self._again(self._batches)
 
-    def raise_late_error(self):
+    def raise_late_error(self) -> None:
+        """Raises the error that came after the first batch, if there was one."""
         if self._late_error is not None:
             raise self._late_error

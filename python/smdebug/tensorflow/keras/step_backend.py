@@ -1,20 +1,22 @@
-"""What a step of Keras is made of on the backend that runs it: its tensors, and perhaps a graph.
+"""The backend of Keras, as far as the steps of a model depend on it: their tensors and graphs.
 
-`backend` is a module, tensorflow_steps.py or eager_steps.py, which have the same functions.
+`backend` is one of two modules with the same functions: tensorflow_steps.py or eager_steps.py.
 TensorFlow is not imported for Keras on another backend.
 """
 
 import importlib
 import sys
+from types import ModuleType
+from typing import Any
 
 import keras
 
 NAME = keras.backend.backend()
-# Also where a script of another backend has loops of TensorFlow's own.
+# A script may have loops of TensorFlow beside Keras on another backend.
 HAS_TENSORFLOW = NAME == "tensorflow" or "tensorflow" in sys.modules
 
 
-def _module():
+def _module() -> ModuleType:
     name = "tensorflow_steps" if NAME == "tensorflow" else "eager_steps"
     return importlib.import_module(f"{__package__}.{name}")
 
@@ -22,11 +24,11 @@ def _module():
 backend = _module()
 
 
-def why_closed(model):
-    """Why no tensor inside a step of `model` can be had without changing what it computes, or
-    None."""
+def why_closed(model: Any) -> str | None:
+    """Why no tensor inside a step of `model` can be captured without changing the results; None if
+    tensors can be captured."""
     if NAME == "jax":
-        return "they cannot be had from Keras on JAX"
+        return "Keras on JAX does not expose them"
     if NAME == "torch" and model.jit_compile:
-        return "they cannot be had from a step of Keras that torch.compile compiles"
+        return "torch.compile compiles the step and hides them"
     return None

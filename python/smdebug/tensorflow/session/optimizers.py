@@ -1,11 +1,13 @@
-"""What an optimizer of TensorFlow 1 shows while its graph is made: the loss that it minimizes, the
-gradients that it applies, its update, and its variables.
+"""The loss, gradients, update and variables of an optimizer of TensorFlow 1, which it shows while
+its graph is built.
 
-The optimizer gets a class of its own, derived from the one it has, which notes them.
+The optimizer gets a class derived from its own, which notes them.
 """
 
 import functools
 import weakref
+from collections.abc import Iterable
+from typing import Any
 
 import tensorflow as tf
 
@@ -13,15 +15,17 @@ from smdebug.exceptions import SMDebugTypeError
 
 
 class SessionOptimizers:
-    """The optimizers that were wrapped, and what each graph was given by them."""
+    """The wrapped optimizers, and what they add to each graph."""
 
-    def __init__(self):
-        self._optimizers = []
-        self._losses = weakref.WeakKeyDictionary()  # graph -> [tensor]
-        self._applied = weakref.WeakKeyDictionary()  # graph -> [(gradient, variable)]
-        self._updates = weakref.WeakKeyDictionary()  # graph -> {operation}
+    def __init__(self) -> None:
+        self._optimizers: list[Any] = []
+        self._losses: Any = weakref.WeakKeyDictionary()  # graph -> [tensor]
+        self._applied: Any = weakref.WeakKeyDictionary()  # graph -> [(gradient, variable)]
+        self._updates: Any = weakref.WeakKeyDictionary()  # graph -> {operation}
 
-    def wrap(self, optimizer):
+    def wrap(self, optimizer: Any) -> None:
+        """Follows a tf.compat.v1.train.Optimizer from now on. Raises SMDebugTypeError for anything
+        else."""
         if not callable(getattr(optimizer, "apply_gradients", None)) or not callable(
             getattr(optimizer, "minimize", None)
         ):
@@ -32,8 +36,10 @@ class SessionOptimizers:
             optimizer.__class__ = _watched_class(type(optimizer))
         optimizer.smdebug_optimizers = self
 
-    def note(self, optimizer, gradients_and_variables, update):
-        """That `optimizer` applies these gradients by the operation `update`."""
+    def note(
+        self, optimizer: Any, gradients_and_variables: Iterable[tuple[Any, Any]], update: Any
+    ) -> None:
+        """Notes that `optimizer` applies these (gradient, variable) by the operation `update`."""
         if not any(optimizer is each for each in self._optimizers):
             self._optimizers.append(optimizer)
         if isinstance(update, tf.Operation):
@@ -43,24 +49,25 @@ class SessionOptimizers:
                 graph = getattr(gradient, "values", gradient).graph
                 self._applied.setdefault(graph, []).append((gradient, variable))
 
-    def note_loss(self, loss):
+    def note_loss(self, loss: Any) -> None:
+        """Notes that an optimizer minimizes the tensor `loss`."""
         if isinstance(loss, tf.Tensor) and hasattr(loss, "graph"):
             self._losses.setdefault(loss.graph, []).append(loss)
 
-    def losses(self, graph):
+    def losses(self, graph: Any) -> list[Any]:
         """The tensors that optimizers minimize in `graph`."""
         return self._losses.get(graph, [])
 
-    def applied(self, graph):
-        """The gradients that optimizers apply in `graph`, and their variables."""
+    def applied(self, graph: Any) -> list[tuple[Any, Any]]:
+        """(gradient, variable) of the gradients that optimizers apply in `graph`."""
         return self._applied.get(graph, [])
 
-    def updates(self, graph):
-        """The operations of `graph` by which optimizers act, a set."""
+    def updates(self, graph: Any) -> set[Any]:
+        """The operations of `graph` in which optimizers act."""
         return self._updates.get(graph, set())
 
-    def variables(self, graph):
-        """The variables of the optimizers that are in `graph`, each once."""
+    def variables(self, graph: Any) -> list[Any]:
+        """The optimizers' variables that are in `graph`, each once."""
         found = {}
         for optimizer in self._optimizers:
             own = getattr(optimizer, "variables", ())

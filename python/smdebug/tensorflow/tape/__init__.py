@@ -1,1 +1,1 @@
-"""Loops with a `GradientTape`, in eager code and in compiled functions."""
+"""Loops with a tf.GradientTape: eager, in a tf.function, or compiled by XLA."""

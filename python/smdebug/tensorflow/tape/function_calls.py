@@ -1,37 +1,50 @@
-"""Who is told when a tf.function is called from outside of any other.
+"""Reports the calls of a tf.function that come from outside of any other tf.function.
 
-While somebody is, the method `__call__` of TensorFlow's class of functions is replaced; it comes
-back when nobody is any more.
+While somebody watches, the method `__call__` of TensorFlow's class of functions is replaced.
 """
 
 import functools
 import threading
+from typing import Any, Protocol
 
 import tensorflow as tf
 
 from smdebug.tensorflow.private_names import function_class
 
 
-class FunctionCalls:
-    """Told are objects with `before_call()`, `after_call()`, which may raise what the training is
-    to end by, and `failed_call()`, which returns the exception that a failed call ended by, or
-    None where that was not ours."""
+class CallWatcher(Protocol):
+    """Takes the reports of FunctionCalls."""
 
-    def __init__(self):
-        self._told = []
-        self._original = None
+    def before_call(self) -> None:
+        """A function is about to be called."""
+
+    def after_call(self) -> None:
+        """It has returned. May raise what the training is to end by."""
+
+    def failed_call(self) -> BaseException | None:
+        """It has failed. Returns the exception of smdebug that caused it, or None."""
+
+
+class FunctionCalls:
+    """The watchers of this process."""
+
+    def __init__(self) -> None:
+        self._watchers: list[CallWatcher] = []
+        self._original: Any = None
         self._state = threading.local()
 
-    def add(self, watcher):
-        if watcher not in self._told:
-            self._told.append(watcher)
+    def add(self, watcher: CallWatcher) -> None:
+        """Reports calls to `watcher` from now on. A second call does nothing."""
+        if watcher not in self._watchers:
+            self._watchers.append(watcher)
         if self._original is None:
             self._install()
 
-    def remove(self, watcher):
-        if watcher in self._told:
-            self._told.remove(watcher)
-        if not self._told and self._original is not None:
+    def remove(self, watcher: CallWatcher) -> None:
+        """Reports nothing more to `watcher`. The last one restores TensorFlow's own method."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+        if not self._watchers and self._original is not None:
             kind = function_class()
             if getattr(kind.__call__, "is_smdebugs", False):
                 kind.__call__ = self._original
@@ -53,10 +66,10 @@ class FunctionCalls:
     def _call(self, original, function, args, kwargs):
         self._state.is_inside = True
         try:
-            for watcher in self._told:
+            for watcher in self._watchers:
                 watcher.before_call()
             result = self._run(original, function, args, kwargs)
-            for watcher in self._told:
+            for watcher in self._watchers:
                 watcher.after_call()
             return result
         finally:
@@ -66,7 +79,7 @@ class FunctionCalls:
         try:
             return original(function, *args, **kwargs)
         except tf.errors.OpError as error:
-            for watcher in self._told:
+            for watcher in self._watchers:
                 ending = watcher.failed_call()
                 if ending is not None:
                     raise ending from error

@@ -1,17 +1,20 @@
-"""What lives as long as a graph, and calls out of one that keep nothing alive.
+"""Objects that live as long as the graph of a tf.function, and calls that keep nothing alive.
 
-TensorFlow holds the Python functions that a graph calls to the end of the process, whatever becomes
-of the graph.
+TensorFlow keeps the Python functions that a graph calls until the process ends, even after the
+graph.
 """
 
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
 
-def keep_with_graph(thing):
-    """Has `thing` live as long as the graph that is being made, or one around it: a function may
-    outlive the one that it was first called in, and the graph of a loop's body is dropped."""
+def keep_with_graph(thing: Any) -> None:
+    """Keeps `thing` alive as long as the graph that is being built, or a graph around it: a
+    function may outlive the function that called it first, and the graph of a loop's body is
+    dropped."""
     graph = tf.compat.v1.get_default_graph()
     while graph is not None and graph.building_function:
         if not hasattr(graph, "smdebug_kept"):
@@ -20,8 +23,9 @@ def keep_with_graph(thing):
         graph = graph.outer_graph
 
 
-def weakly(method, otherwise):
-    """A function that calls a bound method while its object lives; then it returns `otherwise`."""
+def weakly(method: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
+    """A function that calls the bound method `method` while its object lives, and returns
+    `otherwise` after that."""
     reference = weakref.WeakMethod(method)
 
     def call(*arguments):

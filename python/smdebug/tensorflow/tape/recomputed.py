@@ -1,9 +1,11 @@
 """A value of a graph, computed once more by operations of its own.
 
-TensorFlow rearranges sums and products whose operands nobody else wants, so that vectors and
-scalars meet in another order and round in another way. Whoever wants such an operand, as a
-gradient is one of its update, would have it stay as it is written.
+TensorFlow rearranges sums and products whose operands nothing else uses, so that vectors and
+scalars meet in another order, which rounds differently. A further user of such an operand, and the
+gradient is an operand of the update, would keep the order as written. So it gets a copy.
 """
+
+from typing import Any
 
 import tensorflow as tf
 
@@ -17,9 +19,9 @@ _REARRANGED = {
 }
 
 
-def recomputed(tensor):
-    """`tensor` of a graph around the one that is being made: itself, unless it is a sum or product.
-    Its operands are treated alike, where nobody else wants them."""
+def recomputed(tensor: Any) -> Any:
+    """`tensor`, which belongs to a graph around the one that is being built; if it is a sum or a
+    product, a copy of it, and of those operands that nothing else uses."""
     compute = _REARRANGED.get(tensor.op.type)
     if compute is None:
         return tensor
