@@ -52,7 +52,7 @@ def test_a_rule_that_fires_stops_fit_after_the_batch(out_dir, logged):
     fitted(hook, broken_images(), seen)
     assert seen == list(range(BAD_BATCH + 1))
     assert hook.verdicts()[0]["step"]["global"] == BAD_BATCH
-    assert any("fit is asked to stop" in line for line in logged)
+    assert any("a rule stops fit" in line for line in logged)
 
 
 def test_a_rule_that_fires_raises_out_of_fit_and_gives_the_model_back(out_dir):
