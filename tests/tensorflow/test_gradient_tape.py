@@ -13,7 +13,7 @@ import smdebug.tensorflow as smd
 from conftest import KERAS_3, REPOSITORY, digits, read, tf
 from smdebug import current_hook
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugError, SMDebugTypeError
-from smdebug.tensorflow.tape.tape_adapter import TapeRecorder
+from smdebug.tensorflow.tape.tape_tensors import TapeTensors
 
 EVERYTHING = ["weights", "biases", "gradients", "losses", "optimizer_variables"]
 
@@ -80,7 +80,7 @@ def batches(count, size=8):
 def test_what_is_recorded_is_what_the_step_computes(kind, out_dir):
     model, names = two_layers()
     optimizer = sgd()
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir, include_collections=EVERYTHING, save_config=smd.SaveConfig(save_interval=2)
     )
     step = LOOPS[kind](make_step(hook, model, optimizer))
@@ -130,7 +130,7 @@ def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interva
         return [np.array(variable) for variable in model.trainable_variables]
 
     without = trained(None)
-    hook = TapeRecorder(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval))
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval))
     with_hook = trained(hook)
     hook.close()
     assert hook.status().steps == 7
@@ -161,7 +161,7 @@ def test_sums_and_products_that_tensorflow_rearranges_are_the_same_to_the_bit(ki
         return [np.array(each) for each in [*model.variables, *losses]]
 
     without = trained(None)
-    hook = TapeRecorder(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2))
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2))
     with_hook = trained(hook)
     hook.close()
     assert hook.status().error is None
@@ -186,7 +186,7 @@ def test_a_function_is_traced_as_often_as_without_a_hook(kind, out_dir):
         return len(counted)
 
     without = traces(None)
-    hook = TapeRecorder(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2))
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2))
     assert traces(hook) == without
 
 
@@ -195,7 +195,7 @@ def test_where_nothing_is_due_no_tensor_is_read(kind, out_dir, monkeypatch):
     from smdebug.tensorflow.tape import tape_tensors
 
     model, _ = two_layers()
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir,
         include_collections=EVERYTHING,
         save_config=smd.SaveConfig(save_interval=3),
@@ -232,7 +232,7 @@ def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
         ],
         name="net",
     )
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir,
         include_collections=["weights", "biases", "gradients", "losses", "metrics", "default"],
         save_config=smd.SaveConfig(save_interval=2),
@@ -271,7 +271,7 @@ def test_the_names_collections_and_steps_are_those_of_the_original(out_dir):
 
 def weights_alone(out_dir, **settings):
     settings = {"include_collections": EVERYTHING, **settings}
-    return TapeRecorder(out_dir, save_config=smd.SaveConfig(save_interval=1), **settings)
+    return smd.KerasHook(out_dir, save_config=smd.SaveConfig(save_interval=1), **settings)
 
 
 def test_tapes_that_are_entered_together_share_a_step(out_dir):
@@ -349,7 +349,7 @@ def test_gradients_of_gradients_and_jacobians_are_as_without_a_hook(kind, out_di
 
 
 def test_each_turn_of_a_loop_inside_a_function_is_a_step(out_dir):
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir, include_collections=EVERYTHING, save_config=smd.SaveConfig(save_interval=3)
     )
     x = tf.Variable([1.0], name="x")
@@ -392,7 +392,7 @@ def test_the_variables_of_a_wrapped_optimizer_are_those_after_the_update(kind, o
 
 @pytest.mark.parametrize("kind", ["eager", "function"])
 def test_what_a_loop_saves_itself_goes_into_its_step(kind, out_dir):
-    hook = TapeRecorder(out_dir, save_config=smd.SaveConfig(save_interval=2))
+    hook = smd.KerasHook(out_dir, save_config=smd.SaveConfig(save_interval=2))
     x = tf.Variable([1.0], name="x")
 
     def step(number):
@@ -420,7 +420,7 @@ def test_what_a_loop_saves_itself_goes_into_its_step(kind, out_dir):
 
 @LOOP_KINDS
 def test_a_mode_that_is_set_counts_its_own_steps(kind, out_dir):
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir,
         save_config=smd.SaveConfig(
             {
@@ -546,17 +546,17 @@ def test_half_precision_and_mixed_dtypes_are_recorded(out_dir):
 @pytest.mark.parametrize("thing", [None, 3, "tape", tf.GradientTape, object()])
 def test_only_tapes_are_wrapped(thing, out_dir):
     with pytest.raises(SMDebugTypeError, match="wrap_tape takes a tf.GradientTape"):
-        TapeRecorder(out_dir).wrap_tape(thing)
+        smd.KerasHook(out_dir).wrap_tape(thing)
 
 
 @pytest.mark.parametrize("thing", [None, 3, "adam", object()])
 def test_only_optimizers_are_wrapped(thing, out_dir):
     with pytest.raises(SMDebugTypeError, match="wrap_optimizer takes"):
-        TapeRecorder(out_dir).wrap_optimizer(thing)
+        smd.KerasHook(out_dir).wrap_optimizer(thing)
 
 
 def test_a_wrapped_tape_is_a_tape_of_its_class_and_wrapped_once(out_dir):
-    hook = TapeRecorder(out_dir)
+    hook = smd.KerasHook(out_dir)
     tape = tf.GradientTape()
     assert hook.wrap_tape(hook.wrap_tape(tape)) is tape
     assert isinstance(tape, tf.GradientTape) and type(tape).__name__ == "GradientTape"
@@ -613,15 +613,15 @@ def test_a_failure_of_ours_never_reaches_the_loop(kind, out_dir, monkeypatch):
     hook = weights_alone(out_dir)
     model, _ = two_layers()
     step = LOOPS[kind](make_step(hook, model, sgd()))
-    monkeypatch.setattr(hook._tape_tensors, "is_due", lambda kind: 1 / 0)
-    monkeypatch.setattr(hook._tape_tensors, "sorted_out", lambda *given: 1 / 0)
+    monkeypatch.setattr(TapeTensors, "is_due", lambda *given: 1 / 0)
+    monkeypatch.setattr(TapeTensors, "sorted_out", lambda *given: 1 / 0)
     losses = [float(step(images, labels)[0]) for images, labels in batches(3)]
     assert len(losses) == 3 and np.isfinite(losses).all()
     assert "ZeroDivisionError" in hook.status().error
 
 
 def test_a_mistake_in_the_configuration_is_raised_where_a_function_is_traced(out_dir):
-    hook = TapeRecorder(out_dir, include_collections=["mine"])
+    hook = smd.KerasHook(out_dir, include_collections=["mine"])
     model, _ = two_layers()
     step = tf.function(make_step(hook, model, sgd()))
     with pytest.raises(Exception, match="SMDebugValueError.*include_collections names 'mine'"):
@@ -645,7 +645,7 @@ def test_a_closed_hook_leaves_the_loop_alone(kind, out_dir):
 @LOOP_KINDS
 @pytest.mark.parametrize("answer", ["raise", "stop"])
 def test_a_rule_that_fires_ends_the_loop(kind, answer, out_dir):
-    hook = TapeRecorder(
+    hook = smd.KerasHook(
         out_dir,
         save_config=smd.SaveConfig(save_interval=1),
         rules=[("ExplodingTensor", {"collection_names": "losses"})],
@@ -671,7 +671,7 @@ def test_a_rule_that_fires_ends_the_loop(kind, answer, out_dir):
 
 def test_a_tape_cannot_skip_a_step(out_dir):
     with pytest.raises(SMDebugError, match="on_fire must be one of"):
-        TapeRecorder(out_dir, rules=["ExplodingTensor"], on_fire="skip_step")
+        smd.KerasHook(out_dir, rules=["ExplodingTensor"], on_fire="skip_step")
 
 
 @LOOP_KINDS

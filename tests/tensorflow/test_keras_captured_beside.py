@@ -181,13 +181,13 @@ def test_under_a_strategy_the_random_numbers_are_the_same(out_dir, dropout):
 
 
 def test_a_failure_of_ours_before_a_batch_loses_none(out_dir, monkeypatch):
-    from smdebug.tensorflow.keras.step_variables import GraphState
+    from smdebug.tensorflow.keras.step_variables import StepVariables
 
     def fails(self):
         raise RuntimeError("a mistake of ours")
 
     plain = trained(made(dense_layers, dropout_layer))
-    monkeypatch.setattr(GraphState, "begin", fails)
+    monkeypatch.setattr(StepVariables, "begin", fails)
     with recorder(out_dir) as hook:
         assert_same(trained(made(dense_layers, dropout_layer), hook), plain)
     assert "a mistake of ours" in hook.status().error

@@ -261,7 +261,7 @@ def test_replicas_that_come_after_the_first_step_are_not_told_apart(strategy, ou
         trained(made(strategy), hook)
     trial = read(out_dir)
     assert trial.workers() == ["worker_0"]
-    assert len([each for each in logged if "replicas are not told apart" in each]) == 1
+    assert len([each for each in logged if "replicas cannot be distinguished" in each]) == 1
     assert len(trial.tensor("last/inputs").value(3)) == 8
 
 

@@ -9,6 +9,7 @@ import smdebug.tensorflow as smd
 from conftest import REPOSITORY, read, tf
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.tensorflow import SessionHook
+from smdebug.tensorflow.session.session_tensors import SessionTensors
 
 tf1 = tf.compat.v1
 EVERYTHING = ["weights", "biases", "gradients", "losses", "optimizer_variables"]
@@ -354,7 +355,7 @@ def test_only_optimizers_are_wrapped(thing, out_dir):
 def test_a_full_disk_does_not_end_the_session(out_dir, monkeypatch):
     hook = SessionHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1))
     line = Line(hook)
-    monkeypatch.setattr(hook, "_due_tensors", lambda arguments: 1 / 0)
+    monkeypatch.setattr(SessionTensors, "of_run", lambda *given: 1 / 0)
     with tf1.train.MonitoredSession(hooks=[hook]) as session:
         assert len(line.run(session, 3)) == 3
     assert "ZeroDivisionError" in hook.status().error

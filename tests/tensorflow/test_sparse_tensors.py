@@ -72,7 +72,7 @@ def test_a_gradient_of_rows_that_would_be_too_large_is_left_out_of_fit(
 ):
     monkeypatch.setattr(tensors, "LARGEST_DENSE_BYTES", DENSE_BYTES - 1)
     fitted(recorder(out_dir, "gradients"), embedding(**how))
-    said = [message for message in logged if "would be too large when filled up" in message]
+    said = [message for message in logged if "would be too large as a dense tensor" in message]
     assert len(said) == 1 and "embeddingsGrad" in said[0]
     names = read(out_dir).tensor_names(collection="gradients")
     assert [name.rsplit("/", 1)[1] for name in names] == ["biasGrad", "kernelGrad"]
@@ -126,7 +126,7 @@ def test_a_gradient_of_rows_that_would_be_too_large_is_left_out_of_a_loop(
     stepped(hook, embedding(), LOOPS[loop])
     skipped = hook.status().skipped
     (name,) = [each for each in skipped if each.endswith("embeddingsGrad")]
-    assert skipped[name] == f"filled up with zeros it would take {DENSE_BYTES} bytes"
+    assert skipped[name] == f"as a dense tensor it would take {DENSE_BYTES} bytes"
     names = read(out_dir).tensor_names(collection="gradients")
     assert [each.rsplit("/", 1)[1] for each in names] == ["biasGrad", "kernelGrad"]
 

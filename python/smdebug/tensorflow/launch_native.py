@@ -1,19 +1,22 @@
-"""Records loops and sessions of a script that does not know of smdebug: the part of `smdebug run`
-for TensorFlow that is not about Keras.
+"""Records loops and sessions of an unmodified script: the part of `smdebug run` for TensorFlow
+without Keras.
 
 `tf.GradientTape.__enter__` and, for graphs of TensorFlow 1, the constructors of monitored sessions,
 `Session.run` and two methods of optimizers are replaced; each calls what it replaced. Nothing is
-made before one of them is used. Tapes that Keras enters itself are left to its own launch.
+created before one of them is used. Tapes that Keras itself enters are recorded by launch.py.
 """
 
 import functools
 import inspect
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
 from smdebug._core import ModeKeys
 from smdebug.autostart import complain
+from smdebug.error_isolation import CallsUntilError
 from smdebug.tensorflow.session.hook import SessionHook
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.tape import tapes
@@ -22,54 +25,65 @@ tf1 = tf.compat.v1
 _KERAS = ("keras.", "tf_keras.", "tensorflow.python.keras.")
 
 
-def watch_native_loops(make_hook, tape_hook):
-    """Has tapes and sessions recorded from now on.
+def watch_native_loops(make_hook: Callable[[type], Any], tape_hook: Callable[[], Any]) -> None:
+    """Records tapes and sessions from now on.
 
-    `make_hook` makes a hook of the class that it is given, as SMDEBUG_RUN says. `tape_hook` returns
-    the TapeRecorder of this process, and makes it at its first call.
+    `make_hook(hook_class)` creates a hook with the settings of SMDEBUG_RUN. `tape_hook()` returns
+    the hook of this process that records tapes, and creates it in its first call.
     """
-    _watch_tapes(_once_failed_never(tape_hook))
+    attempt = CallsUntilError(complain)
+    _watch_tapes(lambda: attempt(tape_hook))
     _watch_sessions(_LaunchedSessions(make_hook))
 
 
 class LaunchedSessionHook(SessionHook):
-    """A hook for a script that does not say its mode: a run is training where it computes an
-    update."""
+    """A hook for a script that does not set a mode: a run is training if it computes an update."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.is_in_run = False
 
-    def before_run(self, run_context):
+    def use_optimizers(self, optimizers: SessionOptimizers) -> None:
+        """Takes what others noted about optimizers."""
+        self._adapter.optimizers = optimizers
+
+    def computes_update(self, graph: Any, arguments: Any) -> bool:
+        """Whether an optimizer acts in a run with these `arguments`, a SessionRunArgs."""
+        return self._adapter.computes_update(graph, arguments)
+
+    def before_run(self, run_context: Any) -> Any:
+        """Sets the mode of the run and begins its step: see SessionHook."""
         self.is_in_run = True
-        with self._unharmed("before a session's run"):
+        with self._sink.isolate_errors("before a session's run"):
             is_training = self.computes_update(run_context.session.graph, run_context.original_args)
             self.set_mode(ModeKeys.TRAIN if is_training else ModeKeys.EVAL)
         return super().before_run(run_context)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Saves what the run returned: see SessionHook."""
         self.is_in_run = False
         super().after_run(run_context, run_values)
 
 
 class _LaunchedSessions:
-    """The sessions of the process and their hook, which the first of them makes."""
+    """The sessions of the process and their hook, which the first of them creates."""
 
     def __init__(self, make_hook):
-        self._make_hook = _once_failed_never(lambda: make_hook(LaunchedSessionHook))
+        self._make_hook = make_hook
+        self._attempt = CallsUntilError(complain)
         self.optimizers = SessionOptimizers()
         self._hook = None
 
     def hook(self):
-        """The hook, or None where it cannot be made."""
+        """The hook; None if it cannot be created."""
         if self._hook is None:
-            self._hook = self._make_hook()
+            self._hook = self._attempt(lambda: self._make_hook(LaunchedSessionHook))
             if self._hook is not None:
                 self._hook.use_optimizers(self.optimizers)
         return self._hook
 
     def run(self, original, session, fetches, feed_dict, *rest):
-        """A run of a session without hooks. It is a step where it computes an update."""
+        """A run of a session without hooks. It is a step if it computes an update."""
         hook = self._hook
         is_inside = hook is not None and hook.is_in_run
         if is_inside or not self._is_training(session, fetches, feed_dict):
@@ -103,12 +117,12 @@ def _watch_tapes(tape_hook):
     @functools.wraps(original)
     @tapes.not_converted
     def enter(tape):
-        if hasattr(tape, "smdebug_recorder") or _is_called_by_keras():
+        if tapes.is_watched(tape) or _is_called_by_keras():
             return original(tape)
-        recorder = tape_hook()
-        if recorder is None:
+        hook = tape_hook()
+        if hook is None:
             return original(tape)
-        recorder.wrap_tape(tape)
+        hook.wrap_tape(tape)
         return type(tape).__enter__(tape)
 
     tf.GradientTape.__enter__ = enter
@@ -170,20 +184,3 @@ def _note_updates(optimizers):
         return compute_gradients(optimizer, loss, *args, **kwargs)
 
     kind.apply_gradients, kind.compute_gradients = watched_apply, watched_compute
-
-
-def _once_failed_never(make):
-    """`make`, which says once that it cannot, and then gives None."""
-    has_failed = []
-
-    def made():
-        if has_failed:
-            return None
-        try:
-            return make()
-        except Exception as error:
-            has_failed.append(True)
-            complain(repr(error))
-            return None
-
-    return made

@@ -1,5 +1,8 @@
-"""What an optimizer of Keras knows: the gradients that it applies, and its variables."""
+"""The gradients that an optimizer of Keras applies, and its variables."""
 
+from typing import Any
+
+from smdebug.tensorflow.capture_sink import CaptureSink, attempt
 from smdebug.tensorflow.keras.step_backend import backend
 from smdebug.tensorflow.keras.step_trace import current_trace
 from smdebug.tensorflow.private_names import hyper_variables, left_alone
@@ -9,17 +12,18 @@ from smdebug.tensorflow.replaced_method import ReplacedMethod
 class WatchedOptimizer:
     """Reports the gradients of one optimizer to the trace that runs.
 
-    They are what the training computed: with the scale of a mixed precision optimizer undone, not
-    yet clipped by the optimizer.
+    They are what the training computed: without the scale of a mixed precision optimizer, and
+    before the optimizer clips them.
     """
 
-    def __init__(self, optimizer, unharmed):
+    def __init__(self, optimizer: Any, sink: CaptureSink) -> None:
         self.optimizer = optimizer
-        self._unharmed = unharmed
-        self._replaced = None
+        self._sink = sink
+        self._replaced: ReplacedMethod | None = None
         self._takes_pairs = not callable(getattr(optimizer, "apply", None))  # Keras 2
 
-    def install(self):
+    def install(self) -> None:
+        """Replaces the method that applies gradients. A second call does nothing."""
         name = "apply_gradients" if self._takes_pairs else "apply"
         if name in vars(self.optimizer):
             return
@@ -27,7 +31,8 @@ class WatchedOptimizer:
         self._replaced = ReplacedMethod(self.optimizer, name, left_alone(watched))
         self._original = self._replaced.original
 
-    def uninstall(self):
+    def uninstall(self) -> None:
+        """Restores the optimizer's own method."""
         if self._replaced is not None:
             self._replaced.undo()
             self._replaced = None
@@ -53,10 +58,10 @@ class WatchedOptimizer:
             for gradient, variable in pairs():
                 trace.gradient_found(variable, gradient)
 
-        self._unharmed(report, "at the gradients")
+        attempt(self._sink, report, "at the gradients")
 
     def _unscaled(self, gradients, variables):
-        """Keras 3 hands its LossScaleOptimizer gradients that are still scaled."""
+        """Keras 3 passes gradients to its LossScaleOptimizer that are still scaled."""
         if variables is None:
             variables = self.optimizer._trainable_variables
         if hasattr(self.optimizer, "initial_scale"):
@@ -69,8 +74,8 @@ class WatchedOptimizer:
         return list(zip(gradients, variables, strict=True))
 
 
-def optimizer_variables(optimizer):
-    """The variables of an optimizer of Keras 2 or 3, a list."""
+def optimizer_variables(optimizer: Any) -> list[Any]:
+    """The variables of an optimizer of Keras 2 or 3."""
     variables = getattr(optimizer, "variables", ())
     if callable(variables) and not isinstance(variables, (list, tuple)):
         variables = variables()

@@ -1,13 +1,15 @@
-"""Collections of what activations take and give, whatever the names of their layers.
+"""Collections of the inputs and outputs of activations, whatever their layers are called.
 
-`relu_output`, `relu_input`, `tanh_input` and `sigmoid_input` are those that the rules for
-activations look for. Most activations of Keras have no layer: `Dense(8, activation="relu")` gives
-what its ReLU gives, and what that takes is inside. It is recorded as `<layer>/relu_input`.
+The rules for activations use `relu_output`, `relu_input`, `tanh_input` and `sigmoid_input`. Most
+activations of Keras have no layer: the outputs of `Dense(8, activation="relu")` are those of its
+ReLU, and the input of the ReLU is inside. It is recorded as `<layer>/relu_input`.
 """
 
 import contextlib
 import functools
 import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import keras
 
@@ -15,15 +17,14 @@ from smdebug.activation_collections import kind_and_side
 from smdebug.tensorflow import names
 from smdebug.tensorflow.private_names import left_alone
 
-# By the names of the functions: Keras, TensorFlow and JAX have one each.
+# By the names of the functions: Keras, TensorFlow and JAX each have their own.
 _FUNCTIONS = {"relu": "relu", "relu6": "relu", "tanh": "tanh", "sigmoid": "sigmoid"}
 
 
-def activation_patterns(collection, layers):
-    """Patterns of what the collection's name says, empty for any other name.
-
-    `layers` holds (name, layer) of each. A collection that names tensors by itself is left alone.
-    """
+def activation_patterns(collection: Any, layers: Sequence[tuple[str, Any]]) -> list[str]:
+    """Regular expressions for the tensors of a collection such as `relu_input`, by the kinds of the
+    `layers`: (name, layer) of each. Empty for any other collection, and for one that names its
+    tensors itself."""
     kind, side = kind_and_side(collection)
     if kind is None:
         return []
@@ -35,8 +36,9 @@ def activation_patterns(collection, layers):
     return [rf"^(?:{'|'.join(found)})(_\d+)?$"] if found else []
 
 
-def activation_kind(layer):
-    """What gives the outputs of a layer: "relu", "tanh", "sigmoid", or None for anything else."""
+def activation_kind(layer: Any) -> str | None:
+    """The activation that produces the outputs of a layer: "relu", "tanh", "sigmoid", or None for
+    anything else."""
     if isinstance(layer, keras.layers.ReLU):
         return None if layer.negative_slope else "relu"
     is_recurrent = isinstance(layer, keras.layers.RNN) or hasattr(layer, "state_size")
@@ -45,24 +47,24 @@ def activation_kind(layer):
     return _FUNCTIONS.get(getattr(getattr(layer, "activation", None), "__name__", None))
 
 
-def has_inner_input(layer):
-    """Whether the activation of a layer takes something else than the layer does."""
+def has_inner_input(layer: Any) -> bool:
+    """Whether the input of a layer's activation differs from the input of the layer."""
     is_activation = isinstance(layer, (keras.layers.ReLU, keras.layers.Activation))
     return not is_activation and "activation" in vars(layer) and activation_kind(layer) is not None
 
 
 @contextlib.contextmanager
-def inner_input_told(layer, tell):
-    """Within it the activation of a layer that `has_inner_input` tells what it takes."""
+def inner_input_reported(layer: Any, report: Callable[[Any], None]) -> Iterator[None]:
+    """A context in which the activation of a layer that `has_inner_input` calls `report(input)`."""
     attributes = vars(layer)
     activation = attributes["activation"]
 
     @functools.wraps(activation)
-    def told(x, *arguments, **keywords):
-        tell(x)
+    def reporting(x, *arguments, **keywords):
+        report(x)
         return activation(x, *arguments, **keywords)
 
-    attributes["activation"] = left_alone(told)
+    attributes["activation"] = left_alone(reporting)
     try:
         yield
     finally:
@@ -76,5 +78,5 @@ def _input_name(name, layer):
 
 
 def _is_called_as_by_keras(layer):
-    """What a layer of the user's own does with its `activation` is not known."""
+    """A layer of the user's may use its `activation` in any way."""
     return type(layer).call.__module__.partition(".")[0] in ("keras", "tf_keras")

@@ -1,31 +1,47 @@
-"""Steps of Keras where they are eager code without TensorFlow: on torch."""
+"""Steps of Keras that are eager code without TensorFlow: on torch."""
+
+from typing import Any
 
 import keras
 
-# What a step function raises when the data ended.
+# A step function raises one of these when the data ends.
 END_OF_DATA = (StopIteration,)
 
 
-def graph():
-    """The graph that is being made: none."""
+class NoReplay:
+    """Replaces BatchReplay: eager code passes tensors out directly, so no batch runs twice."""
+
+    is_possible = False
+
+    def can_run(self, data: Any) -> bool:
+        """No batch runs twice."""
+        return False
+
+
+def graph() -> None:
+    """The graph that is being built: none."""
     return None
 
 
-def makes_graphs(model):
-    """Whether the steps of `model` are graphs."""
+def make_replay(model: Any) -> NoReplay:
+    """A NoReplay, for each step function of `model`."""
+    return NoReplay()
+
+
+def are_replicas_known(strategy: Any) -> bool:
+    """Whether `strategy` has several replicas that can be distinguished: False, because only
+    TensorFlow has strategies."""
     return False
 
 
-def are_replicas_known(strategy):
-    return False
-
-
-def unknown_replicas():
+def unknown_replicas() -> str | None:
+    """The name of a strategy whose replicas cannot be distinguished: none."""
     return None
 
 
-def flat(structure, graph):
-    """The tensors in a structure that have values. Keras tries a layer out without any."""
+def flat(structure: Any, graph: None) -> list[Any]:
+    """The tensors in a structure that have values. Keras calls a layer with some that have none to
+    find out its shapes."""
     found = keras.tree.flatten(structure)
     return [each for each in found if _is_tensor(each) and each.device.type != "meta"]
 
@@ -34,19 +50,21 @@ def _is_tensor(thing):
     return keras.ops.is_tensor(thing) and hasattr(thing, "device")
 
 
-def why_not(tensor, graph):
-    """Why a tensor cannot be handed out, or None."""
+def why_not(tensor: Any, graph: None) -> str | None:
+    """Why a tensor cannot leave the step; None if it can."""
     return None
 
 
-def kept(gradient):
-    """A gradient as it is now: an optimizer may compute in its place."""
+def kept(gradient: Any) -> Any:
+    """A copy of a gradient: an optimizer may change the gradient itself."""
     return gradient.detach().clone()
 
 
-def dense(tensor):
+def dense(tensor: Any) -> Any:
+    """A sparse gradient as a dense tensor; any other tensor unchanged."""
     return tensor.to_dense() if tensor.is_sparse else tensor
 
 
-def unscaled(gradient, scale):
+def unscaled(gradient: Any, scale: Any) -> Any:
+    """A gradient divided by the scale of the loss."""
     return gradient / scale

@@ -1,36 +1,49 @@
-"""`LoopRecorder`: stands in for TapeRecorder where Keras runs without TensorFlow."""
+"""Replaces tape_adapter.py where Keras runs without TensorFlow."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+from smdebug.tensorflow.capture_sink import CaptureSink, PlanView
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
 
 
-class LoopRecorder(TensorFlowHook):
-    """A hook without loops of TensorFlow's own."""
+class TapeAdapter:
+    """A TapeAdapter that has no loops to record, and knows no graphs or replicas."""
 
-    vetoes = ("raise", "stop")
-    are_replicas_apart = False
+    def __init__(
+        self,
+        sink: CaptureSink,
+        plan: PlanView,
+        session: ReplicaSessions,
+        is_counted_elsewhere: Callable[[], bool],
+    ) -> None:
+        pass
 
-    def follow_strategy(self, strategy):
-        """There are none of TensorFlow's."""
+    def detach(self) -> None:
+        """There is nothing to let go of."""
 
-    def wrap_tape(self, tape):
+    def watch_tape(self, tape: Any) -> None:
         """Raises SMDebugNotImplementedError: there is no tf.GradientTape without TensorFlow."""
         raise SMDebugNotImplementedError(
             f"wrap_tape takes a tf.GradientTape, and TensorFlow is not imported, found {tape!r}: "
             "Keras on this backend is recorded in fit, evaluate and predict"
         )
 
-    def wrap_optimizer(self, optimizer):
-        """Returns `optimizer`, a Keras optimizer: its variables are recorded where collection
-        `optimizer_variables` is saved. Raises SMDebugTypeError for anything else."""
+    def watch_optimizer(self, optimizer: Any) -> None:
+        """Raises SMDebugTypeError for what is no Keras optimizer. The variables of an optimizer are
+        recorded in `fit`, wrapped or not."""
         if not callable(getattr(optimizer, "apply_gradients", None)):
             raise SMDebugTypeError(f"wrap_optimizer takes a Keras optimizer, found {optimizer!r}")
-        return optimizer
 
-    def record_tensor_value(self, tensor_name, tensor_value):
-        """Records a value, such as a metric, in collection `metrics`, where the present step saves
-        that. `save_tensor` saves at every step."""
-        if not isinstance(tensor_name, str):
-            raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
-        if self.should_save_tensor_or_collection(tensor_name, "metrics"):
-            self.save_tensor(tensor_name, tensor_value, "metrics")
+    def defer(
+        self, method: Callable[..., Any], value: Any, arguments_of: Callable[[Any], tuple]
+    ) -> bool:
+        """Returns False: no value belongs to a graph."""
+        return False
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[bool]:
+        """A context in which a script saves values. Yields True: they are recorded."""
+        yield True

@@ -1,10 +1,12 @@
-"""`RandomDraws`: has one graph draw the random numbers that another one has drawn.
+"""`RandomDraws`: makes one graph use the random numbers that another one has drawn.
 
-Each function that TensorFlow traces holds the state of its stateful random operations, such as
-those of tf.nn.dropout: a second function would draw others.
+Each function that TensorFlow traces holds the state of its own stateful random operations, such as
+those of tf.nn.dropout, so a second function would draw other numbers.
 """
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -16,40 +18,40 @@ _RANDOM = re.compile(
 )
 
 
-def is_random(operation):
-    """Whether an operation of that type draws from a state of its own."""
+def is_random(operation: str) -> bool:
+    """Whether operations of that type draw from a state of their own."""
     return bool(_RANDOM.match(operation))
 
 
 class RandomDraws:
-    """The numbers of one run of a step: what each random operation of its graph gave."""
+    """The random numbers of one run of a step: the results of each random operation."""
 
-    def __init__(self):
-        self._variables = []
+    def __init__(self) -> None:
+        self._variables: list[tf.Variable] = []
 
     @staticmethod
-    def of(graph):
-        """The tensors that random operations of `graph` give, in their order."""
+    def of(graph: Any) -> list[Any]:
+        """The tensors that random operations of `graph` produce, in their order."""
         operations = [each for each in graph.get_operations() if is_random(each.type)]
         return [output for operation in operations for output in operation.outputs]
 
-    def say(self, values):
-        """Before a run of a graph that `replace` was called for, or is to be."""
+    def set(self, values: Sequence[Any]) -> None:
+        """Sets what the next run of a graph uses for which `replace` was called, or will be."""
         if not self._variables:
-            self._variables = [_room_for(value) for value in values]
+            self._variables = [_variable_for(value) for value in values]
         for variable, value in zip(self._variables, values, strict=True):
             variable.assign(value)
 
-    def replace(self, graph):
-        """Has what was drawn in `graph`, while it is made, be what `say` says."""
+    def replace(self, graph: Any) -> None:
+        """Makes `graph`, while it is built, use what `set` was given instead of its own draws."""
         for drawn, variable in zip(self.of(graph), self._variables, strict=True):
-            said = variable.read_value()
-            said.set_shape(drawn.shape)
+            value = variable.read_value()
+            value.set_shape(drawn.shape)
             for consumer in drawn.consumers():
                 for index, tensor in enumerate(consumer.inputs):
                     if tensor is drawn:
-                        replace_input(consumer, index, said)
+                        replace_input(consumer, index, value)
 
 
-def _room_for(value):
+def _variable_for(value):
     return tf.Variable(value, trainable=False, shape=tf.TensorShape(None), name="smdebug_drawn")

@@ -1,5 +1,8 @@
 """`ReplicaCaptures`: how tensors leave a step that every replica of a strategy runs."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import tensorflow as tf
 
 from smdebug.tensorflow.private_names import left_alone
@@ -7,41 +10,41 @@ from smdebug.tensorflow.replaced_method import ReplacedMethod
 
 
 class ReplicaCaptures:
-    """Within it a step that `strategy.run` runs on every replica may hand out tensors under `key`
-    of its result, a dict: they come back as a dict of tuples, one tensor for each replica. Keras
-    adds up what comes back as a value of replicas, and leaves tuples of tensors alone.
+    """A context in which a step that `strategy.run` runs on every replica may return tensors under
+    `key` of its result, a dict. They come back as a dict of tuples, one tensor of each replica:
+    Keras adds up the values of replicas, but leaves tuples of tensors as they are.
 
-    Each replica must have such a key. What only some of them hand out is left out: `skip` is told
-    its name and why.
+    Each replica must return such a key. Tensors that only some replicas return are left out:
+    `skip(name, why)` is called for each.
     """
 
-    def __init__(self, strategy, key, skip):
+    def __init__(self, strategy: Any, key: str, skip: Callable[[str, str], None]) -> None:
         self._strategy = strategy
         self._key = key
         self._skip = skip
-        self._graph = None  # that in which `strategy.run` is called; None: eager code
+        self._graph: Any = None  # in which `strategy.run` is called; None in eager code
 
-    def __enter__(self):
+    def __enter__(self) -> "ReplicaCaptures":
         self._replaced = ReplacedMethod(self._strategy, "run", left_alone(self._run))
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._replaced.undo()
 
-    def of_replica(self, tensors):
-        """What the step of one replica is to hand out for `tensors`, a dict."""
+    def of_replica(self, tensors: Mapping[str, Any]) -> Any:
+        """The value that the step of one replica returns for `tensors`."""
         if _graph() is self._graph:
             return _OfReplica(tensors)
-        return tensors  # out of a function of its own, which all replicas share
+        return tensors  # in a function that all replicas share
 
     def _run(self, *arguments, **keywords):
         self._graph = _graph()
         result = self._replaced.original(*arguments, **keywords)
         if not isinstance(result, dict) or self._key not in result:
             return result
-        return {**result, self._key: self._apart(result[self._key])}
+        return {**result, self._key: self._per_replica(result[self._key])}
 
-    def _apart(self, found):
+    def _per_replica(self, found):
         results = self._strategy.experimental_local_results
         if isinstance(found, dict):
             return {
@@ -59,7 +62,7 @@ class ReplicaCaptures:
 
 class _OfReplica:
     """Tensors of one replica. TensorFlow takes it for a value, and does not look inside: it fails
-    where dicts of replicas differ in their keys."""
+    for dicts of replicas that differ in their keys."""
 
     def __init__(self, tensors):
         self.tensors = tensors

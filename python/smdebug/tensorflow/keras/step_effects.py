@@ -1,13 +1,15 @@
-"""Whether a graph does more than compute its results and change variables.
+"""Whether the graph of a Keras step does more than compute its results and change variables.
 
-What calls Python, prints, or changes a table can neither be done twice nor be taken back.
+Calls of Python, printing, and changes of a table can neither be repeated nor undone.
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from smdebug.tensorflow.private_names import is_stateful_operation
 
-# Stateful by TensorFlow's book, but of no state except for variables and the iterator.
+# TensorFlow calls them stateful, but their only state is variables and the iterator.
 _OF_VARIABLES = re.compile(
     "^(VarHandleOp|VarIsInitializedOp|VariableShape|ReadVariableOp|_?ReadVariablesOp"
     "|Assign.*VariableOp|Resource(Apply|SparseApply|Gather|Scatter|StridedSlice|Count).*"
@@ -17,12 +19,15 @@ _OF_VARIABLES = re.compile(
 )
 
 
-def has_lasting_effects(graph, but=lambda operation: False):
-    """Whether a tf.Graph, or a function that it calls, does so, or that cannot be told. `but` says
-    of a type of operation whether the graph, not its functions, may hold it."""
+def has_lasting_effects(
+    graph: Any, is_allowed: Callable[[str], bool] = lambda operation: False
+) -> bool:
+    """Whether a tf.Graph, or a function that it calls, has effects beyond variables, or may have.
+    `is_allowed(type)` returns whether operations of that type are allowed in the graph itself, not
+    in its functions."""
     definition = graph.as_graph_def()
     inside = {node.op for function in definition.library.function for node in function.node_def}
-    outside = {node.op for node in definition.node if not but(node.op)}
+    outside = {node.op for node in definition.node if not is_allowed(node.op)}
     return any(
         is_stateful_operation(operation) and not _OF_VARIABLES.match(operation)
         for operation in inside | outside

@@ -1,43 +1,67 @@
-"""`StepTrace`: the tensors that one call of a model's train_step makes.
+"""`StepTrace`: the tensors of one call of a model's train_step.
 
-The call may be a trace, which builds a graph, or eager code. A trace only takes references; it
+The call may be a trace, which builds a graph, or eager code. A StepTrace only keeps references; it
 adds nothing to the graph.
 """
 
 import contextlib
+import dataclasses
 import functools
 import threading
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import keras
 
 from smdebug.tensorflow import names
-from smdebug.tensorflow.keras.activations import activation_kind, has_inner_input, inner_input_told
+from smdebug.tensorflow.capture_sink import PlanView
+from smdebug.tensorflow.keras.activations import (
+    activation_kind,
+    has_inner_input,
+    inner_input_reported,
+)
 from smdebug.tensorflow.keras.step_backend import backend
+from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.private_names import left_alone
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
 
 _NO_VALUES = ("training", "mask")  # arguments of a layer that are not its inputs
 
 
+@dataclasses.dataclass(frozen=True)
+class TraceSettings:
+    """Settings that all traces of one model share. `layer_names` returns the name of a layer."""
+
+    model: Any
+    layer_names: Callable[[Any], str]
+    plan: PlanView
+    session: ReplicaSessions
+    saver: TensorSaver
+
+
 class StepTrace:
-    """Collects by kind and name; `finished()` gives what can be handed out."""
+    """Collects tensors by kind and name while a step runs."""
 
-    def __init__(self, model, layer_names, recorder):
-        """`layer_names` is a function of a layer; the recorder, a KerasHook, says what is wanted
-        beside what layers take and give, and is told what is not taken."""
-        self.has_inner_inputs = recorder.wants_inner_inputs
-        self._has_replica_loss = recorder.are_replicas_apart
-        self._model = model
-        self._layer_names = layer_names
-        self._skip = recorder.skip
+    def __init__(self, settings: TraceSettings) -> None:
+        self.has_inner_inputs = settings.plan.saves_activations
+        self._has_replica_loss = settings.session.is_per_replica
+        self._model = settings.model
+        self._layer_names = settings.layer_names
+        self._skip = settings.saver.skip
         self._graph = backend.graph()
-        self._found = {}  # (base name, collections) -> tensors, in the order they came
+        # By base name and collections, in the order in which they came.
+        self._found: dict[tuple[str, tuple[str, ...]], list[Any]] = {}
 
-    def step_begins(self, data):
+    def step_begins(self, data: Any) -> None:
+        """Collects the inputs and labels in `data`, the argument of train_step."""
         x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
         self._add(names.INPUTS, ("inputs",), x)
         self._add(names.LABELS, ("outputs",), y)
 
-    def layer_called(self, layer, arguments, keywords, outputs):
+    def layer_called(
+        self, layer: Any, arguments: tuple, keywords: dict[str, Any], outputs: Any
+    ) -> None:
+        """Collects the inputs and outputs of a call of `layer`; of the model, its predictions."""
         if layer is self._model:
             self._add(names.PREDICTIONS, ("outputs",), outputs)
             return
@@ -46,22 +70,24 @@ class StepTrace:
         self._add(names.layer_inputs(name), ("layers",), (arguments, keywords))
         self._add(names.layer_outputs(name), ("layers",), outputs)
 
-    def activation_called(self, layer, x):
+    def activation_called(self, layer: Any, x: Any) -> None:
+        """Collects the input of the activation inside `layer`."""
         name = names.activation_input(self._layer_names(layer), activation_kind(layer))
         self._add(name, (), [x])
 
-    def loss_found(self, loss):
-        """That of one replica: what Keras logs is that of all."""
+    def loss_found(self, loss: Any) -> None:
+        """Collects the loss of one replica; the one that Keras logs belongs to all."""
         if self._has_replica_loss:
             self._add(names.REPLICA_LOSS, ("losses",), loss)
 
-    def gradient_found(self, variable, value):
+    def gradient_found(self, variable: Any, value: Any) -> None:
+        """Collects the gradient of a variable, unless it is None."""
         if value is not None:
             name = names.gradient(names.variable_name(variable))
             self._add(name, ("gradients",), [backend.kept(value)])
 
-    def finished(self):
-        """(name, collections, tensor) of each, as the graph holds them now."""
+    def finished(self) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+        """(name, collections, tensor) of each tensor that can leave the step."""
         for (base, collections), tensors in self._found.items():
             for name, tensor in zip(names.numbered(base, len(tensors)), tensors, strict=True):
                 why = backend.why_not(tensor, self._graph)
@@ -77,7 +103,7 @@ class StepTrace:
 
 
 class _Current(threading.local):
-    """The trace that runs in this thread: a strategy traces each replica in its own."""
+    """The trace that runs in this thread: a strategy traces each replica in a thread of its own."""
 
     trace = None
 
@@ -86,48 +112,53 @@ _current = _Current()
 
 
 class collecting:
-    """Within it, layers and optimizers report to `trace`."""
+    """A context in which layers and optimizers report to `trace`."""
 
-    def __init__(self, trace):
+    def __init__(self, trace: StepTrace) -> None:
         self._trace = trace
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._outer, _current.trace = _current.trace, self._trace
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _current.trace = self._outer
 
 
-def current_trace():
+def current_trace() -> StepTrace | None:
+    """The trace that runs in this thread."""
     return _current.trace
 
 
-def _told_inside(trace, layer):
+def _reported_inside(trace, layer):
     if not trace.has_inner_inputs or not has_inner_input(layer):
         return contextlib.nullcontext()
-    return inner_input_told(layer, functools.partial(trace.activation_called, layer))
+    return inner_input_reported(layer, functools.partial(trace.activation_called, layer))
 
 
 class LayerCalls:
-    """Keras's own `Layer.__call__`, replaced from the first step that is traced until the hook
-    leaves: public hooks for layers that run inside a graph there are none. To replace it is dear,
-    since Python forgets then what it has cached of every class of layers, and a `fit` whose
-    functions are traced already goes without."""
+    """Replaces Keras's own `Layer.__call__` from the first step that is traced until the hook
+    leaves.
 
-    _users = set()
-    _original = None
+    Keras has no public hooks for layers that run inside a graph. The replacement is expensive,
+    because Python then drops what it has cached of every class of layers; a `fit` whose functions
+    are traced already runs without it.
+    """
+
+    _users: ClassVar[set[object]] = set()
+    _original: ClassVar[Any] = None
     _lock = threading.Lock()  # replicas are traced in threads of their own
 
     @classmethod
-    def watch(cls, user):
-        """From now on the layers that `user` calls report. A second call does nothing."""
+    def watch(cls, user: object) -> None:
+        """The layers that `user` calls report from now on. A second call does nothing."""
         with cls._lock:
             if not cls._users:
                 cls._replace()
             cls._users.add(user)
 
     @classmethod
-    def leave(cls, user):
+    def leave(cls, user: object) -> None:
+        """Undoes `watch`. The last user restores Keras's own method."""
         with cls._lock:
             if user in cls._users:
                 cls._users.remove(user)
@@ -143,7 +174,7 @@ class LayerCalls:
             trace = _current.trace
             if trace is None:
                 return original(layer, *arguments, **keywords)
-            with _told_inside(trace, layer):
+            with _reported_inside(trace, layer):
                 outputs = original(layer, *arguments, **keywords)
             trace.layer_called(layer, arguments, keywords, outputs)
             return outputs

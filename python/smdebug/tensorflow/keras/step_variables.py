@@ -1,7 +1,10 @@
-"""`GraphState`: the variables that graphs read and write, to run one without effect."""
+"""`StepVariables`: the variables that the graphs of a Keras step read and write, to run one without
+effect."""
 
 import contextlib
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
 import tensorflow as tf
 
@@ -13,52 +16,56 @@ from smdebug.tensorflow.private_names import (
     variable_handles,
 )
 
+# By the id of a variable's handle: the handle, a resource tensor, and the dtype of the variable.
+Handles = dict[int, tuple[Any, tf.DType]]
 
-def can_be_repeated(graph, can_say_draws):
-    """Whether all that running `graph` changes is variables that can be told, and, with
-    `can_say_draws`, the state of its random operations."""
+
+def can_be_repeated(graph: Any, can_set_draws: bool) -> bool:
+    """Whether `graph` can run a second time without lasting effect: everything that it changes is
+    known variables and, if `can_set_draws`, the state of its random operations."""
     graphs = list(function_graphs(graph))
     if not graphs or any(variable_handles(each) is None for each in graphs):
         return False
-    is_said = can_say_draws and can_replace_inputs()
-    return not has_lasting_effects(graph, is_random if is_said else lambda _: False)
+    is_set = can_set_draws and can_replace_inputs()
+    return not has_lasting_effects(graph, is_random if is_set else lambda _: False)
 
 
-class GraphState:
-    """The variables of the graphs that it was told of.
+class StepVariables:
+    """The variables of all graphs that `note_graph` was called for.
 
-    Whoever owns a variable, it is found among what a graph captures. Variables may be made while a
-    graph is traced, and so are read then, before it runs for the first time.
+    A graph captures every variable that it uses, regardless of its owner. Variables may be
+    made while a graph is traced; these are read then, before the graph runs for the first time.
     """
 
-    def __init__(self):
-        self._graphs = weakref.WeakSet()
-        self._are_settled = False  # whether no graph is new since the last `end`
-        self._all = None  # the AllVariables, once they are settled
-        self._open = None  # the Snapshot that is not to lack a variable
+    def __init__(self) -> None:
+        self._graphs: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._are_settled = False  # whether no graph came since the last `end`
+        self._all: AllVariables | None = None  # once they are settled
+        self._open: Snapshot | None = None  # gets the variables that are made meanwhile
 
-    def note_graph(self, graph):
-        """While a graph is traced."""
+    def note_graph(self, graph: Any) -> None:
+        """Adds the variables of a graph that was just traced."""
         self._graphs.update(function_graphs(graph))
         self._are_settled, self._all = False, None
         if self._open is not None:
             with tf.init_scope():
                 self._open.add(self._handles())
 
-    def begin(self):
-        """From here to `end`, `taken_back` can be asked for."""
+    def begin(self) -> None:
+        """Keeps what the variables hold now. From here to `end`, `taken_back` may be used."""
         if self._are_settled and self._all is None:
             self._all = AllVariables(self._handles())
         self._open = self._snapshot(0)
 
-    def end(self):
+    def end(self) -> None:
+        """Releases what `begin` kept."""
         self._open = None
         self._are_settled = True
 
     @contextlib.contextmanager
-    def taken_back(self):
-        """Within it the variables have the values that they had at `begin`, after it those that
-        they had at its start."""
+    def taken_back(self) -> Iterator[None]:
+        """A context in which the variables have their values from `begin`. Afterwards they have the
+        values from its start again."""
         before, self._open = self._open, self._snapshot(1)
         try:
             before.restore()
@@ -82,23 +89,24 @@ class GraphState:
 
 
 class Snapshot:
-    """The values that variables had when it was made: of AllVariables, where they are given, and of
-    those added."""
+    """The values of variables at the time when it was made: of all `variables`, which keep them in
+    their `place` 0 or 1, and of those that were added. `variables` may be None."""
 
-    def __init__(self, variables, place):
+    def __init__(self, variables: "AllVariables | None", place: int) -> None:
         self._variables, self._place = variables, place
-        self._more = {}  # id of a handle -> (handle, value)
+        self._more: dict[int, tuple[Any, Any]] = {}  # id of a handle -> (handle, value)
         if variables is not None:
             variables.keep(place)
 
-    def add(self, handles):
-        """Those of `handles`, id -> (handle, dtype), that it does not have."""
+    def add(self, handles: Handles) -> None:
+        """Adds the present values of those variables that it does not have."""
         for key, (handle, dtype) in handles.items():
             is_known = self._variables is not None and key in self._variables
             if key not in self._more and not is_known:
                 self._more[key] = (handle, _value(handle, dtype))
 
-    def restore(self):
+    def restore(self) -> None:
+        """Gives the variables their values back."""
         if self._variables is not None:
             self._variables.give_back(self._place)
         for handle, value in self._more.values():
@@ -106,24 +114,24 @@ class Snapshot:
 
 
 class AllVariables:
-    """A set of variables with room for two states of them, each kept and given back in one call:
-    variable by variable that would take longer than a small step. `handles`: id -> (handle, dtype).
-    """
+    """A set of variables, with memory for two states of them. Each state is kept and given back in
+    one call: one call per variable would take longer than a small step."""
 
-    def __init__(self, handles):
+    def __init__(self, handles: Handles) -> None:
         self._handles = handles
         self._kept = [[_room_for(*each) for each in handles.values()] for _ in range(2)]
         self._keep = [self._function(self._keep_all, place) for place in range(2)]
         self._give = [self._function(self._give_all, place) for place in range(2)]
 
-    def __contains__(self, key):
+    def __contains__(self, key: int) -> bool:
         return key in self._handles
 
-    def keep(self, place):
-        """Keeps what they hold in place 0 or 1."""
+    def keep(self, place: int) -> None:
+        """Keeps what the variables hold in place 0 or 1."""
         self._keep[place]()
 
-    def give_back(self, place):
+    def give_back(self, place: int) -> None:
+        """Gives the variables what is kept in place 0 or 1."""
         self._give[place]()
 
     @staticmethod
@@ -150,6 +158,6 @@ def _has_value(handle):
 
 
 def _value(handle, dtype):
-    """In the memory of the host: that of a device may hold no more."""
+    """The value of a variable in host memory: a device may have no memory left."""
     with tf.device("CPU:0"):
         return tf.identity(tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype))

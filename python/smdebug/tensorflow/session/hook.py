@@ -1,28 +1,16 @@
-"""`SessionHook` and `EstimatorHook`: graphs of TensorFlow 1.
+"""`SessionHook` and `EstimatorHook`: graphs of TensorFlow 1."""
 
-A run of the session is a step. Variables are read before it, so that they have the values that the
-step starts from; tensors are fetched with it, where that changes nothing of what it computes
-(session_graph.py).
-"""
-
-import re
+from typing import Any
 
 import tensorflow as tf
 
-from smdebug.exceptions import (
-    SMDebugError,
-    SMDebugNotImplementedError,
-)
+from smdebug.exceptions import SMDebugNotImplementedError
 from smdebug.log import get_logger
-from smdebug.tensorflow.session.optimizers import SessionOptimizers
-from smdebug.tensorflow.session.session_graph import GraphWalk
-from smdebug.tensorflow.session.session_tensors import GraphTensors
-from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+from smdebug.tensorflow.session.adapter import SessionAdapter
+from smdebug.tensorflow.tensorflow_hook import HookPlan, HookSink, TensorFlowHook
 
 logger = get_logger()
 
-# So many names of tensors are told in one line.
-_TOLD = 5
 _BIASES = "biases"
 _BIAS_PATTERN = "bias"
 
@@ -37,16 +25,17 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     | tensor | collection |
     |---|---|
-    | variables to train, before the run | biases where a pattern of it is in the name, or weights |
+    | variables to train, before the run | biases if the name matches its patterns, or weights |
     | variables of a wrapped optimizer, before the run | optimizer_variables |
     | gradients that a wrapped optimizer applies | gradients |
     | what a wrapped optimizer minimizes, what tf.compat.v1.losses keeps, those added | losses |
     | any other tensor of the graph | those with a pattern in its name, or that it was added to |
 
     Names are TensorFlow's (`dense/kernel:0`). Each run is a step, and can be read when it has
-    returned. A tensor is saved where the run computes it anyhow, or where computing it changes
-    nothing: not where it hangs on a placeholder that is not fed, draws random numbers, takes from a
-    queue, or stands in a branch or loop. What is asked for and cannot be had is logged once.
+    returned. A tensor is saved if the run computes it anyway, or if computing it changes nothing.
+    So it is not saved if it depends on a placeholder that is not fed, draws random numbers, takes
+    from a queue, or is inside a branch or loop. A tensor that you asked for and cannot get is
+    logged once.
 
     `rules` judge each run when it has returned; "stop" asks the session to stop, "raise" raises
     RuleEvaluationConditionMet out of it.
@@ -54,154 +43,56 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     vetoes = ("raise", "stop")
 
-    def __init__(self, *args, **kwargs):
-        self._optimizers = SessionOptimizers()
-        self._walk = None
-        self._tensors = None
-        self._looked_over = None  # the walk and the version of the plan that _tensors are of
-        self._fetched = []
-        self._missed = {}  # name of a tensor that was due -> whether no run gave it so far
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A bias is told among the variables: their names are in those of many other tensors.
+        # Its patterns are for variables only: the names of other tensors contain the same word.
         self.get_collection(_BIASES).include_regex = []
+        self._sink = HookSink(self)
+        self._adapter = SessionAdapter(
+            self._sink, HookPlan(self, []), self._session, self._bias_patterns
+        )
 
-    def wrap_optimizer(self, optimizer):
-        """Has the gradients and variables of `optimizer`, a tf.compat.v1.train.Optimizer, recorded.
-        Before it is asked to minimize. Returns it.
+    def wrap_optimizer(self, optimizer: Any) -> Any:
+        """Records the gradients and variables of `optimizer`, a tf.compat.v1.train.Optimizer. Call
+        it before the optimizer's `minimize`. Returns the optimizer.
 
         Raises SMDebugTypeError for anything else.
         """
-        self._optimizers.wrap(optimizer)
+        self._adapter.optimizers.wrap(optimizer)
         return optimizer
-
-    def use_optimizers(self, optimizers):
-        """Takes what was noted of optimizers by somebody else, a SessionOptimizers."""
-        self._optimizers = optimizers
-
-    def computes_update(self, graph, arguments):
-        """Whether a run with these arguments, a SessionRunArgs, has an optimizer act."""
-        updates = self._optimizers.updates(graph)
-        if not updates:
-            return False
-        self._walk_over(graph)
-        computed = self._walk.computed(arguments.fetches, arguments.feed_dict or {})
-        return not updates.isdisjoint(computed)
 
     # --- what the session calls ---
 
-    def begin(self):
-        """The graph is made, and can still be added to."""
-        self._follow(tf.compat.v1.get_default_graph())
+    def begin(self) -> None:
+        """The graph is built, and can still grow."""
+        self._adapter.follow(tf.compat.v1.get_default_graph())
 
-    def before_run(self, run_context):
-        """Begins a step; asks for what is due in it."""
-        if not self._session or self._failure:
-            return None
-        self._fetched = []
-        try:
-            if not self._begin_step():
-                return None
-            self._follow(run_context.session.graph)
-            self._put_variables(run_context.session)
-            self._fetched = self._due_tensors(run_context.original_args)
-        except SMDebugError:  # the configuration makes no sense
-            raise
-        except Exception as error:
-            self._latch("before a session's run", error)
-        if not self._fetched:
-            return None
-        return tf.compat.v1.train.SessionRunArgs([each.tensor for each in self._fetched])
+    def before_run(self, run_context: Any) -> Any:
+        """Begins a step, and returns the tensors that are due in it: a SessionRunArgs or None.
 
-    def after_run(self, run_context, run_values):
-        """Records what came, and publishes the step."""
-        if not self._session or self._failure:
+        Raises SMDebugError for an invalid configuration.
+        """
+        return self._adapter.before_run(run_context) if self._session else None
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Saves what the run returned, and publishes the step. Raises what a rule asks for."""
+        if not self._session or not self._sink.is_recording:
             return
-        with self._unharmed("after a session's run"):
-            for each, value in zip(self._fetched, run_values.results or [], strict=True):
-                each.put(value)
-            self._session.end_step()
-        self._fetched = []
+        self._adapter.after_run(run_values.results)
         if self._rules:
             self._rules.apply(lambda verdict: self._stop(run_context, verdict))
 
-    def end(self, session):
-        """Says what was asked for and came with no run."""
-        with self._unharmed("at the end of a session"):
-            self._tell_missed()
+    def end(self, session: Any) -> None:
+        """Logs what was asked for and came with no run."""
+        with self._sink.isolate_errors("at the end of a session"):
+            self._adapter.report_missed()
 
-    # --- a step ---
-
-    def _follow(self, graph):
-        """Looks over the graph, where it or the configuration is new."""
-        self._walk_over(graph)
-        of_this = (self._walk, self._session.plan_version)
-        if self._looked_over != of_this:
-            self._looked_over = of_this
-            self.graph_made(graph)
-            self._write_graph(self.mode)
-            self._tensors = GraphTensors(
-                self._session,
-                graph,
-                self._walk,
-                self._optimizers,
-                self._wanted(),
-                self.get_collection(_BIASES).include_regex or [_BIAS_PATTERN],
-            )
-
-    def _walk_over(self, graph):
-        if self._walk is None or not self._walk.is_of(graph):
-            self._walk = GraphWalk(graph)
-
-    def _wanted(self):
-        """(collection, patterns) of those whose tensors are found by name."""
-        wanted = []
-        for name, collection in self.get_collections().items():
-            patterns = [*collection.include_regex]
-            patterns += [f"^{re.escape(each)}$" for each in collection.tensor_names]
-            # Of an operation, all that it gives.
-            patterns += [each[:-1] + r"(:\d+)?$" for each in collection.added_patterns()]
-            if name == "default":
-                patterns += self.include_regex
-            if name == "all" and (self.save_all or "all" in self.include_collections):
-                patterns.append(".*")
-            if patterns:
-                wanted.append((name, patterns))
-        return wanted
-
-    def _put_variables(self, session):
-        due = [each for each in self._tensors.variables if each.site.is_due()]
-        if not due:
-            return
-        try:
-            values = session.run([each.tensor for each in due])
-        except tf.errors.FailedPreconditionError:  # they have no values yet
-            return
-        for each, value in zip(due, values, strict=True):
-            each.put(value)
-
-    def _due_tensors(self, arguments):
-        feeds = arguments.feed_dict or {}
-        found = self._tensors.of_run(arguments.fetches, feeds)
-        due = {each.name: each for each in found if each.site.is_due()}
-        wanted = {each.name for each in self._tensors.tensors if each.site.is_due()}
-        for name in wanted:
-            self._missed[name] = self._missed.get(name, True) and name not in due
-        return list(due.values())
-
-    def _tell_missed(self):
-        missed = sorted(name for name, is_missed in self._missed.items() if is_missed)
-        self._missed = {}
-        if missed:
-            logger.warning(
-                "%d tensors are not saved, such as '%s': no run computed them, and computing them "
-                "would have changed something. They hang on a placeholder that was not fed, on "
-                "random numbers or a queue, or stand in a branch or loop",
-                len(missed),
-                "', '".join(missed[:_TOLD]),
-            )
+    def _bias_patterns(self):
+        return self.get_collection(_BIASES).include_regex or [_BIAS_PATTERN]
 
     def _detach(self):
-        self._tell_missed()
+        self._adapter.report_missed()
+        self._sink.close()
         super()._detach()
 
     def _stop(self, run_context, verdict):
@@ -210,13 +101,13 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
 
 class EstimatorHook(SessionHook):
-    """A SessionHook for `estimator.train(hooks=[hook])`, `evaluate` and `predict`. Say with
-    `set_mode` which of them comes.
+    """A SessionHook for `estimator.train(hooks=[hook])`, `evaluate` and `predict`. Call `set_mode`
+    before each of them.
 
-    Raises SMDebugNotImplementedError where TensorFlow has no Estimator any more.
+    Raises SMDebugNotImplementedError if TensorFlow has no Estimator any more.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not hasattr(tf, "estimator"):
             raise SMDebugNotImplementedError(
                 f"TensorFlow {tf.__version__} has no tf.estimator, which EstimatorHook records: "

@@ -1,34 +1,38 @@
-"""What of a graph of TensorFlow 1 may be fetched beside a run, without any effect on it.
+"""The tensors of a graph of TensorFlow 1 that may be fetched beside a run without any effect on it.
 
-A fetch makes TensorFlow compute what it depends on. So a tensor may be fetched where its run
-computes it anyhow, or where all that is computed for it is without effect: a fetch must not draw
-a random number, take a batch from a queue, assign to a variable, or ask for a placeholder that is
-not fed.
+A fetch makes TensorFlow compute everything that it depends on. So a tensor may be fetched if its
+run computes it anyway, or if nothing that is computed for it has an effect: a fetch must not draw a
+random number, take a batch from a queue, assign to a variable, or need a placeholder that is not
+fed.
 """
+
+from collections.abc import Iterable
+from typing import Any
 
 import tensorflow as tf
 
-# They have a state, and only read it. A variable that has no value yet fails to be read.
+# They have a state, and only read it. A variable without a value cannot be read.
 _READS = ("VarHandleOp", "ReadVariableOp", "VarIsInitializedOp", "Variable", "VariableV2")
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
-# Of what stands behind these, one branch alone is computed.
+# Only one of the branches that begin here is computed.
 _BRANCHES = ("Switch", "RefSwitch")
 _BRANCH_ENDS = ("Merge", "RefMerge", "Exit", "RefExit")
 
 
-class GraphWalk:
-    """A graph as it is now: make another one when it has grown."""
+class SessionGraph:
+    """A tf.Graph as it is now: make another one when it has grown."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Any) -> None:
         self._graph = graph
         self._version = graph.version
         self._in_branches = _operations_in_branches(graph)
-        self._computed = {}
+        self._computed: dict[Any, set[Any]] = {}
 
-    def is_of(self, graph):
+    def is_of(self, graph: Any) -> bool:
+        """Whether it still describes `graph`."""
         return graph is self._graph and graph.version == self._version
 
-    def tensors(self):
+    def tensors(self) -> list[Any]:
         """Every tensor that can be fetched at all."""
         return [
             tensor
@@ -39,9 +43,9 @@ class GraphWalk:
             and tensor.dtype == tensor.dtype.base_dtype  # no reference to a variable
         ]
 
-    def computed(self, fetches, feeds):
-        """The operations that a run of `fetches`, with `feeds` given, computes: a set, which is
-        found once for each such run."""
+    def computed(self, fetches: Any, feeds: Iterable[Any]) -> set[Any]:
+        """The operations that a run of `fetches`, given `feeds`, computes. They are found once for
+        each such run."""
         key = run_key(fetches, feeds)
         if key not in self._computed:
             self._computed[key] = self._look_up(fetches, feeds)
@@ -61,9 +65,9 @@ class GraphWalk:
             todo += operation.control_inputs
         return found
 
-    def is_harmless(self, tensor, computed, known):
+    def is_harmless(self, tensor: Any, computed: set[Any], known: dict[Any, bool]) -> bool:
         """Whether `tensor` can be fetched beside a run that computes the operations `computed`.
-        `known` keeps what was found out of operations: a dict, to be used again for that run."""
+        `known` keeps what was found out about operations, for the next call about the same run."""
         todo = [tensor.op]
         while todo:
             operation = todo[-1]
@@ -99,8 +103,8 @@ class GraphWalk:
         return [element for each in parts for element in self._elements(each)]
 
 
-def run_key(fetches, feeds):
-    """What tells one kind of run from another."""
+def run_key(fetches: Any, feeds: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinguishes one kind of run from another."""
     parts = (*tf.nest.flatten(fetches, expand_composites=True), None, *feeds)
     return tuple(each if isinstance(each, str) else id(each) for each in parts)
 
@@ -121,7 +125,7 @@ def _has_no_effect(operation):
 
 
 def _operations_in_branches(graph):
-    """Those of which nobody knows before a run whether it computes them, and those in loops."""
+    """Operations in loops, and those of which only the run shows whether it computes them."""
     found = set()
     for operation in graph.get_operations():
         if operation.type in _BRANCH_ENDS:

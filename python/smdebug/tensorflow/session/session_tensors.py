@@ -2,67 +2,80 @@
 
 import dataclasses
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from smdebug.tensorflow.session.session_graph import run_key
+from smdebug.tensorflow.session.optimizers import SessionOptimizers
+from smdebug.tensorflow.session.session_graph import SessionGraph, run_key
 from smdebug.tensorflow.tape.tape_tensors import put_array
 from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
 
 
 @dataclasses.dataclass
 class Fetched:
-    """A tensor of the graph with its name and place. `shape` is that of the variable whose gradient
-    it is, where it comes as tf.IndexedSlices."""
+    """A tensor of the graph with its name and slot. `shape` is that of the variable whose gradient
+    it is, if it is a tf.IndexedSlices."""
 
     name: str
-    site: object
-    tensor: object
-    shape: object = None
+    slot: Any
+    tensor: Any
+    shape: tuple[int, ...] | None = None
 
-    def put(self, value):
-        """Records what a run gave for it."""
+    def put(self, value: Any) -> None:
+        """Saves its value in a run."""
         try:
             if self.shape is not None:
                 value = _dense(value, self.shape)
-            put_array(self.site, as_array(value))
+            put_array(self.slot, as_array(value))
         except NotTaken as error:
-            self.site.skip(str(error))
+            self.slot.skip(str(error))
 
 
-class GraphTensors:
-    """What can be saved of one graph: variables, which are read before a run, and tensors, which
-    are fetched with it.
+class SessionTensors:
+    """Everything that can be saved of one graph: `variables`, which are read before a run, and
+    `tensors`, which are fetched with it; both are lists of Fetched.
 
-    `wanted` is a list of (collection, patterns): the tensors of those names belong to it.
+    `wanted` has (collection, regular expressions): tensors whose names match belong to the
+    collection. `bias_patterns` are regular expressions for the names of biases.
     """
 
-    def __init__(self, session, graph, walk, optimizers, wanted, bias_patterns):
+    def __init__(
+        self,
+        session: Any,
+        tf_graph: Any,
+        graph: SessionGraph,
+        optimizers: SessionOptimizers,
+        wanted: Sequence[tuple[str, Sequence[str]]],
+        bias_patterns: Sequence[str],
+    ) -> None:
         self._session = session
+        self._tf_graph = tf_graph
         self._graph = graph
-        self._walk = walk
         self._wanted = [(name, [re.compile(each) for each in found]) for name, found in wanted]
         self._bias_patterns = [re.compile(each) for each in bias_patterns]
-        self._of_runs = {}  # (fetches, feeds) -> the tensors that can be fetched with them
+        self._of_runs: dict[Any, list[Fetched]] = {}  # by (fetches, feeds)
         self.variables = self._trainable() + self._of_optimizers(optimizers)
         self.tensors = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
 
-    def of_run(self, fetches, feeds):
-        """Those of `tensors` that a run of that can give without harm."""
+    def of_run(self, fetches: Any, feeds: Iterable[Any]) -> list[Fetched]:
+        """Those of `tensors` that a run of `fetches`, given `feeds`, can return without any
+        effect."""
         key = run_key(fetches, feeds)
         if key not in self._of_runs:
-            computed = self._walk.computed(fetches, feeds)
+            computed = self._graph.computed(fetches, feeds)
             known, found = {}, []
             for each in self.tensors:
                 parts = tf.nest.flatten(each.tensor, expand_composites=True)
-                if all(self._walk.is_harmless(part, computed, known) for part in parts):
+                if all(self._graph.is_harmless(part, computed, known) for part in parts):
                     found.append(each)
             self._of_runs[key] = found
         return self._of_runs[key]
 
     def _trainable(self):
-        variables = self._graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
+        variables = self._tf_graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
         found = []
         for variable in variables:
             is_bias = any(each.search(variable.name) for each in self._bias_patterns)
@@ -70,17 +83,17 @@ class GraphTensors:
         return found
 
     def _of_optimizers(self, optimizers):
-        own = optimizers.variables(self._graph)
+        own = optimizers.variables(self._tf_graph)
         return [self._fetched(variable, ["optimizer_variables"]) for variable in own]
 
     def _losses(self, optimizers):
-        losses = self._graph.get_collection(tf.compat.v1.GraphKeys.LOSSES)
-        losses = [*losses, *optimizers.losses(self._graph)]
+        losses = self._tf_graph.get_collection(tf.compat.v1.GraphKeys.LOSSES)
+        losses = [*losses, *optimizers.losses(self._tf_graph)]
         return [self._fetched(loss, ["losses"]) for loss in losses]
 
     def _gradients(self, optimizers):
         found = []
-        for gradient, variable in optimizers.applied(self._graph):
+        for gradient, variable in optimizers.applied(self._tf_graph):
             if isinstance(gradient, tf.IndexedSlices):
                 each = self._fetched(gradient, ["gradients"], gradient.values.name)
                 each.shape = tuple(variable.shape)
@@ -95,7 +108,7 @@ class GraphTensors:
         dense_bytes = (elements or 0) * gradient.dtype.size
         if elements is not None and dense_bytes <= LARGEST_DENSE_BYTES:
             return True
-        each.site.skip(f"filled up with zeros it would take {dense_bytes} bytes")
+        each.slot.skip(f"as a dense tensor it would take {dense_bytes} bytes")
         return False
 
     def _matching(self):
@@ -103,7 +116,7 @@ class GraphTensors:
             return []
         variables = {each.tensor.name for each in self.variables}
         found = []
-        for tensor in self._walk.tensors():
+        for tensor in self._graph.tensors():
             if tensor.name in variables:  # of the old kind: it is read with the variables
                 continue
             collections = [

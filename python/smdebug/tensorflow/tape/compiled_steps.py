@@ -1,93 +1,98 @@
 """Steps of loops inside a tf.function that XLA compiles.
 
-Compiled code calls nobody. It leaves what is due in variables, which are read when the function has
-returned; what is due is said to it, in another variable, before it is called. Both happen where
-functions are called (function_calls.py). A call is one step, also of a function that holds a loop:
+Compiled code cannot call Python. It leaves what is due in variables, which are read when the
+function has returned; before the call, another variable is set to what is due. Both happen where
+functions are called (function_calls.py). A call is one step, even if the function holds a loop:
 then the last turn is recorded.
 """
 
 import threading
 import weakref
+from collections.abc import Iterator
+from typing import Any
 
 import tensorflow as tf
 
 from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape.function_calls import function_calls
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph
-from smdebug.tensorflow.tape.tape_tensors import KINDS, put_array
+from smdebug.tensorflow.tape.tape_steps import TapeSteps
+from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, put_array
 
 
 class CompiledSteps:
-    """The compiled graphs of one recorder."""
+    """The compiled graphs of one hook."""
 
-    def __init__(self, recorder):
-        self._recorder = recorder
-        self._references = []
+    def __init__(self, steps: TapeSteps) -> None:
+        self._steps = steps
+        self._references: list[weakref.ref[CompiledStep]] = []
 
-    def new_step(self, replica=None):
-        """A step of the graph that is being made, which it lives as long as. What it records is
-        that of `replica`, where there are several."""
+    def new_step(self, replica: int | None = None) -> "CompiledStep":
+        """A step of the graph that is being built, which lives as long as the graph. Its
+        tensors belong to `replica`, if there are several."""
         self.watch_calls()
-        with self._recorder.speaking_for(replica):
-            due = [self._recorder.is_next_due()] * len(KINDS)
+        with self._steps.for_replica(replica):
+            due = [self._steps.is_next_due()] * len(KINDS)
         step = CompiledStep(due, replica)
         keep_with_graph(step)
         self._references.append(weakref.ref(step))
         return step
 
-    def watch_calls(self):
-        """Has this told of calls of functions."""
+    def watch_calls(self) -> None:
+        """Follows the calls of functions from now on."""
         function_calls.add(self)
 
-    def close(self):
-        for step in self._steps():
+    def close(self) -> None:
+        """Lets go of all graphs."""
+        for step in self._live_steps():
             step.close()
         function_calls.remove(self)
         self._references = []
 
-    def _steps(self):
+    def _live_steps(self):
         self._references = [each for each in self._references if each() is not None]
         return [step for step in (each() for each in self._references) if step is not None]
 
-    # --- what function_calls tells ---
+    # --- what function_calls reports ---
 
-    def before_call(self):
-        steps = self._steps()
+    def before_call(self) -> None:
+        """Passes what is due to the compiled code."""
+        steps = self._live_steps()
         if steps:
-            self.after_call()  # what the call left that made the graph: nobody was told of it
-            with self._recorder.tape_unharmed():
+            self.after_call()  # the call that built the graph was not watched
+            with self._steps.isolate_errors():
                 for step in steps:
-                    with self._recorder.speaking_for(step.replica):
-                        step.say_due([self._recorder.is_kind_coming(kind) for kind in KINDS])
+                    with self._steps.for_replica(step.replica):
+                        step.set_due(self._steps.next_due_kinds())
 
-    def after_call(self):
+    def after_call(self) -> None:
+        """Records what the call has left. Raises what the rules ask for."""
         for step in self.take():
-            self._recorder.end_if_asked(step.replica)
+            self._steps.judge(step.replica)
 
-    def failed_call(self):
-        """The exception of ours that ended a call, or None."""
-        return self._recorder.take_ending()
+    def failed_call(self) -> BaseException | None:
+        """The exception of a rule that ended a call, or None."""
+        return self._steps.take_ending()
 
-    def take(self):
+    def take(self) -> Iterator["CompiledStep"]:
         """Records what compiled code has left; yields after each step that is saved."""
-        for step in self._steps():
+        for step in self._live_steps():
             for turns_left in reversed(range(step.take_runs())):
-                is_due = self._recorder.begin_native_step(step.replica)
+                is_due = self._steps.begin(step.replica)
                 if is_due and turns_left == 0:
-                    speaking = self._recorder.speaking_for(step.replica)
-                    with self._recorder.tape_unharmed(), speaking:
+                    with self._steps.isolate_errors(), self._steps.for_replica(step.replica):
                         step.put()
                     yield step
 
 
 class CompiledStep:
-    """The step of one graph."""
+    """The step of one graph. `due` has True for each of KINDS that the next call saves."""
 
-    def __init__(self, due, replica):
+    def __init__(self, due: list[bool], replica: int | None) -> None:
         self.replica = replica
         self.losses = 0
-        self._said_due = due
-        self._kept = {kind: [] for kind in KINDS}  # (tensor of a tape, its variables)
+        self._is_due = due
+        self._kept: dict[str, list[tuple[TapeTensor, list[Any]]]] = {kind: [] for kind in KINDS}
         self._seen_runs = 0
         self._device = None if replica is None else device_of(replica)
         self._due, self._runs = self._made_outside(
@@ -98,55 +103,59 @@ class CompiledStep:
         )
         self._runs.assign_add(1)
 
-    def record(self, tensors):
+    def record(self, tensors: list[TapeTensor]) -> None:
+        """Makes the compiled code keep the tensors of one call of `tape.gradient` that are due."""
         for number, kind in enumerate(KINDS):
             kept = [each for each in tensors if each.kind == kind and self._can_be_kept(each)]
             if kept:
                 self._keep(kind, self._due[number], kept)
 
-    def held(self, gradients):
-        """The rules judge when the function has returned, and its update is made."""
+    def held(self, gradients: Any) -> Any:
+        """Returns `gradients`: the rules judge after the function has returned, when the update is
+        made."""
         return gradients
 
-    def close(self):
-        """Has the graph keep nothing any more, and lets go of the places in the run. The graph may
-        go on, and needs its variables."""
-        self.say_due([False] * len(KINDS))
+    def close(self) -> None:
+        """Makes the graph keep nothing from now on, and releases the slots. The graph may still
+        run, and needs its variables."""
+        self.set_due([False] * len(KINDS))
         self._variables = [own for kept in self._kept.values() for _, own in kept]
         self._kept = {kind: [] for kind in KINDS}
 
-    def say_due(self, due):
-        if due != self._said_due:
+    def set_due(self, due: list[bool]) -> None:
+        """Passes to the compiled code which KINDS the next call saves."""
+        if due != self._is_due:
             self._due.assign(due)
-            self._said_due = due
+            self._is_due = due
 
-    def take_runs(self):
-        """How often the graph has run since the last call."""
+    def take_runs(self) -> int:
+        """How often the graph has run since the last call of this."""
         runs = int(self._runs)
         new, self._seen_runs = runs - self._seen_runs, runs
         return new
 
-    def put(self):
+    def put(self) -> None:
+        """Saves what the last call has kept."""
         for number, kind in enumerate(KINDS):
-            if not self._said_due[number]:
+            if not self._is_due[number]:
                 continue
             for each, variables in self._kept[kind]:
-                if each.site.is_due():
-                    put_array(each.site, each.whole([variable.numpy() for variable in variables]))
+                if each.slot.is_due():
+                    put_array(each.slot, each.whole([variable.numpy() for variable in variables]))
 
     def _can_be_kept(self, each):
         is_known = all(spec.shape.is_fully_defined() for spec in each.specs())
         if not is_known:
-            each.site.skip("its shape changes from call to call, and XLA compiles the function")
+            each.slot.skip("its shape changes from call to call, and XLA compiles the function")
         return is_known
 
     def _keep(self, kind, is_due, tensors):
         specs = [each.specs() for each in tensors]
-        variables = self._made_outside(lambda: tf.nest.map_structure(_room_for, specs))
+        variables = self._made_outside(lambda: tf.nest.map_structure(_variable_for, specs))
         first = len(self._kept[kind])
         self._kept[kind] += zip(tensors, variables, strict=True)
 
-        # TensorFlow may keep the branch, and what it refers to.
+        # TensorFlow may keep the branch, and all that it refers to.
         def keep():
             for each, own in self._kept[kind][first:]:
                 for variable, part in zip(own, each.parts(), strict=True):
@@ -156,9 +165,10 @@ class CompiledStep:
         tf.cond(is_due, keep, lambda: tf.constant(False))
 
     def _made_outside(self, make):
-        """What `make` makes, outside of the graph that is being made: the thread that makes the
-        graph may make variables in its first call only, and they would be the function's. It lies
-        on the replica's device: compiled code reaches no other."""
+        """The result of `make()`, which is called outside of the graph that is being built: the
+        thread that builds it may make variables in its first call only, and they would belong to
+        the function. They are placed on the replica's device, since compiled code reaches no
+        other."""
         made = []
 
         def make_there():
@@ -171,5 +181,5 @@ class CompiledStep:
         return made[0]
 
 
-def _room_for(spec):
+def _variable_for(spec):
     return tf.Variable(tf.zeros(spec.shape, spec.dtype), trainable=False, name="smdebug_kept")

@@ -1,29 +1,49 @@
-"""Watching a tf.GradientTape: the tape gets a class of its own, derived from the one it has, which
-tells a recorder when it is entered and left, and what gradients it gave.
+"""Watches a tf.GradientTape: the tape gets a class derived from its own, which reports when it is
+entered and left, and which gradients it computed.
 
-Only that tape changes. It still is an instance of its former class, and no name of TensorFlow's is
+Only that tape changes. It is still an instance of its former class, and no name of TensorFlow is
 replaced.
 """
 
 import functools
 import inspect
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-# AutoGraph would rewrite these methods where the loop is in a tf.function.
+# AutoGraph would rewrite these methods if the loop is in a tf.function.
 not_converted = tf.autograph.experimental.do_not_convert
 
 
-def is_tape(thing):
+class TapeObserver(Protocol):
+    """Takes the reports of watched tapes."""
+
+    def tape_entered(self, tape: Any) -> None:
+        """`tape` was entered."""
+
+    def tape_left(self, tape: Any) -> None:
+        """`tape` is about to be left."""
+
+    def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
+        """`tape.gradient(target, sources)` computed `gradients`. Returns what the script gets."""
+
+
+def is_tape(thing: Any) -> bool:
+    """Whether `thing` is a tf.GradientTape."""
     return isinstance(thing, tf.GradientTape)
 
 
-def watch(tape, recorder):
-    """Has `recorder` told of `tape`, from now on. A second call does nothing."""
-    if not hasattr(tape, "smdebug_recorder"):
-        tape.smdebug_recorder = recorder
+def watch(tape: Any, observer: TapeObserver) -> None:
+    """Reports what `tape` does to `observer` from now on. A second call does nothing."""
+    if not hasattr(tape, "smdebug_observer"):
+        tape.smdebug_observer = observer
         tape.smdebug_step = None
         tape.__class__ = _watched_class(type(tape))
+
+
+def is_watched(tape: Any) -> bool:
+    """Whether `watch` was called for `tape`."""
+    return hasattr(tape, "smdebug_observer")
 
 
 @functools.cache
@@ -34,23 +54,23 @@ def _watched_class(kind):
         @not_converted
         def __enter__(self):
             entered = super().__enter__()
-            self.smdebug_recorder.tape_entered(self)
+            self.smdebug_observer.tape_entered(self)
             return entered
 
         @not_converted
         def __exit__(self, *exception):
-            self.smdebug_recorder.tape_left(self)
+            self.smdebug_observer.tape_left(self)
             return super().__exit__(*exception)
 
         @not_converted
         def gradient(self, *args, **kwargs):
             gradients = super().gradient(*args, **kwargs)
             given = signature.bind(self, *args, **kwargs).arguments
-            return self.smdebug_recorder.gradients_taken(
+            return self.smdebug_observer.gradients_taken(
                 self, given["target"], given["sources"], gradients
             )
 
-        # These take gradients of rows by `gradient`, in a loop of their own.
+        # These two call `gradient` for each row, in a loop inside a graph.
 
         @not_converted
         def jacobian(self, *args, **kwargs):

@@ -1,0 +1,96 @@
+"""`KerasLogs`: saves what Keras logs after each batch, and at the end of an epoch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from smdebug.tensorflow import names
+from smdebug.tensorflow.capture_sink import PlanView
+from smdebug.tensorflow.keras.tensor_saver import TensorSaver
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
+from smdebug.tensorflow.tensors import as_array
+
+
+class KerasLogs:
+    """Losses and metrics, beside the number of the batch or epoch as tensor `batch`.
+
+    Logs of a batch are saved when they are due. At the end of an epoch they are saved even if they
+    are not due, into the last step of the epoch.
+    """
+
+    def __init__(self, plan: PlanView, session: ReplicaSessions, saver: TensorSaver) -> None:
+        self._plan = plan
+        self._session = session
+        self._saver = saver
+        self._slots: dict[str, Any] = {}
+        self._batch = 0
+        self._epoch = 0
+        self._last_train_logs: Mapping[str, Any] | None = None  # of a step that may end its epoch
+        self._is_training_saved = False  # of this epoch, before its validation
+        self._is_epoch_saved = False
+
+    def begin_run(self) -> None:
+        """A `fit`, `evaluate` or `predict` begins, perhaps inside another."""
+        self._batch = 0
+
+    def end_runs(self) -> None:
+        """No `fit`, `evaluate` or `predict` runs any more."""
+        self._last_train_logs = None
+
+    def begin_epoch(self, epoch: int) -> None:
+        """The epoch of that number begins."""
+        self._batch, self._epoch = 0, epoch
+        self._is_training_saved = self._is_epoch_saved = False
+
+    def end_batch(self, kind: str, result: Any, is_due: bool) -> None:
+        """Saves the logs of a batch if its step `is_due`. `kind` is "train", "test" or "predict",
+        `result` what the step function returned."""
+        logs = result if isinstance(result, dict) and kind != "predict" else {}
+        self._last_train_logs = logs if kind == "train" else None
+        if is_due:
+            for name, value in {**logs, names.BATCH: self._batch}.items():
+                self._saver.put(self._slot(name), name, value)
+        self._batch += 1
+
+    def end_training(self) -> None:
+        """Saves the training logs of an epoch before its validation begins: that has steps of its
+        own, and what Keras logs at the end of the epoch would fall into the last of them."""
+        if self._last_train_logs is not None:
+            self._save({**self._last_train_logs, names.BATCH: self._epoch})
+            self._is_training_saved = True
+            self._last_train_logs = None
+
+    def end_epoch(self, epoch: int, logs: Mapping[str, Any]) -> None:
+        """Saves what Keras logs at the end of an epoch. A second call for it does nothing."""
+        if self._is_epoch_saved:
+            return
+        logs = {**logs, names.BATCH: epoch}
+        if self._is_training_saved:
+            logs = {name: value for name, value in logs.items() if name.startswith("val_")}
+        elif self._last_train_logs is None:
+            return  # no batch has run
+        self._is_epoch_saved = True
+        self._save(logs)
+
+    def _slot(self, name):
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = self._saver.slot(name, [_collection_of(name)])
+        return slot
+
+    def _save(self, logs):
+        """Saves logs in the open step, unless their collection is switched off or the step has
+        saved them already."""
+        for name, value in logs.items():
+            collection = _collection_of(name)
+            slot = self._slots.get(name)
+            is_saved = slot is not None and slot.is_due()
+            if not is_saved and not self._plan.is_switched_off(collection):
+                value = np.float32(value) if isinstance(value, float) else value
+                self._session.save_tensor(name, as_array(value), [collection])
+
+
+def _collection_of(name):
+    is_loss = name == names.LOSS or name.endswith(f"_{names.LOSS}")
+    return "losses" if is_loss else "metrics"

@@ -1,0 +1,171 @@
+"""`TapeSteps`: the steps of loops with a tf.GradientTape, wherever they run.
+
+Three kinds of code use it: eager code (`EagerStep`, here), a tf.function (function_steps.py), and a
+tf.function that XLA compiles (compiled_steps.py).
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from smdebug._core import ModeKeys
+from smdebug.error_isolation import isolate_errors
+from smdebug.exceptions import SMDebugError
+from smdebug.tensorflow import names
+from smdebug.tensorflow.capture_sink import CaptureSink, PlanView
+from smdebug.tensorflow.optimizers import optimizer_variables
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
+from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, TapeTensors, put_variable
+from smdebug.tensorflow.variable_values import put_copies
+
+
+class TapeSteps:
+    """Begins steps, has the rules judge them, and saves what optimizers keep at their end.
+
+    Where a method takes `replica`, None means all replicas. `is_counted_elsewhere()` returns
+    whether Keras counts the steps at present, as in `fit`.
+    """
+
+    def __init__(
+        self,
+        sink: CaptureSink,
+        plan: PlanView,
+        session: ReplicaSessions,
+        is_counted_elsewhere: Callable[[], bool],
+    ) -> None:
+        self.tensors = TapeTensors(session, plan.is_bias)
+        self._sink = sink
+        self._plan = plan
+        self._session = session
+        self._is_counted_elsewhere = is_counted_elsewhere
+        self._optimizers: list[Any] = []
+        self._begun_in_graph = False
+        self._ending: BaseException | None = None  # what a graph was stopped by
+
+    def isolate_errors(
+        self, passing: type[Exception] | tuple[type[Exception], ...] = ()
+    ) -> isolate_errors:
+        """See CaptureSink."""
+        return self._sink.isolate_errors("in a step of a tf.GradientTape", passing)
+
+    def for_replica(self, replica: int | None) -> contextlib.AbstractContextManager[None]:
+        """A context in which the tensors of this thread belong to `replica`."""
+        return self._session.for_replica(replica)
+
+    # --- the beginning ---
+
+    def begin(self, replica: int | None = None) -> bool:
+        """Begins a step and returns whether it saves anything. Raises SMDebugError for an
+        invalid configuration."""
+        if not self._sink.is_recording:
+            return False
+        with self.isolate_errors(passing=SMDebugError), self.for_replica(replica):
+            self.put_optimizers()
+            mode = self._plan.mode
+            return self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)
+        return False
+
+    def begin_in_graph(self, replica: int | None = None) -> np.ndarray:
+        """Begins a step from inside a graph, where nothing may be raised. Returns which KINDS are
+        due in it: bool, shape (3,)."""
+        with self.isolate_errors():
+            is_due = self.begin(replica)
+            self._begun_in_graph = True
+            with self.for_replica(replica):
+                return np.array([is_due and self.tensors.is_due(kind) for kind in KINDS])
+        return np.zeros(len(KINDS), bool)
+
+    def is_next_due(self) -> bool:
+        """Whether the next step saves anything."""
+        return self._plan.is_next_due()
+
+    def next_due_kinds(self) -> list[bool]:
+        """Which KINDS the next step may save."""
+        is_due = self._plan.is_next_due()
+        return [is_due and self.tensors.can_match(kind) for kind in KINDS]
+
+    def bind_to_current_thread(self) -> None:
+        """Makes the main thread the owner of a step that a graph began on another thread."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if self._begun_in_graph and is_main:
+            self._session.bind_to_current_thread()
+
+    # --- rules ---
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether rules judge the steps."""
+        return self._plan.has_rules
+
+    def judge(self, replica: int | None = None) -> None:
+        """Lets the rules judge the step so far, and raises what one of them asks for: see
+        CaptureSink.judge_step."""
+        with self.for_replica(replica):
+            self._sink.judge_step()
+
+    def judge_in_graph(self, replica: int | None = None) -> None:
+        """Judges from inside a graph. TensorFlow replaces every exception that leaves a graph, so
+        the one to raise is kept for `take_ending`."""
+        try:
+            self.judge(replica)
+        except BaseException as error:
+            self._ending = error
+            raise RuntimeError(f"smdebug ends the training: {error!r}") from error
+
+    def take_ending(self) -> BaseException | None:
+        """The exception that stopped a graph, once; otherwise None."""
+        ending, self._ending = self._ending, None
+        return ending
+
+    # --- optimizers ---
+
+    @property
+    def has_optimizers(self) -> bool:
+        """Whether an optimizer is recorded."""
+        return bool(self._optimizers)
+
+    def add_optimizer(self, optimizer: Any) -> None:
+        """Saves the variables of a Keras optimizer at the end of each due step."""
+        if not any(optimizer is each for each in self._optimizers):
+            self._optimizers.append(optimizer)
+
+    def optimizer_variables(self) -> list[Any]:
+        """The variables that the recorded optimizers have so far."""
+        return [each for optimizer in self._optimizers for each in optimizer_variables(optimizer)]
+
+    def put_optimizers(self) -> None:
+        """Saves the variables of optimizers at the end of the step in which they acted."""
+        if not self._optimizers or not self._session.is_capturing() or self._is_counted_elsewhere():
+            return
+        for variable in self.optimizer_variables():
+            slot = self._session.tensor(names.variable_name(variable), ["optimizer_variables"])
+            if self._session.is_per_replica:
+                put_copies(self._session, slot, variable)
+            else:
+                put_variable(slot, variable)
+
+
+class EagerStep:
+    """A step of eager code, which reads what is due at once."""
+
+    def __init__(self, steps: TapeSteps, is_due: bool, replica: int | None = None) -> None:
+        self._steps = steps
+        self._is_due = is_due
+        self._replica = replica
+        self.losses = 0
+
+    def record(self, tensors: list[TapeTensor]) -> None:
+        """Saves the tensors of one call of `tape.gradient`."""
+        if self._is_due:
+            with self._steps.for_replica(self._replica):
+                for each in tensors:
+                    each.put()
+
+    def held(self, gradients: Any) -> Any:
+        """Returns `gradients` once the rules have judged the step; raises what they ask for."""
+        if self._is_due:
+            self._steps.judge(self._replica)
+        return gradients
