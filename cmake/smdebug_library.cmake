@@ -5,9 +5,10 @@
 # One target per folder of src/: smdebug::<name>. HEADERS lie in
 # include/smdebug/<name>/ and are public; each is compiled alone. SOURCES,
 # TESTS, BENCHES and FUZZERS lie in src/<name>/. DEPENDS are other folders, LINKS are
-# third-party libraries.
+# third-party libraries. With OPTIMIZED_TESTS the tests also run in a release
+# build, for code that the optimizer changes much.
 function(smdebug_library)
-  cmake_parse_arguments(ARG "" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED_TESTS" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;DEPENDS;LINKS" ${ARGN})
   set(target smdebug_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(smdebug::${ARG_NAME} ALIAS ${target})
@@ -23,7 +24,7 @@ function(smdebug_library)
     target_link_libraries(${target} PUBLIC smdebug_${dependency})
   endforeach()
   set_property(GLOBAL APPEND PROPERTY SMDEBUG_LIBRARIES ${target})
-  if(SMDEBUG_TESTS AND ARG_TESTS)
+  if(ARG_TESTS AND (SMDEBUG_TESTS OR (SMDEBUG_RELEASE_TESTS AND ARG_OPTIMIZED_TESTS)))
     smdebug_test(NAME ${ARG_NAME} SOURCES ${ARG_TESTS} DEPENDS ${ARG_NAME})
   endif()
   if(SMDEBUG_BENCHMARKS AND ARG_BENCHES)
