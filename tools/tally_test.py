@@ -56,6 +56,11 @@ def test_a_program_that_passes_its_tests_and_then_crashes_failed(tally, tmp_path
     assert counts(tally) == (1, 1, 0)
 
 
+def test_an_interpreter_that_died_names_its_last_test(tally, tmp_path):
+    tally.add_report("x", tmp_path / "missing.xml", -11, "a/test_b.py::test_c")
+    assert tally.failures == ["x: ended with -11 after 0 tests, in a/test_b.py::test_c"]
+
+
 def test_a_step_counts_only_when_it_fails(tally):
     assert tally.add_step("x", "true")
     assert not tally.add_step("x", "false")

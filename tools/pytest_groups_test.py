@@ -1,0 +1,74 @@
+"""How pytest files are grouped: none is lost, and long folders are split evenly."""
+
+import pytest
+import pytest_groups
+
+FILES = ["a/test_x.py", "a/test_y.py", "a/test_z.py", "b/test_x.py", "tests/mxnet/test_m.py"]
+
+
+def times(**seconds):
+    return {"torch": {f"a/test_{name}.py": value for name, value in seconds.items()}}
+
+
+def test_a_folder_runs_in_one_interpreter():
+    groups = pytest_groups.group_files(FILES, times(x=1, y=2, z=3))
+    assert {group.name: len(group.files) for group in groups} == {
+        "a": 3,
+        "b": 1,
+        "tests/mxnet (mxnet)": 1,
+    }
+
+
+def test_the_longest_group_comes_first():
+    groups = pytest_groups.group_files(FILES, times(x=100, y=20, z=3))
+    assert groups[0].name == "a"
+    assert groups[0].seconds == 123
+
+
+def test_a_long_folder_is_split_into_parts_of_about_equal_time():
+    limit = pytest_groups.GROUP_SECONDS
+    groups = pytest_groups.group_files(FILES[:3], times(x=limit, y=limit * 0.6, z=limit * 0.4))
+    assert [group.files for group in groups] == [tuple(FILES[:1]), tuple(FILES[1:3])]
+
+
+def test_each_file_runs_once_in_each_of_its_environments():
+    files = pytest_groups.test_files()
+    groups = pytest_groups.group_files(files, pytest_groups.read_seconds())
+    runs = [(file, group.environment) for group in groups for file in group.files]
+    assert len(runs) == len(set(runs))
+    assert {file for file, _ in runs} == set(files)
+    keras = {environment for file, environment in runs if file.startswith("tests/tensorflow/")}
+    assert keras == {"tensorflow", "tensorflow-2.15"}
+    assert len(files) > 100
+
+
+def test_a_file_that_must_run_alone_does():
+    files = pytest_groups.test_files()
+    assert pytest_groups.ALONE.keys() <= set(files)
+    for group in pytest_groups.group_files(files, {}):
+        assert len(group.files) == 1 or not pytest_groups.ALONE.keys() & set(group.files)
+
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="a.test_x" name="b" time="1.5"/>
+<testcase classname="a.test_x.TestClass" name="c" time="0.5"/>
+<testcase classname="a.test_y" name="b" time="4"/>
+</testsuite></testsuites>"""
+
+
+def test_seconds_are_added_up_by_file(tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(REPORT)
+    measured = pytest_groups.seconds_by_file(report, tuple(FILES[:3]))
+    assert measured == {"a/test_x.py": 2.0, "a/test_y.py": 4.0, "a/test_z.py": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("", None),
+        ("a/test_x.py::test_b PASSED [ 1%]\na/test_x.py::test_c[1-x] ", "a/test_x.py::test_c[1-x]"),
+    ],
+)
+def test_the_test_that_an_interpreter_died_in_is_named(output, expected):
+    assert pytest_groups.last_test(output) == expected
