@@ -464,6 +464,7 @@ def plain(value):
 
 def test_what_was_given_to_the_original_is_read(tmp_path):
     trial, expected = golden_run("core_dtypes", tmp_path)
+    assert len(expected["numpy"]) == 26
     for name, given in expected["numpy"].items():
         value = trial.tensor(name).value(0)
         assert list(value.shape) == given["shape"], name
@@ -475,6 +476,7 @@ def test_what_was_given_to_the_original_is_read(tmp_path):
 
 def test_the_originals_strings_are_read(tmp_path):
     trial, expected = golden_run("core_strings", tmp_path)
+    assert len(expected["trial"]["tensors"]) == 4
     for name, tensor in expected["trial"]["tensors"].items():
         for step, at in tensor["at"].items():
             value = trial.tensor(name).value(int(step))

@@ -451,7 +451,7 @@ def test_exceptions_have_the_defaults_and_bases_of_the_original():
         assert issubclass(getattr(exceptions, name), base)
 
 
-def test_everything_public_has_a_docstring():
+def test_everything_public_of_trials_has_a_docstring():
     things = [getattr(smdebug.trials, name) for name in smdebug.trials.__all__]
     for thing in things:
         assert inspect.getdoc(thing), thing

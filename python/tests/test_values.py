@@ -47,7 +47,9 @@ def test_writing_into_a_value_changes_neither_the_run_nor_another_value(large_ru
         assert value.flags.writeable and value.flags.aligned
         np.testing.assert_array_equal(value, saved[step])
         value[:] = -1
-    for step, value in weight.values().items():
+    values = weight.values()
+    assert list(values) == [0, 1, 2]
+    for step, value in values.items():
         np.testing.assert_array_equal(value, saved[step])
         value[:] = -1
     again = create_trial(path).tensor(weight.name)
@@ -60,6 +62,7 @@ def test_a_value_outlives_its_trial_and_its_file(large_run):
     values = trial.tensor(trial.tensor_names()[0]).values()
     del trial
     shutil.rmtree(path)
+    assert list(values) == [0, 1, 2]
     for step, value in values.items():
         np.testing.assert_array_equal(value, saved[step])
 

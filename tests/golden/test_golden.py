@@ -143,6 +143,7 @@ def compare_reductions(tensor, step, worker):
 def test_every_dtype_is_read_as_it_was_given_to_the_writer(open_case):
     trial = open_case("core_dtypes")
     given = expected("core_dtypes")["numpy"]
+    assert len(given) == 26
     for name, answer in given.items():
         value = trial.tensor(name).value(0)
         if "struct" in answer:  # quantized: numpy has structs of one integer for them
@@ -153,7 +154,9 @@ def test_every_dtype_is_read_as_it_was_given_to_the_writer(open_case):
 
 def test_text_is_read_as_the_originals_file_reader_read_it(open_case):
     trial = open_case("core_strings")
-    for name, step, texts, _, _ in expected("core_strings")["read_tensors"]:
+    read = expected("core_strings")["read_tensors"]
+    assert len(read) == 4
+    for name, step, texts, _, _ in read:
         assert list(map(str, trial.tensor(name).value(step))) == texts
 
 

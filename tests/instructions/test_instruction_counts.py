@@ -1,7 +1,8 @@
 """Guards the hot functions by instructions, which do not depend on what else the machine does.
 
-The counts are callgrind's, of the AVX2 path: valgrind knows no AVX-512. A limit is a tenth above
-what was counted when it was set; a change that needs more says why and raises it.
+The counts are callgrind's, of the AVX2 path: valgrind knows no AVX-512. A limit is an upper bound,
+a tenth above the count of the day it was set. A change that needs more raises it and says why; one
+that needs far less should lower it, and the test prints the count for that.
 """
 
 import pathlib
@@ -38,7 +39,14 @@ def count_in(driver, function, *arguments):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+    collected = int(re.search(r"Collected : (\d+)", done.stderr)[1])
+    assert collected, f"no function is called {function}"
+    return collected
+
+
+def check_limit(what, taken, limit):
+    print(f"{what}: {taken:.0f} instructions, limit {limit}")
+    assert taken <= limit, f"{what} takes {taken:.0f} instructions"
 
 
 @pytest.mark.parametrize(
@@ -51,8 +59,7 @@ def count_in(driver, function, *arguments):
 )
 def test_a_captured_tensor_takes_no_more_instructions_than(what, function, limit, tmp_path):
     taken = count(function, tmp_path / "run") / (STEPS * TENSORS)
-    assert taken <= limit, f"{what} takes {taken:.0f} instructions"
-    assert taken >= limit / 2, f"{what} takes {taken:.0f} instructions: lower the limit"
+    check_limit(what, taken, limit)
 
 
 def test_a_tensor_that_is_not_due_takes_no_more_than_eight_instructions(tmp_path):
@@ -89,8 +96,7 @@ VALUES = 200
 )
 def test_what_is_read_takes_no_more_instructions_than(what, function, times, limit, tmp_path):
     taken = count_in(READ_DRIVER, function, tmp_path / "run", STEPS, TENSORS, 64, VALUES) / times
-    assert taken <= limit, f"{what} takes {taken:.0f} instructions"
-    assert taken >= limit / 2, f"{what} takes {taken:.0f} instructions: lower the limit"
+    check_limit(what, taken, limit)
 
 
 JUDGED_STEPS = 50
@@ -102,6 +108,4 @@ def test_an_observation_is_judged_in_no_more_instructions_than(rule, limit):
     judge = "smdebug::RuleRunner::on_step(smdebug::StepView const&)"
     first = count_in(RULE_DRIVER, judge, rule, 1, TENSORS)
     taken = count_in(RULE_DRIVER, judge, rule, 1 + JUDGED_STEPS, TENSORS) - first
-    taken /= JUDGED_STEPS * TENSORS
-    assert taken <= limit, f"{rule} takes {taken:.0f} instructions"
-    assert taken >= limit / 2, f"{rule} takes {taken:.0f} instructions: lower the limit"
+    check_limit(rule, taken / (JUDGED_STEPS * TENSORS), limit)

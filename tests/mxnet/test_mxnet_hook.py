@@ -146,6 +146,7 @@ def test_gradients_that_no_trainer_uses_are_saved_when_the_step_ends(out_dir, re
     hook.close()
     trial = read()
     for step, gradients in enumerate(expected):
+        assert len(gradients) == 4
         for name, gradient in gradients.items():
             np.testing.assert_array_equal(trial.tensor(f"gradient/{name}").value(step), gradient)
 
@@ -162,6 +163,7 @@ def test_gradients_that_the_script_clears_after_the_update_are_those_of_the_upda
         training.trainer.step(len(x))
         training.net.collect_params().zero_grad()
     hook.close()
+    assert len(gradients) == 4
     for name, gradient in gradients.items():
         saved = read().tensor(f"gradient/{name}").value(1)
         np.testing.assert_array_equal(saved, gradient)
@@ -309,6 +311,7 @@ def test_gradients_reduced_by_hand_are_not_summed_again(out_dir, read):
     training.trainer.allreduce_grads()
     training.trainer.update(len(x))
     hook.close()
+    assert len(gradients) == 4
     for name, gradient in gradients.items():
         np.testing.assert_array_equal(read().tensor(f"gradient/{name}").value(0), gradient)
 

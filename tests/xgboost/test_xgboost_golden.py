@@ -15,6 +15,12 @@ ADDED = {
     "xgboost_all": set(),
     "xgboost_default": {"train-error@0.7", "validation-error@0.7"},
 }
+# How many tensors each collection of the original's runs holds.
+COLLECTED = {
+    "xgboost_all": {"average_shap": 4, "feature_importance": 10, "full_shap": 4}
+    | {"hyperparameters": 6, "labels": 1, "losses": 4, "metrics": 4, "predictions": 1, "trees": 11},
+    "xgboost_default": {"losses": 2, "metrics": 4},
+}
 
 
 def write_again(case, folder):
@@ -52,7 +58,10 @@ def test_every_tensor_of_the_original_is_written_again(case, tmp_path):
 def test_a_tensor_is_in_the_collections_that_the_original_says(case, tmp_path):
     theirs = smd.create_trial(str(GOLDEN / case / "run"))
     ours = write_again(case, tmp_path)
-    for collection in theirs.collections():
+    collections = theirs.collections()
+    counts = {name: len(theirs.tensor_names(collection=name)) for name in collections}
+    assert {name: count for name, count in counts.items() if count} == COLLECTED[case]
+    for collection in collections:
         expected = set(theirs.tensor_names(collection=collection))
         found = set(ours.tensor_names(collection=collection))
         assert expected <= found, collection
