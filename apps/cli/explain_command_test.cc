@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cli_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -39,7 +40,7 @@ class Explain : public testing::Test {
     Collection inputs;
     inputs.tensors = {"inputs", {"_input_"}, {}};
     options.config.collections = {losses, inputs};
-    SilentLog silent;
+    NullLogger silent;
     options.logger = &silent;
     auto session = Session::create(std::move(options));
     for (Step step = 0; step < 25; ++step) {

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "cli_testing.h"
+#include "tests/support/fake_clock_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -139,7 +141,7 @@ void record_worker(const std::string& out_dir, int rank, Step steps) {
   options.config.include_collections = {"gradients"};
   options.config.include_workers = IncludeWorkers::all;
   options.framework = pytorch_framework();
-  SilentLog silent;
+  NullLogger silent;
   options.logger = &silent;
   auto session = *Session::create(std::move(options));
   session->set_worker(rank, 2);
@@ -154,27 +156,13 @@ void record_worker(const std::string& out_dir, int rank, Step steps) {
   ASSERT_TRUE(session->flush().ok());
 }
 
-// Jumps ten seconds whenever somebody waits.
-class HastyClock : public Clock {
- public:
-  double wall_seconds() const override {
-    return std::chrono::duration<double>(now_).count();
-  }
-  std::chrono::nanoseconds monotonic() const override { return now_; }
-  void sleep_for(std::chrono::nanoseconds) const override {
-    now_ += std::chrono::seconds(10);
-  }
-
- private:
-  mutable std::chrono::nanoseconds now_{0};
-};
-
 TEST(JudgingCommands, WatchTellsHowFarTheTrainingIsAhead) {
   TemporaryFolder folder;
   const std::string run = folder.path("run");
   record_worker(run, 0, 10);
   record_worker(run, 1, 6);
-  const HastyClock clock;
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::seconds(10));
   CliHooks hooks;
   hooks.clock = &clock;
   const Spoken spoken = smdebug(

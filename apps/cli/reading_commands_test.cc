@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli_testing.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -127,21 +128,6 @@ TEST_F(ReadingCommands, WatchEndsWhenEveryRuleHasFired) {
   EXPECT_THAT(spoken.err, HasSubstr("advice:"));
 }
 
-// Jumps a minute whenever somebody waits.
-class HastyClock : public Clock {
- public:
-  double wall_seconds() const override {
-    return std::chrono::duration<double>(now_).count();
-  }
-  std::chrono::nanoseconds monotonic() const override { return now_; }
-  void sleep_for(std::chrono::nanoseconds) const override {
-    now_ += std::chrono::minutes(1);
-  }
-
- private:
-  mutable std::chrono::nanoseconds now_{0};
-};
-
 TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
   const std::string killed = folder_.path("killed");
   const pid_t trainer = fork();
@@ -167,7 +153,8 @@ TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
 TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
   const std::string cut_off = folder_.path("cut_off");
   record_run(cut_off, kHealthy, /*ends=*/false);
-  const HastyClock clock;
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::minutes(1));
   CliHooks hooks;
   hooks.clock = &clock;
   const Spoken spoken = smdebug(
@@ -184,7 +171,8 @@ TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
 TEST_F(ReadingCommands, WatchFindsATrainingThatHangs) {
   const std::string cut_off = folder_.path("cut_off");
   record_run(cut_off, kHealthy, /*ends=*/false);
-  const HastyClock clock;
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::minutes(1));
   CliHooks hooks;
   hooks.clock = &clock;
   const Spoken after_ten =

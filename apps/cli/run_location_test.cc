@@ -4,21 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "cli_testing.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
 
 using testing::HasSubstr;
 
-// Stands still at 2026-11-21 03:07:24 UTC.
-class HeldClock : public Clock {
- public:
-  double wall_seconds() const override { return 1795230444.9; }
-  std::chrono::nanoseconds monotonic() const override {
-    return std::chrono::nanoseconds(0);
-  }
-  void sleep_for(std::chrono::nanoseconds) const override {}
-};
+// 2026-11-21 03:07:24 UTC.
+constexpr double kNow = 1795230444.9;
 
 // Works in a folder of its own while it lives.
 class WorkingFolder {
@@ -36,7 +30,7 @@ TEST(RunLocation, IsNamedAfterTheScriptAndTheTime) {
   const WorkingFolder folder;
   RunCommand command;
   command.trainer = {"python", "-u", "examples/train.py", "--lr", "1"};
-  const auto location = create_run_location(command, HeldClock());
+  const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(location.ok()) << location.error().message;
   EXPECT_EQ(*location, folder.path("smdebug-runs/train-20261121-030724"));
   EXPECT_TRUE(std::filesystem::is_directory(*location));
@@ -46,10 +40,10 @@ TEST(RunLocation, KeepsTwoRunsOfOneSecondApart) {
   const WorkingFolder folder;
   RunCommand command;
   command.trainer = {"./train.sh"};
-  const auto first = create_run_location(command, HeldClock());
+  const auto first = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(first.ok());
   std::ofstream(*first + "/claim.smd") << "x";
-  const auto second = create_run_location(command, HeldClock());
+  const auto second = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(*second, *first + "-2");
 }
@@ -60,7 +54,7 @@ TEST(RunLocation, RefusesAFolderThatHoldsFiles) {
   RunCommand command;
   command.trainer = {"x"};
   command.out = folder.path();
-  const auto location = create_run_location(command, HeldClock());
+  const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_FALSE(location.ok());
   EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
   EXPECT_THAT(location.error().message, HasSubstr(folder.path()));
@@ -72,7 +66,7 @@ TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   RunCommand command;
   command.trainer = {"x"};
   command.out = folder.path("file/run");
-  const auto location = create_run_location(command, HeldClock());
+  const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_FALSE(location.ok());
   EXPECT_EQ(location.error().code, Error::Code::io);
   EXPECT_THAT(location.error().message, HasSubstr("file/run"));

@@ -1,33 +1,17 @@
 #pragma once
 
-// What the tests of actions share: a verdict, and a clock that never waits.
+// What the tests of actions share: a verdict that fired, and when.
 // Nothing but tests uses it.
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "smdebug/actions/action.h"
-#include "smdebug/base/clock.h"
 
 namespace smdebug {
 
-class PatientClock : public Clock {
- public:
-  double wall_seconds() const override { return 1440938160; }  // 2015-08-30
-  std::chrono::nanoseconds monotonic() const override {
-    const std::lock_guard lock(mutex_);
-    return now_;
-  }
-  void sleep_for(std::chrono::nanoseconds time) const override {
-    const std::lock_guard lock(mutex_);
-    now_ += time;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::chrono::nanoseconds now_{0};
-};
+// When the tests of actions begin: 2015-08-30.
+inline constexpr double kStartSeconds = 1440938160;
 
 inline Verdict fired_verdict(const std::string& rule = "VanishingGradient") {
   Verdict verdict;

@@ -11,6 +11,7 @@
 #include "actions/actions.h"
 #include "base/json.h"
 #include "base/result_matchers.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -20,22 +21,13 @@ using testing::HasSubstr;
 
 class CommandActionTest : public testing::Test {
  protected:
-  CommandActionTest() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "smdebug-XXXXXX").string();
-    if (::mkdtemp(name.data())) folder_ = name;
-  }
-  ~CommandActionTest() override { std::filesystem::remove_all(folder_); }
-
   Result<std::string> run(const std::string& command) {
     return make_command_action({ActionKind::command, command}, settings_)
         ->perform(fired_alert());
   }
-  std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
+  std::string path(const std::string& name) const { return folder_.path(name); }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
   ActionSettings settings_;
 };
 

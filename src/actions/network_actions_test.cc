@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result_matchers.h"
 #include "net/scripted_http.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -42,7 +43,7 @@ class NetworkActionTest : public testing::Test {
         ->perform(fired_alert());
   }
 
-  PatientClock clock_;
+  FakeClock clock_{kStartSeconds};
   ActionSettings settings_;
   ScopedVariable key_{"AWS_ACCESS_KEY_ID", "AKID"};
   ScopedVariable secret_{"AWS_SECRET_ACCESS_KEY", "secret"};

@@ -13,6 +13,7 @@
 #include "actions/process_mark.h"
 #include "base/background_tasks.h"
 #include "base/result_matchers.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -51,7 +52,7 @@ class PerformOnceTest : public testing::Test {
   }
 
   std::shared_ptr<Storage> storage_;
-  PatientClock clock_;
+  FakeClock clock_{kStartSeconds};
   CountingAction action_;
   RecordPlace place_;
 };

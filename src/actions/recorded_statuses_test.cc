@@ -8,6 +8,7 @@
 
 #include "actions/action_fixture.h"
 #include "base/result_matchers.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -17,7 +18,7 @@ using testing::SizeIs;
 
 TEST(RecordedStatuses, AreWhatAWatchWrote) {
   const auto storage = *open_storage("memory://recorded-statuses");
-  PatientClock clock;
+  FakeClock clock{kStartSeconds};
   RuleWatchOptions options;
   options.storage = storage;
   options.rules = {"VanishingGradient", "AllZero"};

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result_matchers.h"
 #include "net/scripted_http.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -91,7 +92,7 @@ class RuleWatchTest : public testing::Test {
   }
 
   std::shared_ptr<Storage> storage_;
-  PatientClock clock_;
+  FakeClock clock_{kStartSeconds};
   std::vector<std::string> said_;
   std::vector<Verdict> verdicts_;
 };

@@ -13,6 +13,7 @@
 
 #include "actions/action_fixture.h"
 #include "base/result_matchers.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -54,7 +55,7 @@ class StatusWriterTest : public testing::Test {
   }
 
   std::shared_ptr<Storage> storage_;
-  PatientClock clock_;
+  FakeClock clock_{kStartSeconds};
   std::vector<std::string> said_;
   std::vector<Verdict> verdicts_;
 };

@@ -9,27 +9,19 @@
 
 #include "base/environment.h"
 #include "base/result_matchers.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
 
-using std::chrono::nanoseconds;
 using testing::HasSubstr;
 
-// Moves forward by itself whenever somebody waits, and gives the other
-// processes a chance to run.
-class HastyClock : public Clock {
+// Gives the other processes a chance to run whenever somebody waits.
+class YieldingClock : public FakeClock {
  public:
-  double wall_seconds() const override { return 0; }
-  nanoseconds monotonic() const override { return now_; }
-  void sleep_for(nanoseconds duration) const override {
-    now_ += duration;
-    ::usleep(1000);
+  YieldingClock() {
+    on_sleep = [] { ::usleep(1000); };
   }
-  nanoseconds now() const { return now_; }
-
- private:
-  mutable nanoseconds now_{0};
 };
 
 // A child in a process group of its own, which waits for signals. `ready` is
@@ -60,7 +52,7 @@ std::function<bool()> reaper(pid_t child, int& status) {
 }
 
 TEST(StopProcess, AsksFirst) {
-  HastyClock clock;
+  YieldingClock clock;
   int status = 0;
   const pid_t child = start_child(false);
   StopOptions options;
@@ -74,7 +66,7 @@ TEST(StopProcess, AsksFirst) {
 }
 
 TEST(StopProcess, KillsWhatDoesNotEndInTime) {
-  HastyClock clock;
+  YieldingClock clock;
   int status = 0;
   const pid_t child = start_child(true);
   StopOptions options;
@@ -84,11 +76,11 @@ TEST(StopProcess, KillsWhatDoesNotEndInTime) {
   EXPECT_THAT(stop_process_group(child, options),
               IsOkAndHolds(StopOutcome::killed));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
-  EXPECT_GE(clock.now(), std::chrono::seconds(1));
+  EXPECT_GE(clock.monotonic(), std::chrono::seconds(1));
 }
 
 TEST(StopProcess, EndsAChildThatItsTerminalStopped) {
-  HastyClock clock;
+  YieldingClock clock;
   int status = 0;
   const pid_t child = start_child(false);
   ::kill(child, SIGSTOP);
@@ -116,7 +108,7 @@ TEST(StopProcess, RefusesAGroupThatWouldBeEverybody) {
 
 // Nobody reaps the child meanwhile: its parent is somebody else in real life.
 TEST(StopProcess, EndsAnotherOnesTrainingWithItsGroup) {
-  HastyClock clock;
+  YieldingClock clock;
   const pid_t child = start_child(false);
   StopOptions options;
   options.clock = &clock;
@@ -133,7 +125,7 @@ TEST(StopProcess, EndsAnotherOnesTrainingWithItsGroup) {
 
 // This test's own group would go with it otherwise.
 TEST(StopProcess, LeavesAGroupAloneThatTheTrainingDoesNotLead) {
-  HastyClock clock;
+  YieldingClock clock;
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();

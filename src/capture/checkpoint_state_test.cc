@@ -13,7 +13,8 @@
 #include "smdebug/store/open_storage.h"
 
 #include "format/file_names.h"
-#include "store/temporary_folder.h"
+#include "tests/support/recording_logger_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -22,14 +23,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class KeptLog : public Logger {
- public:
-  void log(LogLevel level, std::string_view message) override {
-    if (level >= LogLevel::warning) lines.emplace_back(message);
-  }
-  std::vector<std::string> lines;
-};
 
 class CheckpointStateTest : public ::testing::Test {
  protected:
@@ -75,7 +68,7 @@ class CheckpointStateTest : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::shared_ptr<Storage> storage_;
-  KeptLog log_;
+  RecordingLogger log_{LogLevel::warning};
 };
 
 TEST_F(CheckpointStateTest, NotesTheCountersWhenACheckpointAppears) {
@@ -89,7 +82,7 @@ TEST_F(CheckpointStateTest, NotesTheCountersWhenACheckpointAppears) {
   EXPECT_EQ(state(), R"([{"training-run": 0, "latest-global-step-saved": 5, )"
                      R"("latest-global-step-seen": 6, "latest-mode-step": )"
                      R"({"TRAIN": 4, "EVAL": 1, "GLOBAL": 6}}])");
-  EXPECT_THAT(log_.lines, ::testing::Each(HasSubstr("no tensor came")));
+  EXPECT_THAT(log_.lines(), ::testing::Each(HasSubstr("no tensor came")));
 }
 
 TEST_F(CheckpointStateTest, GoesOnWhereTheOriginalLeftOff) {
@@ -168,14 +161,14 @@ TEST_F(CheckpointStateTest, NotesOnlyChangesOfNamesAndSizes) {
 }
 
 TEST_F(CheckpointStateTest, IsNotThereWithoutAConfiguration) {
-  KeptLog log;
+  RecordingLogger log{LogLevel::warning};
   for (const char* text : {"{}", "{\"LocalPath\": null}"}) {
     configure(text);
     EXPECT_EQ(CheckpointState::open(log), nullptr) << text;
   }
   fs::remove(config_path());
   EXPECT_EQ(CheckpointState::open(log), nullptr);
-  EXPECT_THAT(log.lines, IsEmpty());
+  EXPECT_THAT(log.lines(), IsEmpty());
 }
 
 TEST_F(CheckpointStateTest, SaysOnceWhatItCannotUseInTheConfiguration) {
@@ -185,12 +178,12 @@ TEST_F(CheckpointStateTest, SaysOnceWhatItCannotUseInTheConfiguration) {
            {"{\"LocalPath\": 7}", "'LocalPath' should be a string"},
            {"{\"LocalPath\": \"\"}", "empty"},
            {"{\"LocalPath\": \"s3://b/c\"}", "s3"}}) {
-    KeptLog log;
+    RecordingLogger log{LogLevel::warning};
     configure(text);
     EXPECT_EQ(CheckpointState::open(log), nullptr) << text;
-    ASSERT_THAT(log.lines, SizeIs(1)) << text;
-    EXPECT_THAT(log.lines[0], HasSubstr(said));
-    EXPECT_THAT(log.lines[0], HasSubstr(config_path()));
+    ASSERT_THAT(log.lines(), SizeIs(1)) << text;
+    EXPECT_THAT(log.lines()[0], HasSubstr(said));
+    EXPECT_THAT(log.lines()[0], HasSubstr(config_path()));
   }
 }
 
@@ -199,12 +192,12 @@ TEST_F(CheckpointStateTest, BeginsAnewWhereTheStateIsBroken) {
        {"", "[{\"training-run\": 1, \"latest-glo", "{}", "[7, null, {}]",
         R"([{"latest-global-step-seen": 9223372036854775807}])",
         R"([{"latest-global-step-seen": -5, "latest-mode-step": []}])"}) {
-    KeptLog log;
+    RecordingLogger log{LogLevel::warning};
     write(file("metadata.json"), text);
     const auto checkpoints = CheckpointState::open(log);
     ASSERT_NE(checkpoints, nullptr);
     EXPECT_FALSE(checkpoints->noted().has_value()) << text;
-    EXPECT_THAT(log.lines, SizeIs(1)) << text;
+    EXPECT_THAT(log.lines(), SizeIs(1)) << text;
   }
 }
 
@@ -216,7 +209,7 @@ TEST_F(CheckpointStateTest, SurvivesAFolderThatVanishesOrCannotBeWritten) {
     steps(*session, Mode::train, 1);
   }
   int said = 0;
-  for (const std::string& line : log_.lines)
+  for (const std::string& line : log_.lines())
     said += line.find("metadata.json") != line.npos;
   EXPECT_EQ(said, 1);
   fs::remove_all(folder_.path() + "/ckpt");
@@ -243,11 +236,11 @@ TEST_F(CheckpointStateTest, LetsOneWorkerSpeakForAllAndAllResume) {
 TEST_F(CheckpointStateTest, LooksAtABoundedNumberOfFiles) {
   for (std::size_t i = 0; i <= CheckpointState::kMaxFiles; ++i)
     write(file(std::to_string(i)), "");
-  KeptLog log;
+  RecordingLogger log{LogLevel::warning};
   const auto checkpoints = CheckpointState::open(log);
   checkpoints->note_if_changed({}, std::nullopt);
-  ASSERT_THAT(log.lines, SizeIs(1));
-  EXPECT_THAT(log.lines[0], HasSubstr("only 10000 of its files"));
+  ASSERT_THAT(log.lines(), SizeIs(1));
+  EXPECT_THAT(log.lines()[0], HasSubstr("only 10000 of its files"));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@
 #include "format/index_file.h"
 #include "format/tensor_record.h"
 #include "store/memory.h"
-#include "store/temporary_folder.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

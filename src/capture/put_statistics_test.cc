@@ -17,9 +17,9 @@
 #include "smdebug/reduce/statistics_kernel.h"
 #include "smdebug/store/open_storage.h"
 
-#include "base/silent_log.h"
-#include "base/stopped_clock.h"
 #include "format/file_names.h"
+#include "tests/support/fake_clock_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -120,8 +120,8 @@ class PutStatisticsTest : public ::testing::Test {
   }
 
   HookConfig config_;
-  StoppedClock clock_{1.5};
-  SilentLog log_;
+  FakeClock clock_{1.5};
+  NullLogger log_;
   std::shared_ptr<Storage> storage_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "format/file_names.h"
 #include "store/memory.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -16,14 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class KeptLog : public Logger {
- public:
-  void log(LogLevel level, std::string_view message) override {
-    if (level >= LogLevel::info) lines.emplace_back(message);
-  }
-  std::vector<std::string> lines;
-};
 
 // Memory that notes what is removed, and refuses to when told so.
 class Removals : public Storage {
@@ -88,7 +81,7 @@ class RetentionTest : public ::testing::Test {
   }
 
   std::shared_ptr<Removals> storage_ = std::make_shared<Removals>();
-  KeptLog log_;
+  RecordingLogger log_{LogLevel::info};
 };
 
 TEST_F(RetentionTest, RemovesTheOldestStepsUntilTheRestFits) {
@@ -149,9 +142,9 @@ TEST_F(RetentionTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
   storage_->refused = event_file_key(0, "worker_0");
   for (Step step : {0, 1, 2}) publish(retention, step, 10);
   EXPECT_EQ(retention.counts().removed_steps, 0u);
-  ASSERT_THAT(log_.lines, SizeIs(1));
-  EXPECT_THAT(log_.lines[0], HasSubstr("step 0 could not be removed"));
-  EXPECT_THAT(log_.lines[0], HasSubstr("permission denied"));
+  ASSERT_THAT(log_.lines(), SizeIs(1));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("step 0 could not be removed"));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("permission denied"));
   storage_->refused.clear();
   publish(retention, 3, 10);
   EXPECT_THAT(steps(), ElementsAre(3));
@@ -165,14 +158,14 @@ TEST_F(RetentionTest, KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
   for (Step step : {0, 1, 2}) publish(retention, step, 10);
   storage_->refuses_to_list = false;
   EXPECT_THAT(steps(), ElementsAre(1, 2, 9));
-  EXPECT_THAT(log_.lines[0], HasSubstr("the list is lost"));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("the list is lost"));
 }
 
 TEST_F(RetentionTest, SaysOnceThatItRemoves) {
   Retention retention = keep(10);
   for (Step step = 0; step < 10; ++step) publish(retention, step, 10);
-  ASSERT_THAT(log_.lines, SizeIs(1));
-  EXPECT_THAT(log_.lines[0], HasSubstr("max_run_bytes = 10"));
+  ASSERT_THAT(log_.lines(), SizeIs(1));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("max_run_bytes = 10"));
 }
 
 // The same decisions, made with a plain list.

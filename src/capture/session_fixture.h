@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,25 +18,9 @@
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
-
-// Keeps what is logged, for tests that ask what the user was told.
-class KeptLog : public Logger {
- public:
-  void log(LogLevel level, std::string_view message) override {
-    std::lock_guard lock(mutex_);
-    if (level >= LogLevel::warning) lines_ += std::string(message) + "\n";
-  }
-  std::string lines() {
-    std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string lines_;
-};
 
 class SessionFixture : public ::testing::Test {
  protected:
@@ -133,7 +116,7 @@ class SessionFixture : public ::testing::Test {
 
   std::shared_ptr<Storage> storage_;
   HookConfig config_;
-  KeptLog log_;
+  RecordingLogger log_{LogLevel::warning};
 };
 
 }  // namespace smdebug

@@ -171,8 +171,8 @@ TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   put(*session, "fc1_output_0", {1});
   put(*session, "relu_output_0", {1});
   session->begin_step();
-  EXPECT_THAT(log_.lines(), HasSubstr("'fc1_outputs' matched no tensor"));
-  EXPECT_THAT(log_.lines(), HasSubstr("fc1_output_0"));
+  EXPECT_THAT(log_.text(), HasSubstr("'fc1_outputs' matched no tensor"));
+  EXPECT_THAT(log_.text(), HasSubstr("fc1_output_0"));
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
@@ -187,7 +187,7 @@ TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
   session->begin_step();
   put(*session, "fc1_output_0", {1});
   session->begin_step();
-  EXPECT_THAT(log_.lines(), Not(HasSubstr("rare")));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("rare")));
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 1 of 1"));
 }
 

@@ -49,7 +49,7 @@ TEST_F(SessionRunTest, LatchesAFullDiskSaysItOnceAndLetsTheTrainingGoOn) {
   EXPECT_THAT(status.error->message, HasSubstr("no space left on device"));
   EXPECT_EQ(status.error_step, 1);
   EXPECT_GT(status.calls_after_failure, 0u);
-  const std::string said = log_.lines();
+  const std::string said = log_.text();
   EXPECT_THAT(said, HasSubstr("step 1: nothing more will be saved"));
   EXPECT_EQ(said.find("nothing more"), said.rfind("nothing more")) << said;
   EXPECT_TRUE(is_there(index_file_key(0, "worker_0")));
@@ -118,7 +118,7 @@ TEST_F(SessionRunTest, IsSilentWhileALiveProcessWritesTheRun) {
   EXPECT_EQ(second->status().state, SessionStatus::State::inactive);
   EXPECT_THAT(second->status().reason,
               HasSubstr("process " + std::to_string(getpid())));
-  EXPECT_THAT(log_.lines(), HasSubstr("nothing will be saved"));
+  EXPECT_THAT(log_.text(), HasSubstr("nothing will be saved"));
   EXPECT_TRUE(second->close().ok());
   ASSERT_TRUE(first->close().ok());
   EXPECT_THAT(records(0).at("a"), ElementsAre(1));
@@ -140,7 +140,7 @@ TEST_F(SessionRunTest, TakesOverTheClaimOfAProcessThatIsGone) {
   }
   auto session = open();
   EXPECT_TRUE(session->begin_step());
-  EXPECT_THAT(log_.lines(), HasSubstr("taken over"));
+  EXPECT_THAT(log_.text(), HasSubstr("taken over"));
   EXPECT_TRUE(session->close().ok());
 }
 

@@ -43,7 +43,7 @@ TEST_F(SessionSavedTensorsTest, SaysOnceThatANameWasSavedTwiceInAStep) {
   }
   ASSERT_TRUE(session->close().ok());
   EXPECT_EQ(session->status().replaced_tensors, 4u);
-  const std::string said = log_.lines();
+  const std::string said = log_.text();
   EXPECT_THAT(said, HasSubstr("step 1: 'w' was saved more than once"));
   EXPECT_EQ(said.find("more than once"), said.rfind("more than once")) << said;
 }

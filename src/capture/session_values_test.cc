@@ -11,11 +11,11 @@
 
 #include "smdebug/capture/session.h"
 
-#include "base/stopped_clock.h"
 #include "capture/session_fixture.h"
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/string_elements.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -130,7 +130,7 @@ TEST_F(SessionValuesTest, WritesStringsOfAnyRank) {
 // Spec section 14: what the original wrote for these tensors at step 7, which
 // is step 3 of its training mode.
 TEST_F(SessionValuesTest, WritesTheBytesOfTheOriginal) {
-  const StoppedClock clock(1.5);
+  const FakeClock clock(1.5);
   SessionOptions options;
   options.config = config_;
   options.framework = pytorch_framework();
@@ -183,7 +183,7 @@ TEST_F(SessionValuesTest, SkipsATensorWithoutMemoryAndSaysSoOnce) {
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(session->status().skipped,
               ElementsAre(std::pair("fake", "a tensor without memory")));
-  const std::string said = log_.lines();
+  const std::string said = log_.text();
   EXPECT_THAT(said, HasSubstr("'fake' is not saved"));
   EXPECT_EQ(said.find("'fake'"), said.rfind("'fake'")) << said;
 }

@@ -15,10 +15,11 @@
 #include "smdebug/store/open_storage.h"
 
 #include "base/environment.h"
-#include "base/stopped_clock.h"
 #include "format/tensorboard_record.h"
 #include "reduce/histogram.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/fake_clock_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -26,22 +27,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class KeptLog : public Logger {
- public:
-  void log(LogLevel level, std::string_view message) override {
-    std::lock_guard lock(mutex_);
-    if (level == LogLevel::error) lines_.emplace_back(message);
-  }
-  std::vector<std::string> lines() {
-    std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 class TensorBoardTest : public ::testing::Test {
  protected:
@@ -120,8 +105,8 @@ class TensorBoardTest : public ::testing::Test {
     return record;
   }
 
-  StoppedClock clock_{1.5};
-  KeptLog log_;
+  FakeClock clock_{1.5};
+  RecordingLogger log_{LogLevel::error};
   std::shared_ptr<Storage> run_;
   std::shared_ptr<FaultyStorage> tensorboard_;
   HookConfig config_;

@@ -14,10 +14,10 @@
 #include "smdebug/capture/session.h"
 #include "smdebug/store/open_storage.h"
 
-#include "base/silent_log.h"
 #include "format/file_names.h"
-#include "store/temporary_folder.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/recording_logger_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -90,7 +90,7 @@ class TerminationTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  SilentLog log_;
+  NullLogger log_;
 };
 
 TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {

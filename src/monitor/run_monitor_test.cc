@@ -5,6 +5,7 @@
 
 #include "smdebug/rules/builtin_rules.h"
 
+#include "tests/support/fake_clock_testing.h"
 #include "tests/support/recorded_run.h"
 
 namespace smdebug {
@@ -150,21 +151,9 @@ TEST(RunMonitor, AnnouncesAVerdictOnceAndBeforeItsActions) {
   EXPECT_TRUE(exists(folder, "run/rules/VanishingGradient.json"));
 }
 
-class FakeTime : public Clock {
- public:
-  std::chrono::nanoseconds monotonic() const override { return now_; }
-  double wall_seconds() const override {
-    return 1e9 + std::chrono::duration<double>(now_).count();
-  }
-  void sleep_for(std::chrono::nanoseconds span) const override { now_ += span; }
-
- private:
-  mutable std::chrono::nanoseconds now_{0};
-};
-
 TEST(RunMonitor, StopsATrainingThatHangsBeforeItsFirstStep) {
   TemporaryFolder folder;
-  FakeTime clock;
+  FakeClock clock(1e9);
   int stops = 0;
   RunMonitorOptions options;
   options.status_files = StatusFiles::by_caller;
@@ -180,7 +169,7 @@ TEST(RunMonitor, StopsATrainingThatHangsBeforeItsFirstStep) {
             {{"threshold", "60"}, {"stop_training_on_fire", "true"}}),
       std::move(options));
   EXPECT_TRUE(monitor->poll().ok());
-  clock.sleep_for(std::chrono::seconds(61));
+  clock.advance(std::chrono::seconds(61));
   EXPECT_TRUE(monitor->poll().ok());
   EXPECT_EQ(stops, 1);
   EXPECT_THAT(monitor->finish("Stopped").actions, testing::SizeIs(1));
@@ -190,7 +179,7 @@ TEST(RunMonitor, StopsATrainingThatHangsBeforeItsFirstStep) {
 TEST(RunMonitor, StopsALiveTrainingForARuleThatWasAskedTo) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kHealthy, /*ends=*/false);
-  FakeTime clock;
+  FakeClock clock(1e9);
   int stops = 0;
   RunMonitorOptions options;
   options.status_files = StatusFiles::by_caller;
@@ -207,7 +196,7 @@ TEST(RunMonitor, StopsALiveTrainingForARuleThatWasAskedTo) {
       std::move(options));
   EXPECT_TRUE(monitor->poll().ok());
   EXPECT_EQ(stops, 0);
-  clock.sleep_for(std::chrono::seconds(61));
+  clock.advance(std::chrono::seconds(61));
   EXPECT_TRUE(monitor->poll().ok());
   EXPECT_EQ(stops, 1);
   EXPECT_THAT(monitor->finish("Stopped").actions, testing::SizeIs(1));
@@ -216,14 +205,14 @@ TEST(RunMonitor, StopsALiveTrainingForARuleThatWasAskedTo) {
 TEST(RunMonitor, LeavesTheTimeOutOfARunThatIsNotLive) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kHealthy);
-  FakeTime clock;
+  FakeClock clock(1e9);
   RunMonitorOptions options;
   options.clock = &clock;
   const auto monitor = *RunMonitor::create(
       folder.path("run"), rules("StalledTrainingRule", {{"threshold", "60"}}),
       std::move(options));
   EXPECT_TRUE(monitor->poll().ok());
-  clock.sleep_for(std::chrono::seconds(61));
+  clock.advance(std::chrono::seconds(61));
   EXPECT_TRUE(monitor->poll().ok());
   EXPECT_NE(monitor->verdicts()[0].status, RuleStatus::issues_found);
 }

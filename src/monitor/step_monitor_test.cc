@@ -9,6 +9,7 @@
 #include "smdebug/rules/builtin_rules.h"
 
 #include "tests/support/recorded_run.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -56,7 +57,7 @@ class Training {
   Session& session() { return *session_; }
 
  private:
-  SilentLog silent_;
+  NullLogger silent_;
   std::unique_ptr<Session> session_;
   std::optional<TensorSlot> gradient_;
 };

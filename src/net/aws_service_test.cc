@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/result_matchers.h"
-#include "base/stopped_clock.h"
 #include "net/scripted_http.h"
+#include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
 namespace {
@@ -30,7 +30,7 @@ class AwsServiceTest : public testing::Test {
   ScopedVariable default_region_{"AWS_DEFAULT_REGION", nullptr};
   ScopedVariable endpoint_{"AWS_ENDPOINT_URL", nullptr};
   ScopedVariable sns_endpoint_{"AWS_ENDPOINT_URL_SNS", nullptr};
-  StoppedClock clock_{1440938160};
+  FakeClock clock_{1440938160};
 };
 
 TEST_F(AwsServiceTest, PostsASignedRequestToThePublicEndpoint) {

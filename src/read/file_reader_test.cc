@@ -12,7 +12,7 @@
 #include "base/result_matchers.h"
 #include "format/tensor_record.h"
 #include "store/memory.h"
-#include "store/temporary_folder.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

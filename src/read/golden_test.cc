@@ -113,7 +113,7 @@ class GoldenTest : public testing::TestWithParam<const char*> {
   }
 
   Json expected_;
-  HeldClock clock_;
+  FakeClock clock_;
   std::unique_ptr<Trial> trial_;
   int compared_ = 0;
 };

@@ -13,7 +13,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "read/trial_fixture.h"
-#include "store/temporary_folder.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

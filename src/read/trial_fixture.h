@@ -15,33 +15,10 @@
 
 #include "index/written_run.h"
 #include "store/memory.h"
+#include "tests/support/fake_clock_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
-
-// Time stands still until somebody waits; `on_sleep` is what the rest of the
-// world does meanwhile.
-class HeldClock : public Clock {
- public:
-  double wall_seconds() const override { return 0; }
-  std::chrono::nanoseconds monotonic() const override { return now; }
-  void sleep_for(std::chrono::nanoseconds duration) const override {
-    now += duration;
-    ++sleeps;
-    if (on_sleep) on_sleep();
-  }
-
-  mutable std::chrono::nanoseconds now{0};
-  mutable int sleeps = 0;
-  std::function<void()> on_sleep;
-};
-
-class KeptLog : public Logger {
- public:
-  void log(LogLevel, std::string_view message) override {
-    lines.emplace_back(message);
-  }
-  std::vector<std::string> lines;
-};
 
 class TrialTest : public testing::Test {
  protected:
@@ -69,8 +46,8 @@ class TrialTest : public testing::Test {
   }
   void put(Step step, int worker = 0) { put(step, Mode::train, step, worker); }
 
-  HeldClock clock_;
-  KeptLog log_;
+  FakeClock clock_;
+  RecordingLogger log_;
   std::shared_ptr<Storage> storage_ = make_memory_storage("memory://runs/a");
   WrittenRun run_{storage_};
 };

@@ -38,25 +38,25 @@ TEST_F(OpenTrial, FailsAtOnceWhereNothingIsAndNoTimeIsGiven) {
   ASSERT_FALSE(trial.ok());
   EXPECT_EQ(trial.error().code, Error::Code::not_found);
   EXPECT_THAT(trial.error().message, HasSubstr("'memory://runs/a'"));
-  EXPECT_EQ(clock_.sleeps, 0);
+  EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(OpenTrial, WaitsAsLongAsItsTimeoutAndSaysSoEachTenSeconds) {
   TrialOptions patient = options();
   patient.timeout = std::chrono::seconds(25);
   EXPECT_FALSE(Trial::open(storage_, patient).ok());
-  EXPECT_EQ(clock_.now, std::chrono::seconds(25));
-  EXPECT_EQ(log_.lines.size(), 2u);
+  EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(25));
+  EXPECT_EQ(log_.lines().size(), 2u);
 }
 
 TEST_F(OpenTrial, OpensTheRunThatAppearsWhileItWaits) {
   TrialOptions patient = options();
   patient.timeout = std::nullopt;
   clock_.on_sleep = [&] {
-    if (clock_.sleeps == 5) run_.put_collections("worker_0", 1);
+    if (clock_.sleeps() == 5) run_.put_collections("worker_0", 1);
   };
   EXPECT_EQ(open(patient)->num_workers(), 1);
-  EXPECT_EQ(clock_.sleeps, 5);
+  EXPECT_EQ(clock_.sleeps(), 5);
 }
 
 TEST_F(OpenTrial, WaitsForTheCollectionsOfEveryWorker) {
@@ -65,7 +65,7 @@ TEST_F(OpenTrial, WaitsForTheCollectionsOfEveryWorker) {
   patient.timeout = std::nullopt;
   clock_.on_sleep = [&] { run_.put_collections("worker_1", 2); };
   EXPECT_THAT(open(patient)->workers(), ElementsAre("worker_0", "worker_1"));
-  EXPECT_EQ(clock_.sleeps, 1);
+  EXPECT_EQ(clock_.sleeps(), 1);
 }
 
 TEST_F(OpenTrial, OpensARunWithoutCollectionsAtOnce) {

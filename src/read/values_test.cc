@@ -5,7 +5,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "read/trial_fixture.h"
-#include "store/temporary_folder.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -124,14 +124,14 @@ class MissingEventFile : public ValuesTest {
 
 TEST_F(MissingEventFile, IsWaitedForEveryTwoSeconds) {
   clock_.on_sleep = [&] {
-    if (clock_.sleeps == 3) run_.put(event_file_key(1, "worker_0"), events_);
+    if (clock_.sleeps() == 3) run_.put(event_file_key(1, "worker_0"), events_);
   };
   const auto value = value_of(*open(), 1);
   ASSERT_TRUE(value.ok()) << value.error().message;
   EXPECT_THAT(floats(*value), ElementsAre(1, 0));
-  EXPECT_EQ(clock_.now, std::chrono::seconds(6));
-  ASSERT_EQ(log_.lines.size(), 1u);
-  EXPECT_THAT(log_.lines[0], HasSubstr("event file 'events/000000000001/"));
+  EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(6));
+  ASSERT_EQ(log_.lines().size(), 1u);
+  EXPECT_THAT(log_.lines()[0], HasSubstr("event file 'events/000000000001/"));
 }
 
 TEST_F(MissingEventFile, IsGivenUpAfterItsRetries) {
@@ -139,7 +139,7 @@ TEST_F(MissingEventFile, IsGivenUpAfterItsRetries) {
   impatient.missing_event_file_retries = 4;
   const auto trial = open(impatient);
   EXPECT_EQ(value_of(*trial, 1).error().code, unavailable);
-  EXPECT_EQ(clock_.now, std::chrono::seconds(8));
+  EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(8));
   EXPECT_EQ(trial->tensor("w")->values().error().code, unavailable);
 }
 
@@ -149,16 +149,16 @@ TEST_F(MissingEventFile, IsNotWaitedForOnceItsWorkerHasWrittenALaterOne) {
   const auto trial = open();
   clock_.on_sleep = [&] { put(2); };
   EXPECT_EQ(value_of(*trial, 1).error().code, io);
-  EXPECT_EQ(clock_.sleeps, 1) << "another worker's file says nothing";
+  EXPECT_EQ(clock_.sleeps(), 1) << "another worker's file says nothing";
 }
 
 TEST_F(MissingEventFile, IsNotWaitedForOnceTheRunHasEnded) {
   const auto trial = open();
   clock_.on_sleep = [&] { run_.put_end_marker(); };
   EXPECT_EQ(value_of(*trial, 1).error().code, io);
-  EXPECT_EQ(clock_.sleeps, 1);
+  EXPECT_EQ(clock_.sleeps(), 1);
   EXPECT_EQ(value_of(*trial, 1).error().code, io);
-  EXPECT_EQ(clock_.sleeps, 1);
+  EXPECT_EQ(clock_.sleeps(), 1);
 }
 
 // Sets a variable for one test.
@@ -176,7 +176,7 @@ class Variable {
 TEST_F(MissingEventFile, TakesItsLimitFromTheEnvironment) {
   const Variable limit("SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT", "7");
   EXPECT_EQ(value_of(*open(), 1).error().code, unavailable);
-  EXPECT_EQ(clock_.now, std::chrono::seconds(14));
+  EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(14));
 }
 
 TEST_F(ValuesTest, TakesTheWindowAndTheEndDelayFromTheEnvironment) {
@@ -190,7 +190,7 @@ TEST_F(ValuesTest, TakesTheWindowAndTheEndDelayFromTheEnvironment) {
   EXPECT_EQ(trial->last_complete_step(), 9);
   run_.put_end_marker();
   EXPECT_TRUE(trial->has_ended());
-  EXPECT_EQ(clock_.now, std::chrono::seconds(3));
+  EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(3));
 }
 
 TEST_F(ValuesTest, KeepsTheDefaultWhereAVariableMakesNoSense) {
@@ -198,8 +198,8 @@ TEST_F(ValuesTest, KeepsTheDefaultWhereAVariableMakesNoSense) {
   run_.put_collections("worker_0", 3);
   for (Step step = 0; step < 20; ++step) put(step);
   EXPECT_EQ(open()->last_complete_step(), -1);
-  ASSERT_EQ(log_.lines.size(), 1u);
-  EXPECT_THAT(log_.lines[0], HasSubstr("'-5 steps'; using 1000"));
+  ASSERT_EQ(log_.lines().size(), 1u);
+  EXPECT_THAT(log_.lines()[0], HasSubstr("'-5 steps'; using 1000"));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(WriterStateTest, LeavesNothingToWaitFor) {
   ASSERT_TRUE(storage_->remove(event_file_key(0, "worker_0")).ok());
   claim_for(getpid(), host_name(), 1);
   EXPECT_EQ(open()->tensor("w")->value({0}).error().code, Error::Code::io);
-  EXPECT_EQ(clock_.sleeps, 0);
+  EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(WriterStateTest, NamesTheProcessThatClaimedTheRun) {

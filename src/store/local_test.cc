@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "store/temporary_folder.h"
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
+#include "tests/support/fake_clock_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -72,17 +73,8 @@ class LocalStorageTest : public testing::Test {
   }
 };
 
-// Stands at the time that it is set to.
-class SetClock : public Clock {
- public:
-  double wall_seconds() const override { return seconds; }
-  std::chrono::nanoseconds monotonic() const override { return {}; }
-  void sleep_for(std::chrono::nanoseconds) const override {}
-  double seconds = 0;
-};
-
 TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
-  SetClock clock;
+  FakeClock clock;
   const auto storage = make_local_storage("the run", root_, clock);
   EXPECT_EQ(storage->folder_version("index/"), 0u) << "there is no folder";
   write_file("index/a", "");
@@ -96,11 +88,12 @@ TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
     ASSERT_EQ(utimensat(AT_FDCWD, (root_ + "/index").c_str(), times, 0), 0);
     const double changed = static_cast<double>(stamp.changed.tv_sec) +
                            1e-9 * static_cast<double>(stamp.changed.tv_nsec);
-    clock.seconds = changed - 100;  // another machine's clock runs ahead
+    // Another machine's clock runs ahead.
+    clock.set_wall_seconds(changed - 100);
     EXPECT_FALSE(storage->folder_version("index/"));
-    clock.seconds = changed + 0.9 * stamp.seconds_of_doubt;
+    clock.set_wall_seconds(changed + 0.9 * stamp.seconds_of_doubt);
     EXPECT_FALSE(storage->folder_version("index/"));
-    clock.seconds = changed + 1.1 * stamp.seconds_of_doubt;
+    clock.set_wall_seconds(changed + 1.1 * stamp.seconds_of_doubt);
     const auto version = storage->folder_version("index/");
     ASSERT_TRUE(version);
     EXPECT_NE(*version, 0u);

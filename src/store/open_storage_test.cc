@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "store/temporary_folder.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

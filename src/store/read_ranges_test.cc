@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "store/temporary_folder.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

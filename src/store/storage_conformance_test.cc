@@ -2,8 +2,8 @@
 
 #include "store/local.h"
 #include "store/memory.h"
-#include "store/temporary_folder.h"
 #include "tests/conformance/storage_suite.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {

@@ -13,10 +13,10 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/store/open_storage.h"
 
-#include "base/silent_log.h"
-#include "store/temporary_folder.h"
 #include "tests/fault/faulty_storage.h"
 #include "tests/fault/file_size_limit.h"
+#include "tests/support/recording_logger_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -82,7 +82,7 @@ class DiskTest : public testing::Test {
     }
   }
 
-  SilentLog log_;
+  NullLogger log_;
   TemporaryFolder folder_;
   const std::string run_ = folder_.path() + "/run";
 };

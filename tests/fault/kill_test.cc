@@ -19,8 +19,8 @@
 #include "smdebug/read/trial.h"
 
 #include "format/run_file.h"
-#include "store/temporary_folder.h"
 #include "tests/fault/kill_run.h"
+#include "tests/support/temporary_folder_testing.h"
 
 extern char** environ;
 

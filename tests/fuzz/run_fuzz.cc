@@ -11,8 +11,8 @@
 #include "smdebug/report/run_page.h"
 #include "smdebug/report/tensor_page.h"
 
-#include "base/silent_log.h"
 #include "store/memory.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -61,7 +61,7 @@ void ask_for_all(Trial& trial, const std::string& name) {
 }
 
 void read_run(std::string_view input) {
-  static SilentLog log;
+  static NullLogger log;
   TrialOptions options;
   options.timeout = std::chrono::nanoseconds(0);
   options.logger = &log;

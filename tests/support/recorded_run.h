@@ -3,49 +3,17 @@
 // Small runs, recorded as a training records them, for tests that judge runs.
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "smdebug/capture/session.h"
 
+#include "tests/support/recording_logger_testing.h"
+#include "tests/support/temporary_folder_testing.h"
+
 namespace smdebug {
-
-// A folder that goes when the test ends.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "smdebug-XXXXXX").string();
-    if (::mkdtemp(name.data())) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path(const std::string& name = "") const {
-    return name.empty() ? path_.string() : (path_ / name).string();
-  }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-class SilentLog : public Logger {
- public:
-  void log(LogLevel, std::string_view) override {}
-};
 
 // Ten steps with a gradient of `gradient(step)` and a loss of `loss(step)`.
 struct Course {
@@ -72,7 +40,7 @@ inline void record_run(const std::string& out_dir, const Course& course,
   options.config.include_collections = {"gradients", "losses"};
   options.framework = pytorch_framework();
   options.process.command = {"python", "train.py"};
-  SilentLog silent;
+  NullLogger silent;
   options.logger = &silent;
   auto session = Session::create(std::move(options));
   ASSERT_TRUE(session.ok()) << session.error().message;

@@ -3,6 +3,7 @@
 // A folder for one test, removed with all that it holds.
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,12 @@ class TemporaryFolder {
   }
 
   const std::string& path() const { return path_; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+
+  // Writes a file of this folder.
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+  }
 
  private:
   std::string path_;
