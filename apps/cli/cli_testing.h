@@ -8,7 +8,7 @@
 
 #include "smdebug/cli/main.h"
 
-#include "tests/support/recorded_run.h"
+#include "tests/support/recorded_run_testing.h"
 
 namespace smdebug {
 

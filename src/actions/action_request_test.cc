@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 
 namespace smdebug {
 namespace {

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "actions/action_fixture.h"
+#include "actions/action_testing.h"
 #include "actions/actions.h"
 #include "base/json.h"
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <openssl/hmac.h>
 
-#include "actions/action_fixture.h"
+#include "actions/action_testing.h"
 #include "actions/actions.h"
 #include "base/json.h"
-#include "base/result_matchers.h"
-#include "net/scripted_http.h"
+#include "base/result_matchers_testing.h"
+#include "net/scripted_http_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

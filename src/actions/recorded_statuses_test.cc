@@ -6,8 +6,8 @@
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/store/open_storage.h"
 
-#include "actions/action_fixture.h"
-#include "base/result_matchers.h"
+#include "actions/action_testing.h"
+#include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

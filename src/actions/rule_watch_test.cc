@@ -9,10 +9,10 @@
 
 #include "smdebug/store/open_storage.h"
 
-#include "actions/action_fixture.h"
+#include "actions/action_testing.h"
 #include "base/json.h"
-#include "base/result_matchers.h"
-#include "net/scripted_http.h"
+#include "base/result_matchers_testing.h"
+#include "net/scripted_http_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

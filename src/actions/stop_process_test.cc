@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "tests/support/source_dir_testing.h"
 
 namespace smdebug {

@@ -12,7 +12,7 @@
 
 #include "smdebug/store/open_storage.h"
 
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
 #include "store/memory.h"

@@ -17,7 +17,7 @@
 #include "smdebug/config/plan.h"
 
 #include "base/json.h"
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "tests/support/source_dir_testing.h"
 
 namespace smdebug {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 
 namespace smdebug {
 namespace {

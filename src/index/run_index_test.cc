@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "index/written_run.h"
+#include "index/written_run_testing.h"
 #include "store/memory.h"
 
 namespace smdebug {

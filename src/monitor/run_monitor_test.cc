@@ -6,7 +6,7 @@
 #include "smdebug/rules/builtin_rules.h"
 
 #include "tests/support/fake_clock_testing.h"
-#include "tests/support/recorded_run.h"
+#include "tests/support/recorded_run_testing.h"
 
 namespace smdebug {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "smdebug/rules/builtin_rules.h"
 
-#include "tests/support/recorded_run.h"
+#include "tests/support/recorded_run_testing.h"
 #include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {

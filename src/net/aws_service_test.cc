@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/result_matchers.h"
-#include "net/scripted_http.h"
+#include "base/result_matchers_testing.h"
+#include "net/scripted_http_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "net/http.h"
 #include "net/mail.h"
 

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "index/run_index.h"
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

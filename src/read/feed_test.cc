@@ -1,4 +1,4 @@
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.h"
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 #include "format/tensor_record.h"
 #include "store/memory.h"
 #include "tests/support/temporary_folder_testing.h"

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/json.h"
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 #include "tests/support/source_dir_testing.h"
 
 namespace smdebug {

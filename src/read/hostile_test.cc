@@ -12,7 +12,7 @@
 
 #include "smdebug/store/open_storage.h"
 
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

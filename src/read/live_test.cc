@@ -1,6 +1,6 @@
 // A run that grows while it is read.
 
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

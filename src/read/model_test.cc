@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

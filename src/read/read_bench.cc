@@ -14,7 +14,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "index/run_index.h"
-#include "index/written_run.h"
+#include "index/written_run_testing.h"
 
 namespace smdebug {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "smdebug/store/open_storage.h"
 
-#include "base/result_matchers.h"
+#include "base/result_matchers_testing.h"
 
 namespace smdebug {
 namespace {

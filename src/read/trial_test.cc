@@ -1,6 +1,6 @@
 #include "smdebug/read/trial.h"
 
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "format/claim.h"
 #include "format/run_file.h"
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {

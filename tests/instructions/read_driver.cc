@@ -10,7 +10,7 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/store/open_storage.h"
 
-#include "index/written_run.h"
+#include "index/written_run_testing.h"
 
 using namespace smdebug;
 

@@ -13,7 +13,7 @@
 
 #include "smdebug/read/trial.h"
 
-#include "index/written_run.h"
+#include "index/written_run_testing.h"
 #include "store/memory.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/recording_logger_testing.h"
