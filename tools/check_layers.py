@@ -11,7 +11,9 @@ Each line printed is one breach: file, line, what is wrong. The rules:
      (fmt and nanobind excepted; a test may check us against a library);
   5. a room within a folder includes itself and the rooms listed before it, and
      no other folder includes the last one;
-  6. the environment, the system's clock and threads have their places.
+  6. the environment, the system's clock and threads have their places;
+  7. a header that only tests include is called x_testing.h, and no product file
+     includes one.
 """
 
 import pathlib
@@ -65,6 +67,7 @@ def check(root: pathlib.Path) -> list[str]:
     rooms = layers.pop("rooms", {})
     breaches = [f"tools/layers.toml: cycle through {m}" for m in layers if m in reach(m, layers)]
     users: dict[str, list[str]] = {}
+    includers: dict[str, list[str]] = {}
     for path in sources(root):
         where = path.relative_to(root).as_posix()
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -73,6 +76,10 @@ def check(root: pathlib.Path) -> list[str]:
             for breach in room_breaches(rooms, where, line):
                 breaches.append(f"{where}:{number}: {breach}")
             note_library(users, where, line)
+            note_includer(root, includers, where, line)
+    for header, files in sorted(includers.items()):
+        if not header.endswith("_testing.h") and all(map(is_test, files)):
+            breaches.append(f"{header} is included only by tests: call it x_testing.h")
     for library, files in sorted(users.items()):
         if len(files) > 1:
             breaches.append(f"{library} is included by more than one file: {', '.join(files)}")
@@ -103,6 +110,8 @@ def line_breaches(root: pathlib.Path, layers: dict, where: str, line: str) -> It
             yield f"{folder} may not include {target}"
     elif where.startswith(EDGES) and is_ours:
         yield from edge_breaches(root, where, name, target)
+    if is_ours and name.endswith("_testing.h") and not is_test(where):
+        yield f"{name} is only for tests"
 
 
 def room_breaches(rooms: dict[str, list[str]], where: str, line: str) -> Iterator[str]:
@@ -147,6 +156,19 @@ def note_library(users: dict[str, list[str]], where: str, line: str) -> None:
     for library, starts in LIBRARIES.items():
         if include[2].startswith(starts) and where not in users.setdefault(library, []):
             users[library].append(where)
+
+
+def note_includer(
+    root: pathlib.Path, includers: dict[str, list[str]], where: str, line: str
+) -> None:
+    """Notes who includes a private header."""
+    include = INCLUDE.match(line)
+    if not include or include[1] == "<":
+        return
+    for path in (root / "src" / include[2], (root / where).parent / include[2]):
+        if path.is_file():
+            includers.setdefault(path.relative_to(root).as_posix(), []).append(where)
+            return
 
 
 def folder_of(where: str) -> str:

@@ -107,10 +107,28 @@ def test_a_clean_tree_has_no_breach(tmp_path):
             "src/read/a.cc:1: std::jthread: threads are started in src/base/ and "
             "src/capture/write_thread. alone",
         ),
+        (
+            "src/capture/a.cc",
+            '#include "tests/support/fake_clock_testing.h"',
+            "src/capture/a.cc:1: tests/support/fake_clock_testing.h is only for tests",
+        ),
     ],
 )
 def test_a_breach_is_named_with_its_line(tmp_path, file, text, breach):
     assert breach in check_layers.check(plant(tmp_path, {file: text + "\n"}))
+
+
+def test_a_header_of_tests_without_the_suffix_is_a_breach(tmp_path):
+    files = {"src/read/a.h": "", "src/read/a_test.cc": '#include "read/a.h"'}
+    assert check_layers.check(plant(tmp_path, files)) == [
+        "src/read/a.h is included only by tests: call it x_testing.h"
+    ]
+
+
+def test_a_header_that_the_product_includes_too_is_no_breach(tmp_path):
+    files = {"src/read/a.h": "", "src/read/a_test.cc": '#include "read/a.h"'}
+    files["src/read/a.cc"] = '#include "read/a.h"'
+    assert check_layers.check(plant(tmp_path, files)) == []
 
 
 def test_a_cycle_in_the_list_is_a_breach(tmp_path):
