@@ -88,9 +88,11 @@ def table(rule: dict) -> str:
     columns = ["parameter", "default", *(["tuned"] if has_tuned else []), "meaning"]
     lines = [columns, ["---"] * len(columns)]
     for row in rows:
-        presets = ["default", *(["tuned"] if has_tuned else [])]
-        cells = [value_text(row, row[preset]) for preset in presets]
-        lines.append([code(row["name"]), *cells, meaning(row, rule)])
+        cells = [code(row["name"]), value_text(row, row["default"])]
+        if has_tuned:
+            is_tuned = row["tuned"] != row["default"]
+            cells.append(value_text(row, row["tuned"]) if is_tuned else "")
+        lines.append([*cells, meaning(row, rule)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

@@ -66,7 +66,7 @@ Most units are zero. Fires when more than `limit` percent are.
 | parameter | default | tuned | meaning |
 | --- | --- | --- | --- |
 | `limit` | `50` | `80` | How many may be zero. 0 to 100. |
-| `regex` | `[Uu](_?\d+)?`, `tanh\|relu` | `[Uu](_?\d+)?`, `tanh\|relu` | Which tensors to judge. |
+| `regex` | `[Uu](_?\d+)?`, `tanh\|relu` |  | Which tensors to judge. |
 
 *Usual cause* (too large): a bias.
 *What to try*: lower `limit`.

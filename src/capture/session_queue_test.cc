@@ -8,7 +8,7 @@
 
 #include "smdebug/capture/session.h"
 
-#include "capture/session_fixture.h"
+#include "capture/session_fixture_testing.h"
 #include "format/index_file.h"
 #include "tests/fault/faulty_storage.h"
 

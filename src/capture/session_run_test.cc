@@ -8,7 +8,7 @@
 
 #include "smdebug/capture/session.h"
 
-#include "capture/session_fixture.h"
+#include "capture/session_fixture_testing.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
 #include "format/run_file.h"

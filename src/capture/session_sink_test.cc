@@ -7,7 +7,7 @@
 
 #include "smdebug/capture/session.h"
 
-#include "capture/session_fixture.h"
+#include "capture/session_fixture_testing.h"
 
 namespace smdebug {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "smdebug/capture/session.h"
 
-#include "capture/session_fixture.h"
+#include "capture/session_fixture_testing.h"
 #include "format/file_names.h"
 
 namespace smdebug {

@@ -11,7 +11,7 @@
 
 #include "smdebug/capture/session.h"
 
-#include "capture/session_fixture.h"
+#include "capture/session_fixture_testing.h"
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/string_elements.h"

@@ -2,7 +2,7 @@
 
 #include "smdebug/core/error_subject.h"
 
-#include "read/trial_fixture.h"
+#include "read/trial_testing.h"
 
 namespace smdebug {
 namespace {
