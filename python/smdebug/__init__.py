@@ -1,11 +1,25 @@
-"""smdebug records tensors while a model trains, and tells you when something goes wrong.
+"""smdebug records tensors while a model trains and reports what goes wrong.
 
 Start with `smdebug.pytorch.Hook` to record a run and `smdebug.trials.create_trial` to read one.
-Nothing is loaded before it is asked for: a process that only inherits the environment of
-`smdebug run` pays nothing.
+Names load on first use, so that a process that only inherits the environment of `smdebug run`
+starts as fast as without it.
 """
 
+from __future__ import annotations
+
 import importlib
+
+# Not imported: every process that inherits the environment of `smdebug run` loads this file, and
+# `typing` costs milliseconds. Type checkers know the name.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from smdebug._core import ModeKeys as modes
+    from smdebug.collection import CollectionKeys
+    from smdebug.reduction_config import ReductionConfig
+    from smdebug.save_config import SaveConfig, SaveConfigMode
+
+    __version__: str
 
 _WHERE = {
     "modes": ("smdebug._core", "ModeKeys"),
@@ -19,7 +33,7 @@ _WHERE = {
 __all__ = ["CollectionKeys", "ReductionConfig", "SaveConfig", "SaveConfigMode", "modes"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'smdebug' has no attribute '{name}'")
     module, attribute = _WHERE[name]
@@ -28,5 +42,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_WHERE})

@@ -50,7 +50,7 @@ def test_a_collection_that_a_rule_switches_on_is_the_clouds():
         }
     rule_configs.get_collection("losses")["CollectionParameters"]["save_interval"] = "1"
     assert rule_configs.get_collection("losses")["CollectionParameters"]["save_interval"] == "500"
-    with pytest.raises(SMDebugValueError, match="no rule switches on a collection 'biases'"):
+    with pytest.raises(SMDebugValueError, match="no rule enables a collection 'biases'"):
         rule_configs.get_collection("biases")
 
 
@@ -254,7 +254,7 @@ def test_a_profiler_rule_of_ones_own_names_its_file():
 
 
 def test_a_profiler_rule_says_that_it_is_not_run(tmp_path):
-    with pytest.raises(SMDebugNotImplementedError, match="'BatchSize' is not run"):
+    with pytest.raises(SMDebugNotImplementedError, match="'BatchSize' cannot run"):
         ProfilerRule.sagemaker(smdebug_rulesconfig.BatchSize()).arguments()
     with pytest.raises(SMDebugTypeError, match="smdebug_rulesconfig"):
         ProfilerRule.sagemaker(rule_configs.overfit())

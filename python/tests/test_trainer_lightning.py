@@ -209,7 +209,7 @@ def test_a_rule_that_fires_stops_the_trainer_at_once(lightning, out_dir, logged)
     trainer = make_trainer(lightning, watcher, max_epochs=50)
     trainer.fit(net(lightning), loader())
     assert trainer.global_step == 1
-    assert sum("the training is over" in line for line in logged) == 1
+    assert sum("the training has ended" in line for line in logged) == 1
     assert any("VanishingGradient  IssuesFound" in line for line in logged)
 
 

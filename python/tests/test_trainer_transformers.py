@@ -275,13 +275,13 @@ def test_with_stop_false_it_is_only_told(tmp_path, out_dir, logged):
     trainer = make_trainer(tmp_path, callback)
     trainer.train()
     assert trainer.state.global_step == 4
-    assert sum("is below" in line and "the training is over" not in line for line in logged) == 1
+    assert sum("is below" in line and "the training has ended" not in line for line in logged) == 1
 
 
 def test_the_log_sums_up_at_the_end(tmp_path, out_dir, logged):
     callback = SMDebugCallback(out_dir, rules=["ExplodingTensor"], save_config=EVERY_STEP)
     make_trainer(tmp_path, callback).train()
-    (summary,) = [line for line in logged if "the training is over" in line]
+    (summary,) = [line for line in logged if "the training has ended" in line]
     assert "4 steps, 4 saved" in summary
     assert out_dir in summary
     assert "ExplodingTensor  NoIssuesFound" in summary

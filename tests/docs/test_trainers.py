@@ -41,7 +41,7 @@ def test_the_example_prints_what_the_document_says(tmp_path, script, lines):
         env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
     )
     assert done.returncode == 0, done.stderr
-    assert "the training is over" in done.stderr
+    assert "the training has ended" in done.stderr
     said = done.stdout.splitlines()
     assert [line for line in said if line.startswith(tuple(x[:5] for x in lines))] == lines
 

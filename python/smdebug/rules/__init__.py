@@ -1,7 +1,7 @@
-"""Rules written in Python: subclass `Rule`, drive it with `invoke_rule`.
+"""Rules written in Python: subclass `Rule` and run it with `invoke_rule`.
 
-`smdebug run --rule file.py:Class` judges with such a rule, too. The built-in rules are written in
-C++; `smdebug rules` lists them, and `builtin` makes one for a trial.
+`smdebug run --rule file.py:Class` also accepts such a rule. The built-in rules are written in C++.
+`smdebug rules` lists them, and `builtin` makes one for a trial.
 """
 
 from smdebug.rules.builtin_rule import builtin

@@ -1,6 +1,9 @@
-"""`builtin`: a rule that comes with smdebug, over a trial."""
+"""`builtin`: a built-in rule over a trial."""
+
+from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
 from smdebug.exceptions import (
@@ -10,32 +13,36 @@ from smdebug.exceptions import (
 )
 from smdebug.log import get_logger
 
+if TYPE_CHECKING:
+    from smdebug.trials import Trial
+
 logger = get_logger()
 
+Verdict = dict[str, Any]
 
-def builtin(name, base_trial=None, **parameters):
-    """The built-in rule `name`, "DeadRelu" or "dead_relu", with its parameters.
+
+def builtin(name: str, base_trial: Trial | None = None, **parameters: object) -> BuiltinRule:
+    """The built-in rule `name`, such as "DeadRelu" or "dead_relu", with its parameters.
 
         invoke_rule(builtin("dead_relu", trial, threshold_inactivity=2))
         verdict = builtin("dead_relu").over(trial).judge()
 
-    `smdebug rules NAME` and docs/rules.md list parameters and defaults. A list stands for text
-    with commas, None for the default. Raises SMDebugError with the code "not_found" for a name
-    that is none, SMDebugValueError for parameters that make no sense.
+    `smdebug rules NAME` and docs/rules.md list the parameters and their defaults. Pass a list where
+    the command line takes text with commas, and None for the default. Raises SMDebugError with the
+    code "not_found" for an unknown name and SMDebugValueError for invalid parameters.
     """
     return BuiltinRule(name, base_trial, parameters)
 
 
 class BuiltinRule:
-    """One built-in rule, which judges the run of `base_trial` once, from its first step on. The
-    core's RunMonitor drives it.
+    """One built-in rule. It judges the run of `base_trial` once, from the first step on.
 
-    Attributes: `rule_name`, `base_trial`, `parameters` (texts, as given).
+    Attributes: `rule_name`, `base_trial`, and `parameters`, the given parameters as text.
     """
 
-    def __init__(self, name, base_trial, parameters):
-        self.parameters = {key: _text(value) for key, value in parameters.items()}
-        self.rule_name = _core.checked_rule_name(name, self.parameters)
+    def __init__(self, name: str, base_trial: Trial | None, parameters: dict[str, Any]) -> None:
+        self.parameters: dict[str, str] = {key: _text(value) for key, value in parameters.items()}
+        self.rule_name: str = _core.checked_rule_name(name, self.parameters)
         self.base_trial = base_trial
         self._monitor = None
         if base_trial is not None:
@@ -43,20 +50,20 @@ class BuiltinRule:
                 base_trial._core, [(self.rule_name, self.parameters)]
             )
 
-    def over(self, trial):
-        """The same rule, which has judged nothing yet, for `trial`."""
+    def over(self, trial: Trial) -> BuiltinRule:
+        """A new rule of the same kind and with the same parameters, for `trial`."""
         return BuiltinRule(self.rule_name, trial, self.parameters)
 
-    def invoke(self, step):
-        """Judges up to the global step `step`, for which it waits, beginning with the first one
-        that is asked for.
+    def invoke(self, step: int) -> None:
+        """Waits for the global step `step`, and judges the run up to it. The first call decides
+        where judging starts.
 
-        Raises RuleEvaluationConditionMet, with `end_of_rule`, once the rule has fired at `step`
-        or before; InsufficientInformationForRuleInvocation where it cannot go on; and what
+        Raises RuleEvaluationConditionMet, with `end_of_rule` set, once the rule has fired at `step`
+        or before; InsufficientInformationForRuleInvocation if the rule cannot continue; and what
         `Trial.wait_for_steps` raises.
         """
-        monitor = self._checked_monitor()
-        self.base_trial.wait_for_steps([step])
+        trial, monitor = self._checked()
+        trial.wait_for_steps([step])
         monitor.poll(step)
         verdict = self.verdict()
         if verdict["status"] == "Error":
@@ -67,31 +74,32 @@ class BuiltinRule:
                 self.rule_name, verdict["step"]["global"], end_of_rule=True
             )
 
-    def judge(self):
-        """Judges every step of the run, as if none would follow, and returns the verdict.
+    def judge(self) -> Verdict:
+        """Judges every step of the run as if no other step would follow. Returns the verdict.
 
-        CreateXgboostReport writes its report into the run. Raises SMDebugError for a report that
-        cannot be written, and for a run to compare with that cannot be read.
+        CreateXgboostReport also writes its report into the run. Raises SMDebugError if the report
+        cannot be written or a run to compare with cannot be read.
         """
-        monitor = self._checked_monitor()
-        self.base_trial._core.refresh()
+        trial, monitor = self._checked()
+        trial._core.refresh()
         monitor.poll()
         monitor.finish()
         return self.verdict()
 
-    def verdict(self):
-        """What the rule says so far: a dict like those of `smdebug check --json`."""
-        return json.loads(self._checked_monitor().verdicts()[0])
+    def verdict(self) -> Verdict:
+        """The verdict so far: a dict of the shape that `smdebug check --json` prints."""
+        _, monitor = self._checked()
+        return json.loads(monitor.verdicts()[0])
 
-    def _checked_monitor(self):
-        if self._monitor is None:
+    def _checked(self) -> tuple[Trial, _core.RunMonitor]:
+        if self.base_trial is None or self._monitor is None:
             raise SMDebugValueError(
                 f"rule {self.rule_name} has no trial to judge; make it with builtin(name, trial)"
             )
-        return self._monitor
+        return self.base_trial, self._monitor
 
 
-def _text(value):
+def _text(value: object) -> str:
     if isinstance(value, (list, tuple, set)):
         return ",".join(map(str, value))
     return str(value)

@@ -1,11 +1,16 @@
-"""Rules in Python for the command line: `--rule file.py:Class --set key=value`.
+"""Python rules for the command line: `--rule file.py:Class --set key=value`.
 
-The core drives a `Judge` like any rule of its own (python/src/rules.cc).
+The core drives a `Judge` like a built-in rule (python/src/rules.cc).
 """
+
+from __future__ import annotations
 
 import importlib.util
 import inspect
 import os
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
 
 from smdebug.exceptions import (
     RuleEvaluationConditionMet,
@@ -20,9 +25,9 @@ from smdebug.trials import create_trial
 
 
 class Judge:
-    """One Python rule over one run, which is opened when its first step comes."""
+    """One Python rule over one run, which it opens at the first step."""
 
-    def __init__(self, rule_class, parameters, run):
+    def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
         self.name = rule_class.__name__
         self.steps_judged = 0
         self._rule_class = rule_class
@@ -30,8 +35,8 @@ class Judge:
         self._run = run
         self._rule = None
 
-    def judge(self, step):
-        """None, or the sentence that says what the rule found at `step`."""
+    def judge(self, step: int) -> str | None:
+        """Judges the global step `step`. Returns a sentence if the rule fired, else None."""
         if self._rule is None:
             self._rule = self._rule_class(self._open_trial(), **self._parameters)
         try:
@@ -49,16 +54,16 @@ class Judge:
 
 
 class LiveJudge(Judge):
-    """One Python rule over the running steps of this process's own run."""
+    """One Python rule over the running steps of the run that this process writes."""
 
     takes_tensors = True
 
-    def __init__(self, rule_class, parameters, run):
+    def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
         super().__init__(rule_class, parameters, run)
         self._trial = LiveTrial(run)
 
-    def judge(self, step, tensors):
-        """The same, for (global step, mode, step of the mode) and the tensors of that step."""
+    def judge(self, step: tuple[int, Any, int], tensors: Any) -> str | None:  # type: ignore[override]
+        """Judges a running step: (global step, mode, step of the mode) and its tensors."""
         self._trial.show(step, tensors)
         return super().judge(step[0])
 
@@ -66,29 +71,32 @@ class LiveJudge(Judge):
         return self._trial
 
 
-def load_judge(spec, parameters, run):
-    """The judge of "file.py:Class". `parameters` are texts, as written after `--set`."""
+def load_judge(spec: str, parameters: Mapping[str, str], run: str) -> Judge:
+    """The judge for `spec`, "file.py:Class". `parameters` are text, as given with `--set`.
+
+    Raises SMDebugValueError for a file, class or parameter that does not exist.
+    """
     path, _, class_name = spec.rpartition(":")
     if not path or not class_name:
-        raise SMDebugValueError(f"a rule in Python is written file.py:Class, found '{spec}'")
+        raise SMDebugValueError(f"a Python rule is given as file.py:Class, found '{spec}'")
     rule_class = getattr(_import_file(path), class_name, None)
     if not inspect.isclass(rule_class) or not issubclass(rule_class, Rule):
         raise SMDebugValueError(
-            f"'{class_name}' in '{path}' is no class derived from smdebug.rules.Rule"
+            f"'{class_name}' in '{path}' is not a class derived from smdebug.rules.Rule"
         )
     try:
         inspect.signature(rule_class).bind(None, **parameters)
     except TypeError as error:
         raise SMDebugValueError(
-            f"{class_name} is not made with {parameters}: {error}; "
+            f"{class_name} does not accept {parameters}: {error}; "
             f"it takes {inspect.signature(rule_class)}"
         ) from None
     return Judge(rule_class, parameters, run)
 
 
-def _import_file(path):
+def _import_file(path: str) -> ModuleType:
     if not os.path.isfile(path):
-        raise SMDebugValueError(f"there is no file '{path}' with a rule in it")
+        raise SMDebugValueError(f"the rule's file '{path}' does not exist")
     name = os.path.splitext(os.path.basename(path))[0]
     module_spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(module_spec)

@@ -1,29 +1,39 @@
-"""Rules as a user asks for them in Python, as the core takes them."""
+"""Translates the rules that a user requests in Python for the core."""
+
+from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.builtin_rule import BuiltinRule
 from smdebug.rules.rule import Rule
 
+if TYPE_CHECKING:
+    from smdebug.hook import BaseHook
+    from smdebug.rules.judge import Judge
 
-def core_rule(rule, make_judge):
+
+def core_rule(
+    rule: Any, make_judge: Callable[[type[Rule], dict[str, Any]], Judge]
+) -> tuple[str | Judge, dict[str, str]]:
     """A pair for the core: the name of a built-in rule and its parameters, or a judge and {}.
 
-    `rule` is the name of a built-in rule ("VanishingGradient"), what `smdebug.rules.builtin` gives,
+    `rule` is the name of a built-in rule ("VanishingGradient"), the result of `builtin`,
     a class derived from smdebug.rules.Rule, or a pair of a name or a class and its parameters:
     ("VanishingGradient", {"threshold": 1e-6}). `make_judge(class, parameters)` makes the judge.
 
-    Raises SMDebugTypeError for what is no rule, SMDebugValueError for parameters that a class
-    does not take.
+    Raises SMDebugTypeError if `rule` is none of these, and SMDebugValueError for parameters that
+    the class does not accept.
     """
     if isinstance(rule, BuiltinRule):
         return rule.rule_name, rule.parameters
     rule, parameters = rule if isinstance(rule, (tuple, list)) and len(rule) == 2 else (rule, {})
     if not isinstance(parameters, dict):
-        raise SMDebugTypeError(f"a rule's parameters are a dict, found {parameters!r}")
+        raise SMDebugTypeError(f"the parameters of a rule are a dict, found {parameters!r}")
     if isinstance(rule, str):
         return rule, {str(name): str(value) for name, value in parameters.items()}
     if not (inspect.isclass(rule) and issubclass(rule, Rule)):
@@ -34,13 +44,14 @@ def core_rule(rule, make_judge):
     try:
         inspect.signature(rule).bind(None, **parameters)
     except TypeError as error:
-        raise SMDebugValueError(f"{rule.__name__} is not made with {parameters}: {error}") from None
+        raise SMDebugValueError(f"{rule.__name__} does not accept {parameters}: {error}") from None
     return make_judge(rule, parameters), {}
 
 
-def request_tensors(hook, request):
-    """Has `hook` save what rules look at: statistics where these suffice, as often as the hook
-    saves. `request` is JSON, the core's CaptureRequest. What the user asked for stays as it is."""
+def request_tensors(hook: BaseHook, request: str) -> None:
+    """Configures `hook` to save the tensors that rules need, at the steps that it saves anyway, and
+    only statistics where these suffice. `request` is JSON, a CaptureRequest of the core. Does not
+    change what the user configured."""
     if hook.save_all:
         return
     asked = set(hook.include_collections)

@@ -1,22 +1,39 @@
-"""`RequiredTensors`: what a rule wants to look at, fetched before it looks."""
+"""`RequiredTensors`: the tensors that a rule needs, fetched before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError, TensorUnavailable
 
+if TYPE_CHECKING:
+    from smdebug.trials import Tensor, Trial
+
 
 class RequiredTensors:
-    """Names and global steps, for each trial of a rule. Without a `trial`, the base trial is
-    meant; a trial that the rule does not have raises SMDebugValueError.
+    """Tensor names and global steps for each trial of a rule.
+
+    `trial` defaults to the base trial. A trial that the rule does not have raises
+    SMDebugValueError.
     """
 
-    def __init__(self, trials):
+    def __init__(self, trials: list[Trial]) -> None:
         self._trials = trials
-        self._steps = {}  # trial -> name -> steps
+        self._steps: dict[Trial, dict[str, list[int]]] = {}  # trial -> name -> steps
 
-    def add(self, name, steps, trial=None, should_match_regex=False):
-        """Asks for the tensor `name` at a list of global steps, also in addition to others.
+    def add(
+        self,
+        name: str,
+        steps: Iterable[int],
+        trial: Trial | None = None,
+        should_match_regex: bool = False,
+    ) -> None:
+        """Requests the tensor `name` at the global steps `steps`, in addition to earlier requests.
 
-        With `should_match_regex`, for every tensor of the trial in whose name the regex is found,
-        which may be none. Raises TensorUnavailable for a name that the trial does not know.
+        With `should_match_regex`, `name` is a regular expression, and every tensor of the trial
+        whose name it matches is requested; there may be none. Raises TensorUnavailable for a name
+        that the trial does not know.
         """
         trial = self._known(trial)
         if not isinstance(steps, (list, tuple, set, range)):
@@ -32,27 +49,27 @@ class RequiredTensors:
             known = wanted.setdefault(each, [])
             known.extend(step for step in steps if step not in known)
 
-    def get_tensor_steps(self, name, trial=None):
-        """The steps at which a tensor was asked for, in the order of asking: a list of int."""
+    def get_tensor_steps(self, name: str, trial: Trial | None = None) -> list[int]:
+        """The global steps requested for a tensor, in the order of the requests."""
         return list(self._of(trial).get(name, []))
 
-    def get_names(self, trial=None):
-        """The names that were asked for: a sorted list of str."""
+    def get_names(self, trial: Trial | None = None) -> list[str]:
+        """The requested names, sorted."""
         return sorted(self._of(trial))
 
-    def get(self, trial=None):
-        """The tensors that were asked for: a list of `Tensor` in the order of `get_names`."""
+    def get(self, trial: Trial | None = None) -> list[Tensor]:
+        """The requested tensors, in the order of `get_names`."""
         return [self._known(trial).tensor(name) for name in self.get_names(trial)]
 
-    def clear(self):
-        """Forgets everything."""
+    def clear(self) -> None:
+        """Drops all requests."""
         self._steps = {}
 
-    def fetch(self):
-        """Waits for the steps and reads the values.
+    def fetch(self) -> None:
+        """Waits for the requested steps and reads the values.
 
         Raises what `Trial.wait_for_steps` and `Tensor.value` raise: TensorUnavailableForStep also
-        where only reductions were saved.
+        if only reductions were saved.
         """
         for trial, wanted in self._steps.items():
             trial.wait_for_steps(sorted({step for steps in wanted.values() for step in steps}))
@@ -61,10 +78,10 @@ class RequiredTensors:
                 for step in steps:
                     tensor.value(step)
 
-    def _of(self, trial):
+    def _of(self, trial: Trial | None) -> dict[str, list[int]]:
         return self._steps.get(self._known(trial), {})
 
-    def _known(self, trial):
+    def _known(self, trial: Trial | None) -> Trial:
         if trial is None:
             return self._trials[0]
         if trial not in self._trials:

@@ -1,35 +1,50 @@
 """`Rule`: the base class of rules written in Python."""
 
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from smdebug.analysis.utils import no_refresh
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugNotImplementedError
 from smdebug.log import get_logger
 from smdebug.rules.action import Actions
 from smdebug.rules.required_tensors import RequiredTensors
 
+if TYPE_CHECKING:
+    from smdebug.trials import Trial
+
 
 class Rule:
-    """A condition on a run that is looked at step by step.
+    """A condition on a run, checked step by step.
 
-    A subclass writes `invoke_at_step(step)`, which returns True where the condition is met, and
-    may say in `set_required_tensors(step)` which tensors it wants, so that they are fetched
-    before. `step` is a global step.
+    A subclass implements `invoke_at_step(step)` and returns True if the condition is met. It may
+    also implement `set_required_tensors(step)` to name the tensors that it needs, so that they are
+    fetched first. `step` is a global step.
 
-    `base_trial` is the `Trial` that is judged, `other_trials` a list of those it is compared
-    with; `action_str` lists what to do when the condition is met (see `Actions`). Their
-    attributes: `base_trial`, `other_trials`, `trials` (all of them, the base first),
-    `req_tensors` (a `RequiredTensors`), `logger`, `rule_name` (the class's name), and `report`, a
-    dict that the subclass may fill.
+    `base_trial` is the `Trial` to judge and `other_trials` a list of trials to compare it with.
+    `action_str` lists what to do when the condition is met (see `Actions`).
+
+    Attributes: `base_trial`, `other_trials`, `trials` (the base trial followed by the others),
+    `req_tensors` (a `RequiredTensors`), `logger`, `rule_name` (the name of the class), and
+    `report`, a dict that the subclass may fill.
     """
 
-    def __init__(self, base_trial, action_str=None, other_trials=None):
+    def __init__(
+        self,
+        base_trial: Trial,
+        action_str: str | Any | None = None,
+        other_trials: Iterable[Trial] | None = None,
+    ) -> None:
         self.base_trial = base_trial
-        self.other_trials = list(other_trials or [])
-        self.trials = [base_trial, *self.other_trials]
+        self.other_trials: list[Trial] = list(other_trials or [])
+        self.trials: list[Trial] = [base_trial, *self.other_trials]
         self.req_tensors = RequiredTensors(self.trials)
-        self.logger = get_logger()
-        self.rule_name = type(self).__name__
+        self.logger: logging.Logger = get_logger()
+        self.rule_name: str = type(self).__name__
         self._actions = Actions(action_str, self.rule_name, base_trial)
-        self.report = {
+        self.report: dict[str, Any] = {
             "RuleTriggered": 0,
             "Violations": 0,
             "Details": {},
@@ -37,19 +52,19 @@ class Rule:
             "RuleParameters": "",
         }
 
-    def set_required_tensors(self, step):
-        """Adds to `self.req_tensors` what `invoke_at_step(step)` will look at."""
+    def set_required_tensors(self, step: int) -> None:
+        """Adds the tensors that `invoke_at_step(step)` needs to `self.req_tensors`."""
 
-    def invoke_at_step(self, step):
-        """Whether the condition is met at `step`. A subclass must write it."""
+    def invoke_at_step(self, step: int) -> bool:
+        """Whether the condition is met at the global step `step`. A subclass must implement it."""
         raise SMDebugNotImplementedError(f"{self.rule_name} has no method invoke_at_step(step)")
 
-    def invoke(self, step):
-        """Judges one step of the base trial, for which it waits.
+    def invoke(self, step: int) -> None:
+        """Waits for the global step `step` of the base trial and judges it.
 
-        While the rule looks, no trial looks for new steps. Where the condition is met, the
-        actions are performed and RuleEvaluationConditionMet is raised. Raises what
-        `Trial.wait_for_steps` and `RequiredTensors.fetch` raise.
+        While the rule runs, no trial looks for new steps. If the condition is met, performs the
+        actions and raises RuleEvaluationConditionMet. Also raises what `Trial.wait_for_steps` and
+        `RequiredTensors.fetch` raise.
         """
         self.base_trial.wait_for_steps([step])
         with no_refresh(self.trials):

@@ -1,4 +1,8 @@
-"""`invoke_rule`: one rule over the steps of a run, as they come."""
+"""`invoke_rule`: runs one rule over the steps of a run as they arrive."""
+
+from __future__ import annotations
+
+from typing import Protocol
 
 from smdebug.exceptions import (
     NoMoreProfilerData,
@@ -12,21 +16,36 @@ from smdebug.log import get_logger
 logger = get_logger()
 
 
-def invoke_rule(rule_obj, start_step=0, end_step=None, raise_eval_cond=False):
-    """Judges the global steps from `start_step` up to, not including, `end_step`, one by one.
+class InvocableRule(Protocol):
+    """What `invoke_rule` drives: a `Rule`, or what `builtin` returns."""
 
-    Waits for steps that may still come. Steps and tensors that were not saved are passed over.
-    Where the rule's condition is met, that is logged and the next step judged, unless the
-    exception says `end_of_rule`; with `raise_eval_cond` the RuleEvaluationConditionMet is raised
-    instead. Without `end_step` the call ends with NoMoreData when the run has, or returns at
-    NoMoreProfilerData. What else a rule raises goes through.
+    rule_name: str
+
+    def invoke(self, step: int) -> None:
+        """Judges the global step `step`."""
+
+
+def invoke_rule(
+    rule_obj: InvocableRule,
+    start_step: int = 0,
+    end_step: int | None = None,
+    raise_eval_cond: bool = False,
+) -> None:
+    """Judges the global steps from `start_step` to `end_step`, `end_step` excluded, one by one.
+
+    Waits for steps that may still arrive, and skips steps and tensors that were not saved. When
+    the condition of the rule is met, logs it and continues with the next step, unless the exception
+    has `end_of_rule` set. With `raise_eval_cond`, raises the RuleEvaluationConditionMet instead.
+
+    Without `end_step`, raises NoMoreData at the end of the run and returns at NoMoreProfilerData.
+    Other exceptions of the rule reach the caller.
     """
     step = start_step
     while end_step is None or step < end_step:
         try:
             rule_obj.invoke(step)
         except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable) as missing:
-            logger.debug("%s passes over step %d: %s", rule_obj.rule_name, step, missing)
+            logger.debug("%s skips step %d: %s", rule_obj.rule_name, step, missing)
         except RuleEvaluationConditionMet as met:
             if raise_eval_cond:
                 raise

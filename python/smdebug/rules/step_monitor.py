@@ -1,5 +1,7 @@
 """`StepMonitor`: the rules of one hook, which judge each saved step while it runs."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,14 +32,14 @@ def exit_training(verdict: Verdict) -> None:
 
 
 class StepMonitor:
-    """The rules of one hook, and what follows when one of them fires. The core's StepMonitor
-    judges; where a hook records several workers, each of them has rules of its own.
+    """The rules of one hook, and the response when one of them fires. The core's StepMonitor
+    judges. If a hook records several workers, each worker gets its own rules.
 
     `rules` and `on_fire` are those of BaseHook: `on_fire` is one of ANSWERS, or a function that
     takes a verdict and returns one of them or None, which means "record". `vetoes` are the answers
     that the adapter can give. `out_dir` is where the run is written.
 
-    Raises SMDebugTypeError and SMDebugValueError for what is no rule or no answer, and SMDebugError
+    Raises SMDebugTypeError and SMDebugValueError for an invalid rule or answer, and SMDebugError
     for a run to compare with that cannot be opened.
     """
 
@@ -80,7 +82,7 @@ class StepMonitor:
         return verdict if answer == "skip_step" else None
 
     def finish(self) -> None:
-        """Ends the rules: no step will follow."""
+        """Ends the rules: no step follows."""
         self._core.finish()
 
     def verdicts(self) -> list[Verdict]:
@@ -112,7 +114,7 @@ class StepMonitor:
             logger.warning("%s: %s", verdict["rule"], verdict["message"])
 
 
-def _checked(answer, vetoes):
+def _checked(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:
     if callable(answer):
         return answer
     known = (RECORD, *(each for each in ANSWERS if each in vetoes))

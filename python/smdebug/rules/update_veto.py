@@ -1,31 +1,48 @@
-"""`UpdateVeto`: what becomes of a step's update when a rule fires inside the step."""
+"""`UpdateVeto`: what happens to the update of a step when a rule fires inside the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from smdebug.log import get_logger
+
+if TYPE_CHECKING:
+    from smdebug._core import Session
+    from smdebug.rules.step_monitor import StepMonitor
 
 logger = get_logger()
 
 
 class UpdateVeto:
-    """Has the rules judge what the step holds, and answers before the parameters move.
+    """Runs the rules on the tensors of a step and answers before the parameters change.
 
-    "skip_step" leaves the update out, as the adapter can: no parameter and no state of the
-    optimizer moves. "raise" raises RuleEvaluationConditionMet out of the call that would update,
-    "stop" raises SystemExit with the code 3; both leave parameters and state untouched.
+    "skip_step" skips the update: no parameter and no optimizer state changes. "raise" raises
+    RuleEvaluationConditionMet from the call that would update, and "stop" raises SystemExit with
+    the code 3. Both leave parameters and optimizer state unchanged.
 
-    One of several processes that train one model cannot skip a step: they would then differ. That
-    is said once.
+    One of several processes that train the same model cannot skip a step, because their parameters
+    would then differ. Logs an error once in that case and lets the update happen.
     """
 
-    def __init__(self, session, rules, judges_every_worker, world_size, unharmed):
+    def __init__(
+        self,
+        session: Session,
+        rules: StepMonitor,
+        judges_every_worker: bool,
+        world_size: Callable[[], int],
+        unharmed: Callable[[str], AbstractContextManager[None]],
+    ) -> None:
         self._session = session
         self._rules = rules
         self._judges_every_worker = judges_every_worker
         self._world_size = world_size
         self._unharmed = unharmed
-        self._has_told = False
+        self._has_warned = False
 
-    def skips_update(self, obstacle=None):
-        """Whether the update is to be left out. `obstacle` is why the adapter cannot, a str."""
+    def skips_update(self, obstacle: str | None = None) -> bool:
+        """Whether to skip the update. `obstacle` says why the adapter cannot skip it."""
         with self._unharmed("judging a step"):
             self._session.before_update()
         verdict = self._rules.apply()
@@ -35,10 +52,10 @@ class UpdateVeto:
         logger.warning("the update of this step is skipped: %s", verdict["message"])
         return True
 
-    def _can_skip(self, obstacle):
+    def _can_skip(self, obstacle: str | None) -> bool:
         if obstacle is None and self._world_size() > 1 and not self._judges_every_worker:
             obstacle = "one of several workers judges; give the hook include_workers='all'"
-        if obstacle and not self._has_told:
-            self._has_told = True
+        if obstacle and not self._has_warned:
+            self._has_warned = True
             logger.error("no update can be skipped: %s", obstacle)
         return obstacle is None

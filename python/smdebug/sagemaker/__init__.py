@@ -1,5 +1,5 @@
-"""What scripts for SageMaker configure and read, on one's own machine: rule configurations
-(`Rule`, `ProfilerRule`, `rule_configs`), their actions, and profiler reports
+"""The classes that SageMaker scripts configure and read, for use on any machine: rule
+configurations (`Rule`, `ProfilerRule`, `rule_configs`), their actions, and profiler reports
 (`smdebug.sagemaker.profiler_report`).
 """
 

@@ -1,24 +1,31 @@
-"""`CloudRule`: what a rule as scripts for the cloud configure it has, whatever it judges."""
+"""`CloudRule`: the base class of the rules that scripts for the cloud configure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from smdebug.exceptions import SMDebugValueError
 
 
 class CloudRule:
-    """Attributes: `name`; `rule_parameters`, a dict with `rule_to_invoke`; `image_uri`,
+    """A rule with a name and parameters.
+
+    Attributes: `name`; `rule_parameters`, a dict with `rule_to_invoke`; `image_uri`,
     `instance_type`, `volume_size_in_gb`, `container_local_output_path` and `s3_output_path`, which
     only the cloud reads.
     """
 
     def __init__(
         self,
-        name,
-        rule_parameters,
-        image_uri=None,
-        instance_type=None,
-        volume_size_in_gb=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-    ):
+        name: str,
+        rule_parameters: dict[str, Any],
+        image_uri: str | None = None,
+        instance_type: str | None = None,
+        volume_size_in_gb: int | None = None,
+        container_local_output_path: str | None = None,
+        s3_output_path: str | None = None,
+    ) -> None:
         self.name = name
         self.rule_parameters = rule_parameters
         self.image_uri = image_uri
@@ -27,8 +34,8 @@ class CloudRule:
         self.container_local_output_path = container_local_output_path
         self.s3_output_path = s3_output_path
 
-    def _request(self):
-        """The request of the cloud's API: a dict without what was not given."""
+    def _request(self) -> dict[str, Any]:
+        """The request for the cloud's API, without the fields that were not given."""
         fields = {
             "RuleConfigurationName": self.name,
             "RuleEvaluatorImage": self.image_uri,
@@ -41,9 +48,10 @@ class CloudRule:
         return {key: value for key, value in fields.items() if value is not None}
 
 
-def parameters_of_custom_rule(source, rule_to_invoke):
-    """The first parameters of a rule that is the class `rule_to_invoke` in the file `source`; none
-    where neither is given. Raises SMDebugValueError where one of them is missing."""
+def parameters_of_custom_rule(source: str | None, rule_to_invoke: str | None) -> Mapping[str, str]:
+    """The parameters that name a custom rule: the class `rule_to_invoke` in the file `source`.
+
+    Empty if neither is given. Raises SMDebugValueError if only one of them is given."""
     if bool(source) != bool(rule_to_invoke):
-        raise SMDebugValueError("source and rule_to_invoke are given both, or not at all")
+        raise SMDebugValueError("give both source and rule_to_invoke, or neither")
     return {"source_s3_uri": source, "rule_to_invoke": rule_to_invoke} if source else {}

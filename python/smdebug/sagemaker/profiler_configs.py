@@ -1,12 +1,15 @@
 """The cloud's profiler rules with their parameters: `BatchSize(window=100)`, `ProfilerReport()`.
 
 `smdebug.sagemaker.rules.ProfilerRule.sagemaker` takes them, as it takes those of the package
-smdebug_rulesconfig. Defaults are what the service ran with. Each takes `scan_interval_us`, the
-microseconds between two looks at the profile, 60,000,000.
+smdebug_rulesconfig. Defaults are those of the service. Each rule takes `scan_interval_us`, the
+microseconds between two scans of the profile; the default is 60,000,000.
 """
 
+from __future__ import annotations
+
 import inspect
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
@@ -34,24 +37,24 @@ class InvalidProfilerRule(SMDebugValueError, AssertionError):
 class _Parameter(NamedTuple):
     default: object
     wanted: str
-    is_valid: object
+    is_valid: Callable[[Any], bool]
 
 
-def _is_number(value):
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _percentage(default):
+def _percentage(default: float) -> _Parameter:
     return _Parameter(
         default, "a number from 0 to 100", lambda value: _is_number(value) and 0 <= value <= 100
     )
 
 
-def _positive(default):
+def _positive(default: float) -> _Parameter:
     return _Parameter(default, "a number above 0", lambda value: _is_number(value) and value > 0)
 
 
-def _mode():
+def _mode() -> _Parameter:
     return _Parameter(
         None, "None or the name of a mode", lambda value: value is None or isinstance(value, str)
     )
@@ -63,9 +66,10 @@ class _ProfilerRuleConfig:
     Raises InvalidProfilerRule for a value out of its range and TypeError for an unknown parameter.
     """
 
-    _parameters = {}
+    _parameters: ClassVar[dict[str, _Parameter]] = {}
+    __signature__: ClassVar[inspect.Signature]
 
-    def __init_subclass__(cls, **parameters):
+    def __init_subclass__(cls, **parameters: _Parameter) -> None:
         cls._parameters = {**parameters, "scan_interval_us": _positive(60_000_000)}
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         cls.__signature__ = inspect.Signature(
@@ -73,7 +77,7 @@ class _ProfilerRuleConfig:
             for name, parameter in cls._parameters.items()
         )
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = self.__signature__.bind(*args, **kwargs)
         given.apply_defaults()
         for name, value in given.arguments.items():
@@ -82,10 +86,11 @@ class _ProfilerRuleConfig:
                 raise InvalidProfilerRule(
                     f"{self.rule_name}: {name} was given {value!r}, expected {parameter.wanted}"
                 )
-        self.rule_parameters = {**given.arguments, "rule_to_invoke": self.rule_name}
+        self.rule_parameters: dict[str, Any] = {**given.arguments, "rule_to_invoke": self.rule_name}
 
     @property
-    def rule_name(self):
+    def rule_name(self) -> str:
+        """The name of the rule: that of the class."""
         return type(self).__name__
 
 
@@ -177,23 +182,23 @@ class ProfilerReport:
     for a parameter that the rule does not have.
     """
 
-    rule_name = "ProfilerReport"
+    rule_name: str = "ProfilerReport"
 
-    def __init__(self, opt_out_telemetry=False, **parameters):
+    def __init__(self, opt_out_telemetry: bool = False, **parameters: Any) -> None:
         if not isinstance(opt_out_telemetry, bool):
             raise InvalidProfilerRule(
                 f"ProfilerReport: opt_out_telemetry was given {opt_out_telemetry!r}, expected a "
                 "bool"
             )
         custom = dict(_of_one_rule(key, value) for key, value in parameters.items())
-        self.rule_parameters = {
+        self.rule_parameters: dict[str, Any] = {
             "opt_out_telemetry": opt_out_telemetry,
             **({"custom_rule_parameters": custom} if custom else {}),
             "rule_to_invoke": self.rule_name,
         }
 
 
-def _of_one_rule(key, value):
+def _of_one_rule(key: str, value: object) -> tuple[str, object]:
     """`key` as it is spelled, and `value`, which its rule takes."""
     rule_name, separator, name = key.lower().partition("_")
     rule = _OF_A_REPORT.get(rule_name)

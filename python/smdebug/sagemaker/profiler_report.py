@@ -1,14 +1,16 @@
-"""Reads the reports that the cloud's rule ProfilerReport wrote: `read_profiler_report(folder)`.
+"""Reads the reports of the cloud's rule ProfilerReport: `read_profiler_report(folder)`.
 
-smdebug writes none. The fields that published reports have, and their units, are
-`smdebug.sagemaker.profiler_report_fields.FIELDS`.
+smdebug does not write such reports. `smdebug.sagemaker.profiler_report_fields.FIELDS` lists the
+fields of published reports and their units.
 """
+
+from __future__ import annotations
 
 import copy
 import json
 import os
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError
 from smdebug.sagemaker.profiler_report_fields import (
@@ -36,21 +38,20 @@ _DEEPEST = 100
 _FOLDERS = ("profiler-output/profiler-reports", "profiler-reports", ".")
 
 
-def read_profiler_report(path):
-    """The documents of a report, a ProfilerReportDocuments.
+def read_profiler_report(path: str | os.PathLike[str]) -> ProfilerReportDocuments:
+    """The documents of a report.
 
-    `path` (str or path-like) is a folder `ProfilerReport-<time>`, its `profiler-output`, its
-    `profiler-reports`, or one `<Rule>.json`, on a disk. Any of the eleven documents may be missing,
-    and any key of one.
+    `path` is a local folder `ProfilerReport-<time>`, its `profiler-output` or `profiler-reports`,
+    or a single `<Rule>.json`. Any of the eleven documents may be missing, and any key of one.
 
-    Values are those of the file, known mistakes too: in BatchSize the limits `upper` and `lower` of
-    a `<gpu>_memory` were made with the lower quartile of the GPU's use, and may lie below 0, above
-    100, or the wrong way round.
+    Values are those of the file, including known mistakes of the service: in BatchSize, the limits
+    `upper` and `lower` of a `<gpu>_memory` were computed with the lower quartile of the GPU's
+    utilization. They may be below 0, above 100, or swapped.
 
-    A folder's document that cannot be read, or is no JSON object, is told in `damaged`, and the
-    others are read. Raises SMDebugTypeError for a path that is none, and SMDebugRuntimeError: with
-    the code "not_found" where there is no such folder or no rule's document in it, "corrupt" for a
-    single file that is damaged, "io" where a folder cannot be listed.
+    If a document of a folder cannot be read or is not a JSON object, `damaged` lists it, and the
+    others are read. Raises SMDebugTypeError for an invalid path and SMDebugRuntimeError with the
+    code "not_found" if the folder does not exist or has no document of a rule, "corrupt" for a
+    single damaged file, and "io" if a folder cannot be listed.
     """
     asked = _as_path(path)
     report = ProfilerReportDocuments(str(asked), {}, {}, {})
@@ -72,41 +73,41 @@ def read_profiler_report(path):
 
 
 class RuleDocument:
-    """What one rule found: `<Rule>.json`.
+    """The findings of one rule: `<Rule>.json`.
 
-    `rule` is the rule's name, `document` (dict) the parsed file. Every answer but `quantities` and
-    `unknown_fields` is as the file has it, None where it has none.
+    `rule` is the name of the rule and `document` the parsed file. All values except `quantities`
+    and `unknown_fields` are those of the file, or None if the file lacks them.
     """
 
-    def __init__(self, rule, document):
+    def __init__(self, rule: str, document: dict[str, Any]) -> None:
         self.rule = rule
         self._document = document
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"RuleDocument({self.rule!r}, triggered {self.times_triggered} times)"
 
     @property
-    def datapoints(self):
-        """`Datapoints`: how many data points were judged."""
+    def datapoints(self) -> Any:
+        """`Datapoints`: the number of data points that the rule evaluated."""
         return self._document.get("Datapoints")
 
     @property
-    def times_triggered(self):
-        """`RuleTriggered`: how many evaluations found what the rule looks for."""
+    def times_triggered(self) -> Any:
+        """`RuleTriggered`: the number of evaluations that met the condition of the rule."""
         return self._document.get("RuleTriggered")
 
     @property
-    def violations(self):
+    def violations(self) -> Any:
         """`Violations`, a count."""
         return self._document.get("Violations")
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         """`RuleParameters`, a dict by name.
 
-        Taken are an object, whose values stay as they are, and a text with a "key:value" in each
-        line, whose values are text ("70", "None"); a line without a colon is a key whose value is
-        "". Empty where there are none. Anything else is in `unknown_fields`.
+        Accepts an object, whose values it keeps, and text with one "key:value" per line, whose
+        values are text ("70", "None"); a line without a colon is a key with the value "". Empty if
+        there are none. `unknown_fields` lists any other form.
         """
         given = self._document.get("RuleParameters")
         if isinstance(given, dict):
@@ -117,18 +118,18 @@ class RuleDocument:
         return {key.strip(): value.strip() for key, _, value in lines}
 
     @property
-    def details(self):
-        """`Details`, a dict; empty where there are none."""
+    def details(self) -> Any:
+        """`Details`, a dict; empty if there are none."""
         return self._document.get("Details", {})
 
-    def quantities(self):
-        """All values of `details` with their units: a list of Quantity."""
+    def quantities(self) -> list[Quantity]:
+        """All values of `details` with their units."""
         return quantities_of(self.rule, self.details)
 
     @property
-    def unknown_fields(self):
-        """Paths (tuples, from the top of the document) of what published reports do not have, or
-        have without telling its unit: a list. They are read like the others; their unit is None.
+    def unknown_fields(self) -> list[tuple[Any, ...]]:
+        """The paths, from the top of the document, of fields that published reports lack or have
+        without a unit. They are read like the others; their unit is None.
         """
         unknown = [("Details", *field.path) for field in self.quantities() if field.unit is None]
         for key, value in self._document.items():
@@ -136,43 +137,41 @@ class RuleDocument:
                 unknown += [(key, *path) for path, _ in leaves(value)]
         return unknown
 
-    def as_document(self):
-        """A copy of what the file held, for `json.dumps`."""
+    def as_document(self) -> dict[str, Any]:
+        """A copy of the content of the file, for `json.dumps`."""
         return copy.deepcopy(self._document)
 
 
 class RuleSummary(NamedTuple):
-    """A line of a report's summary.
+    """One line of the summary of a report.
 
-    `times_triggered`, `violations`, `datapoints`: counts, as the file has them, None where it has
-    none. `parameters`: a dict. `damage`: None, or why the rule's document could not be read, which
-    leaves the others empty.
+    `times_triggered`, `violations`, `datapoints`: counts as in the file, or None. `damage`: None,
+    or the reason why the document could not be read; the other fields are empty then.
     """
 
     rule: str
-    times_triggered: object
-    violations: object
-    datapoints: object
-    parameters: dict
+    times_triggered: Any
+    violations: Any
+    datapoints: Any
+    parameters: dict[str, Any]
     damage: str | None
 
 
 class ProfilerReportDocuments(NamedTuple):
-    """A report that was read.
+    """The documents of a report.
 
-    `path`: what was asked for. `documents`: a RuleDocument by the name of each rule that is there.
-    `unknown`: the same of JSON files that are named after no rule; all of their fields are unknown.
-    `damaged`: by name, why a file could not be read.
+    `path`: the requested path. `documents`: by rule name, a RuleDocument for each rule in the
+    report. `unknown`: the same for JSON files whose name is not that of a rule; all of their fields
+    are unknown. `damaged`: by name, the reason why a file could not be read.
     """
 
     path: str
-    documents: dict
-    unknown: dict
-    damaged: dict
+    documents: dict[str, RuleDocument]
+    unknown: dict[str, RuleDocument]
+    damaged: dict[str, str]
 
-    def summary(self):
-        """A RuleSummary of each rule, a list: those triggered most come first, equals by name,
-        damaged ones last."""
+    def summary(self) -> list[RuleSummary]:
+        """One entry per rule: most triggered first, ties by name, damaged ones last."""
         read = sorted(self.documents.values(), key=_times_triggered, reverse=True)
         return [
             RuleSummary(
@@ -186,8 +185,8 @@ class ProfilerReportDocuments(NamedTuple):
             for found in read
         ] + [RuleSummary(rule, None, None, None, {}, why) for rule, why in self.damaged.items()]
 
-    def summary_table(self):
-        """`summary` as text, a line for each rule; then one for files named after no rule."""
+    def summary_table(self) -> str:
+        """`summary` as text, one line per rule, then a line for the files of unknown rules."""
         rows = [("rule", "times triggered", "data points", "parameters")]
         for line in self.summary():
             parameters = ", ".join(f"{key}: {value}" for key, value in line.parameters.items())
@@ -206,16 +205,16 @@ class ProfilerReportDocuments(NamedTuple):
         return "\n".join(text)
 
 
-def _as_path(path):
+def _as_path(path: Any) -> pathlib.Path:
     try:
         return pathlib.Path(os.fsdecode(path))
     except TypeError:
         raise SMDebugTypeError(
-            f"profiler report: the path of a folder or a file was expected, found {path!r}"
+            f"profiler report: expected the path of a folder or a file, found {path!r}"
         ) from None
 
 
-def _files_of(asked):
+def _files_of(asked: pathlib.Path) -> list[pathlib.Path]:
     """The JSON files of a report, sorted by name."""
     if not asked.is_dir():
         raise _error(
@@ -238,58 +237,58 @@ def _files_of(asked):
     )
 
 
-def _json_files(folder):
+def _json_files(folder: pathlib.Path) -> list[pathlib.Path]:
     if not folder.is_dir():
         return []
     files = (file for file in folder.iterdir() if not file.name.startswith("."))
     return sorted(file for file in files if file.suffix == ".json")
 
 
-def _keep(report, document):
+def _keep(report: ProfilerReportDocuments, document: RuleDocument) -> None:
     named_alike = report.documents if document.rule in FIELDS else report.unknown
     named_alike[document.rule] = document
 
 
-def _read_document(file):
+def _read_document(file: pathlib.Path) -> RuleDocument:
     try:
         if not file.is_file():
-            raise _damage(file, "something that is no file")
+            raise _damage(file, "something that is not a file")
         document = json.loads(file.read_bytes())
     except OSError as error:
         raise _damage(file, f"a file that cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise _damage(file, f"text that is no JSON ({error})") from None
+        raise _damage(file, f"text that is not JSON ({error})") from None
     if not isinstance(document, dict):
-        raise _damage(file, f"JSON that is no object but a {type(document).__name__}")
+        raise _damage(file, f"JSON that is a {type(document).__name__}, not an object")
     if any(len(path) > _DEEPEST for path, _ in leaves(document)):
         raise _damage(file, f"JSON of more than {_DEEPEST} levels")
     return RuleDocument(file.stem, document)
 
 
-def _damage(file, found):
+def _damage(file: pathlib.Path, found: str) -> SMDebugRuntimeError:
     return _error(
         "corrupt",
         f"profiler report '{file}': expected a JSON object, found {found}: download it again",
     )
 
 
-def _error(code, message):
+def _error(code: str, message: str) -> SMDebugRuntimeError:
     error = SMDebugRuntimeError(message)
     error.code = code
     return error
 
 
-def _is_known(key, value):
+def _is_known(key: str, value: object) -> bool:
     if key == "RuleParameters":
         return isinstance(value, (str, dict))
     return key in DOCUMENT_FIELDS and not isinstance(value, (dict, list))
 
 
-def _times_triggered(document):
-    """For sorting: what is no number comes after 0."""
+def _times_triggered(document: RuleDocument) -> float:
+    """A sort key: a value that is not a number sorts after 0."""
     times = document.times_triggered
     return times if isinstance(times, (int, float)) else -1
 
 
-def _shown(value):
+def _shown(value: object) -> str:
     return "-" if value is None else str(value)

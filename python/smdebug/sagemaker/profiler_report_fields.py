@@ -3,51 +3,54 @@
 `FIELDS` is what published reports hold. `smdebug.sagemaker.profiler_report` reads by it.
 """
 
+from __future__ import annotations
+
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 __all__ = ["DOCUMENT_FIELDS", "FIELDS", "Fields", "Quantity", "quantities_of"]
 
 
 class Fields(NamedTuple):
-    """Keys that lie beside each other in `Details` and have one unit.
+    """Sibling keys in `Details` that share one unit.
 
-    `within`: the keys above them, without the node, which stands at any depth. `<gpu>` is gpu0,
-    gpu1...; `<seconds>` a time since 1970 in s; `<name>` the name of a phase, an operator or
-    whatever was measured. `keys`: their own names, or one such placeholder. `unit`: "%",
-    "percentage points", "count", "bytes", "us", "s"; "none" for what has none (texts, heights of a
-    histogram, numbers of steps); None where published reports do not tell it.
+    `within`: the keys above them, without the node, which may appear at any depth. `<gpu>` is gpu0,
+    gpu1...; `<seconds>` is a time since 1970 in s; `<name>` is the name of a phase, an operator or
+    another measured thing. `keys`: their own names, or one such placeholder. `unit`: "%",
+    "percentage points", "count", "bytes", "us" or "s"; "none" for values without a unit (texts,
+    heights of a histogram, step numbers); None if published reports do not give it.
     """
 
-    within: tuple
-    keys: tuple
+    within: tuple[str, ...]
+    keys: tuple[str, ...]
     unit: str | None
 
 
 class Quantity(NamedTuple):
-    """One value of a document's details.
+    """One value in the details of a document.
 
-    `node`: "algo-1", in StepOutlier with the process behind it, "algo-1-27"; None outside of nodes.
-    `path`: the keys (str) and, where a list holds objects or lists, indices (int) that lead from
-    `details` to the value, the node among them. `value`: as the file has it; a list of plain values
-    is one value. `unit`: as in `Fields`; None where it is not known. `key_unit`: "s" where a key of
-    the path is a time, else None.
+    `node`: "algo-1", or "algo-1-27" with the process in StepOutlier; None outside of nodes.
+    `path`: the keys (str) from `details` to the value, including the node, and indices (int) into
+    lists of objects or lists. `value`: the value in the file; a list of plain values is one value.
+    `unit`: as in `Fields`; None if unknown. `key_unit`: "s" if a key of the path is a time, else
+    None.
     """
 
     node: str | None
-    path: tuple
-    value: object
+    path: tuple[str | int, ...]
+    value: Any
     unit: str | None
     key_unit: str | None
 
 
-DOCUMENT_FIELDS = {
+DOCUMENT_FIELDS: dict[str, tuple[Fields, ...]] = {
     "Datapoints": "count",
     "RuleTriggered": "count",
     "Violations": "count",
     "RuleParameters": "none",
 }
-"""Keys of every document beside `Details`, with their units."""
+"""The keys of every document except `Details`, with their units."""
 
 _BOX = ("p25", "p50", "p75", "p95", "upper", "lower")
 _SPREAD = ("max", "p99", "p95", "p50", "min")
@@ -127,14 +130,13 @@ _PLACEHOLDERS = {
 }
 
 
-def quantities_of(rule, details):
-    """Every value of `details`, the `Details` of a document of `rule`: a list of Quantity in the
-    order of the file.
+def quantities_of(rule: str, details: object) -> list[Quantity]:
+    """Every value of `details`, the `Details` of a document of `rule`, in the order of the file.
 
-    An empty object is a value of its own where published reports do not have one.
+    An empty object counts as a value if published reports do not have one there.
     """
     fields = FIELDS.get(rule, ())
-    found = []
+    found: list[Quantity] = []
     for path, value in leaves(details):
         at = next((i for i, key in enumerate(path) if _matches(key, _NODE)), None)
         node, keys = (None, path) if at is None else (path[at], path[:at] + path[at + 1 :])
@@ -145,10 +147,10 @@ def quantities_of(rule, details):
     return found
 
 
-def leaves(value):
-    """(path, value) of all that `value`, parsed JSON, holds, in its order.
+def leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The path and value of every leaf of `value`, parsed JSON of any depth, in order.
 
-    Lists of plain values and empty objects are whole. Takes any depth.
+    A list of plain values and an empty object are one leaf each.
     """
     ahead = [((), value)]
     while ahead:
@@ -160,7 +162,7 @@ def leaves(value):
             yield path, value
 
 
-def _members(value):
+def _members(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, list) and any(isinstance(member, (dict, list)) for member in value):

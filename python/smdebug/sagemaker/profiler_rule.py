@@ -1,34 +1,39 @@
 """`ProfilerRule`: the cloud's rules over a profile of the machine, as scripts configure them."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
 from smdebug.sagemaker.cloud_rule import CloudRule, parameters_of_custom_rule
 
 
 class ProfilerRule(CloudRule):
-    """A profiler rule with its parameters, all of them text. It is described as the cloud's API
-    wants it, and not run: smdebug takes no profile of the machine.
+    """A profiler rule with its parameters, all of them text. It produces the request for the
+    cloud's API but cannot run, because smdebug does not profile the machine.
 
-    Made by `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: see CloudRule.
+    Create it with `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: see CloudRule.
     """
 
-    def __init__(self, name, rule_parameters, **for_the_cloud):
-        # Every value travels as text, that of ProfilerReport's nested parameters too.
+    def __init__(self, name: str, rule_parameters: Mapping[str, Any], **for_the_cloud: Any) -> None:
+        # The API takes text for every value, also for the nested parameters of ProfilerReport.
         texts = {key: str(value) for key, value in rule_parameters.items()}
         super().__init__(name, texts, **for_the_cloud)
 
     @classmethod
     def sagemaker(
         cls,
-        base_config,
-        name=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-        instance_type=None,
-        volume_size_in_gb=None,
-    ):
+        base_config: Any,
+        name: str | None = None,
+        container_local_output_path: str | None = None,
+        s3_output_path: str | None = None,
+        instance_type: str | None = None,
+        volume_size_in_gb: int | None = None,
+    ) -> ProfilerRule:
         """A rule of the cloud: `ProfilerRule.sagemaker(BatchSize(window=100))`.
 
-        Parameters stand in `base_config`, an object of one of the classes of
+        `base_config` holds the parameters. It is an object of one of the classes of
         `smdebug.sagemaker.profiler_configs` or of the package smdebug_rulesconfig. Raises
         SMDebugTypeError for anything else.
         """
@@ -51,19 +56,19 @@ class ProfilerRule(CloudRule):
     @classmethod
     def custom(
         cls,
-        name,
-        image_uri,
-        instance_type,
-        volume_size_in_gb,
-        source=None,
-        rule_to_invoke=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-        rule_parameters=None,
-    ):
-        """A rule of one's own: the class `rule_to_invoke` in the file `source`.
+        name: str,
+        image_uri: str | None,
+        instance_type: str | None,
+        volume_size_in_gb: int | None,
+        source: str | None = None,
+        rule_to_invoke: str | None = None,
+        container_local_output_path: str | None = None,
+        s3_output_path: str | None = None,
+        rule_parameters: Mapping[str, Any] | None = None,
+    ) -> ProfilerRule:
+        """A custom rule: the class `rule_to_invoke` in the file `source`.
 
-        Both or neither are given; SMDebugValueError otherwise.
+        Raises SMDebugValueError if only one of the two is given.
         """
         base = parameters_of_custom_rule(source, rule_to_invoke)
         return cls(
@@ -76,13 +81,13 @@ class ProfilerRule(CloudRule):
             s3_output_path=s3_output_path,
         )
 
-    def to_profiler_rule_config_dict(self):
-        """The request of the cloud's API: a dict without what was not given."""
+    def to_profiler_rule_config_dict(self) -> dict[str, Any]:
+        """The request for the cloud's API, without the fields that were not given."""
         return self._request()
 
-    def arguments(self):
-        """Raises SMDebugNotImplementedError: no command judges with a profiler rule."""
+    def arguments(self) -> NoReturn:
+        """Raises SMDebugNotImplementedError, because no command runs a profiler rule."""
         raise SMDebugNotImplementedError(
-            f"the profiler rule '{self.name}' is not run: it judges a profile of the machine, "
-            "which smdebug does not take; leave it out"
+            f"the profiler rule '{self.name}' cannot run: it judges a profile of the machine, "
+            "and smdebug does not profile the machine; remove it"
         )

@@ -1,11 +1,16 @@
 """The cloud's descriptions of the built-in rules: `rule_configs.vanishing_gradient()`.
 
 Each function returns a new dict: `DebugRuleConfiguration` with `RuleConfigurationName` and
-`RuleParameters`, and, where the rule switches on collections by itself, `CollectionConfigurations`.
-`smdebug.sagemaker.rules.Rule` makes a rule of it. `get_collection` gives one of those collections.
+`RuleParameters`, and `CollectionConfigurations` if the rule enables collections by itself.
+`smdebug.sagemaker.rules.Rule.sagemaker` turns it into a rule. `get_collection` returns one of those
+collections.
 """
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable
+from typing import Any
 
 from smdebug.exceptions import SMDebugValueError
 
@@ -13,12 +18,12 @@ _EVERY_500 = {"save_interval": "500"}
 _EVERY_5 = {"save_interval": "5"}
 
 
-def _every_500(include_regex):
+def _every_500(include_regex: str) -> dict[str, str]:
     return {"include_regex": include_regex, **_EVERY_500}
 
 
-# The function's name: the rule's, and its collections with their parameters.
-_RULES = {
+# By the name of the function: the name of the rule, and its collections with their parameters.
+_RULES: dict[str, tuple[str, dict[str, dict[str, str]]]] = {
     "all_zero": ("AllZero", {}),
     "check_input_images": (
         "CheckInputImages",
@@ -72,8 +77,8 @@ _COLLECTIONS = {
 __all__ = [*_RULES, "get_collection"]
 
 
-def _configuration(rule, collections):
-    configuration = {
+def _configuration(rule: str, collections: dict[str, dict[str, str]]) -> dict[str, Any]:
+    configuration: dict[str, Any] = {
         "DebugRuleConfiguration": {
             "RuleConfigurationName": rule,
             "RuleParameters": {"rule_to_invoke": rule},
@@ -86,27 +91,27 @@ def _configuration(rule, collections):
     return configuration
 
 
-def _collection(name, parameters):
+def _collection(name: str, parameters: dict[str, str]) -> dict[str, Any]:
     return {"CollectionName": name, "CollectionParameters": copy.deepcopy(parameters)}
 
 
-def get_collection(collection_name):
-    """A collection that a rule switches on by itself, as `CollectionConfigurations` has it: a new
-    dict with `CollectionName` and `CollectionParameters`. `feature_importance`, which two rules
-    switch on, is that of FeatureImportanceOverweight.
+def get_collection(collection_name: str) -> dict[str, Any]:
+    """A collection that a rule enables by itself, in the form of `CollectionConfigurations`: a new
+    dict with `CollectionName` and `CollectionParameters`. Two rules enable `feature_importance`;
+    this returns the one of FeatureImportanceOverweight.
 
-    Raises SMDebugValueError where no rule switches on one of that name.
+    Raises SMDebugValueError if no rule enables a collection of that name.
     """
     if collection_name not in _COLLECTIONS:
         raise SMDebugValueError(
-            f"no rule switches on a collection '{collection_name}': there are "
+            f"no rule enables a collection '{collection_name}'; there are "
             f"{', '.join(sorted(_COLLECTIONS))}"
         )
     return _collection(collection_name, _COLLECTIONS[collection_name])
 
 
-def _function_for(name):
-    def function():
+def _function_for(name: str) -> Callable[[], dict[str, Any]]:
+    def function() -> dict[str, Any]:
         return _configuration(*_RULES[name])
 
     function.__name__ = function.__qualname__ = name

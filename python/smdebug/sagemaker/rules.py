@@ -1,10 +1,14 @@
 """Rules as scripts for the cloud configure them: `Rule.sagemaker(rule_configs.overfit(), …)`.
 
-What is configured so runs on one's own machine: `arguments()` are the options of `smdebug run`,
-`watch` and `check` that judge with the rule and perform its actions.
+Such a rule runs on any machine: `arguments()` returns the options of `smdebug run`, `watch` and
+`check` that judge with the rule and perform its actions.
 """
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
@@ -19,36 +23,44 @@ __all__ = ["Rule", "ProfilerRule", "rule_configs", "ActionList", "StopTraining",
 class Rule(CloudRule):
     """A rule with its parameters, collections and actions.
 
-    Made by `Rule.sagemaker` or `Rule.custom`. Attributes beside those of CloudRule:
+    Create it with `Rule.sagemaker` or `Rule.custom`. Attributes in addition to those of CloudRule:
     `collection_configs`, a list of dicts with `CollectionName` and `CollectionParameters`;
     `actions`, an action, an `ActionList` or None.
     """
 
-    def __init__(self, name, rule_parameters, collection_configs=(), actions=None, **for_the_cloud):
+    def __init__(
+        self,
+        name: str,
+        rule_parameters: Mapping[str, Any],
+        collection_configs: Iterable[dict[str, Any]] = (),
+        actions: Any | None = None,
+        **for_the_cloud: Any,
+    ) -> None:
         super().__init__(name, dict(rule_parameters), **for_the_cloud)
-        self.collection_configs = list(collection_configs)
+        self.collection_configs: list[dict[str, Any]] = list(collection_configs)
         self.actions = actions
 
     @classmethod
     def sagemaker(
         cls,
-        base_config,
-        name=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-        other_trials_s3_input_paths=None,
-        rule_parameters=None,
-        collections_to_save=None,
-        actions=None,
-    ):
-        """A built-in rule. `base_config` is what a function of `rule_configs` returns.
+        base_config: Mapping[str, Any],
+        name: str | None = None,
+        container_local_output_path: str | None = None,
+        s3_output_path: str | None = None,
+        other_trials_s3_input_paths: Sequence[str] | None = None,
+        rule_parameters: Mapping[str, Any] | None = None,
+        collections_to_save: Iterable[Any] | None = None,
+        actions: Any | None = None,
+    ) -> Rule:
+        """A built-in rule. `base_config` is the result of a function of `rule_configs`.
 
-        `name` is by default the one of the configuration. `rule_parameters`, a dict of str, come
-        before the defaults; each entry of `other_trials_s3_input_paths` becomes the parameter
-        `other_trial_<i>`; `collections_to_save`, dicts like those of the configuration or objects
-        with `name` and `parameters`, take the place of the configuration's. Raises
-        SMDebugValueError for a parameter `rule_to_invoke`, SMDebugTypeError for actions that are
-        none.
+        `name` defaults to the name in the configuration. `rule_parameters`, a dict of str, override
+        the defaults. Each entry of `other_trials_s3_input_paths` becomes the parameter
+        `other_trial_<i>`. `collections_to_save`, dicts like those of the configuration or objects
+        with `name` and `parameters`, replace the collections of the configuration.
+
+        Raises SMDebugValueError for a parameter `rule_to_invoke` and SMDebugTypeError for invalid
+        actions.
         """
         base = copy.deepcopy(base_config)["DebugRuleConfiguration"]
         if "rule_to_invoke" in (rule_parameters or {}):
@@ -70,22 +82,22 @@ class Rule(CloudRule):
     @classmethod
     def custom(
         cls,
-        name,
-        image_uri,
-        instance_type,
-        volume_size_in_gb,
-        source=None,
-        rule_to_invoke=None,
-        container_local_output_path=None,
-        s3_output_path=None,
-        other_trials_s3_input_paths=None,
-        rule_parameters=None,
-        collections_to_save=None,
-        actions=None,
-    ):
-        """A rule of one's own: the class `rule_to_invoke` in the file `source`.
+        name: str,
+        image_uri: str | None,
+        instance_type: str | None,
+        volume_size_in_gb: int | None,
+        source: str | None = None,
+        rule_to_invoke: str | None = None,
+        container_local_output_path: str | None = None,
+        s3_output_path: str | None = None,
+        other_trials_s3_input_paths: Sequence[str] | None = None,
+        rule_parameters: Mapping[str, Any] | None = None,
+        collections_to_save: Iterable[Any] | None = None,
+        actions: Any | None = None,
+    ) -> Rule:
+        """A custom rule: the class `rule_to_invoke` in the file `source`.
 
-        Both or neither are given; SMDebugValueError otherwise.
+        Raises SMDebugValueError if only one of the two is given.
         """
         base = parameters_of_custom_rule(source, rule_to_invoke)
         return cls(
@@ -102,12 +114,12 @@ class Rule(CloudRule):
             s3_output_path=s3_output_path,
         )
 
-    def to_debugger_rule_config_dict(self):
-        """The request of the cloud's API: a dict without what was not given."""
+    def to_debugger_rule_config_dict(self) -> dict[str, Any]:
+        """The request for the cloud's API, without the fields that were not given."""
         return self._request()
 
-    def arguments(self):
-        """The options of `smdebug run`, `watch` and `check` for this rule: a list of str."""
+    def arguments(self) -> list[str]:
+        """The options of `smdebug run`, `watch` and `check` for this rule."""
         rule = self.rule_parameters.get("rule_to_invoke", self.name)
         source = self.rule_parameters.get("source_s3_uri")
         words = ["--rule", f"{source}:{rule}" if source else rule]
@@ -120,20 +132,25 @@ class Rule(CloudRule):
         return words
 
 
-def _parameters(base, given, other_trials, actions):
+def _parameters(
+    base: Mapping[str, Any],
+    given: Mapping[str, Any] | None,
+    other_trials: Sequence[str] | None,
+    actions: Any | None,
+) -> dict[str, Any]:
     parameters = {**base, **(given or {})}
-    # The actions are what `actions` says; a text of one's own would be performed unseen.
+    # Only `actions` configures actions; an action string among the parameters would run unseen.
     parameters.pop("action_json", None)
     for i, path in enumerate(other_trials or []):
         parameters[f"other_trial_{i}"] = path
     if actions is not None:
         if not callable(getattr(actions, "serialize", None)):
-            raise SMDebugTypeError(f"an action or an ActionList was expected, found {actions!r}")
+            raise SMDebugTypeError(f"expected an action or an ActionList, found {actions!r}")
         parameters["action_json"] = actions.serialize()
     return parameters
 
 
-def _collection_dict(collection):
+def _collection_dict(collection: Any) -> dict[str, Any]:
     if isinstance(collection, dict):
         return copy.deepcopy(collection)
     parameters = dict(collection.parameters or {})

@@ -1,1 +1,1 @@
-"""Callbacks for trainers that run the loop themselves, and what they share."""
+"""Callbacks for trainers that run the training loop themselves, and their common parts."""

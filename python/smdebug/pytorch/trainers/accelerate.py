@@ -1,4 +1,4 @@
-"""Recording a loop of one's own over Hugging Face Accelerate.
+"""Records a training loop written with Hugging Face Accelerate.
 
     from smdebug.pytorch.accelerate import SMDebugRecorder
 
@@ -12,64 +12,79 @@
 Needs `accelerate`; see docs/trainers.md.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 accelerate = require("accelerate", ["Accelerator.accumulate"], "accelerate", "0.20")
 
 
 class SMDebugRecorder:
-    """Records, while it is entered, what `accelerator` does with `model` into `out_dir`.
+    """A context manager that records what `accelerator` does with `model` into `out_dir`.
 
-    `model` is the one to train, prepared or not. A step of training is one update of the
-    parameters: it begins with the first call of the model after `accelerator.sync_gradients`
-    was true. A call in eval mode is a step of evaluation.
+    `model` is the model to train, prepared or not. A training step is one update of the parameters.
+    It starts with the first call of the model after `accelerator.sync_gradients` was true. A call
+    in eval mode is a step of evaluation.
 
-    `rules` are judged when a saved step ends; where one fires, it is logged, and with `stop`
-    (default True) `should_stop` becomes true. `hook_options` are those of
-    smdebug.pytorch.Hook: `save_all`, `save_config`, `include_collections`, ...; the hook itself
-    is the attribute `hook`, for its collections, modes and `status()`.
+    The `rules` judge each saved step when it ends. A rule that fires logs an error, and with `stop`
+    (default True) sets `should_stop`. `hook_options` are those of smdebug.pytorch.Hook: `save_all`,
+    `save_config`, `include_collections`, ...
 
-    It may be entered again: what follows goes into the same run, which ends with `close()` or
-    the program. Mistakes in the arguments raise here; later nothing of ours does.
+    The context can be entered again and then continues the same run, which ends with `close()` or
+    the program. Raises for invalid arguments; later errors are logged and end the recording, never
+    the training.
     """
 
-    def __init__(self, accelerator, model, out_dir, rules=(), stop=True, **hook_options):
+    def __init__(
+        self,
+        accelerator: Any,
+        model: Any,
+        out_dir: str,
+        rules: Iterable[Any] = (),
+        stop: bool = True,
+        **hook_options: Any,
+    ) -> None:
         if not isinstance(accelerator, accelerate.Accelerator):
             raise SMDebugTypeError(f"expected an accelerate.Accelerator, found {accelerator!r}")
         self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
         self._accelerator = accelerator
         self._model = model
         self._was_synced = True
-        self._post_hook = None
+        self._post_hook: Any = None
 
     @property
-    def hook(self):
+    def hook(self) -> TrainerHook:
+        """The hook that records, for its collections, modes and `status()`."""
         return self.watch.hook
 
     @property
-    def should_stop(self):
+    def should_stop(self) -> bool:
         """Whether a rule has fired."""
         return self.watch.should_stop
 
-    def close(self):
-        """Ends the run: publishes the last step. Also happens when the program ends."""
+    def close(self) -> None:
+        """Publishes the last step and ends the run. The end of the program does the same."""
         self._end()
         self.watch.close()
 
-    def __enter__(self):
+    def __enter__(self) -> SMDebugRecorder:
         self._begin()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._end()
 
     @contained
-    def _begin(self):
+    def _begin(self) -> None:
         self._was_synced = True
         self.watch.begin_fit(self._model)
         self.hook.call_mode = ModeKeys.EVAL
@@ -78,20 +93,20 @@ class SMDebugRecorder:
         self._post_hook = register_optimizer_step_post_hook(self._on_update)
 
     @contained
-    def _end(self):
+    def _end(self) -> None:
         if self._post_hook is not None:
             self._post_hook.remove()
             self._post_hook = None
         self.watch.end_fit()
 
     @contained
-    def _on_training_call(self):
+    def _on_training_call(self) -> None:
         if self._was_synced:
             self.watch.end_step()
             self.hook.begin_update()
         self._was_synced = self._accelerator.sync_gradients
 
     @contained
-    def _on_update(self, optimizer, args, kwargs):
+    def _on_update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.hook.trains_with(optimizer):
             self.watch.end_step()

@@ -8,8 +8,14 @@
 Needs `pytorch-ignite`; see docs/trainers.md.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 events = require(
@@ -20,34 +26,41 @@ events = require(
 class SMDebugHandler:
     """Records what Ignite's engines do into `out_dir`.
 
-    A step of training is one update of the parameters: one iteration of the trainer, or
+    A training step is one update of the parameters: one iteration of the trainer, or
     `gradient_accumulation_steps` of them, as given to `create_supervised_trainer`. A step of
     evaluation is one iteration of an evaluator.
 
-    `rules` are judged when a saved step ends; where one fires, it is logged, and with `stop`
-    (default True) the trainer is terminated. `hook_options` are those of smdebug.pytorch.Hook:
-    `save_all`, `save_config`, `include_collections`, ...; the hook itself is the attribute
-    `hook`, for its collections and `status()`.
+    The `rules` judge each saved step when it ends. A rule that fires logs an error, and with `stop`
+    (default True) terminates the trainer. `hook_options` are those of smdebug.pytorch.Hook:
+    `save_all`, `save_config`, `include_collections`, ...
 
-    Several runs of the trainer follow each other in one run of ours, which ends with `close()`
-    or the program. Mistakes in the arguments raise here; later nothing of ours does.
+    Several runs of the trainer form one recorded run, which ends with `close()` or the program.
+    Raises for invalid arguments; later errors are logged and end the recording, never the training.
     """
 
-    def __init__(self, out_dir, rules=(), stop=True, gradient_accumulation_steps=1, **hook_options):
+    def __init__(
+        self,
+        out_dir: str,
+        rules: Iterable[Any] = (),
+        stop: bool = True,
+        gradient_accumulation_steps: int = 1,
+        **hook_options: Any,
+    ) -> None:
         self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
         self._batches = gradient_accumulation_steps
 
     @property
-    def hook(self):
+    def hook(self) -> TrainerHook:
+        """The hook that records, for its collections, modes and `status()`."""
         return self.watch.hook
 
-    def close(self):
-        """Ends the run: publishes the last step. Also happens when the program ends."""
+    def close(self) -> None:
+        """Publishes the last step and ends the run. The end of the program does the same."""
         self.watch.close()
 
-    def attach(self, trainer, model, evaluators=()):
-        """Follows the engine `trainer`, which trains `model`, and `evaluators`, which are run
-        while it trains."""
+    def attach(self, trainer: Any, model: Any, evaluators: Iterable[Any] = ()) -> None:
+        """Records the engine `trainer`, which trains `model`, and the engines `evaluators`, which
+        run during the training."""
         Events = events.Events
         trainer.add_event_handler(Events.STARTED, self._on_start, model)
         trainer.add_event_handler(Events.ITERATION_STARTED, self._on_iteration)
@@ -59,30 +72,30 @@ class SMDebugHandler:
             evaluator.add_event_handler(Events.COMPLETED, self._on_evaluation_end)
 
     @contained
-    def _on_start(self, engine, model):
+    def _on_start(self, engine: Any, model: Any) -> None:
         self.watch.begin_fit(model)
 
     @contained
-    def _on_iteration(self, engine):
+    def _on_iteration(self, engine: Any) -> None:
         if (engine.state.iteration - 1) % self._batches == 0:
             self.hook.begin_update()
 
     @contained
-    def _on_iteration_end(self, engine):
+    def _on_iteration_end(self, engine: Any) -> None:
         if engine.state.iteration % self._batches == 0:
             self.watch.end_step()
             if self.watch.should_stop:
                 engine.terminate()
 
     @contained
-    def _on_evaluation(self, engine):
+    def _on_evaluation(self, engine: Any) -> None:
         self.hook.begin_batch(ModeKeys.EVAL)
 
     @contained
-    def _on_evaluation_end(self, engine):
+    def _on_evaluation_end(self, engine: Any) -> None:
         if self.watch.is_fitting:
             self.watch.save_scalars(engine.state.metrics)
 
     @contained
-    def _on_end(self, engine):
+    def _on_end(self, engine: Any) -> None:
         self.watch.end_fit()

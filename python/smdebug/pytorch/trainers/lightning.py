@@ -1,4 +1,4 @@
-"""A callback for PyTorch Lightning, under either of its names.
+"""A callback for PyTorch Lightning, under either of its package names.
 
     from smdebug.pytorch.lightning import SMDebugCallback
 
@@ -7,18 +7,24 @@
 Needs `lightning` or `pytorch-lightning`; see docs/trainers.md.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 _NAMES = {"lightning.pytorch": "lightning", "pytorch_lightning": "pytorch-lightning"}
 
 
-def _callback_classes():
-    """Of the names that the program has imported; else of the first that is installed."""
+def _callback_classes() -> tuple[Any, ...]:
+    """The `Callback` of each package that the program has imported, else of the first one that is
+    installed."""
     modules = [name for name in _NAMES if sys.modules.get(name)]
     installed = [name for name in _NAMES if importlib.util.find_spec(name.partition(".")[0])]
     modules = modules or installed[:1] or list(_NAMES)[:1]
@@ -29,46 +35,50 @@ def _callback_classes():
 class SMDebugCallback(*_callback_classes()):
     """Records what a Lightning Trainer does into `out_dir`.
 
-    With automatic optimization a step of training is one update of the parameters, over however
-    many batches `accumulate_grad_batches` says; with manual optimization it is one batch.
-    `scalar/global_step` is `trainer.global_step` at its beginning, `loss_output_0` the loss that
-    was gone backward from, with manual optimization one for each time. A step of validation,
-    test or prediction is one batch. Where a validation interrupts an update, what of the update
-    comes after it is not recorded.
+    With automatic optimization, a training step is one update of the parameters, over
+    `accumulate_grad_batches` batches. With manual optimization it is one batch.
+    `scalar/global_step` is `trainer.global_step` at the start of the step, and `loss_output_0` the
+    loss of the backward pass; with manual optimization there is one loss per backward pass. A step
+    of validation, test or prediction is one batch. If a validation interrupts an update, the part
+    of the update after the validation is not recorded.
 
-    `rules` are judged when a saved step ends; where one fires, it is logged, and with `stop`
-    (default True) `trainer.should_stop` is set. `hook_options` are those of
-    smdebug.pytorch.Hook: `save_all`, `save_config`, `include_collections`, ...; the hook itself
-    is the attribute `hook`, for its collections and `status()`.
+    The `rules` judge each saved step when it ends. A rule that fires logs an error, and with `stop`
+    (default True) sets `trainer.should_stop`. `hook_options` are those of smdebug.pytorch.Hook:
+    `save_all`, `save_config`, `include_collections`, ...
 
-    One callback may see several fits, validations and tests; they follow each other in one run,
-    which ends with `close()` or the program. Mistakes in the arguments raise here; later nothing
-    of ours does.
+    One callback may record several fits, validations and tests. They form one run, which ends with
+    `close()` or the program. Raises for invalid arguments; later errors are logged and end the
+    recording, never the training.
     """
 
-    def __init__(self, out_dir, rules=(), stop=True, **hook_options):
+    def __init__(
+        self, out_dir: str, rules: Iterable[Any] = (), stop: bool = True, **hook_options: Any
+    ) -> None:
         super().__init__()
         self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
-        self._update = None  # global_step at the beginning of the update
+        self._update: int | None = None  # global_step at the start of the update
 
     @property
-    def hook(self):
+    def hook(self) -> TrainerHook:
+        """The hook that records, for its collections, modes and `status()`."""
         return self.watch.hook
 
-    def close(self):
-        """Ends the run: publishes the last step. Also happens when the program ends."""
+    def close(self) -> None:
+        """Publishes the last step and ends the run. The end of the program does the same."""
         self.watch.close()
 
     # --- training ---
 
     @contained
-    def on_train_start(self, trainer, pl_module):
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.watch.begin_fit(pl_module)
         self.hook.sums_losses = pl_module.automatic_optimization
         self._update = None
 
     @contained
-    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+    def on_train_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any
+    ) -> None:
         if pl_module.automatic_optimization and self._update == trainer.global_step:
             return
         self._update = trainer.global_step
@@ -77,67 +87,73 @@ class SMDebugCallback(*_callback_classes()):
             self.hook.save_scalar("global_step", trainer.global_step)
 
     @contained
-    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: Any
+    ) -> None:
         if pl_module.automatic_optimization:
             if self._update == trainer.global_step:
-                return  # there are more batches to come
+                return  # more batches of this update follow
         self.watch.end_step()
         if self.watch.should_stop:
             trainer.should_stop = True
 
     @contained
-    def on_train_epoch_end(self, trainer, pl_module):
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.save_scalars(trainer.callback_metrics)
 
     @contained
-    def on_train_end(self, trainer, pl_module):
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.end_fit()
 
     @contained
-    def on_exception(self, trainer, pl_module, exception):
+    def on_exception(self, trainer: Any, pl_module: Any, exception: Any) -> None:
         self._release()
 
     @contained
-    def teardown(self, trainer, pl_module, stage):
+    def teardown(self, trainer: Any, pl_module: Any, stage: Any) -> None:
         self._release()
 
     # --- validation, test, prediction ---
 
     @contained
-    def on_validation_start(self, trainer, pl_module):
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         self._attach(trainer, pl_module)
 
     on_test_start = on_predict_start = on_validation_start
 
     @contained
-    def on_validation_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0):
+    def on_validation_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
+    ) -> None:
         self.hook.begin_batch(ModeKeys.EVAL)
 
     on_test_batch_start = on_validation_batch_start
 
     @contained
-    def on_predict_batch_start(self, trainer, pl_module, batch, batch_idx, dataloader_idx=0):
+    def on_predict_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
+    ) -> None:
         self.hook.begin_batch(ModeKeys.PREDICT)
 
     @contained
-    def on_validation_end(self, trainer, pl_module):
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.save_scalars(trainer.callback_metrics)
         self._detach()
 
     on_test_end = on_validation_end
 
     @contained
-    def on_predict_end(self, trainer, pl_module):
+    def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
         self._detach()
 
-    def _attach(self, trainer, pl_module):
+    def _attach(self, trainer: Any, pl_module: Any) -> None:
         if not self.watch.is_fitting and not trainer.sanity_checking:
             self.hook.attach_to(pl_module)
 
-    def _detach(self):
+    def _detach(self) -> None:
         if not self.watch.is_fitting:
             self.hook.release()
 
-    def _release(self):
+    def _release(self) -> None:
         self.watch.end_fit()
         self.hook.release()

@@ -1,13 +1,17 @@
-"""`require`: a trainer's package, or an error that says what to install."""
+"""`require`: imports the package of a trainer, or raises an error that says what to install."""
+
+from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+from typing import Any
 
 
-def require(module, attributes, package, oldest):
-    """The module of that name, which must have `attributes`.
+def require(module: str, attributes: Iterable[str], package: str, oldest: str) -> Any:
+    """Imports `module`, which must have `attributes`.
 
-    Raises ImportError, naming `package` and the `oldest` version of it that is known to work,
-    where it is missing or lacks one of them.
+    Raises ImportError if the module or an attribute is missing. The message names `package` and the
+    `oldest` version of it that is known to work.
     """
     wanted = f'pip install "{package}>={oldest}"'
     try:

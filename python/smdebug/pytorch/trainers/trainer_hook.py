@@ -1,54 +1,63 @@
 """`TrainerHook`: the hook of the trainers' callbacks.
 
-A trainer knows better than a model's calls when a step begins. A training step is one update of
-the parameters, over however many batches its gradients come from; a step of evaluation or
-prediction is one batch.
+A trainer knows better than the calls of a model when a step begins. A training step is one update
+of the parameters, over any number of batches. A step of evaluation or prediction is one batch.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.hook import Hook
+
+if TYPE_CHECKING:
+    import torch
+
+    from smdebug.rules.run_monitor import RunMonitor, Verdict
 
 LOSS = "loss"
 
 
 class TrainerHook(Hook):
-    """Records steps that somebody else begins and ends. Nothing here raises.
+    """Records steps that a trainer begins and ends. None of its methods raises.
 
-    What differs from `Hook`: outputs of the second batch of a step are numbered on
-    (`fc_output_1`); gradients are saved once, as the optimizer gets them; `loss_output_0` is the
-    sum of the losses that the step went backward from.
+    Differences from `Hook`: outputs of the second batch of a step continue the numbering
+    (`fc_output_1`); gradients are saved once, as the optimizer receives them; `loss_output_0` is
+    the sum of the losses of the backward passes of the step.
     """
 
-    # Of the steps that calls of the model begin, in eval mode; None: they begin none.
-    call_mode = None
-    is_each_call_a_step = False  # else those until `await_call` belong to the first of them
-    # Called before a call of the model in training mode, where that may begin an update.
-    on_training_call = None
-    sums_losses = True  # of one update; False: each is a loss of its own
-    monitor = None  # the RunMonitor that judges what this hook records, if any
+    # The mode of the steps that calls of the model in eval mode begin; None: they begin no step.
+    call_mode: ModeKeys | None = None
+    is_each_call_a_step = False  # else one step covers the calls until the next `await_call`
+    # Called before each call of the model in training mode, if such a call may begin an update.
+    on_training_call: Callable[[], None] | None = None
+    sums_losses = True  # of one update; False: saves each loss
+    monitor: RunMonitor | None = None  # judges the recorded steps
 
     _root = None
     _is_call_awaited = False
     _is_step_open = False
     _is_update_open = False
-    _losses = ()
+    _losses: list[torch.Tensor] | tuple[()] = ()
 
-    def __init__(self, out_dir, **options):
+    def __init__(self, out_dir: str, **options: Any) -> None:
         super().__init__(out_dir, gradients="final", **options)
 
-    def verdicts(self):
+    def verdicts(self) -> list[Verdict]:
         """The verdicts of the callback's rules: see BaseHook."""
         return self.monitor.verdicts() if self.monitor else []
 
-    def attach_to(self, model):
-        """Puts the hooks into `model`, and takes them out of the one before."""
+    def attach_to(self, model: torch.nn.Module) -> None:
+        """Installs the hooks in `model` and removes them from the previous model."""
         self.release()
         with self._unharmed("registering the model"):
             self.register_module(model)
             self._root = self._roots[0]
 
-    def release(self):
-        """Takes all hooks out. The run stays open, for another model or the same again."""
+    def release(self) -> None:
+        """Removes all hooks. The run stays open for another model or for the same one."""
         self.end_step()
         with self._unharmed("taking the hooks out"):
             self._detach()
@@ -67,29 +76,29 @@ class TrainerHook(Hook):
 
     # --- steps ---
 
-    def begin_update(self):
-        """A step of training begins; what the model is called with now belongs to it."""
+    def begin_update(self) -> None:
+        """Begins a training step. The following calls of the model belong to it."""
         self._begin(ModeKeys.TRAIN)
         self._is_update_open = True
 
-    def end_update(self):
-        """The optimizer has acted. The step takes scalars until the next one begins."""
+    def end_update(self) -> None:
+        """Marks the end of the update. The step accepts scalars until the next one begins."""
         if self._is_update_open:
             self._is_update_open = False
             with self._unharmed("saving the loss"):
                 self._put_losses()
         self._is_call_awaited = True
 
-    def begin_batch(self, mode):
-        """A step of evaluation or prediction begins. An update that is open is given up."""
+    def begin_batch(self, mode: ModeKeys) -> None:
+        """Begins a step of evaluation or prediction. Abandons an open update."""
         self._is_update_open = False
         self._begin(mode)
 
-    def await_call(self):
-        """The next call of the model in eval mode begins a step of `call_mode`."""
+    def await_call(self) -> None:
+        """Lets the next call of the model in eval mode begin a step of `call_mode`."""
         self._is_call_awaited = True
 
-    def end_step(self):
+    def end_step(self) -> None:
         """Hands the open step to the writer."""
         self.end_update()
         if self._is_step_open:
@@ -98,27 +107,27 @@ class TrainerHook(Hook):
                 self._device_copies.hand_over()
                 self._session.end_step()
 
-    def is_saving(self):
+    def is_saving(self) -> bool:
         """Whether anything is due in the open step."""
         return bool(self._session) and self._session.is_capturing()
 
-    def takes_scalars(self):
+    def takes_scalars(self) -> bool:
         """Whether a step is open, saved or not."""
         return self._is_step_open and not self._failure
 
-    def trains_with(self, optimizer):
-        """Whether `optimizer` acts on the model's parameters."""
+    def trains_with(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether `optimizer` updates parameters of the model."""
         if self._root is None:
             return False
         own = {id(parameter) for parameter in self._root.module.parameters()}
         return any(id(each) in own for group in optimizer.param_groups for each in group["params"])
 
-    def fail(self, where, error):
-        """Latches an error of ours; recording is over."""
+    def fail(self, where: str, error: BaseException) -> None:
+        """Latches an error of smdebug and ends the recording."""
         self._latch(where, error)
         self.release()
 
-    def _begin(self, mode):
+    def _begin(self, mode: ModeKeys) -> None:
         self._losses = []
         if self._failure or self._root is None:
             return
@@ -130,7 +139,7 @@ class TrainerHook(Hook):
             self._gate.is_open = False
             self._latch("at the beginning of a step", error)
 
-    def _on_root_call(self, root, arguments, keywords):
+    def _on_root_call(self, root: Any, arguments: Any, keywords: Any) -> None:
         is_begun = False
         if root.module.training:
             if self.on_training_call is not None:
@@ -147,16 +156,16 @@ class TrainerHook(Hook):
 
     # --- what only a trainer's step has ---
 
-    def wants_loss(self):
-        """Whether `add_loss` would do something."""
+    def wants_loss(self) -> bool:
+        """Whether the open step records losses."""
         return self._is_update_open and self.is_saving()
 
-    def add_loss(self, loss):
-        """A backward pass starts from `loss`, or from something else: None."""
+    def add_loss(self, loss: torch.Tensor | None) -> None:
+        """Records the tensor from which a backward pass starts; None if there is no single one."""
         if loss is not None and self.wants_loss():
             self._losses.append(loss.detach().clone())
 
-    def _put_losses(self):
+    def _put_losses(self) -> None:
         losses, self._losses = self._losses, []
         if not losses:
             return

@@ -1,12 +1,16 @@
-"""`TrainingWatch`: what the callbacks of all trainers share.
+"""`TrainingWatch`: the common part of the callbacks of all trainers.
 
-A callback translates the events of its trainer into the calls here, and hands `should_stop` to
-the trainer's own flag. Nothing here raises once it is made, and every callback method goes
-through `contained`: an error of ours ends the recording, never the training.
+A callback translates the events of its trainer into calls of this class, and copies `should_stop`
+to the flag of the trainer. Only the constructor raises. Every method of a callback goes through
+`contained`: an error of smdebug ends the recording, never the training.
 """
+
+from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -19,27 +23,32 @@ from smdebug.rules.run_monitor import RunMonitor
 logger = get_logger()
 
 
-def contained(method):
-    """For methods of a callback, whose attribute `watch` takes what they raise."""
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def contained(method: Method) -> Method:
+    """Decorates a method of a callback: an error in it ends the recording of `self.watch`."""
 
     @functools.wraps(method)
-    def safe(self, *args, **kwargs):
+    def safe(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
             self.watch.fail(f"in {type(self).__name__}.{method.__name__}", error)
 
-    return safe
+    return cast(Method, safe)
 
 
 class TrainingWatch:
-    """One run, over as many trainings as its callback sees.
+    """One run, over all trainings that its callback sees.
 
-    `rules` are judged when a saved step ends (see RunMonitor); where one fires and `stop` is
+    The `rules` judge each saved step when it ends (see RunMonitor). If one fires and `stop` is
     true, `should_stop` becomes true. `hook_options` are those of smdebug.pytorch.Hook.
     """
 
-    def __init__(self, out_dir, rules, stop, hook_options):
+    def __init__(
+        self, out_dir: str, rules: str | Iterable[Any], stop: bool, hook_options: Mapping[str, Any]
+    ) -> None:
         if not isinstance(stop, bool):
             raise SMDebugTypeError(f"stop must be True or False, found {stop!r}")
         if isinstance(rules, str):
@@ -49,38 +58,39 @@ class TrainingWatch:
         self._wants_stop = stop
         self._set_up()
 
-    def _set_up(self):
+    def _set_up(self) -> None:
         self.hook = TrainerHook(**self._options)
         self.should_stop = False
-        self._rules = None
+        self._rules: RunMonitor | None = None
         if self._rule_requests:
             self._rules = self._make_rules()
             self._rules.request_tensors(self.hook)
-        self._backward = None
+        self._backward: BackwardWatch | None = None
         self._is_fitting = False
 
-    def __getstate__(self):
-        """For a trainer that starts processes: each gets a watch with a hook of its own."""
+    def __getstate__(self) -> dict[str, Any]:
+        """For a trainer that starts processes: each process makes its own watch and hook."""
         return {name: self.__dict__[name] for name in ("_options", "_rule_requests", "_wants_stop")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._set_up()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: object) -> TrainingWatch:
         return self
 
     # --- a training ---
 
-    def begin_fit(self, model):
-        """A training of `model` begins."""
+    def begin_fit(self, model: torch.nn.Module) -> None:
+        """Starts to record a training of `model`."""
         self.end_fit()
         self.should_stop = False
         hook = self.hook
         status = hook.status()
         if status.state in ("failed", "closed"):
             logger.warning(
-                "this training is not recorded: the run in '%s' is over (%s); make a new callback",
+                "this training is not recorded: the run in '%s' has ended (%s); "
+                "make a new callback",
                 hook.out_dir,
                 status.error or "it was closed",
             )
@@ -88,23 +98,23 @@ class TrainingWatch:
         if self._rules and status.last_step >= 0:
             self._rules = self._make_rules(status.last_step + 1)
         if _rank() > 0:
-            self._rules = None  # one judge suffices
+            self._rules = None  # the first process judges
         self._backward = BackwardWatch(
-            hook.add_loss, hook.wants_loss, lambda error: self.fail("looking at a loss", error)
+            hook.add_loss, hook.wants_loss, lambda error: self.fail("while saving a loss", error)
         )
         self._is_fitting = True
         hook.attach_to(model)
         self._backward.install()
         if self._rules and self._wants_stop and _world_size() > 1:
             logger.warning(
-                "a rule that fires will be reported, but will not stop this training: it runs in "
-                "%d processes, and one that stops alone leaves the others waiting; to stop all "
-                "of them, start it with 'smdebug run --stop'",
+                "a rule that fires will be logged but will not stop this training: it runs in %d "
+                "processes, and if only one stops, the others hang; to stop all of them, start "
+                "the training with 'smdebug run --stop'",
                 _world_size(),
             )
 
-    def end_fit(self):
-        """The training is over: takes everything out of the model and torch, and sums up."""
+    def end_fit(self) -> None:
+        """Ends the recording of a training: removes all hooks and logs a summary."""
         if not self._is_fitting:
             return
         self._is_fitting = False
@@ -115,16 +125,16 @@ class TrainingWatch:
             self._rules.finish()
         self._sum_up()
 
-    def end_step(self):
-        """A step of training is over. Judges it, so that `should_stop` is up to date."""
+    def end_step(self) -> None:
+        """Ends a training step and judges it, so that `should_stop` is up to date."""
         was_saving = self.hook.is_saving()
         self.hook.end_update()
         if self._rules and was_saving:
             self.hook.end_step()
             self._judge()
 
-    def save_scalars(self, values):
-        """Saves the numbers among `values`, a dict, as `scalar/<name>` of the open step, if any."""
+    def save_scalars(self, values: Mapping[str, Any]) -> None:
+        """Saves the numbers in `values` as `scalar/<name>` of the open step, if there is one."""
         if not self.hook.takes_scalars():
             return
         for name, value in values.items():
@@ -133,31 +143,32 @@ class TrainingWatch:
                 self.hook.save_scalar(name, value)
 
     @property
-    def is_fitting(self):
+    def is_fitting(self) -> bool:
+        """Whether a training is being recorded."""
         return self._is_fitting
 
-    def close(self):
+    def close(self) -> None:
         """Ends the run."""
         with contextlib.suppress(Exception):
             self.end_fit()
         self.hook.close()
 
-    def fail(self, where, error):
-        """Something of ours went wrong: recording ends, the training goes on. What stands in torch
-        does nothing more, and comes out at the end: torch may be walking over it."""
+    def fail(self, where: str, error: BaseException) -> None:
+        """Ends the recording after an error of smdebug; the training continues. Installed hooks
+        become inactive now and are removed at the end, because torch may be iterating over them."""
         try:
             self._rules = None
             self.hook.fail(where, error)
         except Exception as second:
-            logger.error("cleaning up after that failed too: %r", second)
+            logger.error("cleaning up after this error failed too: %r", second)
 
     # --- inside ---
 
-    def _make_rules(self, first_step=0):
+    def _make_rules(self, first_step: int = 0) -> RunMonitor:
         self.hook.monitor = RunMonitor(self._rule_requests, self.hook.out_dir, first_step)
         return self.hook.monitor
 
-    def _judge(self):
+    def _judge(self) -> None:
         if not self._rules:
             return
         self.hook.flush()
@@ -165,7 +176,7 @@ class TrainingWatch:
             logger.error("%s", verdict["message"])
             self.should_stop = self._wants_stop and _world_size() == 1
 
-    def _sum_up(self):
+    def _sum_up(self) -> None:
         status, cost = self.hook.status(), self.hook.cost()
         lines = [
             f"{status.steps} steps, {status.steps_saved} saved, {status.tensors} tensors, "
@@ -174,22 +185,22 @@ class TrainingWatch:
         if cost.run_seconds > 0:
             share = 100 * cost.step_thread_seconds / cost.run_seconds
             lines.append(
-                f"watching took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
+                f"recording took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
             )
         for problem in filter(None, (status.error, status.reason)):
             lines.append(problem)
         if self._rules:
             lines.append(self._rules.text().rstrip())
-        logger.info("the training is over: %s", "\n".join(lines))
+        logger.info("the training has ended: %s", "\n".join(lines))
 
 
-def _is_distributed():
+def _is_distributed() -> bool:
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
-def _world_size():
+def _world_size() -> int:
     return torch.distributed.get_world_size() if _is_distributed() else 1
 
 
-def _rank():
+def _rank() -> int:
     return torch.distributed.get_rank() if _is_distributed() else 0

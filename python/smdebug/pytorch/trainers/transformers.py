@@ -7,10 +7,15 @@
 Needs `transformers`; see docs/trainers.md.
 """
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
 transformers = require(
@@ -24,35 +29,38 @@ transformers = require(
 class SMDebugCallback(transformers.TrainerCallback):
     """Records what a Trainer does into `out_dir`.
 
-    A step of training is one update of the parameters: `trainer.state.global_step` of it is saved
-    as `scalar/global_step`, beside what the Trainer logs. A step of evaluation is one batch.
-    `loss_output_0` is the loss of the update as the Trainer computed it.
+    A training step is one update of the parameters. Its `trainer.state.global_step` is saved as
+    `scalar/global_step`, next to the values that the Trainer logs. A step of evaluation is one
+    batch. `loss_output_0` is the loss of the update as the Trainer computed it.
 
-    `rules` are judged when a saved step ends; where one fires, it is logged, and with `stop`
-    (default True) the Trainer is asked to stop. `hook_options` are those of
-    smdebug.pytorch.Hook: `save_all`, `save_config`, `include_collections`, ...; the hook itself
-    is the attribute `hook`, for its collections and `status()`.
+    The `rules` judge each saved step when it ends. A rule that fires logs an error, and with `stop`
+    (default True) asks the Trainer to stop. `hook_options` are those of smdebug.pytorch.Hook:
+    `save_all`, `save_config`, `include_collections`, ...
 
-    One callback may see several trainings; they follow each other in one run, which ends with
-    `close()` or the program. Mistakes in the arguments raise here; later nothing of ours does.
+    One callback may record several trainings. They form one run, which ends with `close()` or the
+    program. Raises for invalid arguments; later errors are logged and end the recording, never the
+    training.
     """
 
-    def __init__(self, out_dir, rules=(), stop=True, **hook_options):
+    def __init__(
+        self, out_dir: str, rules: Iterable[Any] = (), stop: bool = True, **hook_options: Any
+    ) -> None:
         super().__init__()
         self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
 
     @property
-    def hook(self):
+    def hook(self) -> TrainerHook:
+        """The hook that records, for its collections, modes and `status()`."""
         return self.watch.hook
 
-    def close(self):
-        """Ends the run: publishes the last step. Also happens when the program ends."""
+    def close(self) -> None:
+        """Publishes the last step and ends the run. The end of the program does the same."""
         self.watch.close()
 
     @contextlib.contextmanager
-    def recording(self, model, mode=ModeKeys.EVAL):
-        """For `trainer.evaluate()` and `trainer.predict()` outside of a training: each batch
-        within is a step of `mode`. The Trainer itself does not say when these begin."""
+    def recording(self, model: Any, mode: ModeKeys = ModeKeys.EVAL) -> Iterator[SMDebugCallback]:
+        """Records `trainer.evaluate()` and `trainer.predict()` outside of a training: each batch
+        within the context is a step of `mode`. The Trainer has no event for their start."""
         self._record_calls(model, mode)
         try:
             yield self
@@ -62,51 +70,53 @@ class SMDebugCallback(transformers.TrainerCallback):
     # --- the Trainer's events ---
 
     @contained
-    def on_train_begin(self, args, state, control, model=None, **kwargs):
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any
+    ) -> None:
         self.watch.begin_fit(model)
         self.hook.call_mode = ModeKeys.EVAL
         self.hook.await_call()
 
     @contained
-    def on_step_begin(self, args, state, control, **kwargs):
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.hook.begin_update()
 
     @contained
-    def on_step_end(self, args, state, control, **kwargs):
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.hook.is_saving():
             self.hook.save_scalar("global_step", state.global_step)
         self.hook.end_update()
-        if not control.should_log:  # else the step takes what is logged, too
+        if not control.should_log:  # else the step also records the logged values
             self._end_step(state, control)
 
     @contained
-    def on_log(self, args, state, control, logs=None, **kwargs):
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         is_summary = "train_runtime" in (logs or {})
         if not is_summary or self.hook.mode is ModeKeys.TRAIN:
             self.watch.save_scalars(logs or {})
         self._end_step(state, control)
 
     @contained
-    def on_prediction_step(self, args, state, control, **kwargs):
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.hook.await_call()
 
     @contained
-    def on_train_end(self, args, state, control, **kwargs):
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.watch.end_fit()
 
-    def _end_step(self, state, control):
+    def _end_step(self, state: Any, control: Any) -> None:
         if self.watch.is_fitting and state.global_step >= state.max_steps:
-            return  # the last one also takes what is logged at the end
+            return  # the last step also records the values logged at the end
         self.watch.end_step()
         if self.watch.should_stop:
             control.should_training_stop = True
 
     @contained
-    def _record_calls(self, model, mode):
+    def _record_calls(self, model: Any, mode: Any) -> None:
         self.hook.attach_to(model)
         self.hook.call_mode = mode
         self.hook.await_call()
 
     @contained
-    def _release(self):
+    def _release(self) -> None:
         self.hook.release()

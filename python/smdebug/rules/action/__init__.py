@@ -1,7 +1,7 @@
-"""What a rule written in Python asks for when its condition is met: `Actions` of an action string.
+"""The actions of a Python rule whose condition is met: `Actions` parses an action string.
 
-`StopTraining`, `Email`, `SMS`, `Webhook`, `Command` and `ActionList` write such strings.
-`smdebug run --action` does the same for the built-in rules.
+`StopTraining`, `Email`, `SMS`, `Webhook`, `Command` and `ActionList` produce such strings.
+`smdebug run --action` performs the same actions for the built-in rules.
 """
 
 from smdebug.rules.action.action import Actions

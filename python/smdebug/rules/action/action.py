@@ -1,14 +1,29 @@
 """`Actions`: the actions that an action string lists."""
 
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any, Protocol
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.rules.action.command_action import CommandAction
 from smdebug.rules.action.message_action import MessageAction
+from smdebug.rules.action.performed import PerformedAction
 from smdebug.rules.action.stop_training_action import StopTrainingAction
 
+if TYPE_CHECKING:
+    from smdebug.trials import Trial
+
 logger = logging.getLogger("smdebug")
+
+
+class SerializableActions(Protocol):
+    """What serializes itself to an action string, such as `ActionList`."""
+
+    def serialize(self) -> str:
+        """The actions as an action string: JSON text."""
+        ...
 
 
 class Actions:
@@ -17,43 +32,46 @@ class Actions:
     `{"name": "stoptraining", "training_job_prefix": …}`, the prefix optional, or
     `{"name": "sms", "endpoint": …}`, or `{"name": "email", "endpoint": …}`, or
     `{"name": "webhook", "url": …}`, or `{"name": "command", "command": …}`. Names and keys may be
-    in any case, values are kept as they are. An entry that is none of these is logged and left
-    out; None and "" list nothing. An object that serializes itself, as `ActionList` does, is taken
-    too.
+    in any case; values are kept as they are. Any other entry is skipped with a warning. None and ""
+    list nothing. An object that serializes itself, such as an `ActionList`, is accepted too.
 
-    `trial` is the run that the rule judges: beside it stands what was done, so that nothing is
-    done twice. Without it, nothing is done twice by this object.
+    `trial` is the run that the rule judges. Performed actions are recorded beside it, so that no
+    process repeats them. Without it, only this object avoids repeating them.
 
-    Raises SMDebugValueError for text that is not JSON, SMDebugTypeError for what is no text.
+    Raises SMDebugValueError for text that is not JSON and SMDebugTypeError for any other type.
     """
 
-    def __init__(self, action_str=None, rule_name="", trial=None):
+    def __init__(
+        self,
+        action_str: str | SerializableActions | None = None,
+        rule_name: str = "",
+        trial: Trial | None = None,
+    ) -> None:
         entries, refused = _core.parse_action_string(_text_of(action_str))
         for sentence in refused:
             logger.warning("rule '%s': %s", rule_name, sentence)
         self._actions = [_action_of(*entry, rule_name, trial) for entry in entries]
 
-    def invoke(self, message="", step=-1):
-        """Performs the actions in their order, each at most once. Never raises.
+    def invoke(self, message: str = "", step: int = -1) -> None:
+        """Performs the actions in order, each at most once, and logs the results. Never raises.
 
-        `message` is what the receiver is told; `step` the global step. What was done, and what
-        went wrong, is logged.
+        `message` is the text for the receiver and `step` the global step.
         """
         for action in self._actions:
             action.invoke(message, step)
 
 
-def _text_of(actions):
+def _text_of(actions: Any) -> str:
     if actions is None:
         return ""
     if callable(getattr(actions, "serialize", None)):
         actions = actions.serialize()
     if not isinstance(actions, str):
-        raise SMDebugTypeError(f"an action string is JSON text, found {actions!r}")
+        raise SMDebugTypeError(f"an action string must be JSON text, found {actions!r}")
     return actions
 
 
-def _action_of(kind, target, rule_name, trial):
+def _action_of(kind: str, target: str, rule_name: str, trial: Trial | None) -> PerformedAction:
     if kind == "stop":
         return StopTrainingAction(rule_name, target, trial)
     if kind == "command":

@@ -1,27 +1,34 @@
-"""What all actions have in common: the core performs them, and they say what came of it."""
+"""The base class of all actions: the core performs an action, and Python logs the result."""
+
+from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugError
+
+if TYPE_CHECKING:
+    from smdebug.trials import Trial
 
 logger = logging.getLogger("smdebug")
 
 
 class PerformedAction:
-    """An action of rule `rule_name`. `kind` and `target` are those of `smdebug run --action`."""
+    """An action of the rule `rule_name`. `kind` and `target` have the meaning that they have in
+    `smdebug run --action KIND=TARGET`."""
 
-    def __init__(self, rule_name, kind, target, trial=None):
+    def __init__(self, rule_name: str, kind: str, target: str, trial: Trial | None = None) -> None:
         self._rule_name = rule_name
         self._kind = kind
         self._target = target
         self._trial = trial
         self._was_done = False
 
-    def invoke(self, message="", step=-1):
-        """Performs the action, unless it was done before, and logs what came of it.
+    def invoke(self, message: str = "", step: int = -1) -> str:
+        """Performs the action unless it was performed before, and logs the result.
 
-        Never raises. Returns the sentence that was logged.
+        Returns the sentence that was logged. Never raises.
         """
         if self._was_done:
             return "not done again"
@@ -33,7 +40,7 @@ class PerformedAction:
         )
         return sentence
 
-    def _perform(self, message, step):
+    def _perform(self, message: str, step: int) -> tuple[str, str]:
         try:
             return _core.perform_action(
                 (self._kind, self._target),
