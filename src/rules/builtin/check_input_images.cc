@@ -224,7 +224,8 @@ class CheckInputImages : public Rule {
   Result<std::vector<Sum>> sums_of(const Observation& tensor,
                                    const Layout& layout) {
     std::vector<Sum> sums;
-    if (element_count(tensor.shape) == 0) return sums;
+    const auto size = static_cast<std::uint64_t>(element_count(tensor.shape));
+    if (size == 0) return sums;
     if (layout.channels > 1) {
       SMD_TRY(const auto view, elements_of(tensor));
       if (view) return sums_by_channel(*view, layout);
