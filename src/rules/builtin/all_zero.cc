@@ -29,9 +29,8 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "100",
-     .description =
-         "A tensor of which at least this percentage of the elements "
-         "is zero fires.",
+     .description = "The rule fires if at least this percentage of the "
+                    "elements of a tensor is zero.",
      .minimum = 0.0,
      .maximum = 100.0},
     kStartStep,
@@ -40,11 +39,11 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a layer that has died, a part of the model that is frozen or "
-              "not connected to the loss, weights that were initialized with "
-              "zeros, or inputs that are not loaded: zeros pass nothing on",
+    {.cause = "a dead layer, a part of the model that is frozen or not "
+              "connected to the loss, weights initialized with zeros, or "
+              "inputs that were not loaded: zeros propagate nothing",
      .advice = "find the first such tensor in the direction of the data "
-               "(activations) or against it (gradients), and look at what lies "
+               "(activations) or against it (gradients) and inspect the layer "
                "just before it"},
 };
 
@@ -77,12 +76,12 @@ class AllZero : public ThresholdRule {
 
   Outcome finish() override {
     if (has_judged() || reduced_ == 0) return no_finding();
-    return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: {} tensors have reductions "
-                             "alone, which cannot tell whether {:g} % of the "
-                             "elements are zero; save values or statistics, or "
-                             "judge with threshold=100",
-                             reduced_, threshold_)};
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: {} tensors have only reductions, which "
+                    "do not show whether {:g} % of the elements are zero; save "
+                    "values or statistics, or set threshold=100",
+                    reduced_, threshold_)};
   }
 
  private:

@@ -80,9 +80,8 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
   const RuleFactory* factory = find_builtin_rule(name);
   if (!factory && is_profiler_rule(name)) {
     return Error{Error::Code::unsupported,
-                 fmt::format("rule '{}' judges a profile of the machine, which "
-                             "smdebug does not take: profiler rules are not "
-                             "run; leave it out",
+                 fmt::format("rule '{}' needs a profile of the machine; "
+                             "smdebug does not run profiler rules; remove it",
                              name)};
   }
   if (!factory) {
@@ -90,10 +89,11 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
     for (const RuleFactory& rule : builtin_rules()) {
       names.emplace_back(rule.name);
     }
-    return Error{Error::Code::not_found,
-                 fmt::format("there is no rule '{}'; the nearest are {}; "
-                             "'smdebug rules' lists all",
-                             name, quoted_list(nearest_names(name, names, 3)))};
+    return Error{
+        Error::Code::not_found,
+        fmt::format(
+            "unknown rule '{}'; similar: {}; 'smdebug rules' lists all rules",
+            name, quoted_list(nearest_names(name, names, 3)))};
   }
   SMD_TRY(const auto parameters,
           Parameters::parse(factory->name, factory->parameters,

@@ -36,28 +36,25 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold_mean",
      .type = ParameterType::real,
      .default_text = "0.2",
-     .description = "How far from 0 the mean of a channel may be.",
+     .description = "Largest allowed distance of a channel's mean from 0.",
      .minimum = 0.0},
     {.name = "threshold_samples",
      .type = ParameterType::integer,
      .default_text = "500",
-     .description = "How many images must have been seen before anything is "
-                    "judged.",
+     .description = "Number of images required before the rule judges.",
      .minimum = 1.0},
     {.name = "regex",
      .type = ParameterType::text_list,
      .default_text = kGluonInput,
      .description =
-         "Patterns of the images' tensor names; with the default, the "
-         "inputs of PyTorch's outermost module and of Keras models, "
-         "too, are judged."},
+         "Patterns of the names of image tensors; the default also selects the "
+         "inputs of PyTorch's outermost module and of Keras models."},
     {.name = "channel",
      .type = ParameterType::integer,
      .default_text = "1",
-     .description =
-         "Which dimension of the tensor counts the channels; 0 counts "
-         "the images. With 1, of a Keras model's inputs the last one "
-         "is taken where it is smaller.",
+     .description = "The dimension of the tensor that counts the channels; "
+                    "dimension 0 counts the images. With 1, the last dimension "
+                    "is used for inputs of a Keras model if it is smaller.",
      .minimum = 1.0,
      .maximum = 8.0},
     kStartStep,
@@ -66,10 +63,10 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "images that are given to the model as they were read",
-     .advice = "subtract the mean of each channel of the training set and "
-               "divide by its standard deviation, in training, validation and "
-               "use alike"},
+    {.cause = "images that are passed to the model without normalization",
+     .advice =
+         "subtract the mean of each channel of the training set and divide by "
+         "its standard deviation, in training, validation and inference"},
 };
 
 // A sum of finite elements.
@@ -185,9 +182,8 @@ class CheckInputImages : public Rule {
       samples = std::max(samples, images.samples);
     }
     return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: {} images were seen, and fewer "
-                             "than {} are not judged (parameter "
-                             "'threshold_samples')",
+                 fmt::format("nothing to judge: only {} images were seen, but "
+                             "{} are required (parameter 'threshold_samples')",
                              samples, threshold_samples_)};
   }
 
@@ -197,7 +193,7 @@ class CheckInputImages : public Rule {
     const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_));
     if (!layout) {
       no_image_ = fmt::format(
-          "'{}' of shape ({}) holds no images with channels in dimension {}",
+          "'{}' of shape ({}) contains no images with channels in dimension {}",
           tensor.name, fmt::join(tensor.shape, ", "), channel_);
       return false;
     }

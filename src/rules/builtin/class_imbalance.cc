@@ -34,40 +34,39 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold_imbalance",
      .type = ParameterType::real,
      .default_text = "10",
-     .description = "How many times as many labels as the smallest class the "
-                    "largest may have.",
+     .description = "Largest allowed ratio of the number of labels of the "
+                    "largest class to that of the smallest.",
      .minimum = 1.0},
     {.name = "threshold_misprediction",
      .type = ParameterType::real,
      .default_text = "0.7",
-     .description = "Which share of a class may be mispredicted.",
+     .description = "Largest allowed share of mispredicted samples of a class.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.9"},
     {.name = "samples",
      .type = ParameterType::integer,
      .default_text = "500",
-     .description = "How many labels must have been seen before anything is "
-                    "judged.",
+     .description = "Number of labels required before the rule judges.",
      .minimum = 1.0,
      .tuned_text = "2000"},
     {.name = "argmax",
      .type = ParameterType::boolean,
      .default_text = "false",
      .description =
-         "Whether predictions of one dimension are the scores of the "
-         "classes of one sample; rows of scores are always taken so."},
+         "Whether one-dimensional predictions are the class scores of one "
+         "sample. Rows are always interpreted as class scores."},
     {.name = "labels_regex",
      .type = ParameterType::text_list,
      .default_text = kLabels,
-     .description = "Patterns of the labels' tensor names; where the default "
-                    "finds none, input 1 of PyTorch's loss modules is taken."},
+     .description = "Patterns of the names of label tensors; if the default "
+                    "finds none, input 1 of PyTorch's loss modules is used."},
     {.name = "predictions_regex",
      .type = ParameterType::text_list,
      .default_text = kPredictions,
      .description =
-         "Patterns of the predictions' tensor names; where the default "
-         "finds none, input 0 of PyTorch's loss modules is taken."},
+         "Patterns of the names of prediction tensors; if the default finds "
+         "none, input 0 of PyTorch's loss modules is used."},
     kStartStep,
     kEndStep,
     kPreset,
@@ -75,16 +74,16 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.when = "a class is larger",
-     .cause = "a data set in which some classes are rare, or a sampler that "
-              "prefers others: the model is pulled towards the large ones",
+     .cause = "a data set with rare classes or a sampler that prefers some "
+              "classes: the model becomes biased toward the large classes",
      .advice = "sample the small classes more often, weight the loss by class, "
                "or collect more of them"},
     {.when = "a class is mispredicted",
-     .cause = "a class that is too rare, wrongly labelled or hard to tell "
-              "from another; early in a training this passes",
-     .advice = "look at the samples of the class and at their labels, judge "
-               "with Confusion, and raise 'samples' where the training has "
-               "just begun"},
+     .cause = "a class that is too rare, wrongly labeled or hard to "
+              "distinguish from another; normal early in a training",
+     .advice =
+         "inspect the samples of the class and their labels, use the rule "
+         "Confusion, and raise 'samples' if the training has just begun"},
 };
 
 ClassSelectors selectors_of(const Parameters& parameters) {
@@ -133,7 +132,7 @@ class ClassImbalance : public Rule {
     if (counts_.size() > kMaxClasses) {
       return Error{Error::Code::invalid_argument,
                    fmt::format("the labels '{}' have more than {} different "
-                               "values: they are no classes",
+                               "values, so they are not classes",
                                pairs.front().labels->name, kMaxClasses)};
     }
     if (pairs.empty() || seen_ < samples_) return finding;
@@ -149,13 +148,12 @@ class ClassImbalance : public Rule {
       reason = reader_.problem();
     } else if (seen_ < samples_) {
       reason = fmt::format(
-          "{} labels were seen, and the first {} are not "
-          "judged (parameter 'samples')",
+          "only {} labels were seen, but {} are required (parameter 'samples')",
           seen_, samples_);
     } else if (predicted_ == 0) {
       reason = fmt::format(
-          "the classes of {} labels are balanced, but "
-          "mispredictions could not be judged: {}",
+          "the classes of {} labels are balanced; mispredictions could not be "
+          "judged: {}",
           seen_, reader_.problem());
     } else {
       return no_finding();
@@ -188,7 +186,7 @@ class ClassImbalance : public Rule {
     judge_mispredictions(place, finding, sentences);
     if (finding.evidence.empty()) return std::nullopt;
     finding.message =
-        fmt::format("{}: {}; counted are {} labels up to {}",
+        fmt::format("{}: {}; {} labels counted up to {}",
                     tensor_text(place.tensor, place.worker),
                     fmt::join(sentences, "; "), seen_, step_text(place.step));
     return finding;
@@ -211,8 +209,8 @@ class ClassImbalance : public Rule {
     evidence.threshold = max_imbalance_;
     finding.evidence.push_back(std::move(evidence));
     sentences.push_back(fmt::format(
-        "class {} has {} labels and class {} has {}, {} times as many (up to "
-        "{} is let pass)",
+        "class {} has {} labels and class {} has {}, {} times as many "
+        "(allowed: up to {})",
         largest->first, largest->second.labels, smallest->first,
         smallest->second.labels, short_number(ratio), max_imbalance_));
     set_advice(finding, kAdvice[0]);
@@ -239,8 +237,8 @@ class ClassImbalance : public Rule {
     }
     const ClassCount& count = counts_.at(worst.front().second);
     std::string sentence = fmt::format(
-        "{} of {} samples of class {} are mispredicted, {:.3g} % (up to {:.3g} "
-        "% is let pass)",
+        "{} of {} samples of class {} are mispredicted, {:.3g} % (allowed: up "
+        "to {:.3g} %)",
         count.wrong, count.predicted, worst.front().second,
         100 * worst.front().first, 100 * max_misprediction_);
     if (worst.size() > 1) {

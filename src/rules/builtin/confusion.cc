@@ -38,60 +38,57 @@ const ParameterSpec kParameters[] = {
     {.name = "category_no",
      .type = ParameterType::integer,
      .default_text = "",
-     .description = "How many classes there are; without it, as many as labels "
-                    "and predictions show.",
+     .description = "Number of classes; default: as many as labels and "
+                    "predictions contain.",
      .minimum = 2.0},
     {.name = "labels",
      .type = ParameterType::text,
      .default_text = kLabels,
-     .description = "The name of the tensor that holds the labels."},
+     .description = "Name of the tensor with the labels."},
     {.name = "predictions",
      .type = ParameterType::text,
      .default_text = kPredictions,
-     .description = "The name of the tensor that holds the predictions."},
+     .description = "Name of the tensor with the predictions."},
     {.name = "labels_collection",
      .type = ParameterType::text,
      .default_text = kLabels,
-     .description = "The collection whose tensors, too, hold labels."},
+     .description = "Collection of further tensors with labels."},
     {.name = "predictions_collection",
      .type = ParameterType::text,
      .default_text = kPredictions,
-     .description = "The collection whose tensors, too, hold predictions."},
+     .description = "Collection of further tensors with predictions."},
     {.name = "min_diag",
      .type = ParameterType::real,
      .default_text = "0.9",
-     .description = "Which part of the predictions of a class must be right.",
+     .description = "Smallest allowed share of correct predictions of a class.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.65"},
     {.name = "max_off_diag",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .description =
-         "Which part of the predictions of a class may belong to one "
-         "other class.",
+     .description = "Largest allowed share of the predictions of a class that "
+                    "belong to one other class.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.35"},
     {.name = "cumulative",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description = "Whether the matrix is filled over all steps instead of by "
-                    "each step anew."},
+     .description = "Whether the matrix accumulates over all steps instead of "
+                    "starting over at each step."},
     {.name = "samples",
      .type = ParameterType::integer,
      .default_text = "1",
-     .description =
-         "How many predictions of a class the matrix must hold before "
-         "the class is judged.",
+     .description = "Number of predictions of a class required before the "
+                    "class is judged.",
      .minimum = 1.0,
      .tuned_text = "15"},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "1",
-     .description =
-         "How many judged steps in a row must be beyond a limit, with "
-         "the worst of them not coming nearer to its limit.",
+     .description = "Number of consecutive judged steps beyond a limit, "
+                    "without improvement, after which the rule fires.",
      .minimum = 1.0,
      .tuned_text = "7"},
     kStartStep,
@@ -100,11 +97,11 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "classes that look alike in what the model sees, wrong labels, "
-              "or a model that has not learned them yet",
-     .advice = "look at the samples that are confused, check their labels, add "
+    {.cause = "classes that look alike to the model, wrong labels, or a model "
+              "that has not learned them yet",
+     .advice = "inspect the confused samples, check their labels, and add "
                "samples or features that separate them; early in a training "
-               "this is usual: set start_step or patience"},
+               "this is normal: set start_step or patience"},
 };
 
 // A pattern that finds this name and no other.
@@ -234,7 +231,7 @@ class Confusion : public Rule {
     if (matrix_.predicted_classes() > kMaxClasses) {
       return Error{Error::Code::invalid_argument,
                    fmt::format("the predictions '{}' have more than {} "
-                               "different values: they are no classes",
+                               "different values, so they are not classes",
                                pairs.front().predictions->name, kMaxClasses)};
     }
     if (predictions == nullptr) return finding;
@@ -257,13 +254,13 @@ class Confusion : public Rule {
   std::string reason_for_nothing() const {
     if (steps_of_few_samples_ > 0) {
       return fmt::format(
-          "at {} steps with labels and predictions, the matrix held no class "
-          "that was predicted {} times (parameter 'samples')",
+          "at {} steps with labels and predictions, no class was predicted {} "
+          "times (parameter 'samples')",
           steps_of_few_samples_, samples_);
     }
     if (left_out_ > 0) {
       return fmt::format(
-          "none of {} samples has a label and a prediction that are classes, "
+          "none of {} samples has a label and a prediction within the classes "
           "0 {}",
           left_out_,
           categories_ ? fmt::format("to {}", *categories_ - 1) : "or above");
@@ -344,8 +341,8 @@ class Confusion : public Rule {
     const Violation& worst = violations.front();
     const std::string bound =
         worst.is_on_diagonal()
-            ? fmt::format("at least {} should be", min_diag_)
-            : fmt::format("up to {} is let pass", max_off_diag_);
+            ? fmt::format("required: at least {}", min_diag_)
+            : fmt::format("allowed: up to {}", max_off_diag_);
     finding.message = fmt::format(
         "{}: {} of {} predictions of class {} are {} {}, {:.3g} ({}), at {}{}",
         tensor_text(place.tensor, place.worker), worst.count, worst.of,
@@ -361,8 +358,8 @@ class Confusion : public Rule {
     }
     if (patience_ > 1) {
       finding.message += fmt::format(
-          "; so it was at {} judged steps in a row, and better at none of them "
-          "than at {}",
+          "; the same holds for {} judged steps in a row, without improvement "
+          "since {}",
           violating_.count(), step_text(violating_.lowest_at()));
     }
     set_advice(finding, kAdvice[0]);

@@ -25,8 +25,8 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "relu_output",
-     .description = "Collections to judge; in PyTorch 'relu_output' holds what "
-                    "ReLU modules give, whatever their names."},
+     .description = "Collections to judge; in PyTorch, 'relu_output' contains "
+                    "the outputs of all ReLU modules, whatever their names."},
     // As MXNet and PyTorch name a layer, and as Keras does.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
@@ -34,7 +34,7 @@ const ParameterSpec kParameters[] = {
          ".*relu_output,.*ReLU_output,"
          "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]output,"
          "/outputs/.*[Rr]elu(_\\d+)?:\\d+$",
-     .description = "Patterns of names of ReLU outputs to judge."},
+     .description = "Patterns of the names of ReLU outputs to judge."},
     kThresholdInactivity,
     tuned(kThresholdLayer, "80"),
     kUnit,
@@ -44,9 +44,9 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "an update that was too large, or a bias that is very negative: "
-              "a dead ReLU gives zero and passes no gradient, so its weights "
-              "stay as they are",
+    {.cause = "an update that was too large or a very negative bias: a dead "
+              "ReLU returns zero and propagates no gradient, so its weights no "
+              "longer change",
      .advice = "lower the learning rate, initialize for ReLU (He) with biases "
                "at zero, normalize the inputs, or use LeakyReLU"},
 };

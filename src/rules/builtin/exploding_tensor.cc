@@ -23,18 +23,17 @@ const ParameterSpec kParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description =
-         "Collections to judge; without these and tensor_regex, every "
-         "tensor that the run holds.",
+     .description = "Collections to judge; default, without tensor_regex: "
+                    "every tensor of the run.",
      .tuned_text = "losses,gradients,weights,biases"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Patterns of tensor names to judge."},
+     .description = "Patterns of the names of tensors to judge."},
     {.name = "only_nan",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description = "Whether infinities are let pass."},
+     .description = "Whether to ignore infinities."},
     kStartStep,
     kEndStep,
     kPreset,
@@ -42,11 +41,11 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.cause = "a learning rate that is too high, a division by zero, the "
-              "logarithm of zero, or float16 overflow where the first such "
-              "tensor is made: the training goes on with numbers that mean "
-              "nothing",
-     .advice = "look at the operation that makes the first such tensor of the "
-               "step, lower the learning rate, or clip the gradients"},
+              "logarithm of zero, or a float16 overflow in the operation that "
+              "computes the first such tensor: from there on, the training "
+              "computes meaningless numbers",
+     .advice = "inspect the operation that computes the first such tensor of "
+               "the step, lower the learning rate, or clip the gradients"},
 };
 
 // XGBoost's column of thresholds: a leaf has none, which is NaN.
@@ -102,8 +101,9 @@ class ExplodingTensor : public Rule {
       finding->message += adjacent;
     }
     if (finding && finding->evidence.size() > 1) {
-      finding->message += fmt::format("; {} tensors of this step have some",
-                                      finding->evidence.size());
+      finding->message +=
+          fmt::format("; {} tensors of this step have such elements",
+                      finding->evidence.size());
     }
     return finding;
   }

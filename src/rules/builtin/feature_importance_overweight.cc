@@ -28,21 +28,21 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "0.8",
-     .description =
-         "Which part of all importance the largest may have together.",
+     .description = "Largest allowed share of the total importance that the "
+                    "largest importances may have together.",
      .minimum = 0.0,
      .maximum = 1.0,
      .tuned_text = "0.9"},
     {.name = "nfeatures",
      .type = ParameterType::integer,
      .default_text = "3",
-     .description = "How many of the largest importances are added up.",
+     .description = "Number of largest importances that are added up.",
      .minimum = 1.0,
      .tuned_text = "1"},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = ".*feature_importance/weight",
-     .description = "Patterns of the importances' tensor names.",
+     .description = "Patterns of the names of importance tensors.",
      .tuned_text = ".*feature_importance/total_gain"},
     // The first trees of a healthy model hang on a feature or two.
     {.name = kStartStep.name,
@@ -56,11 +56,11 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a feature that gives the label away, or trees that may always "
-              "choose from all features",
-     .advice = "check that none of the features gives the label away, and "
-               "train with column sampling (colsample_bytree) or stronger "
-               "regularization so that others are used"},
+    {.cause = "a feature that leaks the label, or trees that may always choose "
+              "from all features",
+     .advice = "check that no feature leaks the label, and use column sampling "
+               "(colsample_bytree) or stronger regularization so that other "
+               "features are used"},
 };
 
 struct Importance {
@@ -142,13 +142,13 @@ class FeatureImportanceOverweight : public Rule {
       return "the importances of no step have a positive sum";
     }
     if (most_features_ == 1) {
-      return "the model uses a single feature, whose share of all importance "
-             "is always 1; if it was given more, check that this one does not "
-             "give the label away";
+      return "the model uses a single feature, whose share of the total "
+             "importance is always 1; if there are more features, check that "
+             "this one does not leak the label";
     }
     return fmt::format(
-        "the model uses {} features, and the largest {} of so few always have "
-        "all importance; lower nfeatures below {}",
+        "the model uses {} features, so the largest {} always have the total "
+        "importance; set nfeatures below {}",
         most_features_, nfeatures_, most_features_);
   }
 
@@ -188,8 +188,8 @@ class FeatureImportanceOverweight : public Rule {
                                   short_number(own_share)));
     }
     finding.message = fmt::format(
-        "{}: the {} largest of {} features have {:.3g} of all importance at "
-        "{}, more than {}: {}; the next has {:.2g}",
+        "{}: the {} largest of {} features have {:.3g} of the total importance "
+        "at {}, more than {}: {}; the next has {:.2g}",
         tensor_text(largest.tensor, largest.worker), nfeatures_,
         importances.size(), share, step_text(largest.step), threshold_,
         fmt::join(names, ", "), importances[nfeatures_].value / sum);

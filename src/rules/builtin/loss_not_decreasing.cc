@@ -35,60 +35,60 @@ const ParameterSpec kParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Collections that hold losses, beside 'losses'."},
+     .description = "Collections of losses, in addition to 'losses'."},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Patterns of tensor names that are losses."},
+     .description = "Patterns of the names of losses."},
     {.name = "use_losses_collection",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .description = "Whether the collection 'losses' is judged."},
+     .description = "Whether to judge the collection 'losses'."},
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "10",
-     .description =
-         "How many steps apart two losses that are compared must be.",
+     .description = "Distance in steps between two losses that are compared.",
      .minimum = 1.0,
      .tuned_text = "200"},
     {.name = "diff_percent",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .description = "A loss that fell by less than this has not decreased.",
+     .description =
+         "A loss that fell by less than this percentage has not decreased.",
      .minimum = 0.0,
      .maximum = 100.0,
      .tuned_text = "0.0001"},
     {.name = "increase_threshold_percent",
      .type = ParameterType::real,
      .default_text = "5",
-     .description = "A loss that rose by up to this is let pass.",
+     .description = "A loss may rise by up to this percentage.",
      .minimum = 0.0,
      .maximum = 100.0,
      .tuned_text = "40"},
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
-     .description = "Steps of which mode are judged, and counted; without it, "
-                    "TRAIN, and all of a run without modes.",
+     .description = "The mode whose steps are judged and counted; default: "
+                    "TRAIN, or all steps of a run without modes.",
      .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
     {.name = "strict",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description = "Whether a loss that rose at all, too, has not decreased."},
+     .description = "Whether any increase of a loss counts as not decreasing."},
     {.name = "average",
      .type = ParameterType::integer,
      .default_text = "1",
      .description =
-         "How many saved losses up to a step are averaged before they "
-         "are compared: against the noise of small batches.",
+         "Number of saved losses up to a step that are averaged before the "
+         "comparison, to reduce the noise of small batches.",
      .minimum = 1.0,
      .maximum = 10000.0,
      .tuned_text = "100"},
     {.name = "use_mean",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description = "Whether a loss of several elements is judged by its mean; "
-                    "otherwise it is skipped.",
+     .description = "Whether a loss with several elements is judged by its "
+                    "mean; otherwise it is skipped.",
      .tuned_text = "true"},
     kStartStep,
     kEndStep,
@@ -97,19 +97,19 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.when = "the loss is not finite",
-     .cause = "a training that has diverged, by a learning rate that is too "
-              "high or a number that overflowed",
-     .advice = "lower the learning rate or clip the gradients, and judge with "
-               "ExplodingTensor to see where it began"},
+     .cause = "a training that diverged because of a learning rate that is too "
+              "high or an overflow",
+     .advice = "lower the learning rate or clip the gradients, and use the "
+               "rule ExplodingTensor to find where it began"},
     {.when = "the loss rose",
      .cause = "a learning rate that is too high, or labels that do not fit "
               "the loss",
-     .advice = "lower the learning rate, and check labels and loss"},
-    {.when = "the loss stands still",
+     .advice = "lower the learning rate, and check the labels and the loss"},
+    {.when = "the loss does not change",
      .cause = "gradients that do not reach the weights, a learning rate that "
-              "is too low, or a training that has converged",
+              "is too low, or a converged training",
      .advice = "check that gradients reach the weights, raise the learning "
-               "rate, or stop here if it has converged"},
+               "rate, or stop if the training has converged"},
 };
 
 struct Thresholds {
@@ -303,10 +303,10 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   if (!parameters.boolean("use_losses_collection") &&
       parameters.text_list("collection_names").empty() &&
       parameters.text_list("tensor_regex").empty()) {
-    return Error{Error::Code::invalid_config,
-                 "rule LossNotDecreasing: use_losses_collection is false and "
-                 "neither collection_names nor tensor_regex is given, so "
-                 "there is no loss to judge"};
+    return Error{
+        Error::Code::invalid_config,
+        "rule LossNotDecreasing: no loss to judge: use_losses_collection is "
+        "false, and neither collection_names nor tensor_regex is given"};
   }
   return make_rule<LossNotDecreasing>(parameters);
 }
@@ -315,7 +315,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kLossNotDecreasing = {
     .name = "LossNotDecreasing",
-    .summary = "A loss is not lower than it was some steps ago.",
+    .summary = "A loss is not lower than some steps ago.",
     .condition =
         "Every 'num_steps' steps, compares the loss with the newest saved one "
         "that is at least 'num_steps' steps older. Fires when it fell by less "

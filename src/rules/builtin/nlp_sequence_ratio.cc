@@ -30,19 +30,17 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text_list,
      .default_text = kGluonInput,
      .description =
-         "Patterns of the sequences' tensor names; with the default, "
-         "the inputs of every module named like 'embedding', too, are "
-         "judged."},
+         "Patterns of the names of sequence tensors; the default also selects "
+         "the inputs of every module whose name contains 'embedding'."},
     {.name = "token_values",
      .type = ParameterType::text_list,
      .default_text = "0",
-     .description = "The tokens whose share is judged."},
+     .description = "Tokens whose share is judged."},
     {.name = "token_thresholds_percent",
      .type = ParameterType::text_list,
      .default_text = "50",
-     .description =
-         "How large, in percent, the share of each of token_values may "
-         "be; as many as those."},
+     .description = "Largest allowed share of each of token_values, in "
+                    "percent; one number per token."},
     kStartStep,
     kEndStep,
     kPreset,
@@ -50,10 +48,10 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.cause = "sequences of very different length in one batch, or a "
-              "vocabulary that misses words of the data: the model computes "
-              "on padding or unknown words most of the time",
-     .advice = "sort or bucket the sequences by length, cut the longest, pack "
-               "them, or look at the vocabulary"},
+              "vocabulary that lacks words of the data: the model mostly "
+              "processes padding or unknown words",
+     .advice = "sort or bucket the sequences by length, truncate the longest, "
+               "pack them, or check the vocabulary"},
 };
 
 struct TokenLimit {
@@ -69,8 +67,7 @@ Result<std::vector<double>> parse_numbers(const Parameters& parameters,
     if (!number) {
       return Error{Error::Code::invalid_config,
                    fmt::format("rule NLPSequenceRatio: parameter '{}' should "
-                               "be numbers with commas between them but holds "
-                               "'{}'",
+                               "be comma-separated numbers but contains '{}'",
                                name, word)};
     }
     numbers.push_back(*number);
@@ -92,11 +89,12 @@ Result<std::vector<TokenLimit>> parse_limits(const Parameters& parameters) {
   std::vector<TokenLimit> limits;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!(percents[i] >= 0 && percents[i] <= 100)) {
-      return Error{Error::Code::invalid_config,
-                   fmt::format("rule NLPSequenceRatio: parameter "
-                               "'token_thresholds_percent' should be from 0 to "
-                               "100 but holds '{}'",
-                               percents[i])};
+      return Error{
+          Error::Code::invalid_config,
+          fmt::format(
+              "rule NLPSequenceRatio: parameter 'token_thresholds_percent' "
+              "should be from 0 to 100 but contains '{}'",
+              percents[i])};
     }
     limits.push_back({tokens[i], percents[i]});
   }

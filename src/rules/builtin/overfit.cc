@@ -40,8 +40,8 @@ const ParameterSpec kParameters[] = {
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Patterns of tensor names that are losses; without it, the "
-                    "collection 'losses'."},
+     .description =
+         "Patterns of the names of losses; default: the collection 'losses'."},
     {.name = "start_step",
      .type = ParameterType::integer,
      .default_text = "0",
@@ -50,33 +50,33 @@ const ParameterSpec kParameters[] = {
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "1",
-     .description = "How many evaluations in a row must exceed the ratio.",
+     .description = "Number of consecutive evaluations above the ratio after "
+                    "which the rule fires.",
      .minimum = 1.0,
      .tuned_text = "4"},
     {.name = "ratio_threshold",
      .type = ParameterType::real,
      .default_text = "0.1",
-     .description = "How far, as a part of the mean training loss, the mean "
-                    "validation loss may lie above it.",
+     .description = "Largest allowed excess of the mean validation loss over "
+                    "the mean training loss, relative to the latter.",
      .minimum = 0.0,
      .tuned_text = "5"},
     {.name = "pass_new_best",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description =
-         "Whether an evaluation passes, however large the ratio, that "
-         "has the lowest mean validation loss so far.",
+     .description = "Whether an evaluation with the lowest mean validation "
+                    "loss so far passes, whatever its ratio.",
      .tuned_text = "true"},
     kEndStep,
     kPreset,
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a model that learns its training set by heart; a gap from the "
-              "first evaluation on means that the two sets differ",
-     .advice = "stop here and take the weights of the best evaluation, or "
-               "train with more or augmented data, dropout, weight decay or a "
-               "smaller model"},
+    {.cause = "a model that memorizes its training set; a gap from the first "
+              "evaluation on means that the two sets differ",
+     .advice =
+         "stop and use the weights of the best evaluation, or train with more "
+         "or augmented data, dropout, weight decay or a smaller model"},
 };
 
 // The validation losses under one name.
@@ -215,13 +215,13 @@ class Overfit : public Rule {
                 std::optional<double> before, Finding& finding) const {
     finding.message = fmt::format(
         "{}: the mean validation loss {:.4g} up to {} is {} above the mean "
-        "training loss {:.4g} (up to {} is let pass)",
+        "training loss {:.4g} (allowed: up to {})",
         validation.last.tensor, validation.phase.mean,
         step_text(validation.last.step), percent_text(*validation.before),
         training_mean, percent_text(ratio_threshold_));
     if (validation.exceeded > 1) {
       finding.message +=
-          fmt::format(", as in {} evaluations since {}", validation.exceeded,
+          fmt::format(", as at {} evaluations since {}", validation.exceeded,
                       step_text(validation.exceeded_since));
     }
     if (passes_new_best_) {
@@ -253,10 +253,10 @@ const RuleFactory kOverfit = {
         "The validation loss is much higher than the training loss: the model "
         "memorizes its training set.",
     .condition =
-        "Fires when (mean validation loss - mean training loss) / mean "
-        "training loss > 'ratio_threshold' for 'patience' evaluations in a "
-        "row. With 'pass_new_best', evaluations with the lowest validation "
-        "loss so far do not count.",
+        "Fires if (mean validation loss - mean training loss) / mean training "
+        "loss > 'ratio_threshold' for 'patience' evaluations in a row. With "
+        "'pass_new_best', evaluations with the lowest validation loss so far "
+        "do not count.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<Overfit>,

@@ -28,22 +28,21 @@ const ParameterSpec kParameters[] = {
     {.name = "patience_train",
      .type = ParameterType::integer,
      .default_text = "5",
-     .description = "How many saved TRAIN steps may pass without a new best "
+     .description = "Number of saved TRAIN steps allowed without a new best "
                     "training loss.",
      .minimum = 1.0,
      .tuned_text = "20"},
     {.name = "patience_validation",
      .type = ParameterType::integer,
      .default_text = "10",
-     .description = "How many saved EVAL steps may pass without a new best "
+     .description = "Number of saved EVAL steps allowed without a new best "
                     "validation loss.",
      .minimum = 1.0},
     {.name = "delta",
      .type = ParameterType::real,
      .default_text = "0.01",
-     .description =
-         "By how much, as a number and not as a ratio, a loss must be "
-         "below the best one to be a new best.",
+     .description = "Absolute amount by which a loss must be below the best "
+                    "one to be a new best.",
      .minimum = 0.0},
     kStartStep,
     kEndStep,
@@ -51,11 +50,11 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a training that goes on after it has converged: further steps "
-              "cost time and bring nothing",
-     .advice = "stop, and take the weights of the best validation loss; if "
-               "both losses are still high, lower the learning rate or use a "
-               "larger model"},
+    {.cause = "a training that continues after it has converged: further steps "
+              "cost time without benefit",
+     .advice =
+         "stop and use the weights of the best validation loss; if both losses "
+         "are still high, lower the learning rate or use a larger model"},
 };
 
 // The losses under one name, at one step each.
@@ -90,14 +89,12 @@ struct LossCourse {
 };
 
 std::string course_text(const LossCourse& course, std::string_view what) {
-  const std::string best =
-      course.best_step.global < 0
-          ? "there was never a finite one"
-          : fmt::format("{:.4g} at {} was the best", course.best,
-                        step_text(course.best_step));
+  const std::string best = course.best_step.global < 0
+                               ? "no loss was finite"
+                               : fmt::format("best: {:.4g} at {}", course.best,
+                                             step_text(course.best_step));
   return fmt::format(
-      "the {} loss has not improved for {} saved steps ({}, "
-      "{:.4g} is the last)",
+      "the {} loss has not improved for {} saved steps ({}, last: {:.4g})",
       what, course.stale_steps, best, course.last);
 }
 

@@ -40,38 +40,35 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text_list,
      .default_text = kReluInputs,
      .description =
-         "Patterns of names of the inputs of activations. By default "
-         "also the collection 'relu_input', which in PyTorch holds "
-         "what ReLU modules take, whatever their names."},
+         "Patterns of the names of activation inputs. The default also selects "
+         "the collection 'relu_input', which in PyTorch contains the inputs of "
+         "all ReLU modules, whatever their names."},
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "10.0",
-     .description = "A largest variance of an activation input above the "
-                    "smallest by more than this factor fires.",
+     .description = "The rule fires if the largest variance of an activation "
+                    "input exceeds the smallest by more than this factor.",
      .minimum = 0.0,
      .tuned_text = "20"},
     {.name = "distribution_range",
      .type = ParameterType::real,
      .default_text = "0.001",
-     .description =
-         "A gradient whose 95th percentile lies above its 5th by less "
-         "than this fires.",
+     .description = "The rule fires if the 95th percentile of a gradient "
+                    "exceeds its 5th by less than this.",
      .minimum = 0.0,
      .tuned_text = "0"},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "5",
-     .description =
-         "A loss that was not lower than ever before for so many saved "
-         "steps fires.",
+     .description = "The rule fires if the loss reaches no new minimum for "
+                    "this many saved steps.",
      .minimum = 1.0,
      .tuned_text = "8"},
     {.name = "steps",
      .type = ParameterType::real,
      .default_text = "10",
-     .description =
-         "How many saved steps of the training are judged, the first "
-         "ones.",
+     .description = "Number of saved steps that are judged, from the start of "
+                    "the training.",
      .minimum = 1.0},
     kStartStep,
     kEndStep,
@@ -79,13 +76,14 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "weights that were initialized without regard to the size of "
-              "their layer, or inputs that are not normalized: the signal "
-              "grows or dies on its way before anything is learned",
+    {.cause =
+         "weights that were initialized without regard to the size of their "
+         "layer, or inputs that are not normalized: the signal grows or "
+         "vanishes between layers before the model learns anything",
      .advice = "initialize by the size of each layer (He for ReLU, Xavier for "
                "tanh and sigmoid), never with one constant, add normalization, "
-               "and normalize the inputs; if the loss alone stands still, try "
-               "another learning rate"},
+               "and normalize the inputs; if only the loss does not change, "
+               "try another learning rate"},
 };
 
 // Positions of the selectors.
@@ -191,7 +189,7 @@ class PoorWeightInitialization : public Rule {
     evidence.relation = ">";
     evidence.threshold = limits_.variance_ratio;
     problems.push_back(
-        {fmt::format("{}: the variance {} of what layer {} takes is {} times "
+        {fmt::format("{}: the variance {} of the input of layer {} is {} times "
                      "that of layer {}, more than {:g} times",
                      tensor_text(most.tensor->name, most.tensor->worker),
                      short_number(most.variance), layer_of(most.tensor->name),

@@ -30,13 +30,12 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "weights,biases",
-     .description =
-         "Collections of tensors that every worker holds alike; leave "
-         "out what is sharded over workers."},
+     .description = "Collections of tensors that must be the same on every "
+                    "worker; exclude tensors that are sharded over workers."},
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Patterns of names of such tensors."},
+     .description = "Patterns of the names of such tensors."},
     kRtol,
     kAtol,
     kStartStep,
@@ -45,13 +44,13 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "workers that did not begin from the same weights, or a "
-              "gradient that is not averaged over them (layers used outside "
-              "the wrapped model, no_sync, parameters that are not in the "
-              "graph of one worker)",
-     .advice = "begin all workers from the same weights, see that every "
-               "gradient is averaged, and give the optimizers the same "
-               "settings"},
+    {.cause =
+         "workers that started from different weights, or a gradient that is "
+         "not averaged over them (layers used outside the wrapped model, "
+         "no_sync, parameters that are not in the graph of one worker)",
+     .advice =
+         "start all workers from the same weights, make sure that every "
+         "gradient is averaged, and give all optimizers the same settings"},
 };
 
 // What a comparison of two replicas came to.

@@ -32,15 +32,16 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "tanh_input,sigmoid_input",
-     .description = "Collections to judge; in PyTorch these two hold what Tanh "
-                    "and Sigmoid modules take, whatever their names."},
+     .description =
+         "Collections to judge; in PyTorch, these two contain the inputs of "
+         "all Tanh and Sigmoid modules, whatever their names."},
     // As MXNet and PyTorch name a layer, and as Keras does.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = ".*tanh_input,.*sigmoid_input,"
                      "([Tt]anh|[Ss]igmoid)(_?\\d+)?[_/]input",
      .description =
-         "Patterns of names of inputs of tanh and sigmoid to judge."},
+         "Patterns of the names of tanh and sigmoid inputs to judge."},
     {.name = "threshold_tanh_min",
      .type = ParameterType::real,
      .default_text = "-9.4999",
@@ -70,9 +71,9 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "weights or inputs that are too large: where the function is "
-              "flat no gradient passes, so the layers before it no longer "
-              "learn",
+    {.cause =
+         "weights or inputs that are too large: where the function is flat, it "
+         "propagates no gradient, so the layers before it no longer learn",
      .advice = "normalize the inputs, initialize with smaller weights "
                "(Xavier), lower the learning rate, or use ReLU"},
 };
@@ -180,8 +181,8 @@ class SaturatedActivation : public InactiveLayerRule {
 
   std::string unnamed_text() const {
     return fmt::format(
-        "tensors such as {}: neither their names nor their collections say "
-        "'tanh' or 'sigmoid', so their limits are not known",
+        "tensors such as {}: neither their names nor their collections contain "
+        "'tanh' or 'sigmoid', so their limits are unknown",
         unnamed_);
   }
 

@@ -34,32 +34,32 @@ const ParameterSpec kParameters[] = {
     {.name = "other_trials",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "The runs to compare with; required. 'other_trial' and "
-                    "'other_trial_0', 'other_trial_1', ... add to it."},
+     .description = "Runs to compare with; required. 'other_trial' and "
+                    "'other_trial_0', 'other_trial_1', ... add further runs."},
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Collections to compare; without these and tensor_regex, "
-                    "every tensor that the run holds."},
+     .description = "Collections to compare; default, without tensor_regex: "
+                    "every tensor of the run."},
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
-     .description = "Patterns of tensor names to compare."},
+     .description = "Patterns of the names of tensors to compare."},
     kRtol,
     kAtol,
     {.name = "equal_nan",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .description = "Whether NaN in both runs is alike."},
+     .description = "Whether NaN in both runs counts as equal."},
     kStartStep,
     kEndStep,
     kPreset,
 };
 
 const Advice kAdvice[] = {
-    {.cause = "another seed, data order, initialization, library version or "
-              "machine",
-     .advice = "compare these between the two runs; where only the last digits "
+    {.cause = "a different seed, data order, initialization, library version "
+              "or machine",
+     .advice = "compare these between the two runs; if only the last digits "
                "differ, raise rtol"},
 };
 
@@ -214,9 +214,8 @@ class SimilarAcrossRuns : public Rule {
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   if (parameters.text_list("other_trials").empty()) {
     return Error{Error::Code::invalid_config,
-                 "rule SimilarAcrossRuns: parameter 'other_trials' is not "
-                 "given; name the runs to compare with, with commas between "
-                 "them"};
+                 "rule SimilarAcrossRuns: parameter 'other_trials' is missing; "
+                 "give a comma-separated list of runs to compare with"};
   }
   return make_rule<SimilarAcrossRuns>(parameters);
 }
@@ -225,7 +224,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
 
 const RuleFactory kSimilarAcrossRuns = {
     .name = "SimilarAcrossRuns",
-    .summary = "A tensor differs from that of another run at the same step.",
+    .summary = "A tensor differs from the one in another run at the same step.",
     .condition =
         "Fires when a tensor that both runs contain has different shapes, or "
         "elements with |a - b| > 'atol' + 'rtol' * |b|, where b is from the "

@@ -27,20 +27,19 @@ const ParameterSpec kParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "1800",
-     .description = "How many seconds may pass without a new step.",
+     .description = "Seconds allowed without a new step.",
      .minimum = 0.0},
     {.name = "stop_training_on_fire",
      .type = ParameterType::boolean,
      .default_text = "false",
-     .description = "Whether the training that 'smdebug run' started is ended "
+     .description = "Whether to end the training that 'smdebug run' started "
                     "when the rule fires."},
     {.name = "training_job_name_prefix",
      .type = ParameterType::text,
      .default_text = "",
      .description =
-         "Accepted for scripts written for the cloud, where it names "
-         "the job to stop; here the training that was started is "
-         "stopped."},
+         "Accepted for scripts written for the cloud, where it names the job "
+         "to stop; smdebug stops the training that it started."},
     kStartStep,
     kEndStep,
     kPreset,
@@ -48,9 +47,9 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.cause = "a data loader that hangs, a worker that waits for another, a "
-              "full disk, or a network that is gone",
-     .advice = "look at these where the training runs; if it is only slow, "
-               "save more often or raise the threshold"},
+              "full disk, or a lost network connection",
+     .advice = "check these on the machine of the training; if the training is "
+               "only slow, save more often or raise the threshold"},
 };
 
 class StalledTraining : public Rule {
@@ -89,21 +88,21 @@ class StalledTraining : public Rule {
 
   Outcome finish() override {
     if (since_ || !has_judged()) return no_finding();
-    return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: {} steps were there from the "
-                             "start, and a run does not tell when they came; "
-                             "use 'smdebug run' or 'smdebug watch'",
-                             observations_judged())};
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: the {} steps of the run were complete "
+                    "from the start, and a run does not record when they were "
+                    "written; use 'smdebug run' or 'smdebug watch'",
+                    observations_judged())};
   }
 
  private:
   Finding describe(double pause) const {
     Finding finding;
     finding.message = fmt::format(
-        "no step has come for {:.4g} s {}, as long as {:.4g} s or longer",
-        pause,
+        "no new step for {:.4g} s {}; the threshold is {:.4g} s", pause,
         last_step_ ? "since " + step_text(*last_step_)
-                   : std::string("since judging began, and none before"),
+                   : std::string("since monitoring began, with no step before"),
         threshold_);
     if (longest_pause_ > 0) {
       finding.message += fmt::format("; the longest pause before was {:.4g} s",

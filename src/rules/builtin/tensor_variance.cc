@@ -27,14 +27,13 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::real,
      .default_text = "",
      .description =
-         "A variance above this fires; without it, none is too large.",
+         "The rule fires if a variance is above this; default: no upper bound.",
      .minimum = 0.0},
     {.name = "min_threshold",
      .type = ParameterType::real,
      .default_text = "",
-     .description =
-         "A variance below this fires; without it, none is too small. "
-         "One of the two is needed.",
+     .description = "The rule fires if a variance is below this; default: no "
+                    "lower bound. One of the two bounds is required.",
      .minimum = 0.0},
     kStartStep,
     kEndStep,
@@ -45,13 +44,12 @@ const Advice kAdvice[] = {
     {.when = "too large",
      .cause = "inputs that are not normalized, a large initialization, or a "
               "learning rate that is too high: values this far apart saturate "
-              "what follows",
+              "the next layers",
      .advice = "normalize the inputs or the layer, choose a smaller "
                "initialization, or lower the learning rate"},
     {.when = "too small",
-     .cause = "units that have died, a layer that is not connected, or a "
-              "small initialization: values this close carry hardly any "
-              "signal",
+     .cause = "dead units, a layer that is not connected, or a small "
+              "initialization: values this close carry hardly any signal",
      .advice = "look for dead units or an unconnected layer, and choose a "
                "larger initialization"},
 };
@@ -107,7 +105,7 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   if (!limits.max && !limits.min) {
     return Error{Error::Code::invalid_config,
                  "rule TensorVariance: neither max_threshold nor min_threshold "
-                 "is given, so there is nothing to check; give one of them"};
+                 "is given; give at least one of them"};
   }
   return make_rule<TensorVariance>(std::move(selector), limits);
 }

@@ -32,7 +32,7 @@ const ParameterSpec kParameters[] = {
     {.name = "depth",
      .type = ParameterType::real,
      .default_text = "4",
-     .description = "How deep a tree may be.",
+     .description = "Largest allowed depth of a tree.",
      .minimum = 0.0,
      .tuned_text = "6"},  // XGBoost's own max_depth
     kStartStep,
@@ -41,10 +41,10 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a max_depth above what the data can fill: deep trees learn "
-              "single samples by heart",
+    {.cause = "a max_depth that is too large for the data: deep trees memorize "
+              "single samples",
      .advice = "lower max_depth, raise min_child_weight or gamma, or set the "
-               "parameter 'depth' to what was asked for"},
+               "parameter 'depth' to the depth that you intend"},
 };
 
 // None for a number that no node has.
@@ -105,7 +105,7 @@ class TreeDepth : public Rule {
         step_text(deepest.place.step), deepest.largest_node, depth_);
     if (deepest_before_ >= 0) {
       finding.message +=
-          fmt::format("; before, the deepest had {}", deepest_before_);
+          fmt::format("; the deepest before had {}", deepest_before_);
     }
     set_advice(finding, kAdvice[0]);
     for (const Tree& tree : trees) {

@@ -33,8 +33,8 @@ const ParameterSpec kParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "3",
-     .description = "Over how many saved steps a tensor must stay the same; so "
-                    "many less one are kept in memory.",
+     .description = "Number of consecutive saved steps over which an unchanged "
+                    "tensor fires; one less are kept in memory.",
      .minimum = 2.0},
     kRtol,
     kAtol,
@@ -42,9 +42,8 @@ const ParameterSpec kParameters[] = {
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
-     .description =
-         "Steps of which mode are judged; without it, TRAIN, and all "
-         "of a run without modes.",
+     .description = "The mode whose steps are judged; default: TRAIN, or all "
+                    "steps of a run without modes.",
      .choices = {"TRAIN", "EVAL", "PREDICT", "GLOBAL"}},
     kStartStep,
     kEndStep,
@@ -52,12 +51,12 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "a parameter that is frozen, not handed to the optimizer or "
+    {.cause = "a parameter that is frozen, not passed to the optimizer or "
               "without a gradient, a learning rate that is zero or far too "
-              "small, or batches that do not differ",
-     .advice = "look at requires_grad, at the parameters of the optimizer and "
-               "at the learning rate of their group, and leave out layers that "
-               "are frozen on purpose"},
+              "small, or identical batches",
+     .advice = "check requires_grad, the parameters of the optimizer and the "
+               "learning rate of their group, and exclude layers that are "
+               "frozen on purpose"},
 };
 
 // One tensor at one step, in the best form in which it was kept.
@@ -163,7 +162,7 @@ class UnchangedTensor : public Rule {
     if (has_judged() || seen_ == 0) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: no tensor was saved at "
-                             "num_steps={} steps of the mode that is judged",
+                             "num_steps={} steps of the judged mode",
                              num_steps_)};
   }
 

@@ -25,14 +25,13 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::real,
      .default_text = "1e-7",
      .description =
-         "A gradient whose mean absolute value is below this vanishes.",
+         "A gradient vanishes if its mean absolute value is below this.",
      .minimum = 0.0},
     {.name = "aggregate",
      .type = ParameterType::text,
      .default_text = "any",
-     .description =
-         "How many gradients of a step must vanish: 'any', 'all', or "
-         "'fraction:0.5' for at least half of them.",
+     .description = "Which gradients of a step must vanish: 'any', 'all', or "
+                    "'fraction:0.5' for at least half of them.",
      .tuned_text = "fraction:0.3"},
     kStartStep,
     kEndStep,
@@ -40,13 +39,13 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "activations that saturate, many layers without normalization "
-              "or residual connections, a poor initialization, or a part of "
-              "the graph that does not reach the loss: the layers behind "
-              "these gradients no longer learn",
+    {.cause =
+         "saturated activations, many layers without normalization or residual "
+         "connections, a poor initialization, or a part of the graph that does "
+         "not reach the loss: the layers with these gradients no longer learn",
      .advice = "use ReLU-like activations, normalization or residual "
-               "connections, check the initialization, and look for a part of "
-               "the graph that does not reach the loss"},
+               "connections, check the initialization, and look for parts of "
+               "the graph that do not reach the loss"},
 };
 
 // How many of `judged` gradients must vanish before the rule fires.

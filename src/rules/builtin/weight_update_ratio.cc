@@ -35,21 +35,20 @@ const ParameterSpec kParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "",
-     .description =
-         "How many steps back the weights are at most that are "
-         "compared with: the oldest saved within; without it, those "
-         "saved last. Every saved step of so many is kept in memory.",
+     .description = "Compare with the oldest weights saved within this many "
+                    "steps; default: with the weights saved last. All saved "
+                    "weights of this many steps are kept in memory.",
      .minimum = 1.0},
     {.name = "large_threshold",
      .type = ParameterType::real,
      .default_text = "10.0",
-     .description = "A ratio above this fires.",
+     .description = "The rule fires if a ratio is above this.",
      .minimum = 0.0,
      .tuned_text = "1"},
     {.name = "small_threshold",
      .type = ParameterType::real,
      .default_text = "1e-8",
-     .description = "A ratio below this fires.",
+     .description = "The rule fires if a ratio is below this.",
      .minimum = 0.0},
     {.name = "epsilon",
      .type = ParameterType::real,
@@ -60,9 +59,8 @@ const ParameterSpec kParameters[] = {
     {.name = "skip_frozen",
      .type = ParameterType::boolean,
      .default_text = "true",
-     .description =
-         "Whether weights are let pass that never change and of which "
-         "the run holds no gradient, while other weights do or have."},
+     .description = "Whether to ignore weights that never change and have no "
+                    "gradient in the run, while other weights do."},
     kStartStep,
     kEndStep,
     kPreset,
@@ -70,16 +68,16 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.when = "too large",
-     .cause = "a learning rate that is too high, or gradients that explode: "
-              "updates this large forget what was learned",
+     .cause = "a learning rate that is too high or exploding gradients: "
+              "updates this large erase what the model has learned",
      .advice = "lower the learning rate or clip the gradients"},
     {.when = "too small",
-     .cause = "parameters that are not handed to the optimizer or get no "
-              "gradient, or a learning rate that is too low: the layer learns "
-              "next to nothing",
-     .advice = "check that the parameters are handed to the optimizer and that "
-               "gradients arrive, raise the learning rate, or leave out "
-               "layers that are frozen on purpose"},
+     .cause =
+         "parameters that are not passed to the optimizer or get no gradient, "
+         "or a learning rate that is too low: the layer hardly learns",
+     .advice = "check that the parameters are passed to the optimizer and get "
+               "gradients, raise the learning rate, or exclude layers that are "
+               "frozen on purpose"},
 };
 
 struct SavedWeight {
@@ -183,7 +181,7 @@ class WeightUpdateRatio : public Rule {
         fmt::format("nothing to judge: weights were seen {}, but "
                     "none in two saved steps of the training{}",
                     count_text(saved_, "time"),
-                    num_steps_ ? " that lie at most num_steps apart" : "")};
+                    num_steps_ ? " that are at most num_steps apart" : "")};
   }
 
   std::string not_judged() const override {
@@ -294,9 +292,9 @@ const RuleFactory kWeightUpdateRatio = {
     .name = "WeightUpdateRatio",
     .summary = "Weights change too much between saved steps, or hardly at all.",
     .condition =
-        "Fires when |W_s - W_p| / (|W_p| + 'epsilon') is above "
-        "'large_threshold' or below 'small_threshold', for the weights W of a "
-        "layer at step s and at the step p before it.",
+        "Fires if |W_s - W_p| / (|W_p| + 'epsilon') is above 'large_threshold' "
+        "or below 'small_threshold', for the weights W of a layer at step s "
+        "and at the step p before it.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<WeightUpdateRatio>,

@@ -65,8 +65,8 @@ Error unknown_parameter(std::string_view rule, std::string_view name,
   std::vector<std::string> names;
   for (const ParameterSpec& spec : table) names.emplace_back(spec.name);
   return {Error::Code::invalid_config,
-          fmt::format("rule {} has no parameter '{}'; the nearest are {}; "
-                      "'smdebug rules {}' lists all",
+          fmt::format("rule {} has no parameter '{}'; similar: {}; 'smdebug "
+                      "rules {}' lists all parameters",
                       rule, name, quoted_list(nearest_names(name, names, 3)),
                       rule)};
 }

@@ -18,8 +18,8 @@ inline const ParameterSpec kPreset = {
     .type = ParameterType::text,
     .default_text = kDefaultPreset,
     .description =
-        "Where values come from that are not given: 'default' is as "
-        "documented, 'tuned' raises fewer false alarms.",
+        "Source of parameters that are not given: 'default' uses the "
+        "documented values, 'tuned' raises fewer false alarms.",
     .choices = {kDefaultPreset, kTunedPreset}};
 
 // Returns a row that several rules share, with the value that this one is tuned

@@ -38,7 +38,7 @@ std::string wanted_text(const RuleNeeds& needs) {
 
 std::string nearest_text(const RuleNeeds& needs,
                          const std::set<std::string, std::less<>>& seen) {
-  if (seen.empty()) return "the run holds no tensor";
+  if (seen.empty()) return "the run has no tensor";
   std::vector<std::string> wanted;
   for (const TensorSelector& selector : needs.selectors) {
     wanted.insert(wanted.end(), selector.regexes.begin(),
@@ -284,11 +284,11 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   }
   if (verdict.observations_found > 0) {
     verdict.message = fmt::format(
-        "nothing to judge: {} observations of {} were there, none with "
+        "nothing to judge: {} observations of {} exist, but none has "
         "statistics, reductions or values that the rule can use",
         verdict.observations_found, wanted_text(judge.needs));
   } else if (judge.needs.selectors.empty()) {
-    verdict.message = "nothing to judge: the run holds no complete step";
+    verdict.message = "nothing to judge: the run has no complete step";
   } else {
     verdict.message = fmt::format("nothing to judge: looked for {}; {}",
                                   wanted_text(judge.needs),

@@ -216,7 +216,7 @@ TEST_F(RuleRunnerTest, SaysThatARunHoldsNothingAtAll) {
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
   EXPECT_THAT(judging.verdicts()[0].message,
-              HasSubstr("the run holds no tensor"));
+              HasSubstr("the run has no tensor"));
 }
 
 TEST_F(RuleRunnerTest, HasFoundNothingWhereTheRuleSaysThatItIsOfAnotherKind) {

@@ -21,11 +21,12 @@ TensorSelector selected_or_every_tensor(const Parameters& parameters) {
 Result<TensorSelector> required_tensors(const Parameters& parameters) {
   TensorSelector selector = selected_tensors(parameters);
   if (selector.collections.empty() && selector.regexes.empty()) {
-    return Error{Error::Code::invalid_config,
-                 fmt::format("rule {}: neither collection_names nor "
-                             "tensor_regex is given; say which tensors to "
-                             "judge, for example collection_names=weights",
-                             parameters.rule())};
+    return Error{
+        Error::Code::invalid_config,
+        fmt::format(
+            "rule {}: neither collection_names nor tensor_regex is given; "
+            "select the tensors to judge, for example collection_names=weights",
+            parameters.rule())};
   }
   return selector;
 }

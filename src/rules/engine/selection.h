@@ -13,13 +13,13 @@ inline const ParameterSpec kCollectionNames = {
     .name = "collection_names",
     .type = ParameterType::text_list,
     .default_text = "",
-    .description = "Collections to judge. This or tensor_regex is needed."};
+    .description = "Collections to judge. This or tensor_regex is required."};
 inline const ParameterSpec kTensorRegex = {
     .name = "tensor_regex",
     .type = ParameterType::text_list,
     .default_text = "",
     .description =
-        "Patterns of tensor names to judge. This or collection_names "
+        "Patterns of the names of tensors to judge. This or collection_names "
         "is needed."};
 
 // Returns what the two parameters select.

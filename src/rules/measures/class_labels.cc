@@ -89,8 +89,8 @@ bool are_whole_numbers(std::span<const double> values) {
 
 std::string unreadable_text(const Observation& tensor, std::string_view what) {
   return fmt::format(
-      "{} '{}' of shape ({}) were not kept, or are not one "
-      "number or one row of scores per sample",
+      "{} '{}' of shape ({}) were not saved, or are not one number or one row "
+      "of scores per sample",
       what, tensor.name, fmt::join(tensor.shape, ", "));
 }
 
@@ -129,10 +129,9 @@ Result<ClassReader::Classes> ClassReader::read_labels(
     return Classes();
   }
   if (rows->width == 1 && !are_whole_numbers(elements->values)) {
-    problem_ = fmt::format(
-        "labels '{}' are not whole numbers: a regression "
-        "has no classes",
-        labels.name);
+    problem_ =
+        fmt::format("labels '{}' are not integers: a regression has no classes",
+                    labels.name);
     return Classes();
   }
   auto classes = classes_of(elements->values, *rows);

@@ -35,8 +35,8 @@ Outcome InactiveLayerRule::on_step(const RuleStep& step) {
   sort_worst_first(finding.evidence);
   finding.message += describe_adjacent_layers(judged, finding.evidence.front());
   if (finding.evidence.size() > 1) {
-    finding.message +=
-        fmt::format("; {} layers of this step are so", finding.evidence.size());
+    finding.message += fmt::format("; this applies to {} layers of this step",
+                                   finding.evidence.size());
   }
   set_advice(finding, advice_);
   return std::optional(std::move(finding));

@@ -24,7 +24,7 @@ Result<std::optional<LayerActivity>> InactiveLayers::judge(
     const Observation& observation, const ActiveRange& range) {
   std::optional<LayerActivity> activity;
   if (observation.statistics && observation.statistics->count == 0) {
-    why_not_ = "the tensors hold no elements";
+    why_not_ = "the tensors have no elements";
     return activity;
   }
   const bool has_one_sample =
@@ -38,14 +38,14 @@ Result<std::optional<LayerActivity>> InactiveLayers::judge(
     if (has_one_sample || activity_from_bounds(observation, range) !=
                               BoundsVerdict::none_active) {
       why_not_ =
-          "their elements were not kept, and statistics do not tell one unit "
-          "from another; save raw values";
+          "their elements were not saved, and statistics do not distinguish "
+          "units; save raw values";
       return activity;
     }
     return std::optional(LayerActivity{100, 0, 0});
   }
   if (view->size() == 0) {
-    why_not_ = "the tensors hold no elements";
+    why_not_ = "the tensors have no elements";
     return activity;
   }
   UnitCounts counts = count_units(*view, range, limits_.unit);
@@ -88,7 +88,8 @@ const UnitCounts* InactiveLayers::pooled(const Observation& observation,
   if (pool.steps.size() > kPooledSteps) pool.steps.pop_front();
   if (pool.steps.size() < kPooledSteps) {
     why_not_ = fmt::format(
-        "a step shows one sample of each unit, and fewer than {} steps came",
+        "a step has one sample of each unit, and there were fewer than {} "
+        "steps",
         kPooledSteps);
     return nullptr;
   }

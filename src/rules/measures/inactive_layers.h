@@ -24,8 +24,8 @@ inline const ParameterSpec kThresholdInactivity = {
     .type = ParameterType::real,
     .default_text = "1.0",
     .description =
-        "A unit that is active in less than this percentage of the "
-        "samples is inactive.",
+        "A unit is inactive if it is active in less than this percentage of "
+        "the samples.",
     .minimum = 0.0,
     .maximum = 100.0};
 inline const ParameterSpec kThresholdLayer = {

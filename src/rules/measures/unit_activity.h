@@ -34,9 +34,9 @@ inline const ParameterSpec kUnit = {
     .type = ParameterType::text,
     .default_text = "element",
     .description =
-        "What a unit is: 'element', each place behind the batch; "
-        "'channel', each index of the second dimension (images); "
-        "'last', each index of the last (sequences).",
+        "Definition of a unit: 'element', each position after the batch "
+        "dimension; 'channel', each index of the second dimension (images); "
+        "'last', each index of the last dimension (sequences).",
     .choices = {"element", "channel", "last"}};
 Unit unit_of(const Parameters& parameters);
 
