@@ -10,7 +10,7 @@ from smdebug import current_hook
 from smdebug.log import get_logger
 
 BASE_ERROR_MESSAGE = (
-    "smdebug failed and is switched off for the rest of this process; the training goes on"
+    "smdebug failed and is disabled for the rest of this process; the training continues"
 )
 
 

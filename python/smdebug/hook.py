@@ -1,22 +1,26 @@
-"""`BaseHook`: what the hooks of all frameworks share.
+"""`BaseHook`: the common part of the hooks of all frameworks.
 
-It holds the configuration as the user edits it, hands it to the core when a step begins, and
-ends the run when the program ends. What a framework's tensors are called and when they are read
-is the business of its adapter, for example smdebug/pytorch/hook.py.
+It holds the configuration that the user edits, passes it to the core when a step begins, and ends
+the run when the program ends. An adapter, such as smdebug/pytorch/hook.py, decides when to read the
+tensors of its framework.
 """
+
+from __future__ import annotations
 
 import atexit
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
 from smdebug.collection import Collection
+from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import (
     InvalidCollectionConfiguration,
     SMDebugError,
-    SMDebugRuntimeError,
     SMDebugTypeError,
     SMDebugValueError,
 )
@@ -37,69 +41,75 @@ from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.step_monitor import StepMonitor
 from smdebug.save_config import SaveConfig
 
+if TYPE_CHECKING:
+    from typing import Self
+
 logger = get_logger()
 
 
 class BaseHook:
     """Records what a training does into `out_dir`.
 
-    `export_tensorboard` writes histograms of the saved tensors, and losses and saved scalars as
-    numbers, for TensorBoard too: into `tensorboard_dir`, by default `<out_dir>/tensorboard`. A
-    `tensorboard_dir` alone asks for them as well; in a SageMaker job the platform decides.
+    `export_tensorboard` also writes histograms of the saved tensors, and losses and saved scalars
+    as numbers, for TensorBoard: into `tensorboard_dir`, by default `<out_dir>/tensorboard`. Giving
+    a `tensorboard_dir` has the same effect; in a SageMaker job the platform decides.
 
-    `checksum="crc32c"` ends each record with its true checksum, as TFRecord tools ask for; the
-    original's Trial reads only the constant that is the default.
+    `checksum="crc32c"` ends each record with its true checksum, which TFRecord tools require; the
+    original's Trial reads only the default, a constant.
 
-    `max_run_bytes` (default None: no limit) bounds the event and index files that each worker
-    keeps there, over all attempts: when a step was published, the oldest ones are removed until
-    the rest fits. Steps that are a multiple of `keep_every` (default 0: no step is special) go
-    last; the newest step always stays.
+    `max_run_bytes` (default None: no limit) limits the size of the event and index files of each
+    worker, over all attempts: after each published step, the oldest ones are removed until the rest
+    fits. Steps that are a multiple of `keep_every` (default 0: none) are removed last; the newest
+    step always stays.
 
-    `rules` judge each saved step while it runs: a list of names of built-in rules, of what
-    `smdebug.rules.builtin` gives, of classes derived from `smdebug.rules.Rule`, or of pairs of a
-    name or a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. What they look at
-    is saved as often as `save_config` says. `on_fire` says what follows when one fires: "record"
-    (it is logged once, and in `verdicts()`), what else the adapter can do, or a function that takes
-    the verdict, a dict, and returns one of these or None. Raises SMDebugValueError for what the
-    adapter cannot do.
+    `rules` judge each saved step while it runs: a list of names of built-in rules, of results of
+    `smdebug.rules.builtin`, of classes derived from `smdebug.rules.Rule`, or of pairs of a name or
+    a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. The tensors that they
+    need are saved as often as `save_config` says. `on_fire` is the response when a rule fires:
+    "record" (logged once, and listed by `verdicts()`), another answer that the adapter supports, or
+    a function that takes the verdict, a dict, and returns one of these or None. Raises
+    SMDebugValueError for an answer that the adapter does not support.
 
-    SIGTERM publishes every step that has ended before the process dies of it, unless the program
-    has a handler of its own.
+    SIGTERM publishes every finished step before the process terminates, unless the program has its
+    own handler.
 
-    Mistakes in a call raise there. Whatever else goes wrong never reaches the training: it is
-    kept in `status()` and logged once.
+    Invalid arguments raise in the call. No other error reaches the training: it is kept in
+    `status()` and logged once.
     """
 
-    # A hook that came out of a pickle has no session and does nothing.
-    _session = None
-    _failure = None
-    _rules = None
-    out_dir = ""
-    tensorboard_dir = None
-    mode = ModeKeys.GLOBAL
-    collection_class = Collection
-    patterned_collections = frozenset()  # those whose tensors _module_patterns alone finds
-    adapter_options = ()  # of "step_on" and "gradients": those that the adapter takes
-    vetoes = ()  # the answers to a rule that fires, beside "record", which the adapter can give
+    # A hook that was unpickled has no session and does nothing.
+    _session: Any = None
+    _failure: dict[str, Any] | None = None
+    _rules: StepMonitor | None = None
+    out_dir: str = ""
+    tensorboard_dir: str | None = None
+    mode: ModeKeys = ModeKeys.GLOBAL
+    collection_class: type[Collection] = Collection
+    # Collections whose tensors only _module_patterns finds.
+    patterned_collections: frozenset[str] = frozenset()
+    # Which of "step_on" and "gradients" the adapter takes.
+    adapter_options: tuple[str, ...] = ()
+    # The answers to a rule that fires, besides "record", that the adapter supports.
+    vetoes: tuple[str, ...] = ()
 
     def __init__(
         self,
-        out_dir,
-        export_tensorboard=False,
-        tensorboard_dir=None,
-        dry_run=False,
-        reduction_config=None,
-        save_config=None,
-        include_regex=None,
-        include_collections=None,
-        save_all=False,
-        include_workers="one",
-        checksum="constant",
-        max_run_bytes=None,
-        keep_every=0,
-        rules=None,
-        on_fire="record",
-    ):
+        out_dir: str | os.PathLike[str],
+        export_tensorboard: bool = False,
+        tensorboard_dir: str | None = None,
+        dry_run: bool = False,
+        reduction_config: ReductionConfig | None = None,
+        save_config: SaveConfig | dict[Any, Any] | None = None,
+        include_regex: list[str] | None = None,
+        include_collections: list[str] | None = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        checksum: str = "constant",
+        max_run_bytes: int | None = None,
+        keep_every: int = 0,
+        rules: str | Iterable[Any] | None = None,
+        on_fire: str | Callable[[dict[str, Any]], str | None] = "record",
+    ) -> None:
         if checksum not in ("constant", "crc32c"):
             raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
         if include_workers not in ("one", "all"):
@@ -140,19 +150,20 @@ class BaseHook:
         current_hook.set_current(self)
 
     @classmethod
-    def create_from_json_file(cls, json_file_path=None):
-        """A hook as a JSON file says: see smdebug/json_config.py. Without a path it is the file
-        that SMDEBUG_CONFIG_FILE_PATH names, else /opt/ml/input/config/debughookconfig.json.
+    def create_from_json_file(cls, json_file_path: str | os.PathLike[str] | None = None) -> Self:
+        """A hook configured by a JSON file: see smdebug/json_config.py. The default path is the
+        file that SMDEBUG_CONFIG_FILE_PATH names, else /opt/ml/input/config/debughookconfig.json.
 
-        Raises FileNotFoundError where there is no file, SMDebugValueError where it makes no
-        sense.
+        Raises FileNotFoundError if the file does not exist and SMDebugValueError if its content is
+        invalid.
         """
         return create_hook_from_json_config(cls, json_file_path)
 
-    # --- to be said by an adapter ---
+    # --- implemented by adapters ---
 
     @classmethod
-    def make_framework(cls):
+    def make_framework(cls) -> _core.Framework:
+        """The framework of the adapter. Each adapter implements it."""
         raise NotImplementedError
 
     def _versions(self):
@@ -162,7 +173,7 @@ class BaseHook:
         return 0, 1
 
     def _module_patterns(self, collection):
-        """Patterns for what a collection names by other means than text."""
+        """Patterns for the tensors that a collection selects by other means than text."""
         return []
 
     def _device_transfer(self):
@@ -174,8 +185,9 @@ class BaseHook:
 
     # --- collections ---
 
-    def get_collection(self, name, create=True):
-        """The collection of that name; with `create` an empty one is made if there is none."""
+    def get_collection(self, name: str, create: bool = True) -> Collection:
+        """The collection of that name. With `create`, an empty one is made if it does not exist;
+        otherwise raises SMDebugError."""
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a collection's name must be text, found {name!r}")
         if name not in self._collections:
@@ -186,41 +198,41 @@ class BaseHook:
             self._keep(make.from_collection(built_in) if built_in else make(name))
         return self._collections[name]
 
-    def get_collections(self):
-        """All collections by name, built in or not."""
+    def get_collections(self) -> dict[str, Collection]:
+        """All collections by name, built-in and added ones."""
         for built_in in self._framework.collections:
             self.get_collection(built_in.name)
         return dict(self._collections)
 
-    def add_collection(self, collection):
-        """Takes up a collection; one of the same name is replaced."""
+    def add_collection(self, collection: Collection) -> None:
+        """Adds a collection. Replaces the one of the same name, if any."""
         if not isinstance(collection, Collection):
             raise SMDebugTypeError(f"expected a Collection, found {collection!r}")
         self._added.add(collection.name)
         self._keep(collection)
 
-    def export_collections(self):
-        """Writes the collections file with the tensors that were seen so far. The run has one
-        from its first saved step on, and renews it with each new tensor, without being asked."""
+    def export_collections(self) -> None:
+        """Writes the collections file with the tensors seen so far. The run also writes it at its
+        first saved step and with each new tensor."""
         if self._session:
             self._session.export_collections()
             self.flush()
 
-    def has_default_hook_configuration(self):
-        """Whether just the framework's default collections are saved. How often, how reduced and
-        by which workers does not matter."""
+    def has_default_hook_configuration(self) -> bool:
+        """Whether exactly the default collections of the framework are saved, regardless of
+        intervals, reductions and workers."""
         try:
             saved = _core.saved_collections(self._core_configuration(), self._framework)
-        except SMDebugError:  # a mistake that the first step will tell; no default has one
+        except SMDebugError:  # an error that the first step reports; the default has none
             return False
         return set(saved) == set(self._framework.default_saved)
 
-    def has_default_configuration(self):
-        """The same, and no profiler is configured."""
+    def has_default_configuration(self) -> bool:
+        """Whether has_default_hook_configuration() holds and no profiler is configured."""
         profiler_config = _core.JobEnvironment.read().profiler_config_path
         return self.has_default_hook_configuration() and not os.path.exists(profiler_config)
 
-    def should_save_tensor_or_collection(self, tensor_name, collection_name):
+    def should_save_tensor_or_collection(self, tensor_name: str, collection_name: str) -> bool:
         """Whether the open step saves a tensor of that name, or the collection."""
         return bool(self._session) and self._session.is_due(tensor_name, collection_name)
 
@@ -230,38 +242,38 @@ class BaseHook:
         self._follow_edits()
 
     @property
-    def save_config(self):
-        """The SaveConfig of collections without one of their own; None for the framework's."""
+    def save_config(self) -> SaveConfig | None:
+        """The SaveConfig of collections that have none; None for the default of the framework."""
         return self._save_config
 
     @save_config.setter
-    def save_config(self, value):
+    def save_config(self, value: SaveConfig | dict[Any, Any] | None) -> None:
         self._save_config = None if value is None else SaveConfig.parse(value)
         self._follow_edits()
 
     @property
-    def reduction_config(self):
-        """The ReductionConfig of collections without one of their own; None to save elements."""
+    def reduction_config(self) -> ReductionConfig | None:
+        """The ReductionConfig of collections that have none; None to save the elements."""
         return self._reduction_config
 
     @reduction_config.setter
-    def reduction_config(self, value):
+    def reduction_config(self, value: ReductionConfig | None) -> None:
         if value is not None and not isinstance(value, ReductionConfig):
             raise SMDebugTypeError(f"reduction_config must be a ReductionConfig, found {value!r}")
         self._reduction_config = value
         self._follow_edits()
 
     @property
-    def include_regex(self):
-        """Patterns of the collection `default`: a list that may be edited in place."""
+    def include_regex(self) -> list[str]:
+        """The patterns of the collection `default`: a list that may be edited in place."""
         return self._default.include_regex
 
     @include_regex.setter
-    def include_regex(self, value):
+    def include_regex(self, value: list[str] | None) -> None:
         self._default.include_regex = value
 
-    def mark_edited(self):
-        """Has the hook look at its configuration again when the next step begins."""
+    def mark_edited(self) -> None:
+        """Makes the hook check its configuration for edits when the next step begins."""
         self._revision.add()
 
     def _follow_edits(self):
@@ -271,22 +283,24 @@ class BaseHook:
 
     # --- saving ---
 
-    def set_mode(self, mode):
-        """Says what the following steps are for: one of smdebug.modes."""
+    def set_mode(self, mode: ModeKeys) -> None:
+        """Sets the mode of the following steps: one of smdebug.modes."""
         if not isinstance(mode, ModeKeys):
             raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
         self.mode = mode
         if self._session:
             self._session.set_mode(mode)
 
-    def save_scalar(self, name, value, sm_metric=False, timestamp=None):
-        """Saves one number as tensor `scalar/<name>` at the present step, due or not.
+    def save_scalar(
+        self, name: str, value: Any, sm_metric: bool = False, timestamp: float | None = None
+    ) -> None:
+        """Saves one number as tensor `scalar/<name>` at the current step, due or not.
 
-        It keeps the step and the mode that are current at the call; before the first step it goes
-        into that. `timestamp` is its time in seconds since the epoch, by default that of the step.
-        `sm_metric` asked the original to send it to a cloud service, and changes nothing here.
+        It belongs to the step and the mode of the call; before the first step, to the first step.
+        `timestamp` is its time in seconds since the epoch, by default the time of the step.
+        `sm_metric` made the original send the number to a cloud service and has no effect here.
 
-        Raises SMDebugTypeError for a value that is not one number.
+        Raises SMDebugTypeError for a value that is not a single number.
         """
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a scalar's name must be text, found {name!r}")
@@ -298,16 +312,19 @@ class BaseHook:
                 save = self._session.save_integer
             save(name, number, seconds)
 
-    def save_tensor(self, tensor_name, tensor_value, collections_to_write="default"):
-        """Saves a tensor at the present step, due or not, and lists it in collections.
+    def save_tensor(
+        self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
+    ) -> None:
+        """Saves a tensor at the current step, due or not, and adds it to collections.
 
         `tensor_value` is an array or tensor of any shape and dtype, a list, or a number, which
         gets shape (1,); it is copied before this returns. `collections_to_write` is a collection
-        or its name, or several of them: they say what is written (the values, unless they ask for
-        reductions), and those that do not exist are made. Before the first step, and between
-        steps, the tensor goes into the next one. The last of several values of one step counts.
+        or its name, or several of them. They determine what is written: the values, unless they ask
+        for reductions. A collection that does not exist is created. Before the first step and
+        between steps, the tensor belongs to the next step. Of several values in one step, the last
+        one counts.
 
-        Raises SMDebugTypeError for what is no tensor or no collection.
+        Raises SMDebugTypeError for a value that is not a tensor and for an invalid collection.
         """
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
@@ -318,31 +335,26 @@ class BaseHook:
         for collection in filter(None, map(self._collections.get, names)):
             if not collection.has_members():  # what it asks for is handed over with its tensors
                 collection.add_tensor_name(tensor_name)
-        try:
-            self._session.save_tensor(tensor_name, tensor, names)
-        except SMDebugError as error:
-            if getattr(error, "code", "") != "unsupported":
-                raise
-            raise SMDebugTypeError(f"tensor '{tensor_name}' cannot be saved: {error}") from None
+        self._session.save_tensor(tensor_name, tensor, names)
 
-    def pause(self):
-        """Records nothing from the next step on, until `resume`. Steps are counted all the same."""
+    def pause(self) -> None:
+        """Stops recording from the next step on, until `resume`. Steps are still counted."""
         if self._session:
             self._session.pause()
 
-    def resume(self):
-        """Records again from the next step on."""
+    def resume(self) -> None:
+        """Resumes recording from the next step on."""
         if self._session:
             self._session.resume()
 
-    def flush(self):
-        """Returns when every step that has ended can be read."""
+    def flush(self) -> None:
+        """Waits until every finished step can be read."""
         if self._session:
             with contextlib.suppress(SMDebugError):  # latched in status(), logged once
                 self._session.flush()
 
-    def close(self):
-        """Ends the run: publishes the last step, takes the hooks out. Never raises."""
+    def close(self) -> None:
+        """Ends the run: publishes the last step and removes the hooks. Never raises."""
         if not self._session or self not in current_hook.open_hooks():
             return
         current_hook.closed(self)
@@ -354,45 +366,45 @@ class BaseHook:
             with self._unharmed("the end of the rules"):
                 self._rules.finish()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.out_dir!r}, {self.status().state})"
 
-    # --- how it goes ---
+    # --- status ---
 
-    def status(self):
-        """Where the hook stands, a HookStatus."""
+    def status(self) -> HookStatus:
+        """The state of the recording, with counts and the first error."""
         if not self._session:
-            return HookStatus(state="closed", reason="this hook came out of a pickle")
+            return HookStatus(state="closed", reason="this hook was unpickled")
         status = HookStatus.from_core(self._session.status())
         if self._failure and not status.error:
             return HookStatus(**{**vars(status), **self._failure, "state": "failed"})
         return status
 
-    def verdicts(self):
-        """What the `rules` of this hook say so far: a list of dicts, in the order given, like those
-        of `smdebug check --json`. "InProgress" until the hook is closed, or the rule has fired."""
+    def verdicts(self) -> list[dict[str, Any]]:
+        """The verdicts of the `rules` of this hook, in the order given: dicts of the shape that
+        `smdebug check --json` prints. "InProgress" until the rule fires or the hook is closed."""
         return self._rules.verdicts() if self._rules else []
 
     @property
-    def skipped_steps(self):
-        """The global steps whose update a rule of this hook has skipped: a list of int."""
+    def skipped_steps(self) -> list[int]:
+        """The global steps whose update a rule of this hook has skipped."""
         return list(self._rules.skipped_steps) if self._rules else []
 
-    def cost(self):
-        """What watching has cost so far, a HookCost."""
+    def cost(self) -> HookCost:
+        """The overhead of recording so far."""
         return HookCost.from_core(self._session.cost()) if self._session else HookCost()
 
-    def summary(self):
-        """What the first saved step matched, as told in the log; empty before."""
+    def summary(self) -> str:
+        """What the first saved step matched, as in the log; empty before that step."""
         return self._session.summary() if self._session else ""
 
-    # --- the core's side ---
+    # --- the core ---
 
     def _begin_step(self):
         """Begins a step and returns whether anything is due in it."""
@@ -400,7 +412,7 @@ class BaseHook:
         return self._session.begin_step()
 
     def _prepare_step(self):
-        """Hands over what the coming step is to be decided by."""
+        """Passes the configuration for the next step to the core."""
         if not self._has_begun:
             self._hand_over_configuration()
             self._session.set_worker(*self._rank_and_size())
@@ -447,7 +459,7 @@ class BaseHook:
         )
 
     def _known_collections(self):
-        """Those to be saved. A script may name one that it fills before its first step."""
+        """The collections to save. A script may name one that it fills before its first step."""
         if self._session:
             return list(self.include_collections)
         built_in = [collection.name for collection in self._framework.collections]
@@ -462,31 +474,22 @@ class BaseHook:
                 collections.append(collection)
             elif name in self._added or name in self.include_collections:
                 raise InvalidCollectionConfiguration(name)
-            # else asked for and never filled: it would save nothing
+            # Otherwise it was requested and never filled, and would save nothing.
         return collections
 
     def _make_session(self):
-        try:
-            return _core.Session.create(
-                self._core_configuration(),
-                self._framework,
-                [sys.executable, *sys.argv],
-                self._versions(),
-                {},
-                self._device_transfer(),
-            )
-        except SMDebugValueError as error:
-            if getattr(error, "code", "") == "invalid_argument":  # the run there has ended
-                raise SMDebugRuntimeError(str(error)) from None
-            raise
+        return _core.Session.create(
+            self._core_configuration(),
+            self._framework,
+            [sys.executable, *sys.argv],
+            self._versions(),
+            {},
+            self._device_transfer(),
+        )
 
-    @contextlib.contextmanager
     def _unharmed(self, where):
-        """Keeps our own mistakes from the training: the first is latched and logged."""
-        try:
-            yield
-        except Exception as error:
-            self._latch(where, error)
+        """Keeps errors of smdebug from the training: latches and logs the first one."""
+        return isolate_errors(self._latch, where)
 
     def _latch(self, where, error):
         if self._failure:
@@ -494,7 +497,7 @@ class BaseHook:
         step = self._session.step[0]
         self._failure = {"error": f"{where}: {error!r}", "error_step": step}
         logger.error(
-            "recording stops at step %d, the training goes on: %s", step, where, exc_info=error
+            "recording stops at step %d, the training continues: %s", step, where, exc_info=error
         )
 
     # --- copies and children ---

@@ -387,7 +387,12 @@ Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
   SMD_CHECK_OK(imported.load(tensor));
   if (imported.placement())
     self.tensor(name).set_placement(imported.placement());
-  return self.save_tensor(name, imported.view(), collections);
+  Status status = self.save_tensor(name, imported.view(), collections);
+  if (status || status.error().code != Error::Code::unsupported) return status;
+  return std::move(status)
+      .error()
+      .within("tensor '" + name + "' cannot be saved")
+      .with(Error::Detail::type_unsupported);
 }
 
 BoundSlots make_tensor_slots(Session& self,

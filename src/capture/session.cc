@@ -17,7 +17,7 @@ namespace {
 Status check_not_ended(const Storage& storage) {
   auto has_ended = storage.exists(kEndMarkerKey);
   if (!has_ended || !*has_ended) return {};
-  return Error{Error::Code::invalid_argument,
+  return Error{Error::Code::closed,
                "out_dir '" + storage.uri() +
                    "' holds a run that has ended: choose another folder or "
                    "remove it"};

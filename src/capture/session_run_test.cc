@@ -104,7 +104,7 @@ TEST_F(SessionRunTest, RefusesAFolderWhereARunHasEnded) {
   options.storage = storage_;
   const auto again = Session::create(std::move(options));
   ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().code, Error::Code::invalid_argument);
+  EXPECT_EQ(again.error().code, Error::Code::closed);
   EXPECT_THAT(again.error().message, HasSubstr("has ended"));
 }
 

@@ -391,7 +391,7 @@ def test_a_failure_of_ours_stays_out_of_the_training(out_dir, logged):
     assert_same(trained(hook, made()), plain)
     hook.close()
     assert "after a batch" in hook.status().error
-    assert sum("the training goes on" in message for message in logged) == 1
+    assert sum("the training continues" in message for message in logged) == 1
 
 
 def test_what_is_first_due_in_a_shorter_execution_runs_as_many_batches_as_the_others(out_dir):

@@ -62,7 +62,7 @@ struct SessionOptions {
 class Session {
  public:
   /// Fails with `invalid_config` (see Plan::build), or with
-  /// `invalid_argument` for an `out_dir` that holds an ended run. An `out_dir`
+  /// `closed` for an `out_dir` that holds an ended run. An `out_dir`
   /// that cannot be written is a latched error, not a failure here.
   static Result<std::unique_ptr<Session>> create(SessionOptions options);
 

@@ -1,21 +1,28 @@
-"""`Hook` for PyTorch: it says when a step begins and which tensor is which.
+"""`Hook` for PyTorch: reports to the core when a step begins, and its tensors.
 
-A step begins when a registered root is called: parameters are saved then, inputs and outputs as
-the modules run, gradients as backward leaves them. Names and the decision what to save are the
-core's. What an optimizer has is seen in optimizers.py.
+A step begins when a registered root is called. Parameters are saved at that time, inputs and
+outputs as the modules run, and gradients as the backward pass computes them. The core builds the
+names and decides what to save. optimizers.py reads the state of optimizers.
 """
+
+from __future__ import annotations
 
 import contextlib
 import dataclasses
 import functools
+import os
 import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 
 from smdebug import _core
+from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
+from smdebug.hook_status import HookCost
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
@@ -29,6 +36,8 @@ from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.veto import OptimizerVeto
+from smdebug.reduction_config import ReductionConfig
+from smdebug.save_config import SaveConfig
 
 
 class Hook(BaseHook):
@@ -40,30 +49,30 @@ class Hook(BaseHook):
 
     The last step is readable after `close()`, which also happens when the program ends.
 
-    `step_on="forward"` (the default) makes each call of a registered model a step.
-    `step_on="optimizer"` lets a step last until an optimizer has acted, over all calls of all
-    models before that; a call that does not train (mode EVAL or PREDICT, or mode GLOBAL and a model
-    in `eval()`) is a step of its own. A module that is called again in a step numbers its tensors
-    on.
+    With `step_on="forward"` (the default), each call of a registered model is a step. With
+    `step_on="optimizer"`, a step ends when an optimizer has acted and includes all earlier calls of
+    all models; a call that does not train (mode EVAL or PREDICT, or mode GLOBAL and a model in
+    `eval()`) is a separate step. If a module is called again in a step, the numbering of its
+    tensors continues.
 
-    `gradients="backward"` (the default) saves what each backward adds to a gradient.
-    `gradients="final"` saves what the optimizer uses, just before it acts: accumulated over
-    several backwards, reduced over processes, clipped, and without the scale of a GradScaler.
-    Where the GradScaler skips the update there is none.
+    `gradients="backward"` (the default) saves what each backward pass adds to a gradient.
+    `gradients="final"` saves the gradient that the optimizer uses, just before it acts: accumulated
+    over several backward passes, reduced over processes, clipped, and without the scale of a
+    GradScaler. If the GradScaler skips the update, there is none.
 
-    Beyond the original's, and saved only where `include_collections` (or a JSON file) names them:
-    `buffers` (`buffer/<root>_<path>`), `optimizer_state`, `learning_rate` (both in
-    smdebug/pytorch/optimizers.py), `activation_gradients` (activation_gradients.py there), and
-    `inputs`, `outputs`, `labels` (loop_tensors.py there).
+    Collections that the original does not have, saved only if `include_collections` or a JSON file
+    names them: `buffers` (`buffer/<root>_<path>`), `optimizer_state` and `learning_rate` (see
+    smdebug/pytorch/optimizers.py), `activation_gradients` (see activation_gradients.py), and
+    `inputs`, `outputs` and `labels` (see loop_tensors.py).
 
-    Tensors on an accelerator are copied while the training goes on; it waits for them once per
-    saved step, when the next one begins, and with `rules` before the optimizer acts as well: see
-    smdebug/pytorch/device/device_copies.py. Where statistics or reductions that those hold are all
-    that is saved of a tensor of a megabyte or more, they are made on the device, and no element
-    leaves it.
+    Tensors on an accelerator are copied while the training continues. It waits for the copies once
+    per saved step, when the next step begins, and with `rules` also before the optimizer acts: see
+    smdebug/pytorch/device/device_copies.py. If only statistics, or reductions that follow from
+    them, are saved of a tensor of one megabyte or more, the device computes them, and no element is
+    copied.
 
-    `rules` judge each saved step before the optimizer acts: see BaseHook. Here `on_fire` may also
-    be "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
+    `rules` judge each saved step before the optimizer acts: see BaseHook. `on_fire` may also be
+    "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
     collection_class = Collection
@@ -77,24 +86,24 @@ class Hook(BaseHook):
 
     def __init__(
         self,
-        out_dir,
-        export_tensorboard=False,
-        tensorboard_dir=None,
-        dry_run=False,
-        reduction_config=None,
-        save_config=None,
-        include_regex=None,
-        include_collections=None,
-        save_all=False,
-        include_workers="one",
-        checksum="constant",
-        max_run_bytes=None,
-        keep_every=0,
-        step_on="forward",
-        gradients="backward",
-        rules=None,
-        on_fire="record",
-    ):
+        out_dir: str | os.PathLike[str],
+        export_tensorboard: bool = False,
+        tensorboard_dir: str | None = None,
+        dry_run: bool = False,
+        reduction_config: ReductionConfig | None = None,
+        save_config: SaveConfig | dict[Any, Any] | None = None,
+        include_regex: list[str] | None = None,
+        include_collections: list[str] | None = None,
+        save_all: bool = False,
+        include_workers: str = "one",
+        checksum: str = "constant",
+        max_run_bytes: int | None = None,
+        keep_every: int = 0,
+        step_on: str = "forward",
+        gradients: str = "backward",
+        rules: str | Iterable[Any] | None = None,
+        on_fire: str | Callable[[dict[str, Any]], str | None] = "record",
+    ) -> None:
         _check_choice("step_on", step_on, ("forward", "optimizer"))
         _check_choice("gradients", gradients, ("backward", "final"))
         self.step_on = step_on
@@ -139,12 +148,15 @@ class Hook(BaseHook):
 
     # --- registration ---
 
-    def register_module(self, module, name=None):
+    def register_module(self, module: torch.nn.Module, name: str | None = None) -> None:
         """Records `module`: each call of it is a step, or part of one (see `step_on`).
 
         Its tensors are named after `name`, by default the class of the model. Several models may
-        be registered. A name that another one has gets a number behind it (`Net_1`), and where
-        two models have modules of one path the later one's are `<name>.<path>`.
+        be registered. If two models have the same name, the later one gets a number (`Net_1`); if
+        they have modules with the same path, those of the later one are called `<name>.<path>`.
+
+        Raises SMDebugTypeError for anything but a module that accepts hooks, and SMDebugValueError
+        for a module that is already registered.
         """
         if not isinstance(module, torch.nn.Module):
             raise SMDebugTypeError(f"register_module takes a torch.nn.Module, found {module!r}")
@@ -196,8 +208,12 @@ class Hook(BaseHook):
 
     register_hook = register_module
 
-    def register_loss(self, loss_module):
-        """Records what a loss module takes and gives."""
+    def register_loss(self, loss_module: torch.nn.Module) -> None:
+        """Records the inputs and the output of a loss module.
+
+        Raises SMDebugTypeError for anything but a loss module, and SMDebugValueError for one that
+        is already registered.
+        """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
             raise SMDebugTypeError(
                 f"register_loss takes a loss module such as torch.nn.MSELoss, found {loss_module!r}"
@@ -215,9 +231,9 @@ class Hook(BaseHook):
         if self._losses_may_be_compiled:
             forget_compiled(name)
 
-    def record_tensor_value(self, tensor_name, tensor_value):
-        """Records a tensor that no module gives, such as a functional loss, as
-        `<tensor_name>_output_0`."""
+    def record_tensor_value(self, tensor_name: str, tensor_value: torch.Tensor) -> None:
+        """Records a tensor that is not the output of a module, such as a functional loss, as
+        `<tensor_name>_output_0`. Raises SMDebugTypeError for anything but a torch.Tensor."""
         if not isinstance(tensor_value, torch.Tensor):
             raise SMDebugTypeError(
                 f"'{tensor_name}' must be a torch.Tensor, found {tensor_value!r}"
@@ -225,25 +241,27 @@ class Hook(BaseHook):
         if self._session and self._gate.is_open:
             self._session.module(tensor_name).capture_outputs(tensor_value)
 
-    def wants_loss_of_backward(self):
+    def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
         return self._gate.is_open and not self._gate.has_loss
 
-    def record_loss_of_backward(self, name, loss):
-        """Records the loss that backward starts from, unless a loss module ran in this step."""
+    def record_loss_of_backward(self, name: str, loss: torch.Tensor) -> None:
+        """Records the loss from which the backward pass starts, unless a loss module ran in this
+        step."""
         if self.wants_loss_of_backward():
             self.record_tensor_value(name, loss)
 
-    def is_registered(self, module):
+    def is_registered(self, module: torch.nn.Module) -> bool:
+        """Whether the hook records `module`, as a model, inside a model, or as a loss."""
         return module in self._modules
 
-    def registered_modules(self):
-        """Every module that is watched, losses included: a list of torch.nn.Module."""
+    def registered_modules(self) -> list[torch.nn.Module]:
+        """Every recorded module, including losses."""
         return list(self._modules)
 
-    def begin_during_call(self, module, arguments):
-        """For a root that was registered while it is being called: begins this call's step. What
-        it was given by keyword is only seen when it returns."""
+    def begin_during_call(self, module: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
+        """Begins the step of the current call of a root that was registered during this call. Its
+        keyword arguments are recorded when it returns."""
         root = unwrapped(module)
         self._starts[root].begin(arguments, {})
 
@@ -366,15 +384,15 @@ class Hook(BaseHook):
             for start in self._starts.values():
                 start.coming = self._is_coming_saved()
 
-    def set_mode(self, mode):
+    def set_mode(self, mode: ModeKeys) -> None:
         super().set_mode(mode)
         self._look_ahead()
 
-    def pause(self):
+    def pause(self) -> None:
         super().pause()
         self._look_ahead()
 
-    def resume(self):
+    def resume(self) -> None:
         super().resume()
         self._look_ahead()
 
@@ -436,7 +454,7 @@ class Hook(BaseHook):
                 patterns.append(f"^{re.escape(path)}_output_")
         return patterns
 
-    def cost(self):
+    def cost(self) -> HookCost:
         """What watching has cost so far, a HookCost. Waiting for copies from a device is in its
         `wait_seconds` and `step_thread_seconds`; what run.json says is without it."""
         cost = super().cost()
