@@ -628,6 +628,16 @@ def test_a_mistake_in_the_configuration_is_raised_where_a_function_is_traced(out
         step(*batches(1)[0])  # AutoGraph has an exception of its own around ours
 
 
+def test_a_tape_that_a_mistake_kept_from_being_entered_records_nothing(out_dir):
+    hook = smd.KerasHook(out_dir, include_collections=["mine"])
+    tape = hook.wrap_tape(tf.GradientTape())
+    with pytest.raises(SMDebugError, match="include_collections names 'mine'"), tape:
+        pytest.fail("the tape was entered")
+    variable = tf.Variable(1.0)
+    assert variable * 2.0 == 2.0
+    assert tape.watched_variables() == ()
+
+
 @LOOP_KINDS
 def test_a_closed_hook_leaves_the_loop_alone(kind, out_dir):
     hook = weights_alone(out_dir)

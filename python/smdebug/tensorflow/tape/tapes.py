@@ -7,6 +7,7 @@ replaced.
 
 import functools
 import inspect
+import sys
 from typing import Any, Protocol
 
 import tensorflow as tf
@@ -54,7 +55,13 @@ def _watched_class(kind):
         @not_converted
         def __enter__(self):
             entered = super().__enter__()
-            self.smdebug_observer.tape_entered(self)
+            try:
+                self.smdebug_observer.tape_entered(self)
+            except BaseException:
+                # Nobody leaves a tape that was not entered: it would record for good, and break
+                # the gradients of whatever follows.
+                super().__exit__(*sys.exc_info())
+                raise
             return entered
 
         @not_converted
