@@ -1,8 +1,8 @@
 """The C++ library, as the Python package sees it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import enum
-from typing import overload
+from typing import Any, Self, overload
 
 
 version: str = '2.0.0'
@@ -21,71 +21,547 @@ class ModeKeys(enum.Enum):
 
     GLOBAL = 4
 
+def parameter_name(root: str, path: str) -> str:
+    """Returns 'Net_fc1.weight'."""
+
+def gradient_name(parameter: str) -> str:
+    """Returns 'gradient/Net_fc1.weight' for 'Net_fc1.weight'."""
+
+def buffer_name(root: str, path: str) -> str:
+    """Returns 'buffer/Net_bn1.running_mean'."""
+
+def optimizer_state_name(parameter: str, key: str) -> str:
+    """Returns 'optimizer_state/Net_fc1.weight/exp_avg'."""
+
+def learning_rate_name(optimizer: str, group: int) -> str:
+    """Returns 'learning_rate/SGD/0'."""
+
+def activation_gradient_module(module: str) -> str:
+    """Returns 'activation_gradient/fc1'."""
+
+def variable_name(variable: str) -> str:
+    """Returns 'dense/kernel:0', with or without the number given."""
+
+def layer_weight_name(layer: str, variable: str) -> str:
+    """Returns 'dense/weights/dense/kernel:0'."""
+
+def weight_name(variable: str) -> str:
+    """Returns 'weights/dense/kernel:0'."""
+
+def variable_gradient_name(variable: str) -> str:
+    """Returns 'gradients/dense/kernelGrad' for 'dense/kernel:0'."""
+
+def layer_inputs_name(layer: str) -> str:
+    """Returns 'dense/inputs'."""
+
+def layer_outputs_name(layer: str) -> str:
+    """Returns 'dense/outputs'."""
+
+def activation_input_name(layer: str, activation: str) -> str:
+    """Returns 'dense/relu_input'."""
+
+def numbered_names(name: str, count: int) -> list[str]:
+    """
+    Returns the names of `count` tensors that share a name: numbered from 0 where there are several.
+    """
+
+def metric_name(evaluation_set: str, metric: str) -> str:
+    """Returns 'train-rmse'."""
+
+def metric_deviation_name(evaluation_set: str, metric: str) -> str:
+    """Returns 'train-rmse-std'."""
+
+def member_name(collection: str, member: str) -> str:
+    """Returns 'trees/Gain'."""
+
+def feature_importance_name(importance: str, feature: str) -> str:
+    """Returns 'feature_importance/gain/f0'."""
+
+class UniqueNames:
+    """Names that differ: 'Net', 'Net_1', 'Net_2' for three of one name."""
+
+    def __init__(self, taken: Sequence[str] = []) -> None: ...
+
+    def take(self, name: str) -> str:
+        """
+        Returns the name, with the first free number behind it where it is taken, and takes it.
+        """
+
+    def take_inside(self, outer: str, name: str) -> str:
+        """
+        The same for a thing inside of another one, which is called '<outer>/<name>' where its name is taken.
+        """
+
+class Edits:
+    """
+    Counts the edits of one configuration object and of the lists that it holds.
+    """
+
+    def __init__(self) -> None: ...
+
+    def add(self) -> None: ...
+
+    @property
+    def count(self) -> int: ...
+
 class SaveConfigMode:
-    def __init__(self, save_interval: int, start_step: int, end_step: int | None, save_steps: Sequence[int]) -> None: ...
+    """
+    The steps that are saved in one mode.
+
+    A step is saved if `save_steps` lists it, or if it lies in [`start_step`, `end_step`)
+    and is a multiple of `save_interval`. Steps are those of the mode, counted from 0.
+
+    Every property may be set at any time; a hook applies the edit when its next step begins.
+    """
+
+    def __init__(self, save_interval: int | None = None, start_step: int | None = None, end_step: int | None = None, save_steps: list[int] | tuple[int, ...] | None = None) -> None:
+        """
+        None stands for the default: every 500th step, from step 0, without an end.
+
+        Raises SMDebugValueError for an interval below 1 and for anything but whole numbers.
+        """
 
     @property
-    def save_interval(self) -> int: ...
+    def save_interval(self) -> int:
+        """Saves the steps that are a multiple of it: 1 or more, by default 500."""
+
+    @save_interval.setter
+    def save_interval(self, value: int | None) -> None: ...
 
     @property
-    def start_step(self) -> int: ...
+    def start_step(self) -> int:
+        """The first step of the range, included; by default 0."""
+
+    @start_step.setter
+    def start_step(self, value: int | None) -> None: ...
 
     @property
-    def end_step(self) -> int | None: ...
+    def end_step(self) -> int | None:
+        """The end of the range, excluded; None (the default) for no end."""
+
+    @end_step.setter
+    def end_step(self, value: int | None) -> None: ...
 
     @property
-    def save_steps(self) -> list[int]: ...
+    def save_steps(self) -> list[int]:
+        """
+        Steps that are saved whatever the range and the interval are. May be edited in place.
+        """
 
-    def is_due(self, mode_step: int) -> bool: ...
+    @save_steps.setter
+    def save_steps(self, value: list[int] | tuple[int, ...] | None) -> None: ...
 
-    def check(self) -> None: ...
+    def should_save_step(self, step_num: int) -> bool:
+        """Returns whether a step of this mode is saved."""
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """Returns the four values, in the order of collections files."""
+
+    def copy(self) -> SaveConfigMode:
+        """Returns a copy that shares nothing."""
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[Any, ...]: ...
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+    __hash__: None = None
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any], default_values: dict[str, Any] | None = None) -> Self:
+        """
+        Makes one from the keys of `to_json_dict`; `default_values` holds the keys that `params` lacks.
+
+        Raises SMDebugValueError for a key that does not exist.
+        """
 
 class SaveConfig:
-    def __init__(self, modes: Mapping[ModeKeys, SaveConfigMode]) -> None: ...
+    """
+    The steps that are saved: the same in every mode or, with `mode_save_configs`, mode by mode.
 
-    def mode(self, mode: ModeKeys) -> SaveConfigMode | None: ...
+    A mode that `mode_save_configs` leaves out takes the configuration that this one is merged with,
+    at last the default. The properties `save_interval`, `start_step`, `end_step` and `save_steps`
+    read and set all modes at once.
+
+    It may be edited at any time; a hook applies the edit when its next step begins.
+    """
+
+    def __init__(self, mode_save_configs: dict[ModeKeys, SaveConfigMode | None] | None = None, save_interval: int | None = None, start_step: int | None = None, end_step: int | None = None, save_steps: list[int] | tuple[int, ...] | None = None) -> None:
+        """
+        With `mode_save_configs` the other arguments have no effect. See SaveConfigMode for them.
+
+        Raises SMDebugTypeError unless `mode_save_configs` is a dict, and SMDebugValueError for a key
+        or value in it that is not a mode or a SaveConfigMode.
+        """
+
+    def get_save_config(self, mode: ModeKeys) -> SaveConfigMode | None:
+        """
+        Returns the SaveConfigMode of a mode, which may be edited; None where none is set.
+        """
+
+    def set_save_config(self, mode: ModeKeys, save_config_mode: SaveConfigMode) -> None:
+        """Sets the SaveConfigMode of a mode. The object is kept, not copied."""
+
+    def should_save_step(self, mode: ModeKeys, step_num: int) -> bool:
+        """Returns whether a step of `mode`, counted in that mode, is saved."""
+
+    def merge_default_save_config(self, default: SaveConfig) -> None:
+        """
+        Gives each mode without a configuration that of `default`, shared with it.
+        """
+
+    def copy(self) -> SaveConfig:
+        """Returns a copy that shares nothing."""
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """
+        Returns a dict from the name of each mode to that of its SaveConfigMode, or None.
+        """
+
+    def to_json(self) -> str:
+        """
+        Returns {"TRAIN": {"save_interval": 500, ...} or null, ...}, as in collections files.
+        """
+
+    @classmethod
+    def from_dict(cls, params: dict[Any, Any], default_values: dict[str, Any] | None = None) -> Self:
+        """
+        Makes one from a dict of modes or of their names, in either case: {"TRAIN": {"save_interval": 10}}.
+
+        `default_values` holds the keys that the dict of a mode lacks. Raises SMDebugValueError for a name that is not a mode.
+        """
+
+    @classmethod
+    def from_json(cls, json_str: str) -> Self:
+        """Makes one from the text of `to_json`."""
+
+    @classmethod
+    def from_save_config_mode(cls, save_config_mode: SaveConfigMode) -> Self:
+        """Makes one with a copy of a SaveConfigMode for every mode."""
+
+    @classmethod
+    def parse(cls, value: SaveConfig | SaveConfigMode | dict[Any, Any] | None) -> SaveConfig:
+        """
+        Returns `value` itself if it is a SaveConfig, and a new one of None, a SaveConfigMode or a dict.
+
+        Raises SMDebugTypeError for anything else.
+        """
+
+    @property
+    def save_interval(self) -> int:
+        """
+        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        """
+
+    @save_interval.setter
+    def save_interval(self, value: int | None) -> None: ...
+
+    @property
+    def start_step(self) -> int:
+        """
+        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        """
+
+    @start_step.setter
+    def start_step(self, value: int | None) -> None: ...
+
+    @property
+    def end_step(self) -> int | None:
+        """
+        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        """
+
+    @end_step.setter
+    def end_step(self, value: int | None) -> None: ...
+
+    @property
+    def save_steps(self) -> list[int]:
+        """
+        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        """
+
+    @save_steps.setter
+    def save_steps(self, value: list[int] | tuple[int, ...] | None) -> None: ...
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[Any, ...]: ...
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+    __hash__: None = None
 
 class ReductionConfig:
-    @staticmethod
-    def parse(ops: str, save_raw_tensor: bool = False, save_shape: bool = False, summary: bool = False) -> ReductionConfig: ...
+    """
+    The numbers that tensors are reduced to.
+
+    `reductions` and `norms` are taken of the elements, `abs_reductions` and `abs_norms` of their
+    absolute values. The elements themselves are saved only with `save_raw_tensor`, the shape with
+    `save_shape`. `summary` asks for the statistics alone, which every captured tensor has.
+
+    Reductions of every dtype are computed in float64 and never fail: NaN propagates as in numpy,
+    bools count as 0 and 1, complex elements by their absolute value. Strings and tensors without
+    elements have none. In PyTorch `std` and `variance` are unbiased, as torch computes them;
+    elsewhere they are of the population. `median` of an even count is the mean of the middle two,
+    as in numpy (torch.median gives the lower one); l1 and l2 are always of the flattened tensor.
+
+    A saved reduction has the tensor's dtype where that is float16, bfloat16, float32 or float64
+    (a number beyond its range is saved as infinite), float32 for complex64 and float8, and float64
+    for integers, bools and complex128. Its shape is () in PyTorch, (1,) elsewhere.
+
+    Every property may be set at any time, and its lists edited in place; a hook applies the edit
+    when its next step begins.
+    """
+
+    def __init__(self, reductions: list[str] | tuple[str, ...] | None = None, abs_reductions: list[str] | tuple[str, ...] | None = None, norms: list[str] | tuple[str, ...] | None = None, abs_norms: list[str] | tuple[str, ...] | None = None, save_raw_tensor: bool = False, save_shape: bool = False, summary: bool = False) -> None:
+        """
+        None stands for an empty list.
+
+        Raises SMDebugValueError for a name that is not a reduction or not a norm, and for flags
+        that are not bool.
+        """
 
     @property
-    def ops(self) -> list[str]: ...
+    def reductions(self) -> list[str]:
+        """
+        Taken of the elements: min, max, median, mean, std, variance, sum, prod.
+        """
+
+    @reductions.setter
+    def reductions(self, value: list[str] | tuple[str, ...] | None) -> None: ...
 
     @property
-    def save_raw_tensor(self) -> bool: ...
+    def abs_reductions(self) -> list[str]:
+        """The same, taken of the absolute values."""
+
+    @abs_reductions.setter
+    def abs_reductions(self, value: list[str] | tuple[str, ...] | None) -> None: ...
 
     @property
-    def save_shape(self) -> bool: ...
+    def norms(self) -> list[str]:
+        """Taken of the elements: l1, l2."""
+
+    @norms.setter
+    def norms(self, value: list[str] | tuple[str, ...] | None) -> None: ...
 
     @property
-    def summary(self) -> bool: ...
+    def abs_norms(self) -> list[str]:
+        """The same, taken of the absolute values."""
 
-    def ops_text(self) -> str: ...
+    @abs_norms.setter
+    def abs_norms(self, value: list[str] | tuple[str, ...] | None) -> None: ...
+
+    @property
+    def save_raw_tensor(self) -> bool:
+        """Whether the elements are saved too."""
+
+    @save_raw_tensor.setter
+    def save_raw_tensor(self, value: bool) -> None: ...
+
+    @property
+    def save_shape(self) -> bool:
+        """Whether the shape is saved too."""
+
+    @save_shape.setter
+    def save_shape(self, value: bool) -> None: ...
+
+    @property
+    def summary(self) -> bool:
+        """Whether tensors are captured for their statistics alone."""
+
+    @summary.setter
+    def summary(self, value: bool) -> None: ...
+
+    def ops_text(self) -> str:
+        """
+        Returns "mean,l2_norm,abs_max": the spelling of JSON configurations and collections files.
+        """
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """Returns the keys of `from_dict`."""
+
+    def to_json(self) -> str:
+        """Returns the keys of `from_dict` as text, as in collections files."""
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any]) -> Self:
+        """
+        Makes one from {"reductions": "mean,abs_max,l2_norm", "save_raw_tensor": True, ...}.
+
+        Flags may be text, "true" or "False", as in JSON configurations. Raises SMDebugValueError
+        for a key or a reduction that does not exist.
+        """
+
+    @classmethod
+    def from_json(cls, json_str: str) -> Self:
+        """Makes one from the text of `to_json`."""
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[Any, ...]: ...
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+    __hash__: None = None
 
 class Collection:
-    def __init__(self, name: str, include_regex: Sequence[str], tensor_names: Sequence[str], save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, save_histogram: bool = True, is_optional: bool = False) -> None: ...
+    """
+    A name for the tensors that are listed or whose name a regex matches.
+
+    Every property may be changed at any time, and its lists edited in place; a hook that holds the
+    collection applies the edit when its next step begins. Of an edit that makes no sense, such as a
+    pattern that does not compile, the hook logs a warning and keeps what it had.
+    """
+
+    def __init__(self, name: str, include_regex: str | list[str] | tuple[str, ...] | set[str] | None = None, tensor_names: list[str] | tuple[str, ...] | set[str] | frozenset[str] | None = None, reduction_config: ReductionConfig | None = None, save_config: SaveConfig | SaveConfigMode | dict[Any, Any] | None = None, save_histogram: bool = True) -> None:
+        """
+        Lists are copied; the configurations are kept, so later edits of them count.
+
+        Raises SMDebugTypeError for an argument of the wrong kind, and SMDebugValueError for a pattern
+        that does not compile.
+        """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name; it cannot be changed."""
 
     @property
-    def include_regex(self) -> list[str]: ...
+    def include_regex(self) -> list[str]:
+        """
+        Regular expressions: a tensor belongs to the collection if one matches in its name. May be edited in place.
+        """
+
+    @include_regex.setter
+    def include_regex(self, value: str | list[str] | tuple[str, ...] | set[str] | None) -> None: ...
 
     @property
-    def tensor_names(self) -> list[str]: ...
+    def tensor_names(self) -> set[str]:
+        """
+        Names of tensors that belong to the collection. May be edited in place.
+        """
+
+    @tensor_names.setter
+    def tensor_names(self, value: list[str] | tuple[str, ...] | set[str] | frozenset[str] | None) -> None: ...
 
     @property
-    def save_config(self) -> SaveConfig | None: ...
+    def save_config(self) -> SaveConfig | None:
+        """
+        When it is saved. In a hook it starts as a copy of the hook's, and may be edited in place.
+        """
+
+    @save_config.setter
+    def save_config(self, value: SaveConfig | SaveConfigMode | dict[Any, Any] | None) -> None: ...
 
     @property
-    def reduction_config(self) -> ReductionConfig | None: ...
+    def reduction_config(self) -> ReductionConfig | None:
+        """What is saved in place of the elements; None for the hook's."""
+
+    @reduction_config.setter
+    def reduction_config(self, value: ReductionConfig | None) -> None: ...
 
     @property
-    def save_histogram(self) -> bool: ...
+    def save_histogram(self) -> bool:
+        """Whether TensorBoard shows histograms of its tensors."""
 
-def check_pattern(collection: str, pattern: str) -> None:
-    """Raises SMDebugValueError if `pattern` does not compile."""
+    @save_histogram.setter
+    def save_histogram(self, value: bool) -> None: ...
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the hook stays silent if the collection matches no tensor."""
+
+    @is_optional.setter
+    def is_optional(self, arg: bool, /) -> None: ...
+
+    def include(self, *patterns: str | list[str] | tuple[str, ...] | set[str]) -> None:
+        """
+        Adds the tensors whose name contains a match of a pattern, or of any pattern of a list.
+
+        Raises SMDebugValueError for a pattern that does not compile.
+        """
+
+    def add_tensor_name(self, tensor_name: str) -> None:
+        """Adds the tensor of that name."""
+
+    def remove_tensor_name(self, tensor_name: str) -> None:
+        """
+        Removes a name from `tensor_names`, if it is there. Patterns may still find the tensor.
+        """
+
+    def has_tensor_name(self, tensor_name: str) -> bool:
+        """Returns whether `tensor_names` holds a name. Patterns do not count."""
+
+    def has_members(self) -> bool:
+        """Returns whether the collection has a pattern or a tensor name."""
+
+    def inherit(self, save_config: SaveConfig | None) -> None:
+        """
+        Sets the configuration that `save_config` starts as a copy of, if the collection has none.
+        """
+
+    def mark_edited(self) -> None:
+        """Tells the hooks that hold the collection to look at it again."""
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """
+        Returns the arguments of the constructor, in the order of collections files.
+        """
+
+    def to_json(self) -> str:
+        """Returns the text of this collection in a collections file."""
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any]) -> Self:
+        """
+        Makes one from the keys of `to_json_dict`.
+
+        Raises SMDebugValueError without a `name`.
+        """
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Makes one from the text of `to_json`."""
+
+    @classmethod
+    def from_collection(cls, other: Collection) -> Self:
+        """
+        Makes one of this class with the fields of another. The two share the configurations of `other`.
+        """
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[Any, ...]: ...
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+class ConfigRevision:
+    """
+    The edits of a hook's configuration, as one number that only grows. A hook compares it once per step.
+    """
+
+    def __init__(self) -> None: ...
+
+    def follow(self, objects: Iterable[Collection | SaveConfig | ReductionConfig]) -> None:
+        """
+        Counts the edits of these objects from here on, and of no others. Counts as an edit itself.
+        """
+
+    def add(self) -> None:
+        """Counts an edit of anything else that decides what is saved."""
+
+    @property
+    def number(self) -> int: ...
 
 class Framework:
     @property
@@ -112,7 +588,7 @@ def mxnet_framework() -> Framework: ...
 def tensorflow_framework() -> Framework: ...
 
 class HookConfig:
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Sequence[Collection], tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable, further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
     @property
     def out_dir(self) -> str: ...
@@ -158,6 +634,8 @@ class HookConfig:
 
     @property
     def gradients(self) -> str | None: ...
+
+    def __eq__(self, other: object) -> bool: ...
 
 def saved_collections(config: HookConfig, framework: Framework) -> list[str]:
     """The collections that a hook of this configuration saves."""
@@ -388,6 +866,24 @@ class ModuleSlots:
     def can_match_output(self) -> bool: ...
 
 class Session:
+    @property
+    def plan_version(self) -> int: ...
+
+    @overload
+    def is_next_due(self) -> bool: ...
+
+    @overload
+    def is_next_due(self, tensor_name: str, collection: str) -> bool:
+        """The same of one tensor, by its name or its collection."""
+
+    def saves(self, collection: str) -> bool:
+        """Whether the plan in use saves the collection at all."""
+
+    def is_due(self, tensor_name: str, collection: str) -> bool: ...
+
+    def due_collections(self) -> list[str]:
+        """The names of the collections that the open step saves."""
+
     @staticmethod
     def create(config: HookConfig, framework: Framework, command: Sequence[str], versions: Mapping[str, str], environment: Mapping[str, str], device_transfer: object | None = None) -> Session:
         """
@@ -395,9 +891,6 @@ class Session:
         """
 
     def set_config(self, config: HookConfig) -> None: ...
-
-    @property
-    def plan_version(self) -> int: ...
 
     def set_worker(self, rank: int, world_size: int, name: str = '') -> None: ...
 
@@ -407,13 +900,6 @@ class Session:
     def mode(self) -> ModeKeys: ...
 
     def begin_step(self) -> bool: ...
-
-    @overload
-    def is_next_due(self) -> bool: ...
-
-    @overload
-    def is_next_due(self, tensor_name: str, collection: str) -> bool:
-        """The same of one tensor, by its name or its collection."""
 
     def bind_to_current_thread(self) -> None:
         """Makes the calling thread the owner of the open step."""
@@ -458,14 +944,6 @@ class Session:
     @property
     def is_paused(self) -> bool: ...
 
-    def saves(self, collection: str) -> bool:
-        """Whether the plan in use saves the collection at all."""
-
-    def is_due(self, tensor_name: str, collection: str) -> bool: ...
-
-    def due_collections(self) -> list[str]:
-        """The names of the collections that the open step saves."""
-
     def export_collections(self) -> None: ...
 
     def flush(self) -> None: ...
@@ -487,6 +965,26 @@ def install_termination_flush() -> bool:
     """
     From now on SIGTERM lets every session publish the steps that ended before the process dies of it. Returns False, and changes nothing, where the program has its own handler.
     """
+
+class StepPolicy:
+    """
+    Decides which calls of a model begin a step: every one ('forward'), the first after an optimizer has acted ('optimizer'), or those of the model that was called first ('leading_model').
+    """
+
+    @staticmethod
+    def create(step_on: str) -> StepPolicy:
+        """Raises SMDebugValueError for a policy that does not exist."""
+
+    def begins_step(self, model: int, mode: ModeKeys, is_training: bool, device: str = '') -> bool:
+        """
+        Returns whether a call of a model begins a step. `model` is any number that differs between models, `device` where this part of the batch is.
+        """
+
+    def backward_began(self) -> None:
+        """Reports that a backward pass begins."""
+
+    def optimizer_acted(self) -> None:
+        """Reports that an optimizer has updated the models."""
 
 class StepState(enum.Enum):
     """Whether a step can be read."""
@@ -638,7 +1136,7 @@ class FileReader:
     def skipped(self) -> list[tuple[int, int, str]]: ...
 
 class SavedCollections:
-    def __init__(self, collections: Sequence[Collection], num_workers: int) -> None: ...
+    def __init__(self, collections: Iterable, num_workers: int) -> None: ...
 
     @staticmethod
     def parse(text: str) -> SavedCollections: ...
