@@ -80,7 +80,7 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
       {{}, "subcommand"},
       {{"fly"}, "fly"},
       {{"run", "python", "train.py"}, "python"},
-      {{"run", "--"}, "behind '--'"},
+      {{"run", "--"}, "after '--'"},
       {{"run", "--set", "a=b", "--", "x"}, "must follow the --rule"},
       {{"check", "r", "--rule", "A", "--set", "ab"}, "key=value"},
       {{"check"}, "RUN"},

@@ -91,7 +91,7 @@ TEST_F(Explain, SaysThatATensorDidNotComeWhereOthersDid) {
 TEST_F(Explain, SaysThatGradientsAreNeverSavedInEvaluation) {
   const Spoken spoken =
       explain({"gradient/Net_fc.weight", "0", "--mode", "EVAL"});
-  EXPECT_THAT(spoken.out, AllOf(HasSubstr("not saved at step 24 (EVAL 0)"),
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("not saved at step 24 (EVAL step 0)"),
                                 HasSubstr("never in mode EVAL")));
 }
 

@@ -198,7 +198,7 @@ TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
       smdebug({"check", folder.path("run"), "--rule", "profiler_report"});
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err, AllOf(HasSubstr("'profiler_report'"),
-                                HasSubstr("profiler rules are not run")));
+                                HasSubstr("does not run profiler rules")));
 }
 
 }  // namespace

@@ -178,13 +178,13 @@ TEST_F(ReadingCommands, WatchFindsATrainingThatHangs) {
   const Spoken after_ten =
       smdebug({"watch", cut_off, "--rule", "StalledTrainingRule"}, hooks);
   EXPECT_EQ(after_ten.code, 3);
-  EXPECT_THAT(after_ten.err, HasSubstr("no step has come for 1800 s since "
-                                       "step 9 (TRAIN step 9)"));
+  EXPECT_THAT(after_ten.err,
+              HasSubstr("no new step for 1800 s since step 9 (TRAIN step 9)"));
   const Spoken before_the_first = smdebug(
       {"watch", folder_.path("nowhere"), "--rule", "StalledTrainingRule"},
       hooks);
   EXPECT_EQ(before_the_first.code, 3);
-  EXPECT_THAT(before_the_first.err, HasSubstr("none before"));
+  EXPECT_THAT(before_the_first.err, HasSubstr("with no step before"));
 }
 
 TEST_F(ReadingCommands, ShowTellsWhatARunHolds) {

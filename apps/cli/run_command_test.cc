@@ -89,7 +89,7 @@ TEST_F(RunCommandTest, StopsATrainingThatHangsWhereTheRuleIsToldTo) {
       "sleep 600\n", {"--rule", "StalledTrainingRule", "--set", "threshold=0.2",
                       "--set", "stop_training_on_fire=True"});
   EXPECT_EQ(spoken.code, 3);
-  EXPECT_THAT(spoken.err, HasSubstr("none before"));
+  EXPECT_THAT(spoken.err, HasSubstr("with no step before"));
 }
 
 TEST_F(RunCommandTest, ComparesATrainingWithAnotherRun) {

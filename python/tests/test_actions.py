@@ -11,7 +11,6 @@ import http.server
 import itertools
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -485,7 +484,7 @@ def test_a_run_that_vanishes_while_it_is_watched_is_told_and_not_made_anew(out_d
     watch = start_watch(out_dir, "--rule", "LossNotDecreasing")
     hook.close()
     os.remove(f"{out_dir}/training_job_end.ts")
-    shutil.rmtree(out_dir)
+    os.rename(out_dir, f"{out_dir}.removed")  # at once, while the watch may be writing into it
     out, err = watch.communicate(timeout=60)
     assert watch.returncode == 1
     assert f"the files of run '{out_dir}' were removed" in err

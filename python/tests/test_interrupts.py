@@ -17,9 +17,11 @@ WAITS = {
 }
 
 SCRIPT = """
-import pathlib, sys, threading
+import pathlib, signal, sys, threading
 from smdebug.trials import create_trial
 
+# A shell starts background jobs with SIGINT ignored, and this may run in one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 path = pathlib.Path(sys.argv[1])
 # Prints from another thread, which needs the GIL: by then the main thread waits in the core.
 threading.Timer(0.3, print, ["waiting"], {"flush": True}).start()

@@ -265,4 +265,4 @@ def test_a_profiler_rule_says_that_it_is_not_run(tmp_path):
         timeout=120,
     )
     assert done.returncode == 1
-    assert "profiler rules are not run" in done.stderr
+    assert "does not run profiler rules" in done.stderr

@@ -106,8 +106,8 @@ TEST_F(ErrorDetailTest, TellsARunThatLacksCollectionsFromAPath) {
   TrialOptions strict = options();
   strict.require_all_workers = true;
   EXPECT_TRUE(Trial::open(storage_, strict).ok()) << "it has not ended yet";
-  ASSERT_EQ(log_.lines.size(), 1u);
-  EXPECT_THAT(log_.lines[0], testing::HasSubstr("1 of 2 workers"));
+  ASSERT_EQ(log_.lines().size(), 1u);
+  EXPECT_THAT(log_.lines()[0], testing::HasSubstr("1 of 2 workers"));
   run_.put_end_marker();
   EXPECT_EQ(Trial::open(storage_, strict).error().detail, collections_missing);
   EXPECT_TRUE(Trial::open(storage_, options()).ok());

@@ -73,7 +73,7 @@ TEST_F(OpenTrial, OpensARunWithoutCollectionsAtOnce) {
   TrialOptions patient = options();
   patient.timeout = std::nullopt;
   EXPECT_THAT(open(patient)->workers(), ElementsAre("worker_0"));
-  EXPECT_EQ(clock_.sleeps, 0);
+  EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(OpenTrial, OpensWithFewerWorkersWhenTheTimeIsOver) {

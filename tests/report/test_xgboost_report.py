@@ -350,7 +350,7 @@ def test_the_command_writes_where_it_is_told(runs, tmp_path):
     assert json.loads(page.with_suffix(".json").read_text())["task"] == "multiclass"
     done = smdebug("report", runs["multiclass"].path, "--out", tmp_path / "a.json")
     assert done.returncode == 2
-    assert "names the page" in done.stderr
+    assert "must name an HTML file" in done.stderr
 
 
 def test_a_run_of_something_else_is_told_so():

@@ -44,7 +44,7 @@ TEST(BuiltinRules, AnswerAnUnknownNameWithTheNearest) {
   EXPECT_EQ(rule.error().code, Error::Code::not_found);
   EXPECT_THAT(rule.error().message,
               AllOf(HasSubstr("'VanishingGradiant'"),
-                    HasSubstr("the nearest are 'VanishingGradient'")));
+                    HasSubstr("similar: 'VanishingGradient'")));
 }
 
 TEST(BuiltinRules, EachCanBeMadeWithItsDefaultsAndHasASentence) {

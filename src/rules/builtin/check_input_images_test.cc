@@ -148,7 +148,7 @@ TEST(CheckInputImages, SaysThatATensorHoldsNoImages) {
       rule.fires_at(StepBuilder(0).with_values(kImages, {1, 2}, {1, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("of shape (1, 2) holds no images"));
+              HasSubstr("of shape (1, 2) contains no images"));
 }
 
 TEST(CheckInputImages, TakesThreeDimensionsForImagesOfOneChannel) {

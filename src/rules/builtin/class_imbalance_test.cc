@@ -40,8 +40,7 @@ TEST(ClassImbalance, FiresWhereTheLargestClassIsMoreThanTheRatioAndNotAtIt) {
   EXPECT_EQ(above.verdict().evidence[0].value, 4);
   EXPECT_EQ(above.verdict().message,
             "labels: class 0 has 4 labels and class 1 has 1, 4 times as many "
-            "(up to 3 is let pass); counted are 5 labels up to step 1 (TRAIN "
-            "step 1)");
+            "(allowed: up to 3); 5 labels counted up to step 1 (TRAIN step 1)");
 }
 
 TEST(ClassImbalance, FiresWhereTooMuchOfAClassIsMispredicted) {
@@ -175,7 +174,7 @@ TEST(ClassImbalance, DoesNotTakeARegressionForClasses) {
   RuleHarness rule("ClassImbalance", {{"samples", "2"}});
   EXPECT_FALSE(rule.fires_at(labelled(0, {0.5f, 1.5f}, {0, 1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
-  EXPECT_THAT(rule.verdict().message, HasSubstr("not whole numbers"));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("not integers"));
 }
 
 TEST(ClassImbalance, GivesUpOnMoreValuesThanThereCanBeClasses) {

@@ -46,7 +46,7 @@ TEST(Confusion, FiresBeyondItsLimits) {
   EXPECT_EQ(rule.verdict().evidence[1].value, 0.25);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("predictions: 3 of 4 predictions of class 1 are "
-                              "right, class 1, 0.75 (at least 0.9 should be)"),
+                              "right, class 1, 0.75 (required: at least 0.9)"),
                     HasSubstr("at step 4"),
                     HasSubstr("2 entries of the confusion matrix of 2")));
 }
@@ -115,10 +115,10 @@ TEST(Confusion, NeverSaysNoIssueWhereNoClassWasPredictedOftenEnough) {
   EXPECT_FALSE(rule.fires_at(classified(0, {0, 1}, {0, 0})));
   EXPECT_FALSE(rule.fires_at(classified(1, {0, 1}, {1, 1})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
-  EXPECT_THAT(rule.verdict().message,
-              HasSubstr("nothing to judge: at 2 steps with labels and "
-                        "predictions, the matrix held no class that was "
-                        "predicted 3 times (parameter 'samples')"));
+  EXPECT_THAT(
+      rule.verdict().message,
+      HasSubstr("nothing to judge: at 2 steps with labels and predictions, no "
+                "class was predicted 3 times (parameter 'samples')"));
 }
 
 // Ten predictions of class 1, of which so many are right.
@@ -153,8 +153,8 @@ TEST(Confusion, SaysHowLongTheMatrixHasNotBecomeBetter) {
   RuleHarness rule("Confusion", {{"patience", "3"}});
   EXPECT_EQ(first_firing(rule, {1, 4, 3, 2}), 3);
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("; so it was at 3 judged steps in a row, and better at "
-                        "none of them than at step 1"));
+              HasSubstr("; the same holds for 3 judged steps in a row, without "
+                        "improvement since step 1"));
 }
 
 TEST(Confusion, PassesOverStepsWithoutAClassToJudgeWhenItCountsThem) {
@@ -174,7 +174,7 @@ TEST(Confusion, LeavesOutWhatIsNoCategory) {
   RuleHarness none("Confusion", {{"category_no", "2"}});
   EXPECT_FALSE(none.fires_at(classified(0, {2, 3}, {2, 3})));
   EXPECT_EQ(none.finish().status, RuleStatus::error);
-  EXPECT_THAT(none.verdict().message, HasSubstr("classes, 0 to 1"));
+  EXPECT_THAT(none.verdict().message, HasSubstr("classes 0 to 1"));
 }
 
 TEST(Confusion, TakesTensorsByNameAndByCollection) {

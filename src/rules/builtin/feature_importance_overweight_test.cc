@@ -27,7 +27,7 @@ TEST(FeatureImportanceOverweight, FiresAboveTheThresholdAndNotAtIt) {
   EXPECT_TRUE(rule.fires_at(importances(1, {1, 1, 2, 4})));
   EXPECT_EQ(rule.verdict().message,
             "feature_importance/weight/f3: the 3 largest of 4 features have "
-            "0.875 of all importance at step 1, more than 0.75: "
+            "0.875 of the total importance at step 1, more than 0.75: "
             "feature_importance/weight/f3 (0.5), feature_importance/weight/f2 "
             "(0.25), feature_importance/weight/f0 (0.12); the next has 0.12");
   ASSERT_EQ(rule.verdict().evidence.size(), 4u);
@@ -49,8 +49,8 @@ TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {
   EXPECT_FALSE(rule.fires_at(importances(0, {5, 2, 2})));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_EQ(rule.verdict().message,
-            "nothing to judge: the model uses 3 features, and the largest 3 of "
-            "so few always have all importance; lower nfeatures below 3");
+            "nothing to judge: the model uses 3 features, so the largest 3 "
+            "always have the total importance; set nfeatures below 3");
 }
 
 TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
@@ -58,10 +58,10 @@ TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
     RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", nfeatures}});
     EXPECT_FALSE(rule.fires_at(importances(0, {0.25})));
     EXPECT_EQ(rule.finish().status, RuleStatus::error);
-    EXPECT_THAT(rule.verdict().message,
-                AllOf(HasSubstr("uses a single feature"),
-                      HasSubstr("give the label away"),
-                      testing::Not(HasSubstr("nfeatures"))));
+    EXPECT_THAT(
+        rule.verdict().message,
+        AllOf(HasSubstr("uses a single feature"), HasSubstr("leak the label"),
+              testing::Not(HasSubstr("nfeatures"))));
   }
 }
 

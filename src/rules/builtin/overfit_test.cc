@@ -66,9 +66,9 @@ TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
   EXPECT_TRUE(losses.train({1}));
   EXPECT_EQ(rule.verdict().message,
             "Loss: the mean validation loss 1.5 up to step 3 (EVAL step 1) is "
-            "50 % above the mean training loss 1 (up to 10 % is let pass); the "
+            "50 % above the mean training loss 1 (allowed: up to 10 %); the "
             "evaluation before had 5 %");
-  EXPECT_THAT(rule.verdict().cause, HasSubstr("learns its training set"));
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("memorizes its training set"));
 }
 
 TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
@@ -103,7 +103,7 @@ TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
   losses.eval({3});
   EXPECT_TRUE(losses.train({1}));
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("as in 2 evaluations since step 5 (EVAL step 2)"));
+              HasSubstr("as at 2 evaluations since step 5 (EVAL step 2)"));
 }
 
 // The ratio is 9 and more at every evaluation; the losses are those of a

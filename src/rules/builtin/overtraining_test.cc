@@ -79,9 +79,9 @@ TEST_F(OvertrainingTest, SaysWhatTheBestLossesWereAndWhere) {
   EXPECT_TRUE(eval(0.5));
   EXPECT_EQ(rule_->verdict().message,
             "Loss: the validation loss has not improved for 2 saved steps "
-            "(0.25 at step 1 (EVAL step 1) was the best, 0.5 is the last), and "
-            "the training loss has not improved for 1 saved steps (0.5 at step "
-            "0 (TRAIN step 0) was the best, 0.5 is the last)");
+            "(best: 0.25 at step 1 (EVAL step 1), last: 0.5), and the training "
+            "loss has not improved for 1 saved steps (best: 0.5 at step 0 "
+            "(TRAIN step 0), last: 0.5)");
   EXPECT_THAT(rule_->verdict().advice, HasSubstr("stop"));
 }
 
@@ -99,7 +99,7 @@ TEST_F(OvertrainingTest, TakesNanForNoNewBest) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   eval(nan);
   EXPECT_TRUE(train(nan));
-  EXPECT_THAT(rule_->verdict().message, HasSubstr("never a finite one"));
+  EXPECT_THAT(rule_->verdict().message, HasSubstr("no loss was finite"));
 }
 
 TEST_F(OvertrainingTest, CountsAStepOfSeveralWorkersOnce) {

@@ -112,11 +112,12 @@ TEST(SaturatedActivation, SaysWhatIsWrongAndWhatToTry) {
   rule.fires_at(StepBuilder(6)
                     .with_values("a_tanh_input_0", inputs(3, 50), {4, 4})
                     .with_values("b_tanh_input_0", inputs(4, 50), {4, 4}));
-  EXPECT_EQ(rule.verdict().message,
-            "b_tanh_input_0: 4 of 4 units of layer b_tanh (100 %) have an "
-            "input of tanh between -9.4999 and 9.4999 in less than 1 % of the "
-            "samples, more than the 50 % allowed, at step 6 (TRAIN step 6); "
-            "the layer before, a_tanh, has 75; 2 layers of this step are so");
+  EXPECT_EQ(
+      rule.verdict().message,
+      "b_tanh_input_0: 4 of 4 units of layer b_tanh (100 %) have an input of "
+      "tanh between -9.4999 and 9.4999 in less than 1 % of the samples, more "
+      "than the 50 % allowed, at step 6 (TRAIN step 6); the layer before, "
+      "a_tanh, has 75; this applies to 2 layers of this step");
   EXPECT_EQ(rule.verdict().evidence.front().tensor, "b_tanh_input_0");
   EXPECT_THAT(rule.verdict().advice, HasSubstr("normalize"));
 }

@@ -21,8 +21,8 @@ TEST(StalledTrainingRule, FiresWhenNoStepHasComeForItsThreshold) {
   EXPECT_FALSE(rule.fires_at_time(1059));
   EXPECT_TRUE(rule.fires_at_time(1060));
   EXPECT_EQ(rule.verdict().message,
-            "no step has come for 60 s since step 4 (TRAIN step 4), as long as "
-            "60 s or longer");
+            "no new step for 60 s since step 4 (TRAIN step 4); the threshold "
+            "is 60 s");
   EXPECT_EQ(rule.verdict().evidence[0].value, 60);
   EXPECT_EQ(rule.verdict().evidence[0].step, (StepId{4, Mode::train, 4}));
 }
@@ -45,7 +45,7 @@ TEST(StalledTrainingRule, FindsATrainingThatHangsBeforeItsFirstStep) {
   EXPECT_FALSE(rule.fires_at_time(5));
   EXPECT_FALSE(rule.fires_at_time(5 + 1799));
   EXPECT_TRUE(rule.fires_at_time(5 + 1800));
-  EXPECT_THAT(rule.verdict().message, HasSubstr("none before"));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("with no step before"));
 }
 
 TEST(StalledTrainingRule, StartsAnewWhenTheClockIsSetBack) {

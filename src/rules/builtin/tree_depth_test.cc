@@ -41,7 +41,7 @@ TEST(TreeDepth, SaysHowDeepAndHowDeepBefore) {
       StepBuilder({9, Mode::global, 9}).with_values(kNodes, {0, 63}, {2})));
   EXPECT_EQ(rule.verdict().message,
             "trees/Node: a tree is 6 levels deep at step 9 (its largest node "
-            "is 63), more than 4; before, the deepest had 3");
+            "is 63), more than 4; the deepest before had 3");
   EXPECT_EQ(rule.verdict().evidence[0].value, 6);
   EXPECT_EQ(rule.verdict().evidence[0].threshold, 4);
 }

@@ -118,7 +118,7 @@ TEST(Parameters, AnswerAnUnknownNameWithTheNearest) {
   ASSERT_FALSE(parameters.ok());
   EXPECT_THAT(parameters.error().message,
               AllOf(HasSubstr("no parameter 'treshold'"),
-                    HasSubstr("the nearest are 'threshold'")));
+                    HasSubstr("similar: 'threshold'")));
 }
 
 }  // namespace
