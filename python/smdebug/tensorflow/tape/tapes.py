@@ -58,7 +58,7 @@ def _watched_class(kind):
             try:
                 self.smdebug_observer.tape_entered(self)
             except BaseException:
-                # Nobody leaves a tape that was not entered: it would record for good, and break
+                # No caller leaves a tape that was not entered: it would record for good, and break
                 # the gradients of whatever follows.
                 super().__exit__(*sys.exc_info())
                 raise
