@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "smdebug/capture/session.h"
+#include "smdebug/monitor/step_monitor.h"
 #include "smdebug/read/trial.h"
 #include "smdebug/rules/builtin_rules.h"
-#include "smdebug/rules/runner.h"
 
 #include "classifier.h"
 #include "wine_table.h"
@@ -33,7 +35,7 @@ TensorView view(const float& number) {
   return {DType::float32, reinterpret_cast<const std::byte*>(&number), {}, {}};
 }
 
-// What is saved, and when: losses at every step, all else every tenth.
+// Saves losses at every step and everything else at every tenth.
 Result<std::unique_ptr<Session>> start_recording(const std::string& out_dir) {
   SessionOptions options;
   options.framework = plain_framework();
@@ -48,26 +50,25 @@ Result<std::unique_ptr<Session>> start_recording(const std::string& out_dir) {
   return Session::create(std::move(options));
 }
 
-// Judges what the session captures, in the step, before the weights change.
-Result<std::unique_ptr<RuleRunner>> make_judge() {
-  std::vector<std::unique_ptr<Rule>> rules;
+// Judges the tensors of each step of `session` before the weights change.
+Status judge_steps(StepMonitor& monitor, Session& session,
+                   const std::string& out_dir) {
   SMD_TRY(auto exploding, make_builtin_rule("ExplodingTensor", {}));
+  StepMonitor::Rules rules;
   rules.push_back(std::move(exploding));
-  return std::make_unique<RuleRunner>(std::move(rules));
-}
-
-// Returns the verdict of the rule that fired, or null.
-const Verdict* find_issue(const RuleRunner& judge) {
-  for (const Verdict& verdict : judge.verdicts())
-    if (verdict.status == RuleStatus::issues_found) return &verdict;
-  return nullptr;
+  SMD_TRY(ObservationSink * sink,
+          monitor.add_worker(std::move(rules), [out_dir] {
+            return std::optional(StatusPlace{.location = out_dir});
+          }));
+  session.set_sink(sink);
+  return {};
 }
 
 Status train(const std::string& out_dir, const WineTable& wines,
              float learning_rate) {
   SMD_TRY(auto session, start_recording(out_dir));
-  SMD_TRY(auto judge, make_judge());
-  session->set_sink(judge.get());
+  StepMonitor monitor;
+  SMD_CHECK_OK(judge_steps(monitor, *session, out_dir));
   session->set_mode(Mode::train);
   const TensorSlot hidden_weight = session->tensor("hidden.weight");
   const TensorSlot output_weight = session->tensor("output.weight");
@@ -89,13 +90,15 @@ Status train(const std::string& out_dir, const WineTable& wines,
     output_gradient.put(view(classifier.output_gradient));
 
     session->before_update();
-    if (const Verdict* issue = find_issue(*judge)) {
-      std::printf("stopped before the update: %s\n", issue->message.c_str());
+    if (const auto issues = monitor.take_findings(); !issues.empty()) {
+      std::printf("stopped before the update: %s\n",
+                  issues.front().message.c_str());
       break;
     }
     classifier.update(learning_rate);
   }
   session->set_sink(nullptr);
+  monitor.finish();
   return session->close();
 }
 

@@ -1,12 +1,11 @@
 // Fits y = 3x by gradient descent with a step that is far too large, records
-// it, and lets a rule say where it went wrong.
+// it, and asks a rule where it went wrong.
 
 #include <cstdio>
 
 #include "smdebug/capture/session.h"
-#include "smdebug/read/trial.h"
+#include "smdebug/monitor/run_monitor.h"
 #include "smdebug/rules/builtin_rules.h"
-#include "smdebug/rules/runner.h"
 
 using namespace smdebug;
 
@@ -36,15 +35,13 @@ Status run(const char* out_dir) {
   SMD_CHECK_OK(session->close());
 
   SMD_TRY(auto rule, make_builtin_rule("ExplodingTensor", {}));
-  std::vector<std::unique_ptr<Rule>> rules;
+  RunMonitor::Rules rules;
   rules.push_back(std::move(rule));
-  RuleRunner runner(std::move(rules));
-  SMD_TRY(auto trial, Trial::open(out_dir));
-  SMD_TRY(Step next, trial->feed(runner, 0, 0));
-  runner.on_run_end(0);
-  std::printf("%d steps judged up to step %d\n%s\n",
-              static_cast<int>(trial->steps().size()),
-              static_cast<int>(next) - 1, runner.verdicts()[0].message.c_str());
+  SMD_TRY(auto monitor, RunMonitor::create(out_dir, std::move(rules)));
+  SMD_TRY(const auto steps, monitor->poll());
+  const MonitorResult& result = monitor->finish("Completed");
+  std::printf("%d steps judged\n%s\n", static_cast<int>(steps),
+              result.verdicts[0].message.c_str());
   return {};
 }
 

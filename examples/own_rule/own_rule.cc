@@ -2,8 +2,8 @@
 //
 //     own_rule RUN LIMIT
 //
-// The same object judges live where a `Session` feeds the runner, as in
-// examples/cpp/wine_training.cc.
+// The same rule judges a running step through a `StepMonitor`
+// (smdebug/monitor/step_monitor.h).
 
 #include <algorithm>
 #include <cmath>
@@ -13,14 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "smdebug/read/trial.h"
+#include "smdebug/monitor/run_monitor.h"
 #include "smdebug/rules/builtin_rules.h"
-#include "smdebug/rules/runner.h"
 
 using namespace smdebug;
 
-// Fires when a weight is larger than anybody would expect. Statistics are
-// enough: no element is read, and a run is judged from its index files.
+// Fires when a weight is larger than a limit. Statistics suffice: the run is
+// judged by its index files, and no element is read.
 class WeightOutgrown : public Rule {
  public:
   explicit WeightOutgrown(double limit) : limit_(limit) {}
@@ -65,16 +64,13 @@ class WeightOutgrown : public Rule {
 };
 
 Status judge(const char* run, double limit) {
-  std::vector<std::unique_ptr<Rule>> rules;
+  RunMonitor::Rules rules;
   rules.push_back(std::make_unique<WeightOutgrown>(limit));
   SMD_TRY(auto exploding, make_builtin_rule("ExplodingTensor", {}));
   rules.push_back(std::move(exploding));
-  RuleRunner runner(std::move(rules));
-
-  SMD_TRY(auto trial, Trial::open(run));
-  SMD_CHECK_OK(trial->feed(runner, 0, 0));
-  runner.on_run_end(0);
-  for (const Verdict& verdict : runner.verdicts()) {
+  SMD_TRY(auto monitor, RunMonitor::create(run, std::move(rules)));
+  SMD_CHECK_OK(monitor->poll());
+  for (const Verdict& verdict : monitor->finish("Completed").verdicts) {
     std::printf("%s: %s\n", verdict.rule.c_str(), verdict.message.c_str());
   }
   return {};
