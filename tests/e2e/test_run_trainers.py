@@ -136,7 +136,7 @@ for _ in range(3):
 """,
         check=False,
     )
-    assert done.stderr.count("no model with parameters to train was called") == 1
+    assert done.stderr.count("no model with trainable parameters was called") == 1
     assert "nothing was recorded" in done.stderr
     assert "Error: " not in done.stderr
     assert not run.exists()

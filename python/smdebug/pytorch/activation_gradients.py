@@ -1,42 +1,52 @@
-"""The gradients of what modules give: collection `activation_gradients`.
+"""The gradients of module outputs: collection `activation_gradients`.
 
-`activation_gradient/<path>_output_<i>` is the gradient of `<path>_output_<i>`. It is saved when
-backward comes to that output, so only for outputs that backward passes through. Compiled models
-have none: torch.compile takes no hook on a tensor inside.
+`activation_gradient/<path>_output_<i>` is the gradient of `<path>_output_<i>`. It is saved when the
+backward pass reaches that output, so outputs that the backward pass does not reach have none.
+Compiled models have none either, because torch.compile does not support hooks on inner tensors.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.compiled import is_live
 from smdebug.pytorch.module_hooks import Stateless
 
+if TYPE_CHECKING:
+    from smdebug._core import Session
+    from smdebug.pytorch.module_hooks import Gate
+    from smdebug.pytorch.roots import Root
+
 logger = get_logger()
 
 
 class ActivationGradientHook(Stateless):
-    """A forward hook that hangs a gradient hook on each output that is due."""
+    """A forward hook that registers a gradient hook on each output that is due."""
 
-    def __call__(self, module, arguments, output):
+    def __call__(self, module: Any, arguments: Any, output: Any) -> None:
         if self.gate.is_open and is_live():
             self.site.watch_gradients(output)
 
 
 class ActivationGradients:
-    """The forward hooks of all modules of a hook, in only while a step is saved."""
+    """The forward hooks of all modules of a hook, installed only while a step is saved."""
 
-    def __init__(self, session, gate):
+    def __init__(self, session: Session, gate: Gate) -> None:
         self._session = session
         self._gate = gate
         self._is_saved = False
-        self._has_told = False
-        self._handles = []
+        self._has_warned = False
+        self._handles: list[Any] = []
 
-    def follow_plan(self):
-        """Outputs are watched only where the plan has the collection."""
+    def follow_plan(self) -> None:
+        """Checks whether the current plan saves the collection."""
         self._is_saved = self._session.saves("activation_gradients")
 
-    def follow(self, roots, is_saved_step):
-        """Puts the hooks in for a step that is saved, takes them out for one that is not."""
+    def follow(self, roots: Iterable[Root], is_saved_step: bool) -> None:
+        """Installs the hooks for a saved step and removes them for any other step."""
         wanted = is_saved_step and self._is_saved
         if wanted and not self._handles:
             for root in roots:
@@ -44,30 +54,31 @@ class ActivationGradients:
         elif not wanted:
             self.close()
 
-    def join(self, root):
-        """For a root that is registered while a step is saved."""
+    def join(self, root: Root) -> None:
+        """Installs the hooks of a root that is registered during a saved step."""
         if self._is_saved:
             self._open(root)
 
-    def _open(self, root):
+    def _open(self, root: Root) -> None:
         if root.is_compiled:
-            self._tell(root)
+            self._warn(root)
             return
         for module, path in root.paths.items():
             site = self._session.module(_core.activation_gradient_module(path))
             hook = ActivationGradientHook(self._gate, site)
             self._handles.append(module.register_forward_hook(hook))
 
-    def _tell(self, root):
-        if not self._has_told:
-            self._has_told = True
+    def _warn(self, root: Root) -> None:
+        if not self._has_warned:
+            self._has_warned = True
             logger.warning(
-                "activation gradients of the compiled model '%s' are not saved: register the model "
-                "before torch.compile, and call it uncompiled, to have them",
+                "activation gradients of the compiled model '%s' are not saved: to save them, "
+                "register the model before torch.compile and call it uncompiled",
                 root.name,
             )
 
-    def close(self):
+    def close(self) -> None:
+        """Removes all hooks."""
         for handle in self._handles:
             handle.remove()
         self._handles = []

@@ -1,6 +1,6 @@
-"""Where a backward pass begins: how an unmodified script shows its loss.
+"""Observes where a backward pass begins, to find the loss of an unmodified script.
 
-Two functions of torch are replaced while a launched hook lives, and put back when it closes:
+Two functions of torch are replaced while a launched hook is open, and restored when it closes:
 
 | replaced | why | without it |
 |---|---|---|
@@ -8,32 +8,42 @@ Two functions of torch are replaced while a launched hook lives, and put back wh
 | torch.amp.GradScaler.scale | backward starts from the scaled loss | losses with their scale |
 """
 
+from __future__ import annotations
+
 import functools
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 
 class BackwardWatch:
-    """Calls `on_backward(loss)` before each backward pass; `loss` is the one number that it starts
-    from, without the scale of a GradScaler, or None. `is_wanted()` says whether somebody will look
-    at it. What `on_backward` raises goes to `on_error(error)`."""
+    """Calls `on_backward(loss)` before each backward pass. `loss` is the single number from which
+    it starts, without the scale of a GradScaler, or None. `is_wanted()` returns whether the loss is
+    needed. `on_error(error)` receives what `on_backward` raises."""
 
-    def __init__(self, on_backward, is_wanted, on_error):
+    def __init__(
+        self,
+        on_backward: Callable[[torch.Tensor | None], None],
+        is_wanted: Callable[[], bool],
+        on_error: Callable[[Exception], None],
+    ) -> None:
         self._on_backward = on_backward
         self._is_wanted = is_wanted
         self._on_error = on_error
         self._scaled = None  # (reference to a scaled loss, the loss itself)
         self._replaced = []  # (owner, name, torch's own, ours)
 
-    def install(self):
+    def install(self) -> None:
+        """Replaces the functions of torch. A second call does nothing."""
         if self._replaced:
             return
         backward, scale = torch.autograd.backward, torch.amp.GradScaler.scale
 
         @functools.wraps(backward)
         def watched_backward(tensors, *args, **kwargs):
-            self._tell(tensors)
+            self._report(tensors)
             return backward(tensors, *args, **kwargs)
 
         @functools.wraps(scale)
@@ -45,29 +55,29 @@ class BackwardWatch:
         self._replace(torch.autograd, "backward", watched_backward)
         self._replace(torch.amp.GradScaler, "scale", watched_scale)
 
-    def remove(self):
-        """Puts back what is still ours: somebody else may have replaced it meanwhile."""
+    def remove(self) -> None:
+        """Restores the functions, unless other code has replaced them in the meantime."""
         for owner, name, original, ours in self._replaced:
             if getattr(owner, name) is ours:
                 setattr(owner, name, original)
         self._replaced = []
         self._scaled = None
 
-    def _replace(self, owner, name, ours):
+    def _replace(self, owner: Any, name: str, ours: Any) -> None:
         self._replaced.append((owner, name, getattr(owner, name), ours))
         setattr(owner, name, ours)
 
-    def _remember(self, loss, scaled):
+    def _remember(self, loss: Any, scaled: Any) -> None:
         if isinstance(loss, torch.Tensor) and self._is_wanted():
             self._scaled = weakref.ref(scaled), loss.detach()
 
-    def _tell(self, tensors):
+    def _report(self, tensors: Any) -> None:
         try:
             self._on_backward(self._loss_of(tensors))
         except Exception as error:
             self._on_error(error)
 
-    def _loss_of(self, tensors):
+    def _loss_of(self, tensors: Any) -> torch.Tensor | None:
         if isinstance(tensors, (tuple, list)):
             tensors = tensors[0] if len(tensors) == 1 else None
         if not isinstance(tensors, torch.Tensor) or tensors.numel() != 1:

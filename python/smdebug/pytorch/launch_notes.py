@@ -1,5 +1,9 @@
-"""What `smdebug run` cannot record of a script, or changes in it: said once, when an optimizer acts
+"""Logs once what `smdebug run` cannot record of a script, or changes in it: when an optimizer acts
 for the first time."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -10,14 +14,14 @@ from smdebug.log import get_logger
 
 
 class LaunchNotes:
-    """Looks once at what was found by then. Its hook stays, and does nothing more: torch walks over
-    its hooks when it calls one, so none can go then."""
+    """Checks once what was found by then. Its hook stays installed and inactive, because torch
+    iterates over its hooks while it calls one, so none can be removed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._has_looked = False
         register_optimizer_step_pre_hook(self._on_update)
 
-    def _on_update(self, optimizer, arguments, keywords):
+    def _on_update(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
         if self._has_looked:
             return
         self._has_looked = True
@@ -26,20 +30,21 @@ class LaunchNotes:
         except Exception as error:
             complain(repr(error))
 
-    def _look(self):
+    def _look(self) -> None:
         hooks = current_hook.open_hooks()
         if not hooks:
             complain(
-                "an optimizer acts, but no model with parameters to train was called: a model is "
+                "an optimizer acts, but no model with trainable parameters was called: a model is "
                 "recorded when it is called as model(x), not as model.forward(x)"
             )
         if any(map(_has_fast_path, hooks)):
             get_logger().info(
-                "torch takes no fast path for TransformerEncoderLayer in evaluation while it is "
-                "watched: results of evaluation may differ in the last bits, the training's do not"
+                "torch does not use the fast path of TransformerEncoderLayer in evaluation while "
+                "it is recorded: evaluation results may differ in the last bits, training results "
+                "do not"
             )
 
 
-def _has_fast_path(hook):
+def _has_fast_path(hook: Any) -> bool:
     modules = getattr(hook, "registered_modules", list)()
     return any(isinstance(module, torch.nn.TransformerEncoderLayer) for module in modules)

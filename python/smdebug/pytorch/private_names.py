@@ -1,4 +1,4 @@
-"""The private names of torch that the adapter relies on, each with what holds without it.
+"""The private names of torch that the adapter uses, each with the fallback if it is missing.
 
 | name | used for | without it |
 |---|---|---|
@@ -14,10 +14,14 @@
 | _StridedShard.split_factor | the place of shards cut twice in one dimension | they have none |
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 
 
-def _no_task():
+def _no_task() -> int:
     return -1
 
 
@@ -25,9 +29,9 @@ current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
 
 
-def hook_tables(module, is_before):
-    """(hooks, those that take keywords) by number, of the hooks before or after a module's forward;
-    None where torch keeps them elsewhere."""
+def hook_tables(module: torch.nn.Module, is_before: bool) -> tuple[Any, Any] | None:
+    """(hooks, those that take keywords) by number: the hooks that run before or after the forward
+    of a module. None if torch stores them elsewhere."""
     kind = "_forward_pre_hooks" if is_before else "_forward_hooks"
     hooks = getattr(module, kind, None)
     takes_keywords = getattr(module, f"{kind}_with_kwargs", None)
@@ -36,8 +40,9 @@ def hook_tables(module, is_before):
     return hooks, takes_keywords
 
 
-def graphs_compiled():
-    """How many graphs torch.compile has made in this process. Once it was imported, only."""
+def graphs_compiled() -> int:
+    """The number of graphs that torch.compile has made in this process. Call it only after
+    torch.compile was imported."""
     try:
         from torch._dynamo.utils import counters
 
@@ -46,9 +51,9 @@ def graphs_compiled():
         return 1
 
 
-def fsdp_parameters(module):
+def fsdp_parameters(module: torch.nn.Module) -> dict[tuple[Any, str], tuple[dict[str, Any], str]]:
     """The parameters that fully_shard manages for this module: (module, key) of a parameter ->
-    (owner, key) of its shard, both in the form of a dictionary and a name in it."""
+    (owner, key) of its shard, where the owner is a dictionary and the key a name in it."""
     state = getattr(module, "_get_fsdp_state", lambda: None)()
     found = {}
     for group in _parameter_groups(state):
@@ -63,38 +68,38 @@ def fsdp_parameters(module):
     return found
 
 
-def _parameter_groups(state):
+def _parameter_groups(state: Any) -> list[Any]:
     groups = getattr(state, "_fsdp_param_groups", None)
     if groups is None:
         groups = [getattr(state, "_fsdp_param_group", None)]
     return [group for group in groups if group is not None]
 
 
-def is_loss(module):
+def is_loss(module: torch.nn.Module) -> bool:
     """Whether a module computes a loss."""
     return isinstance(module, _loss_class) or "loss" in type(module).__name__.lower()
 
 
-def own_parameters(module):
-    """The parameters of this module alone, by name, as they are now."""
+def own_parameters(module: torch.nn.Module) -> dict[str, torch.nn.Parameter | None]:
+    """The current parameters of this module by name, without those of its submodules."""
     return getattr(module, "_parameters", None) or dict(module.named_parameters(recurse=False))
 
 
-def free_of_hooks(tensor):
-    """Lets backward pass by a tensor whose last hook was removed: torch would look into the empty
-    dictionary each time, at a third of a microsecond per parameter."""
+def free_of_hooks(tensor: torch.Tensor) -> None:
+    """Lets the backward pass skip a tensor whose last hook was removed. Otherwise torch checks the
+    empty dictionary each time, which takes a third of a microsecond per parameter."""
     if getattr(tensor, "_backward_hooks", None) == {}:
         tensor._backward_hooks = None
 
 
-def left_scale(optimizer):
-    """The scale that a GradScaler left in the gradients, for a fused optimizer to undo; None where
-    they have none."""
+def left_scale(optimizer: torch.optim.Optimizer) -> torch.Tensor | None:
+    """The scale that a GradScaler left in the gradients for a fused optimizer to undo; None if
+    there is none."""
     return getattr(optimizer, "grad_scale", None)
 
 
-def unwrapped(module):
-    """The user's own model inside the wrappers of torch."""
+def unwrapped(module: Any) -> torch.nn.Module:
+    """The user's model inside the wrappers of torch."""
     while True:
         if hasattr(module, "_orig_mod"):
             module = module._orig_mod
