@@ -239,7 +239,7 @@ Error Trial::Impl::step_error(Step step, Mode mode, StepState state) const {
   }
   if (completeness_.has_ended() && step >= last) {
     return Error{Error::Code::not_found,
-                 what + ": the run has ended without it"}
+                 fmt::format("{}: the run has ended with step {}", what, last)}
         .with(Error::Detail::no_more_data, std::move(about));
   }
   return Error{Error::Code::not_found,
