@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
 from smdebug.log import get_logger
-from smdebug.pytorch.compiled import is_live
+from smdebug.pytorch.compiled import has_real_values
 from smdebug.pytorch.module_hooks import Stateless
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ActivationGradientHook(Stateless):
     """A forward hook that registers a gradient hook on each output that is due."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
-        if self.gate.is_open and is_live():
+        if self.gate.is_open and has_real_values():
             self.site.watch_gradients(output)
 
 

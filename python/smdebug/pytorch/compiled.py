@@ -1,13 +1,17 @@
-"""What is recorded inside torch.compile: operators that a compiled graph keeps and calls.
+"""Capture inside torch.compile: operators that a compiled graph contains and calls.
 
-torch.compile traces the hooks of a module into its graph. There a hook cannot hand a tensor to the
-core; it leaves a call of an operator in the graph instead, which does so when the graph runs, at
-its place and as often as it runs. A graph is chosen by one bool before it runs, so there is one
-without such calls for the steps that save nothing, and one with them.
+torch.compile traces the hooks of a module into its graph. A hook cannot pass a tensor to the core
+there. It emits a call of an operator instead, which passes the tensor each time the graph runs. One
+bool selects the graph before it runs: one without such calls for steps that save nothing, and one
+with them.
 """
+
+from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -16,21 +20,22 @@ from smdebug.pytorch.private_names import current_graph_task_id, graphs_compiled
 
 logger = get_logger()
 
-# Place -> what takes the tensors there. A graph knows a place by its text, which is the same in
-# the next run of the same program, so that torch's cache on disk still holds.
-_takers = {}
-_starts = {}  # place where a root's steps begin -> what prepares a graph that holds it
-_owners = {}  # number of a hook -> its Places
+# Place -> the function that takes its tensors. A graph refers to a place by its text, which is the
+# same in the next run of the same program, so that torch's cache on disk stays valid.
+_takers: dict[str, Callable[[list[torch.Tensor]], Any]] = {}
+# Place where the steps of a root begin -> the function that prepares a graph that contains it.
+_starts: dict[str, Callable[[], Any]] = {}
+_owners: dict[str, Places] = {}  # number of a hook -> its Places
 _numbers = itertools.count()
 
-# Compilers keep a call that returns nothing only because it says that it writes: to this.
+# Compilers keep a call without a result only if it declares that it writes something: this.
 _mark = torch.zeros(1)
 
 _library = torch.library.Library("smdebug", "DEF")
 _library.define("take(Tensor(a!) mark, Tensor[] tensors, str place) -> ()")
 
 
-def _take(mark, tensors, place):
+def _take(mark: torch.Tensor, tensors: list[torch.Tensor], place: str) -> None:
     taker = _takers.get(place)
     if taker is not None and current_graph_task_id() == -1:  # not recomputed inside backward
         taker(tensors)
@@ -41,15 +46,17 @@ torch.library.register_fake("smdebug::take", lambda mark, tensors, place: None, 
 
 
 class Places:
-    """The places of one hook in compiled graphs. A place that wants nothing is the number of the
-    hook alone, so that code can tell whether to leave a call by one text."""
+    """The places of one hook in compiled graphs. The text of a place that captures nothing is only
+    the number of the hook, so that one text decides whether to emit a call."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._number = f"{next(_numbers)}/"
-        self.are_traced = False  # a graph was compiled that looked at one of them
+        self.are_traced = False  # a compiled graph refers to one of them
 
-    def add(self, name, taker, is_wanted=True):
-        """The text that a graph knows the place by; `taker` is called with a list of tensors."""
+    def add(
+        self, name: str, taker: Callable[[list[torch.Tensor]], Any], is_wanted: bool = True
+    ) -> str:
+        """Adds a place and returns its text. `taker` is called with a list of tensors."""
         _owners[self._number] = self  # also after `close`
         if not is_wanted:
             return self._number
@@ -57,25 +64,30 @@ class Places:
         _takers[place] = taker
         return place
 
-    def add_start(self, name, taker, prepare):
-        """The same of the place where a root's steps begin; `prepare` is called when a graph is
-        compiled that holds it."""
+    def add_start(
+        self,
+        name: str,
+        taker: Callable[[list[torch.Tensor]], Any],
+        prepare: Callable[[], Any],
+    ) -> str:
+        """Adds the place where the steps of a root begin and returns its text. `prepare` is called
+        when a graph that contains it is compiled."""
         place = self.add(name, taker)
         _starts[place] = prepare
         return place
 
-    def close(self):
-        """From now on nothing is taken."""
+    def close(self) -> None:
+        """Removes all places; graphs that refer to them capture nothing from now on."""
         for kept in (_takers, _starts, _owners):
             for place in [place for place in kept if place.startswith(self._number)]:
                 del kept[place]
 
 
-# What runs once when a graph is compiled, and not when the graph runs.
+# The following run once when a graph is compiled, and not when the graph runs.
 
 
 @torch.compiler.assume_constant_result
-def _note_trace(place):
+def _note_trace(place: str) -> bool:
     owner = _owners.get(place[: place.find("/") + 1])
     if owner is not None:
         owner.are_traced = True
@@ -83,47 +95,47 @@ def _note_trace(place):
 
 
 @torch.compiler.assume_constant_result
-def look_ahead(place):
-    """Brings the bool up to date by which a graph that begins the steps of a root is chosen."""
+def refresh_capture_flag(place: str) -> bool:
+    """Updates the bool that selects a graph that begins the steps of a root."""
     prepare = _starts.get(place)
     if prepare is not None:
         prepare()
     return True
 
 
-def is_wanted(place):
-    """While a graph is compiled: whether anything of that place is to be saved. A program that is
-    exported runs elsewhere."""
+def is_captured(place: str) -> bool:
+    """Whether the graph that is being compiled captures tensors at a place. An exported program
+    captures nothing, because it runs elsewhere."""
     _note_trace(place)
     return place[-1:] not in ("", "/") and not torch.compiler.is_exporting()
 
 
-def is_traced():
-    """Whether torch.compile is looking at the code that asks. This is what the hooks of an eager
-    model ask at each call: torch's own question takes longer than all else that they do."""
+def is_traced() -> bool:
+    """Whether torch.compile is tracing the caller. The hooks of an eager model check this at each
+    call; torch's own function for it takes longer than everything else that they do."""
     return False
 
 
 @torch.compiler.substitute_in_graph(is_traced)
-def _is_traced_in_graph():
+def _is_traced_in_graph() -> bool:
     return True
 
 
-def is_live():
-    """Whether the code that asks works on tensors that have elements, for the first time: it is
-    neither traced nor run again inside backward."""
+def has_real_values() -> bool:
+    """Whether the caller computes real values for the first time: it is neither traced nor
+    recomputed inside a backward pass."""
     return current_graph_task_id() == -1 and not torch.compiler.is_compiling()
 
 
-def leave_call(tensors, place):
-    """While a graph is compiled: has it hand over the tensors of a value when it runs."""
-    found = []
+def emit_capture_op(tensors: Any, place: str) -> None:
+    """Makes the graph that is being compiled capture the tensors of a value when it runs."""
+    found: list[torch.Tensor] = []
     _collect(tensors, found)
     torch.ops.smdebug.take(_mark, found, place)
 
 
-def _collect(value, found):
-    """The tensors of nested tuples, lists and dictionaries, depth first."""
+def _collect(value: Any, found: list[torch.Tensor]) -> None:
+    """Collects the tensors of nested tuples, lists and dictionaries, depth first."""
     if isinstance(value, torch.Tensor):
         found.append(value.detach())
     elif isinstance(value, (tuple, list)):
@@ -134,19 +146,18 @@ def _collect(value, found):
             _collect(item, found)
 
 
-def has_compiled():
-    """Whether torch.compile has been at work in this process."""
+def has_compiled() -> bool:
+    """Whether torch.compile has compiled anything in this process."""
     return "torch._dynamo" in sys.modules and graphs_compiled() > 0
 
 
-def forget_compiled(name):
-    """Has torch compile anew, so that hooks registered now are seen: it does not look for new ones
-    in a model that it has compiled."""
+def forget_compiled(name: str) -> None:
+    """Makes torch compile again, because it does not check a compiled model for new hooks."""
     if not has_compiled():
         return
     torch.compiler.reset()
     logger.info(
-        "hooks for '%s' came in after torch.compile had been at work: what it compiled is compiled "
-        "again at its next call, for else it would not see them",
+        "hooks for '%s' were registered after torch.compile had compiled code: torch compiles it "
+        "again at the next call to include them",
         name,
     )

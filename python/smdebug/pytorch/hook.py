@@ -30,7 +30,13 @@ from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
 from smdebug.pytorch.hook_installer import HookInstaller, HookState
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
-from smdebug.pytorch.module_hooks import Gate, LossHook, RootStart, WatchedModule, left_alone
+from smdebug.pytorch.module_hooks import (
+    Gate,
+    LossHook,
+    RootStart,
+    WatchedModule,
+    outside_compiled_graph,
+)
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
@@ -190,7 +196,7 @@ class Hook(BaseHook):
         start.before_copy = self._installer.install_for_copy
         self._starts[root] = start
         self._root_handles.append(
-            module.register_forward_pre_hook(left_alone(start), with_kwargs=True)
+            module.register_forward_pre_hook(outside_compiled_graph(start), with_kwargs=True)
         )
         self._roots.append(model)
         for submodule, path in model.paths.items():

@@ -1,36 +1,40 @@
-"""What is hung into a module: objects that torch calls, and that read one bool.
+"""Forward hooks registered on modules. An idle hook costs one boolean check.
 
-They survive what happens to models. A deep copy of the model keeps calling the same hooks; a
-model that was saved and loaded carries hooks without state, which do nothing.
+They survive copies and pickles of the model: a deep copy of the model calls the same hooks, and a
+model that was saved and loaded has hooks without state, which do nothing.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from smdebug.pytorch.compiled import (
     Places,
-    is_live,
+    emit_capture_op,
+    has_real_values,
+    is_captured,
     is_traced,
-    is_wanted,
-    leave_call,
-    look_ahead,
+    refresh_capture_flag,
 )
 from smdebug.pytorch.detachable_hook import DetachableHook
 
 
-def leaves_inputs_alone(module):
-    """Whether a forward hook still finds the inputs as they were: of torch's own layers, which
-    only an `inplace` one overwrites. A layer that holds others, or one of the user's, may."""
+def leaves_inputs_alone(module: torch.nn.Module) -> bool:
+    """Whether a forward hook still finds the inputs unchanged. True for torch's own layers unless
+    they are `inplace`. A layer with submodules, or one of the user, may overwrite its inputs."""
     is_torchs_own = type(module).__module__.startswith("torch.nn.modules.")
     has_children = next(module.children(), None) is not None
     return is_torchs_own and not has_children and not getattr(module, "inplace", False)
 
 
 class Gate:
-    """Open while a step wants tensors. All hooks of one smdebug hook share one."""
+    """Open while a step saves tensors. All hooks of one smdebug hook share one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.is_open = False
         self.has_loss = False  # a loss module ran in this step
         self.places = Places()
@@ -40,142 +44,152 @@ _SHUT = Gate()
 
 
 class Stateless:
-    """A hook that a copy of the model shares, and a saved and loaded model holds empty.
+    """A forward hook that a copy of the model shares. In a model that was pickled and loaded it is
+    empty and does nothing.
 
-    `place` is the site in a compiled graph, see Places. Code that is compiled reads as little
-    here as it can: what it read is looked at again before each run of the graph."""
+    `place` names the slot in a compiled graph, see Places. Compiled code reads as few attributes
+    here as possible, because torch checks all of them before each run of the graph."""
 
-    gate = _SHUT
-    site = None
-    place = ""
+    gate: Gate = _SHUT
+    site: Any = None
+    place: str = ""
 
-    def __init__(self, gate, site, place=""):
+    def __init__(self, gate: Gate, site: Any, place: str = "") -> None:
         self.gate = gate
         self.site = site
         self.place = place
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: object) -> Stateless:
         return self
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {}
 
 
 class InputHook(Stateless):
-    """A forward pre-hook: an in-place module overwrites its input before a forward hook runs."""
+    """A forward pre-hook, because an in-place module overwrites its input before a forward hook
+    runs."""
 
-    def __call__(self, module, arguments, keywords):
+    def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
         if is_traced():
-            if is_wanted(self.place) and self.gate.is_open:
-                leave_call((arguments, keywords), self.place)
-        elif self.gate.is_open and is_live():
+            if is_captured(self.place) and self.gate.is_open:
+                emit_capture_op((arguments, keywords), self.place)
+        elif self.gate.is_open and has_real_values():
             self.site.capture_inputs(arguments, keywords)
 
 
 class OutputHook(Stateless):
-    def __call__(self, module, arguments, output):
+    """A forward hook that captures the outputs of a module."""
+
+    def __call__(self, module: Any, arguments: Any, output: Any) -> None:
         if is_traced():
-            if is_wanted(self.place) and self.gate.is_open:
-                leave_call(output, self.place)
-        elif self.gate.is_open and is_live():
+            if is_captured(self.place) and self.gate.is_open:
+                emit_capture_op(output, self.place)
+        elif self.gate.is_open and has_real_values():
             self.site.capture_outputs(output)
 
 
 class CallHook(OutputHook):
-    """A forward hook that takes inputs and outputs, for modules that leave their inputs alone."""
+    """A forward hook that captures inputs and outputs, for modules that do not change their
+    inputs."""
 
     takes_inputs = True
     place_of_inputs = ""
 
-    def __call__(self, module, arguments, keywords, output):
+    def __call__(  # type: ignore[override]
+        self, module: Any, arguments: Any, keywords: Any, output: Any
+    ) -> None:
         if is_traced():
-            if is_wanted(self.place_of_inputs) and self.gate.is_open:
-                leave_call((arguments, keywords), self.place_of_inputs)
+            if is_captured(self.place_of_inputs) and self.gate.is_open:
+                emit_capture_op((arguments, keywords), self.place_of_inputs)
             super().__call__(module, arguments, output)
         elif not self.gate.is_open:
             return
         elif not self.takes_inputs:
             super().__call__(module, arguments, output)
-        elif is_live():
+        elif has_real_values():
             self.site.capture_call(arguments, keywords, output)
 
 
 class LossHook(OutputHook):
-    def __call__(self, module, arguments, output):
+    """A forward hook of a loss module."""
+
+    def __call__(self, module: Any, arguments: Any, output: Any) -> None:
         self.gate.has_loss = True
         super().__call__(module, arguments, output)
 
 
 class RootStart(Stateless):
-    """A forward pre-hook of the root: where its steps begin. `site` is a function that takes the
-    root's arguments, positional and by keyword.
+    """A forward pre-hook of the root, which begins its steps. `site` is a function that takes the
+    positional and keyword arguments of the root.
 
-    A root that is called inside compiled code begins its step there, when the graph that runs has
-    been chosen already: by `coming`, which was asked when the step before began.
+    A root that is called inside compiled code begins its step there, after torch has chosen the
+    graph to run. `coming`, which was computed at the beginning of the previous step, makes that
+    choice.
     """
 
-    coming = False
-    before_copy = None  # called before a copy of the root is made
+    coming: bool = False
+    before_copy: Callable[[], None] | None = None  # called before the root is copied
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: object) -> RootStart:
         # torch copies the hooks of a module before the modules in it.
         if self.before_copy is not None:
             self.before_copy()
         return self
 
-    def __call__(self, module, arguments, keywords):
+    def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
         if is_traced():
-            if is_wanted(self.place):
-                look_ahead(self.place)
+            if is_captured(self.place):
+                refresh_capture_flag(self.place)
                 self.gate.is_open = self.coming
-                leave_call((arguments, keywords), self.place)
+                emit_capture_op((arguments, keywords), self.place)
         else:
             self.begin(arguments, keywords)
 
-    def begin(self, arguments, keywords):
-        if self.site is not None and is_live():
+    def begin(self, arguments: Any, keywords: Any) -> None:
+        """Begins the step of a call that is not inside compiled code."""
+        if self.site is not None and has_real_values():
             self.site(arguments, keywords)
 
 
-# The hooks of a module that is called from outside may run before and after its compiled code
-# rather than in it. There torch.compile would make a graph of each hook.
+# The hooks of a module that is called from outside run before and after its compiled code, not in
+# it. There, torch.compile would compile a graph for each hook.
 @torch.compiler.disable
-def _run(hook, *arguments):
+def _run(hook: Any, *arguments: Any) -> None:
     hook(*arguments)
 
 
 @torch.compiler.substitute_in_graph(_run, skip_signature_check=True)
-def _run_in_graph(hook, *arguments):
+def _run_in_graph(hook: Any, *arguments: Any) -> None:
     hook(*arguments)
 
 
-def left_alone(hook):
-    """`hook` as torch.compile takes it up inside compiled code, and only there."""
+def outside_compiled_graph(hook: Callable[..., Any]) -> Callable[..., None]:
+    """`hook`, such that torch.compile compiles it only inside compiled code."""
     return functools.partial(_run, hook)
 
 
 class WatchedModule:
-    """One module and the hooks in it, which are in while a step is saved: the other steps do not
-    pay for them. What can never save anything is given up.
+    """One module and its hooks, which are installed while a step is saved, so that other steps do
+    not pay for them. Hooks that can never save anything are removed for good.
 
-    Where a hook is part of compiled code, everything stays in and comes back as it was:
-    torch.compile does not look for hooks that are new. Whoever calls `take_out` knows that there
-    is none.
+    If a hook is part of compiled code, all hooks stay installed, because torch.compile does not
+    check for new ones. Call `take_out` only if there is no compiled code.
 
-    The inputs of a root come from its RootStart, which sees each call of it. A root, or a loss, is
+    The inputs of a root come from its RootStart, which sees each of its calls. Roots and losses are
     called from outside.
     """
 
     def __init__(
         self,
-        module,
-        path,
-        gate,
-        site,
-        output_hook=None,
-        is_called_from_outside=False,
-        is_root=False,
-    ):
+        module: torch.nn.Module,
+        path: str,
+        gate: Gate,
+        site: Any,
+        output_hook: type[OutputHook] | None = None,
+        is_called_from_outside: bool = False,
+        is_root: bool = False,
+    ) -> None:
         self.module = module
         self.site = site
         self._is_root = is_root
@@ -185,7 +199,7 @@ class WatchedModule:
         self._call_hook = CallHook(gate, site) if leaves_inputs else None
         self._input_hook = None if leaves_inputs else InputHook(gate, site)
         self._output_hook = self._call_hook or (output_hook or OutputHook)(gate, site)
-        as_called = left_alone if is_called_from_outside else lambda hook: hook
+        as_called = outside_compiled_graph if is_called_from_outside else lambda hook: hook
         self._before = None
         if self._input_hook and not is_root:
             self._before = DetachableHook(
@@ -198,43 +212,46 @@ class WatchedModule:
         self._takes_outputs = True
         self._keeps_inputs = False
 
-    def install(self):
-        """Takes everything again. Returns whether the hook behind the module had been given up."""
+    def install(self) -> bool:
+        """Installs all hooks again. Returns whether the forward hook had been removed for good."""
         self._take_inputs(True)
         was_given_up = not self._takes_outputs
         self._takes_outputs = True
         self._after.put_in()
         return was_given_up
 
-    def put_in(self):
-        """For a step that is saved."""
+    def put_in(self) -> None:
+        """Installs the hooks for a saved step."""
         if self._takes_outputs:
             self._after.put_in()
         if self._before is not None and self._takes_inputs:
             self._before.put_in()
 
-    def keep_inputs(self):
-        """For code that is compiled before its step begins: the hooks are in for good."""
+    def keep_inputs(self) -> None:
+        """Installs the hooks for good, for code that is compiled before its step begins."""
         self._keeps_inputs = True
         self.put_in()
 
-    def close_inputs(self):
+    def close_inputs(self) -> None:
+        """Removes the pre-hook unless it must stay."""
         if self._before is not None and not self._keeps_inputs:
             self._before.take_out()
 
-    def take_out(self):
-        """For steps that are not saved. What is behind a root stays: torch may be looking at it."""
+    def take_out(self) -> None:
+        """Removes the hooks for a step that is not saved. The forward hook of a root stays, because
+        torch may be iterating over the hooks of the root."""
         self.close_inputs()
         if not self._is_root:
             self._after.take_out()
 
-    def run_input_hook(self, arguments, keywords):
-        """For a call of a root."""
+    def run_input_hook(self, arguments: Any, keywords: Any) -> None:
+        """Captures the inputs of a call of a root."""
         if self._input_hook and self._takes_inputs:
             self._input_hook(self.module, arguments, keywords)
 
-    def prune(self):
-        """Gives up what can never save anything. False: the module was not called yet."""
+    def prune(self) -> bool:
+        """Removes the hooks that can never save anything. Returns False if the module was not
+        called yet."""
         if self._gate.places.are_traced:
             return True
         if not self.site.was_called:
@@ -248,13 +265,14 @@ class WatchedModule:
             self._after.take_out()
         return True
 
-    def remove(self):
+    def remove(self) -> None:
+        """Removes all hooks for good."""
         self._keeps_inputs = False
         self.close_inputs()
         self._after.take_out()
 
-    def find_places(self):
-        """Says what code that is compiled from now on is to hand over, by the coming plan."""
+    def find_places(self) -> None:
+        """Decides by the coming plan what code that is compiled from now on captures."""
         places, site = self._gate.places, self.site
         inputs = places.add(
             self._inputs_name,
@@ -268,7 +286,7 @@ class WatchedModule:
         else:
             self._input_hook.place = inputs
 
-    def _take_inputs(self, takes_inputs):
+    def _take_inputs(self, takes_inputs: bool) -> None:
         self._takes_inputs = takes_inputs
         if self._call_hook is not None:
             self._call_hook.takes_inputs = takes_inputs
