@@ -1,4 +1,10 @@
-"""`CollectionManager`: collections by name, and the file that a run keeps them in."""
+"""`CollectionManager`: collections by name, and their file in a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from smdebug import _core
 from smdebug.collection import Collection
@@ -6,19 +12,21 @@ from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 
 
 class CollectionManager:
-    """Collections in the order in which they were made, and the run's number of workers.
+    """Collections in the order of their creation, and the number of workers of the run.
 
-    A hook has collections of its own (`hook.get_collection`); this is for scripts that read or
-    write a collections file themselves.
+    For scripts that read or write a collections file themselves. A hook has its own collections
+    (`hook.get_collection`).
     """
 
-    def __init__(self, collections=None, num_workers=1):
-        self.collections = dict(collections or {})
+    def __init__(
+        self, collections: Mapping[str, Collection] | None = None, num_workers: int = 1
+    ) -> None:
+        self.collections: dict[str, Collection] = dict(collections or {})
         self.set_num_workers(num_workers)
 
-    def get(self, name, create=True):
-        """The collection of that name. Where there is none an empty one is made, or, without
-        `create`, SMDebugError is raised."""
+    def get(self, name: str, create: bool = True) -> Collection:
+        """The collection of that name. If it does not exist, creates an empty one, or without
+        `create` raises SMDebugError."""
         if not isinstance(name, str):
             raise SMDebugTypeError(f"a collection's name must be text, found {name!r}")
         if name not in self.collections:
@@ -27,8 +35,9 @@ class CollectionManager:
             self.create_collection(name)
         return self.collections[name]
 
-    def add(self, collection):
-        """Adds a Collection, which replaces one of its name, or makes one of that name."""
+    def add(self, collection: Collection | str) -> None:
+        """Adds a Collection, replacing the one of the same name, or creates one of that name.
+        Raises SMDebugTypeError for anything else."""
         if isinstance(collection, str):
             self.create_collection(collection)
         elif isinstance(collection, Collection):
@@ -36,62 +45,71 @@ class CollectionManager:
         else:
             raise SMDebugTypeError(f"expected a Collection or a name, found {collection!r}")
 
-    def create_collection(self, name, cls=Collection):
-        """Makes an empty collection; one that is there already stays as it is."""
+    def create_collection(self, name: str, cls: type[Collection] = Collection) -> None:
+        """Creates an empty collection unless one of that name exists."""
         if name not in self.collections:
             self.collections[name] = cls(name)
 
-    def get_collections(self):
+    def get_collections(self) -> dict[str, Collection]:
         """All collections by name."""
         return self.collections
 
-    def set_num_workers(self, num_workers):
-        """Says how many processes write the run: a whole number from 1."""
+    def set_num_workers(self, num_workers: int) -> None:
+        """Sets the number of processes that write the run, 1 or more. Raises SMDebugValueError for
+        anything else."""
         if not isinstance(num_workers, int) or isinstance(num_workers, bool) or num_workers < 1:
             raise SMDebugValueError(
                 f"num_workers must be a whole number from 1, found {num_workers!r}"
             )
         self._num_workers = num_workers
 
-    def get_num_workers(self):
+    def get_num_workers(self) -> int:
+        """The number of processes that write the run."""
         return self._num_workers
 
-    def export(self, out_dir, filename):
-        """Writes `<out_dir>/collections/000000000/<filename>`; a reader sees all of it or none."""
+    def export(self, out_dir: str | os.PathLike[str], filename: str) -> None:
+        """Writes `<out_dir>/collections/000000000/<filename>`. Readers see the whole file or
+        none."""
         saved = _core.SavedCollections(self.collections.values(), self._num_workers)
         saved.write(str(out_dir), filename)
 
     @classmethod
-    def load(cls, filename, collection_class=Collection):
-        """From a file that `export` or a hook wrote. Raises FileNotFoundError where there is
-        none, and SMDebugValueError where it is no collections file."""
+    def load(
+        cls,
+        filename: str | os.PathLike[str],
+        collection_class: type[Collection] = Collection,
+    ) -> CollectionManager:
+        """Reads a file that `export` or a hook wrote. Raises FileNotFoundError if it does not
+        exist, and SMDebugValueError if it is not a collections file."""
         with open(filename, encoding="utf-8") as file:
             return cls.load_from_string(file.read(), collection_class)
 
     @classmethod
-    def load_from_string(cls, s, collection_class=Collection):
-        """From the text of such a file."""
+    def load_from_string(
+        cls, s: str, collection_class: type[Collection] = Collection
+    ) -> CollectionManager:
+        """Reads the text of a collections file. Raises SMDebugValueError for any other text."""
         saved = _core.SavedCollections.parse(s)
         collections = map(collection_class.from_collection, saved.collections)
         return cls({collection.name: collection for collection in collections}, saved.num_workers)
 
-    def to_json_dict(self):
+    def to_json_dict(self) -> dict[str, Any]:
         """The content of the file."""
         collections = {c.name: c.to_json_dict() for c in self.collections.values()}
         return {"collections": collections, "_meta": {"num_workers": self._num_workers}}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.collections)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.collections)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, CollectionManager):
             return NotImplemented
         return self.to_json_dict() == other.to_json_dict()
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"CollectionManager({list(self)}, num_workers={self._num_workers})"

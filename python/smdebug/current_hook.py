@@ -1,33 +1,42 @@
 """The hook of this process: the state behind `get_hook`, `set_hook` and `del_hook`.
 
-It lives here and nowhere else; the core knows no process-wide state. `before_refresh` is what a
-reader in the same process needs, so that it sees every step that has ended.
+This is the only process-wide state; the core has none. A reader in the same process uses
+`before_refresh` to see every finished step.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
 
-_open_hooks = set()
-_current = None
+if TYPE_CHECKING:
+    from smdebug.hook import BaseHook
+
+_open_hooks: set[BaseHook] = set()
+_current: BaseHook | None = None
 
 
-def get_current():
+def get_current() -> BaseHook | None:
+    """The hook that was made last, of any adapter."""
     return _current
 
 
-def set_current(hook):
+def set_current(hook: BaseHook | None) -> None:
+    """Makes `hook` the one that `get_current` returns."""
     global _current
     _current = hook
 
 
-def hook_of(kind, create=None):
-    """The hook that was made last, if it is a `kind`, a class.
+def hook_of(kind: type[Any], create: Callable[[], Any] | None = None) -> Any:
+    """The hook that was made last, if it is an instance of `kind`.
 
-    Where there is none, `create()` makes it, if given. Returns None where the configuration file
-    that it reads is missing, or where the environment variable USE_SMDEBUG is false.
+    Otherwise `create()` makes one, if given. Returns None if the configuration file that `create`
+    reads is missing, or if the environment variable USE_SMDEBUG is false.
     """
     if not _core.JobEnvironment.read().is_enabled:
         return None
@@ -36,69 +45,87 @@ def hook_of(kind, create=None):
     try:
         return create() if create else None
     except FileNotFoundError as error:
-        get_logger().info("no hook is made: %s", error)
+        get_logger().info("no hook was created: %s", error)
         return None
 
 
-def set_hook_of(kind, hook):
-    """Makes `hook`, a `kind`, the one that `hook_of` returns."""
+def set_hook_of(kind: type[Any], hook: Any) -> None:
+    """Makes `hook` the one that `hook_of` returns. Raises SMDebugTypeError if it is not an instance
+    of `kind`."""
     if not isinstance(hook, kind):
         adapter = kind.__module__.rpartition(".")[0]
         raise SMDebugTypeError(f"expected a hook of {adapter}, found {hook!r}")
     set_current(hook)
 
 
-def functions_of(kind, create_by_default):
-    """The functions `get_hook`, `set_hook` and `del_hook` of an adapter whose hooks are `kind`, a
-    class; `create_by_default` is what `create_if_not_exists` is where it is not given."""
+class GetHook(Protocol):
+    """The signature of an adapter's `get_hook`."""
 
-    def get_hook(json_config_path=None, create_if_not_exists=create_by_default):
+    def __call__(
+        self, json_config_path: str | None = None, create_if_not_exists: bool = ...
+    ) -> Any:
+        """The hook that was made last."""
+
+
+def functions_of(
+    kind: type[Any], create_by_default: bool
+) -> tuple[GetHook, Callable[[Any], None], Callable[[], None]]:
+    """The functions `get_hook`, `set_hook` and `del_hook` of an adapter whose hooks are instances
+    of `kind`. `create_by_default` is the default of `create_if_not_exists`."""
+
+    def get_hook(
+        json_config_path: str | None = None, create_if_not_exists: bool = create_by_default
+    ) -> Any:
         """The hook that was made last.
 
-        Where there is none, `create_if_not_exists` makes one from a JSON configuration: the file
-        at `json_config_path`, else the one that Hook.create_from_json_file takes. Returns None
-        where that file is missing, or where the environment variable USE_SMDEBUG is false.
+        If there is none, `create_if_not_exists` creates one from a JSON configuration: the file at
+        `json_config_path`, or the default of Hook.create_from_json_file. Returns None if that file
+        is missing, or if the environment variable USE_SMDEBUG is false.
         """
 
-        def create():
+        def create() -> Any:
             return kind.create_from_json_file(json_config_path)
 
         return hook_of(kind, create if create_if_not_exists else None)
 
-    def set_hook(hook):
+    def set_hook(hook: Any) -> None:
         """Makes `hook` the one that `get_hook` returns."""
         set_hook_of(kind, hook)
 
-    def del_hook():
-        """Forgets the hook, which goes on recording until it is closed."""
+    def del_hook() -> None:
+        """Forgets the hook, which continues to record until it is closed."""
         set_current(None)
 
     return get_hook, set_hook, del_hook
 
 
-def opened(hook):
+def opened(hook: BaseHook) -> None:
+    """Adds a hook to the open ones."""
     _open_hooks.add(hook)
 
 
-def closed(hook):
+def closed(hook: BaseHook) -> None:
+    """Removes a hook from the open ones."""
     _open_hooks.discard(hook)
 
 
-def open_hooks():
+def open_hooks() -> list[BaseHook]:
+    """The hooks of this process that record."""
     return list(_open_hooks)
 
 
-def before_refresh(location):
-    """A function that drains the hooks of this process that write to `location`, or None."""
+def before_refresh(location: str | os.PathLike[str]) -> Callable[[], None] | None:
+    """A function that flushes the hooks of this process that write to `location`; None if the
+    location is not a local folder."""
 
-    def same(out_dir):
+    def same(out_dir: str) -> bool:
         return os.path.realpath(os.path.expanduser(out_dir)) == path
 
     if "://" in str(location):
         return None
     path = os.path.realpath(os.path.expanduser(str(location)))
 
-    def drain():
+    def drain() -> None:
         for hook in open_hooks():
             if same(hook.out_dir):
                 hook.flush()

@@ -1,6 +1,10 @@
-"""`FileWriter`: writes tensors of one step into a run, for programs that have no hook."""
+"""`FileWriter`: writes the tensors of one step into a run, for programs without a hook."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +16,9 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.log import get_logger
+
+if TYPE_CHECKING:
+    from typing import Self
 
 logger = get_logger()
 
@@ -25,35 +32,35 @@ _STRUCTS = (*_QUANTIZED, "quint16", "qint32")
 class FileWriter:
     """One event file and its index file: the tensors that one worker saves at one step.
 
-    No file appears before the first tensor or shape; until `close` they end in `.tmp`. Then the
-    event file gets its name first, and the index file after it. A writer that is dropped without
-    `close` publishes nothing. A file that cannot be written raises SMDebugRuntimeError, here and
-    in every later call. Methods may be called from several threads.
+    The files appear with the first tensor or shape and end in `.tmp` until `close`, which renames
+    the event file first and then the index file. A writer that is dropped without `close` publishes
+    nothing. If a file cannot be written, the call and every later one raise SMDebugRuntimeError.
+    Methods may be called from several threads.
 
-    `trial_dir` is the folder of the run, `worker` the name of the process among its workers,
-    `step` the global step, 0 or more. With `write_checksum=True`, or `checksum="crc32c"`, records
-    have the true checksum, which TFRecord tools verify and the original's Trial does not read; else
-    they have the constant that it reads. `max_queue`, `flush_secs` and `verbose` are taken for the
-    sake of old scripts, and change nothing: records are written by the call that makes them.
+    `trial_dir` is the folder of the run, `worker` the name of the process among its workers, and
+    `step` the global step, 0 or more. With `write_checksum=True` or `checksum="crc32c"`, records
+    have the true checksum, which TFRecord tools verify but the original's Trial does not read;
+    otherwise they have the constant that it reads. `max_queue`, `flush_secs` and `verbose` are
+    accepted for compatibility and have no effect, because each call writes its record.
 
-    With `wtype="tensorboard"` it is one file for TensorBoard instead, in the folder of `mode` below
-    `trial_dir`: it takes the summaries and no tensor, and `wtype="events"`, where `mode` changes
-    nothing, the other way round. What does not fit raises SMDebugValueError.
+    With `wtype="tensorboard"` the writer makes one file for TensorBoard instead, in the folder of
+    `mode` below `trial_dir`. It accepts summaries and no tensors. With `wtype="events"`, where
+    `mode` has no effect, it accepts tensors and no summaries. Raises SMDebugValueError otherwise.
     """
 
     def __init__(
         self,
-        trial_dir,
-        worker,
-        step=0,
-        wtype="events",
-        mode=ModeKeys.GLOBAL,
-        max_queue=10,
-        flush_secs=120,
-        verbose=False,
-        write_checksum=False,
-        checksum=None,
-    ):
+        trial_dir: str | os.PathLike[str],
+        worker: str,
+        step: int = 0,
+        wtype: str = "events",
+        mode: ModeKeys = ModeKeys.GLOBAL,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        verbose: bool = False,
+        write_checksum: bool = False,
+        checksum: str | None = None,
+    ) -> None:
         if wtype not in _KINDS:
             raise SMDebugValueError(f"wtype must be one of {_KINDS}, found {wtype!r}")
         if checksum not in (None, *_CHECKSUMS):
@@ -69,109 +76,127 @@ class FileWriter:
 
     def write_tensor(
         self,
-        tdata,
-        tname,
-        write_index=True,
-        mode=ModeKeys.GLOBAL,
-        mode_step=None,
-        timestamp=None,
-    ):
+        tdata: Any,
+        tname: str,
+        write_index: bool = True,
+        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode_step: int | None = None,
+        timestamp: float | None = None,
+    ) -> None:
         """Appends a tensor under the name `tname`.
 
         `tdata` is an array or tensor of any strides, a list or tuple of numbers or texts, or a
-        single number or text, which gets shape (1,). Arrays and tensors of no dimension keep
-        shape (). Lists of Python's floats are float64, of its ints int64, as in numpy. Where a
-        name comes twice, readers take the later value.
+        single number or text, which gets shape (1,). Arrays and tensors without dimensions keep
+        shape (). Lists of Python floats are float64 and of ints int64, as in numpy. If a name is
+        written twice, readers return the later value.
 
-        `mode_step` is by default the step, `timestamp` (seconds since the epoch) the present time.
-        With `write_index=False` only `FileReader` finds the tensor.
+        `mode_step` defaults to the step, and `timestamp` (seconds since the epoch) to the current
+        time. With `write_index=False`, only `FileReader` finds the tensor.
 
-        Raises SMDebugTypeError for what is no tensor or has a dtype that cannot be written,
-        SMDebugValueError for a mode that is none or a tensor of more than 2 GiB.
+        Raises SMDebugTypeError for a value that is not a tensor or has an unsupported dtype, and
+        SMDebugValueError for an invalid mode or a tensor of more than 2 GiB.
         """
         label = (_check_mode(mode), mode_step, timestamp or None, bool(write_index))
         array = _as_tensor(tname, tdata)
         array, is_quantized = _without_struct(array)
         self._core.write_tensor(tname, array, *label, is_quantized)
 
-    def write_shape(self, name, shape, mode=ModeKeys.GLOBAL, mode_step=None, original_name=None):
-        """Notes the shape of a tensor, a sequence of whole numbers, without its value.
+    def write_shape(
+        self,
+        name: str,
+        shape: Iterable[int],
+        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode_step: int | None = None,
+        original_name: str | None = None,
+    ) -> None:
+        """Writes the shape of a tensor without its value.
 
-        `original_name` is what the framework calls it, by default `name`.
+        `original_name` is its name in the framework, by default `name`.
         """
         extents = [int(extent) for extent in shape]
         self._core.write_shape(name, extents, original_name or "", _check_mode(mode), mode_step)
 
-    def write_scalar_summary(self, name, value, global_step=None, timestamp=None):
-        """Appends a number, or an array of one element, for TensorBoard; kept as float32.
+    def write_scalar_summary(
+        self,
+        name: str,
+        value: Any,
+        global_step: int | None = None,
+        timestamp: float | None = None,
+    ) -> None:
+        """Appends a number, or an array of one element, for TensorBoard, as float32.
 
-        `global_step` is by default the writer's step. In `name` what TensorBoard does not take
-        becomes `_`.
+        `global_step` defaults to the step of the writer. Characters in `name` that TensorBoard does
+        not accept become `_`.
         """
         number = float(np.asarray(value).item())
         self._core.write_scalar_summary(name, number, global_step, timestamp or None)
 
     def write_histogram_summary(
-        self, tdata, tname, global_step=None, bins="default", timestamp=None
-    ):
-        """Appends the histogram of a tensor's elements for TensorBoard.
+        self,
+        tdata: Any,
+        tname: str,
+        global_step: int | None = None,
+        bins: str = "default",
+        timestamp: float | None = None,
+    ) -> None:
+        """Appends the histogram of the elements of a tensor for TensorBoard.
 
-        They are counted between TensorBoard's own edges; `bins` other than "default" raises
-        SMDebugNotImplementedError. A tensor of which nothing can be drawn (no elements, bool,
-        strings, NaN alone) is left out with a warning.
+        The bins are TensorBoard's; a value of `bins` other than "default" raises
+        SMDebugNotImplementedError. A tensor without a number to draw (no elements, bool, strings,
+        only NaN) is skipped with a warning.
         """
         if not (isinstance(bins, str) and bins == "default"):
             raise SMDebugNotImplementedError(
-                f"write_histogram_summary counts between TensorBoard's own edges: leave out "
-                f"bins={bins!r}"
+                f"write_histogram_summary uses the bins of TensorBoard; remove bins={bins!r}"
             )
         array, _ = _without_struct(_as_tensor(tname, tdata))
         if not self._core.write_histogram_summary(tname, array, global_step, timestamp or None):
-            logger.warning("tensor '%s' has no histogram: it holds no number to draw", tname)
+            logger.warning("tensor '%s' has no histogram: it has no number to draw", tname)
 
-    def write_summary(self, summary, global_step=None):
+    def write_summary(self, summary: Any, global_step: int | None = None) -> None:
         """Appends a tensorboard.Summary: the message, or its bytes."""
         self._core.write_summary(_encoded(summary), global_step)
 
-    def write_graph(self, graph):
+    def write_graph(self, graph: Any) -> None:
         """Appends a tensorflow.GraphDef: the message, or its bytes."""
         self._core.write_graph(_encoded(graph))
 
-    def flush(self):
-        """Hands everything written so far to the operating system, in the `.tmp` file."""
+    def flush(self) -> None:
+        """Writes everything so far to the `.tmp` file."""
         self._core.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Publishes the files. A second call does nothing."""
         self._core.close()
 
-    def name(self):
-        """Where the event file lies once the writer is closed.
+    def name(self) -> str:
+        """The path of the event file after `close`.
 
         Raises SMDebugRuntimeError before the first tensor.
         """
         return self._core.name()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
-def _encoded(message):
-    """The bytes of a protobuf message, of whichever package."""
+def _encoded(message: Any) -> bytes:
+    """The bytes of a protobuf message of any package."""
     return message if isinstance(message, bytes) else message.SerializeToString()
 
 
-def _check_mode(mode):
+def _check_mode(mode: ModeKeys) -> ModeKeys:
     if not isinstance(mode, ModeKeys):
         raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
     return mode
 
 
-def _as_tensor(name, value):
-    """`value` as the core takes it: an array of numbers or texts, or a framework's tensor."""
+def _as_tensor(name: str, value: Any) -> Any:
+    """`value` in a form that the core accepts: an array of numbers or texts, or a tensor of a
+    framework."""
     if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
         value = as_array(name, [value])
     elif isinstance(value, (list, tuple)):
@@ -183,7 +208,7 @@ def _as_tensor(name, value):
     return value
 
 
-def _without_struct(array):
+def _without_struct(array: Any) -> tuple[Any, bool]:
     """(the integers of an array of a quantized type, whether their type has its own number)."""
     names = getattr(array, "dtype", None) and getattr(array.dtype, "names", None)
     if names and len(names) == 1 and names[0] in _STRUCTS:
