@@ -9,12 +9,13 @@ Runs pyright, at the version locked in tools/pyright, to check two things:
 2. No module has more public names of unknown type than tools/types.toml
    allows. The numbers may only shrink; --fix updates them.
 
-Needs smdebug installed in .venv/torch.
+Reads the sources and their stub; needs the packages in .venv/torch.
 """
 
 import argparse
 import collections
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -89,6 +90,8 @@ def check_ratchet(fix: bool) -> str:
 def unknown_types_by_module() -> dict[str, list[str]]:
     done = pyright("--verifytypes", "smdebug", "--ignoreexternal", "--outputjson")
     report = json.loads(done.stdout)["typeCompleteness"]
+    if not report["symbols"]:
+        sys.exit(f"pyright found no package smdebug:\n{done.stdout}")
     modules = sorted((module["name"] for module in report["modules"]), key=len, reverse=True)
     found = collections.defaultdict(list)
     for symbol in report["symbols"]:
@@ -100,8 +103,10 @@ def unknown_types_by_module() -> dict[str, list[str]]:
 
 
 def pyright(*arguments) -> subprocess.CompletedProcess:
-    command = [PYRIGHT, "--pythonpath", PYTHON, *arguments]
-    return subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True)
+    # The sources with their stub, not the installed copy: the answer is about this checkout.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    command = [str(word) for word in (PYRIGHT, "--pythonpath", PYTHON, *arguments)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 if __name__ == "__main__":
