@@ -194,7 +194,7 @@ for _ in range(3):
     optimizer.step()
 """,
     )
-    assert done.stderr.count("no fast path for TransformerEncoderLayer") == 1
+    assert done.stderr.count("does not use the fast path of TransformerEncoderLayer") == 1
 
 
 LIGHTNING = """
