@@ -26,6 +26,10 @@ ALONE = {
     "tests/tensorflow/test_keras_replicas.py": "splits the CPU before TensorFlow starts",
     "tests/tensorflow/test_keras_strategies.py": "splits the CPU before TensorFlow starts",
 }
+# Folders whose files all need an interpreter of their own, and why.
+ALONE_FOLDERS = {
+    "tests/tensorflow": "functions and strategies of one file crashed TensorFlow in the next",
+}
 # A folder that takes longer than this is split into groups of about equal time.
 GROUP_SECONDS = 150
 # Assumed for a file that was never measured.
@@ -85,12 +89,12 @@ def single_files(files: list[str]) -> list[Group]:
 
 
 def groups_of_folder(folder: str, environment: str, times: dict[str, float]) -> list[Group]:
-    alone = [file for file in times if file in ALONE]
+    alone = [file for file in times if file in ALONE or folder in ALONE_FOLDERS]
     groups = [
         Group(title(file.removesuffix(".py"), environment), environment, (file,), times[file])
         for file in alone
     ]
-    together = {file: times[file] for file in times if file not in ALONE}
+    together = {file: times[file] for file in times if file not in alone}
     if together:
         count = max(1, math.ceil(sum(together.values()) / GROUP_SECONDS))
         for number, part in enumerate(split_evenly(together, count), 1):
