@@ -127,6 +127,21 @@ void def_class_method(Class& cls, const char* name, Function&& function,
   cls.attr(name) = nb::steal(PyClassMethod_New(made.ptr()));
 }
 
+/// Defines `from_json`, which parses the text and calls the class's
+/// `from_dict`.
+template <class Class>
+void def_from_json(Class& cls) {
+  def_class_method(
+      cls, "from_json",
+      [](nb::handle self, nb::handle json_str) {
+        return self.attr("from_dict")(
+            nb::module_::import_("json").attr("loads")(json_str));
+      },
+      nb::arg("cls"), nb::arg("json_str").none(),
+      nb::sig("def from_json(cls, json_str: str) -> typing.Self"),
+      "Makes one from the text of `to_json`.");
+}
+
 /// Returns a copy of an object's attributes beside those bound here, for a
 /// pickle, and puts them back.
 nb::dict attributes(nb::handle self);

@@ -237,15 +237,7 @@ void def_json(nb::class_<ReductionConfig>& cls) {
       "Flags may be text, \"true\" or \"False\", as in JSON configurations. "
       "Raises SMDebugValueError\nfor a key or a reduction that does not "
       "exist.");
-  def_class_method(
-      cls, "from_json",
-      [](nb::handle self, nb::handle json_str) {
-        return self.attr("from_dict")(
-            nb::module_::import_("json").attr("loads")(json_str));
-      },
-      "cls"_a, "json_str"_a.none(),
-      nb::sig("def from_json(cls, json_str: str) -> typing.Self"),
-      "Makes one from the text of `to_json`.");
+  def_from_json(cls);
 }
 
 nb::tuple state(nb::pointer_and_handle<ReductionConfig> self) {

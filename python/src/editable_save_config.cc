@@ -394,15 +394,7 @@ void def_json(nb::class_<SaveConfig>& cls) {
       "{\"TRAIN\": {\"save_interval\": 10}}.\n\n"
       "`default_values` holds the keys that the dict of a mode lacks. Raises "
       "SMDebugValueError for a name that is not a mode.");
-  def_class_method(
-      cls, "from_json",
-      [](nb::handle self, nb::handle json_str) {
-        return self.attr("from_dict")(
-            nb::module_::import_("json").attr("loads")(json_str));
-      },
-      "cls"_a, "json_str"_a.none(),
-      nb::sig("def from_json(cls, json_str: str) -> typing.Self"),
-      "Makes one from the text of `to_json`.");
+  def_from_json(cls);
   def_class_method(
       cls, "from_save_config_mode",
       [](nb::handle self, const SaveConfigMode& mode) {
