@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What it costs to be lent a torch tensor (T4), and to compute the statistics
-of a numpy array against numpy's own calls (T7).
+"""The cost of importing a torch tensor (T4), and of computing the statistics of a
+numpy array compared with numpy's own functions (T7).
 
     PYTHONPATH=build/bench/benchmarks .venv/torch/bin/python benchmarks/input_route.py [--json FILE]
 """

@@ -1,8 +1,8 @@
-"""What the programs share that measure whole trainings, watched and bare in turn.
+"""Shared code of the programs that measure whole trainings, with and without a hook in turn.
 
-A job is trained by a worker program in an environment of its own, which alternates blocks of steps
-bare and watched in one way. Figures are in milliseconds of a step: minima over blocks, or the
-quantile that is asked for; ratios are to the same job bare in the same program.
+A worker program trains a job in a separate environment and alternates blocks of steps: bare, and
+watched in one way. Figures are in milliseconds per step: minima over blocks, or the requested
+quantile. Ratios compare with the same job, bare, in the same program.
 """
 
 import contextlib

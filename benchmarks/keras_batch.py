@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the hook itself takes of a batch of Keras, in microseconds, while its code is warm.
+"""The hook's own share of a Keras batch, in microseconds, while its code is warm.
 
     .venv/tensorflow-2.15/bin/python benchmarks/keras_batch.py
 
-The model's train function runs once; from then on a stand-in gives the logs of that batch, so that
-nothing is timed but the hook. Minima over blocks of batches: of the training thread, and of all
-threads, by which the writer's share shows.
+The model's train function runs once. After that a stand-in returns the logs of that batch, so that
+only the hook is timed. Figures are minima over blocks of batches, for the training thread and for
+all threads; the difference is the writer's share.
 """
 
 import pathlib

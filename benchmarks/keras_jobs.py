@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What watching adds to small trainings with Keras `fit`, on Keras 2 and on Keras 3.
+"""The overhead of recording in small trainings with Keras `fit`, on Keras 2 and on Keras 3.
 
     benchmarks/keras_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
                              [--environments NAME ...]
 
 An MLP and a CNN on digits, batches of 32, one thread, a warm function. Ways to watch: a hook with
 nothing due; the default collections every 10 steps; everything every step; reductions of everything
-every step. Figures are minima over blocks of 40 steps, as ratios to the same job bare in the same
-program: of the wall clock, and of the time that the process had cores, by which the targets go.
+every step. Figures are minima over blocks of 40 steps, as ratios to the same job, bare, in the same
+program: of wall-clock time, and of the CPU time of the process, to which the targets apply.
 """
 
 import argparse

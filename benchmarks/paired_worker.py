@@ -1,7 +1,7 @@
-"""A program that measures in an environment of its own, told by lines how much and when.
+"""A program that measures in a separate environment, controlled by lines on its standard input.
 
-It reads a number per line and answers with a line of JSON. What it says on the standard error is
-shown where it ends early.
+It reads a number per line and answers with a line of JSON. If it ends early, its standard error is
+shown.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What reading costs: ours and the original from PyPI, on the same two runs.
+"""The cost of reading: smdebug and the original from PyPI, on the same two runs.
 
     benchmarks/reading.py [--rounds N] [--json FILE]
 
@@ -21,7 +21,7 @@ READER = ROOT / "benchmarks/reading_worker.py"
 WIDE_STEPS, WIDE_LAYERS = 250, 200
 LONG_STEPS = 10_000
 ENTRIES = WIDE_STEPS * WIDE_LAYERS * 2
-# What is told, in the unit, and how many of it there are in a second.
+# Name of a figure, its description with the unit, and the number of those units in a second.
 ROWS = (
     ("open", "opening 250 steps of 400 tensors, ms", 1e3),
     ("open long", "opening 10,000 steps of one tensor, ms", 1e3),
@@ -55,7 +55,7 @@ hook.close()
 
 
 def write_run(folder: pathlib.Path, steps: int, layers: int) -> None:
-    """A run as a training leaves it that is still going on."""
+    """Writes a run as an unfinished training leaves it."""
     command = [ROOT / ".venv/torch/bin/python", "-c", WRITER, folder, steps, layers]
     subprocess.run([str(word) for word in command], check=True)
     (folder / "training_job_end.ts").unlink()
@@ -70,7 +70,7 @@ class Reader(Worker):
 
     def run(self, rounds: int) -> None:
         for name, figure in self.ask(rounds).items():
-            # What the first round allocates, later ones find in the heap.
+            # Later rounds reuse the memory that the first one allocated.
             better = max if name == "memory" else min
             self.best[name] = better(figure, self.best.get(name, figure))
 

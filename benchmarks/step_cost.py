@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What watching adds to a training step: ours, the original from PyPI, and the
-floor (a memcpy of the same bytes), on two models.
+"""The overhead of recording in a training step: smdebug, the original from PyPI, and
+the lower bound (a memcpy of the same bytes), on two models.
 
     benchmarks/step_cost.py [--rounds N] [--json FILE]
 

@@ -57,7 +57,7 @@ class Training:
 
 
 class Nothing(Training):
-    """What a thing is compared with that is no training."""
+    """The baseline of a measurement that does not train."""
 
     def step(self) -> None:
         pass
@@ -110,8 +110,8 @@ class Copy(Training):
 
 
 def sizes_of(model: str) -> dict[str, int]:
-    """What save_all keeps of one step: parameters and gradients, and every
-    module's input and output."""
+    """Returns the sizes that save_all records in one step: parameters, gradients, and
+    the input and output of every module."""
     training, tensors = Training(model), []
     for module in training.net.modules():
         module.register_forward_hook(
@@ -148,7 +148,7 @@ def timed(training: Training) -> tuple[float, float]:
 
 def main() -> None:
     variant, model, folder = sys.argv[1:]
-    # What a library prints must not come between the answers.
+    # Output of a library must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     torch.set_num_threads(1)

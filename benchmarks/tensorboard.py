@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a histogram for TensorBoard costs: ours and the original's from PyPI.
+"""The cost of a histogram for TensorBoard: smdebug and the original from PyPI.
 
     benchmarks/tensorboard.py [--rounds N] [--json FILE]
 
-The same float32 values are shown step by step, a file per step, in programs that take turns. A
-figure is the CPU time of the whole program per histogram, writing included: of ours with
-TensorBoard minus without, where the tensors leave only their statistics; of the original that of
-its TensorBoard writer alone. Minima over all steps.
+Programs that take turns write the same float32 values step by step, one file per step. A figure is
+the CPU time of the whole program per histogram, writing included. For smdebug it is the time with
+TensorBoard minus the time without, when only statistics of the tensors are kept; for the original
+it is the time of its TensorBoard writer. Figures are minima over all steps.
 """
 
 import argparse

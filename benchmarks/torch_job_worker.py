@@ -7,7 +7,7 @@ with the same job bare, in the same program; blocks of both alternate.
     python torch_job_worker.py JOB WAY RUN_FOLDER
 
 It reads the number of blocks per line and answers each with one line of JSON. The job "ddp" is two
-processes: this one and a copy of it that answers to nobody.
+processes: this one and a copy of it that sends no answers.
 """
 
 import json
@@ -67,8 +67,8 @@ JOBS = {"transformer": transformer, "resnet": resnet, "compiled": transformer, "
 class Training:
     """A model with its batch; `run` makes one block of steps.
 
-    With `twin` it has modules of its own around the tensors, the optimizer and the batch of
-    another one: where these lie in memory alone makes steps differ by percents.
+    With `twin` it has separate modules around the tensors, the optimizer and the batch of the
+    twin: a different location in memory is enough to change the time of a step by a few percent.
     """
 
     def __init__(self, job, twin=None):
@@ -148,7 +148,7 @@ class Hooked(Training):
 
 
 class Launched(Hooked):
-    """What `smdebug run` hooks in for the rules of its default set; who judges is not here."""
+    """The hook that `smdebug run` adds for its default rules, without the judging process."""
 
     def watch(self):
         from smdebug import _core, launched_hook
@@ -182,7 +182,7 @@ def timed(training):
 
 def main():
     job, way, folder = sys.argv[1:]
-    # What a library prints must not come between the answers.
+    # Output of a library must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     rank, lines = (0, sys.stdin) if job != "ddp" else second_rank()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What watching adds to small trainings as they are: a transformer, a residual network, the
-transformer compiled, and over two processes.
+"""The overhead of recording in small, unmodified trainings: a transformer, a residual network, the
+transformer compiled, and the transformer over two processes.
 
     benchmarks/torch_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
 
-Batches are small, one thread per process, SGD. Ways to watch: not at all, which shows how well two
-times can be told apart; hooks that do nothing; a hook with nothing due; losses, what the default
-rules of `smdebug run` look at, gradients and weights, or everything, every 10 steps. Figures are
-lower quartiles over blocks of 10 steps, as ratios to the same job bare in the same program, on the
-same tensors: of the wall clock, and of the time that the training thread had a core, by which the
-targets go: neighbours disturb it less. (The least of a hundred blocks is now and then one that had
-the whole processor, by a percent or two; targets are of half a percent.) Ways that no target is
-about have fewer blocks.
+Batches are small; each process trains with SGD on one thread. Ways to watch: none, which shows how
+well two times can be distinguished; hooks that do nothing; a hook with nothing due; and, every 10
+steps, losses, the tensors that the default rules of `smdebug run` need, gradients and weights, or
+everything. Figures are lower quartiles over blocks of 10 steps, as ratios to the same job, bare, in
+the same program and on the same tensors: of wall-clock time, and of the CPU time of the training
+thread. Targets apply to the latter because neighbors disturb it less. (The minimum of a hundred
+blocks is occasionally one that had the whole processor, which makes a percent or two; targets are
+half a percent.) Ways without a target have fewer blocks.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `smdebug watch` costs at rest, and how soon it sees a published step.
+"""The cost of `smdebug watch` at rest, and its delay after a step is published.
 
     benchmarks/watching.py [--rounds N] [--seconds S] [--program FILE] [--json FILE]
 
-A step is published with NaN, which ExplodingTensor finds: the delay is from the time of its index
-file to the first line that the watch says. At rest, a training holds its run open and publishes
-nothing; what the watch takes of a core meanwhile is what the kernel counts.
+ExplodingTensor finds the NaN in a published step. The delay is the time from the modification time
+of its index file to the first line that the watch prints. At rest, a training keeps its run open
+and publishes nothing; meanwhile the kernel counts the CPU time of the watch.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Watch:
         raise SystemExit("the watch ended without a verdict")
 
     def cpu_seconds(self) -> float:
-        """What its threads have run so far."""
+        """Returns the CPU time of its threads so far."""
         tasks = pathlib.Path(f"/proc/{self._watch.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 

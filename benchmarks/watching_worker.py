@@ -1,4 +1,4 @@
-"""Trains for benchmarks/watching.py: begins a run, and spoils it when it is told to.
+"""Trains for benchmarks/watching.py: begins a run, and corrupts it on request.
 
     python watching_worker.py FOLDER
 

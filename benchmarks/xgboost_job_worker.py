@@ -133,7 +133,7 @@ def timed(training):
 
 def main():
     job, way, folder = sys.argv[1:]
-    # What a library prints must not come between the answers.
+    # Output of a library must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     bare = Training(job)

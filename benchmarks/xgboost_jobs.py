@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What watching adds to XGBoost trainings: 100,000 generated rows of 50 features, the breast
-cancer and the diabetes data of scikit-learn.
+"""The overhead of recording in XGBoost trainings: 100,000 generated rows of 50 features, and the
+breast cancer and diabetes data of scikit-learn.
 
     benchmarks/xgboost_jobs.py [--rounds N] [--json FILE] [--jobs NAME ...]
 
-One thread, trainings of 20 boosting rounds, metrics of the training rows and of others. Ways to
-watch: a callback that does nothing, the default collections (metrics every 10 rounds), everything
-every 10 rounds, and the same two with the original, in its own environment. Figures are minima over
-trainings, as ratios to the same training bare in the same program: of the wall clock, and of the
-time that the training thread had a core, by which the target goes. What the first round of a hook
-costs, once, is left out. Everything of the generated rows takes ten seconds and more a training,
-for their SHAP values, so it has fewer of them.
+Each training has one thread, 20 boosting rounds, and metrics of the training and of other rows.
+Ways to watch: a callback that does nothing, the default collections (metrics every 10 rounds),
+everything every 10 rounds, and the last two with the original, in its own environment. Figures are
+minima over trainings, as ratios to the same training, bare, in the same program: of wall-clock
+time, and of the CPU time of the training thread, to which the target applies. The one-time cost of
+a hook's first round is excluded. Saving everything for the generated rows takes more than ten
+seconds per training because of their SHAP values, so there are fewer of those trainings.
 """
 
 import argparse

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Checks the law of layers (docs/conventions.md), as far as a search can tell.
+"""Checks the layers (docs/conventions.md), as far as a text search can.
 
-Each line printed is one breach: file, line, what is wrong. The rules:
+Prints one line per violation: file, line and reason. The rules:
   1. a file in folder A of src/ or include/smdebug/ includes only A and the
      folders that tools/layers.toml lists for A; the list has no cycle;
   2. a public header includes only public headers and the standard library;
   3. an edge (apps/, adapters/, bindings/, python/src/) includes only public
-     headers of ours; an adapter only those of base, core, config and capture;
+     headers of smdebug; an adapter only those of base, core, config and capture;
   4. a third-party header is included by one .cc of the tree, and by no header
-     (fmt and nanobind excepted; a test may check us against a library);
+     (except fmt and nanobind; a test may compare smdebug with a library);
   5. a room within a folder includes itself and the rooms listed before it, and
      no other folder includes the last one;
-  6. the environment, the system's clock and threads have their places;
+  6. only certain folders use the environment, the system's clock and threads;
   7. a header that only tests include is called x_testing.h, and no product file
      includes one.
 """
@@ -28,7 +28,7 @@ COMMENT = re.compile(r"//.*")
 EDGES = ("apps", "adapters", "bindings", "python/src")
 ADAPTER_MAY_SEE = {"base", "core", "config", "capture"}
 
-# Where a library shows itself, by the start of its headers' names.
+# The headers of each library, by the start of their names.
 LIBRARIES = {
     "CLI11": ("CLI/",),
     "Highway": ("hwy/",),
@@ -43,7 +43,7 @@ LIBRARIES = {
     "spdlog": ("spdlog/",),
 }
 
-# What only some files may say, outside tests and benchmarks.
+# Names that only some folders may use, outside tests and benchmarks.
 PLACES = (
     (re.compile(r"\bgetenv\b"), ("src/base/",), "the environment is read"),
     (re.compile(r"\bsystem_clock::now\b|\bgettimeofday\b"), ("src/base/",), "the clock is read"),
@@ -122,7 +122,7 @@ def room_breaches(rooms: dict[str, list[str]], where: str, line: str) -> Iterato
         return
     if not where.startswith(f"src/{folder}/"):
         if target == order[-1]:
-            yield f"{include[2]} is for src/{folder} alone"
+            yield f"{include[2]} is for src/{folder} only"
         return
     room = where.split("/")[2]
     if room in order and order.index(target) > order.index(room):
@@ -146,7 +146,7 @@ def place_breaches(where: str, line: str) -> Iterator[str]:
     for pattern, places, what in PLACES:
         found = pattern.search(code)
         if found and not where.startswith(places):
-            yield f"{found[0]}: {what} in {' and '.join(places)} alone"
+            yield f"{found[0]}: {what} only in {' and '.join(places)}"
 
 
 def note_library(users: dict[str, list[str]], where: str, line: str) -> None:

@@ -84,7 +84,7 @@ def test_a_clean_tree_has_no_breach(tmp_path):
         (
             "src/report/a.cc",
             '#include "rules/builtin/builtin.h"',
-            "src/report/a.cc:1: rules/builtin/builtin.h is for src/rules alone",
+            "src/report/a.cc:1: rules/builtin/builtin.h is for src/rules only",
         ),
         (
             "src/rules/engine/a.cc",
@@ -94,18 +94,18 @@ def test_a_clean_tree_has_no_breach(tmp_path):
         (
             "src/core/a.cc",
             'auto* home = getenv("HOME");',
-            "src/core/a.cc:1: getenv: the environment is read in src/base/ alone",
+            "src/core/a.cc:1: getenv: the environment is read only in src/base/",
         ),
         (
             "src/core/a.cc",
             "auto t = system_clock::now();",
-            "src/core/a.cc:1: system_clock::now: the clock is read in src/base/ alone",
+            "src/core/a.cc:1: system_clock::now: the clock is read only in src/base/",
         ),
         (
             "src/read/a.cc",
             "std::jthread t;",
-            "src/read/a.cc:1: std::jthread: threads are started in src/base/ and "
-            "src/capture/write_thread. alone",
+            "src/read/a.cc:1: std::jthread: threads are started only in src/base/ and "
+            "src/capture/write_thread.",
         ),
         (
             "src/capture/a.cc",

@@ -1,4 +1,4 @@
-"""What was saved, and the losses of evaluation.
+"""Prints the names of the saved tensors and the losses of the evaluation.
 
 usage: readme_snippet.py RUN [TENSOR]
 """

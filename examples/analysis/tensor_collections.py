@@ -1,4 +1,4 @@
-"""What a collection is while recording, and what it answers afterwards.
+"""Defines a collection, records it, and reads it back.
 
 usage: tensor_collections.py RUN
 """
@@ -21,7 +21,7 @@ hook = smd.Hook(
 # Never saved.
 hook.get_collection("metrics").save_config.end_step = 0
 
-# One of our own: what a regex finds, and the outputs of a module.
+# A custom collection: the tensors that a regex matches, and the outputs of a module.
 coll = hook.get_collection("relu")
 coll.include("relu_.*")
 coll.add_module_tensors(model[1], inputs=True, outputs=True)

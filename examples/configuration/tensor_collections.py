@@ -34,10 +34,10 @@ custom.reduction_config = smd.ReductionConfig(norms=["l2"])
 # By module.
 hook.get_collection("activations").add_module_tensors(model.relu, inputs=False, outputs=True)
 
-# Made elsewhere and handed in.
+# Created separately and added.
 hook.add_collection(smd.Collection("unused", include_regex=["nothing"], save_histogram=False))
 
-# Losses are saved unless told otherwise; metrics would be, where a framework has them.
+# Losses are saved by default, and so are metrics if the framework has any.
 hook.get_collection("losses").save_config.end_step = 0
 hook.get_collection("metrics").save_config.end_step = 0
 

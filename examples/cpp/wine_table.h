@@ -15,5 +15,5 @@ struct WineTable {
   int rows() const { return static_cast<int>(cultivars.size()); }
 };
 
-// Returns an empty table if the file is not there or is no such table.
+// Returns an empty table if the file is missing or has another format.
 WineTable read_wine_table(const std::string& path);

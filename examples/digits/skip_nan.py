@@ -1,7 +1,7 @@
-"""Trains on handwritten digits, of which one batch is spoiled, with a rule inside the step.
+"""Trains on handwritten digits with one corrupted batch and a rule inside the step.
 
-The rule sees NaN in the gradients before the optimizer does, and that one update is skipped.
-With --unwatched nobody looks, and the network is lost.
+The rule finds NaN in the gradients before the optimizer uses them, and that one update is skipped.
+With --unwatched there is no rule, and the network is ruined.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A loop of one's own over Accelerate, recorded update by update."""
+"""A custom training loop with Accelerate, recorded update by update."""
 
 import sys
 
