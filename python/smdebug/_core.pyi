@@ -980,6 +980,10 @@ class StepPolicy:
         Returns whether a call of a model begins a step. `model` is any number that differs between models, `device` where this part of the batch is.
         """
 
+    @property
+    def each_call_is_a_step(self) -> bool:
+        """Whether every call begins a step as long as no call names its device."""
+
     def backward_began(self) -> None:
         """Reports that a backward pass begins."""
 

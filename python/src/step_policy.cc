@@ -49,6 +49,9 @@ void bind_steps(nb::module_& m) {
            "Returns whether a call of a model begins a step. `model` is any "
            "number that differs between models, `device` where this part of "
            "the batch is.")
+      .def_prop_ro("each_call_is_a_step", &StepPolicy::each_call_is_a_step,
+                   "Whether every call begins a step as long as no call names "
+                   "its device.")
       .def("backward_began", &StepPolicy::backward_began,
            "Reports that a backward pass begins.")
       .def("optimizer_acted", &StepPolicy::optimizer_acted,

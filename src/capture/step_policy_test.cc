@@ -35,6 +35,12 @@ TEST(ForwardSteps, BeginWithEachCallOfEachModel) {
   EXPECT_TRUE(policy.begins_step(evaluating(kDiscriminator)));
 }
 
+TEST(ForwardSteps, NeedNotBeAskedWhileNoCallNamesItsDevice) {
+  EXPECT_TRUE(StepPolicy(StepOn::forward).each_call_is_a_step());
+  EXPECT_FALSE(StepPolicy(StepOn::optimizer).each_call_is_a_step());
+  EXPECT_FALSE(StepPolicy(StepOn::leading_model).each_call_is_a_step());
+}
+
 TEST(ForwardSteps, TakeTheDevicesOfOneBatchTogether) {
   StepPolicy policy(StepOn::forward);
   for (int step = 0; step < 3; ++step) {

@@ -64,6 +64,10 @@ class StepPolicy {
   /// one. Report each call once, in order.
   bool begins_step(const ModelCall& call);
 
+  /// Whether every call begins a step as long as no call names its device. A
+  /// caller that knows no devices need not ask `begins_step` then.
+  bool each_call_is_a_step() const { return step_on_ == StepOn::forward; }
+
   /// Reports that a backward pass begins.
   void backward_began() { ++backwards_; }
 

@@ -28,7 +28,7 @@ from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
-from smdebug.pytorch.hook_installer import HookInstaller, HookState
+from smdebug.pytorch.hook_installer import HookInstaller
 from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import (
     Gate,
@@ -116,6 +116,7 @@ class Hook(BaseHook):
         self.gradients = gradients
         self._gate = Gate()
         self._steps = self._make_steps()
+        self._each_call_is_a_step = self._steps.each_call_is_a_step
         self._roots = []
         self._starts = {}  # root -> the RootStart that begins its steps
         self._root_handles = []
@@ -308,11 +309,7 @@ class Hook(BaseHook):
         if self._failure:
             return
         try:
-            if self._optimizers.acted_in_graph:
-                self._optimizers.acted_in_graph = False
-                self._steps.optimizer_acted()
-            is_training = self._counts_evaluations or root.module.training
-            if self._steps.begins_step(root.number, self.mode, is_training):
+            if self._each_call_is_a_step or self._begins_step(root):
                 self._begin_root_step(root)
             else:
                 self._go_on_with(root)
@@ -324,6 +321,13 @@ class Hook(BaseHook):
         except Exception as error:
             self._gate.is_open = False
             self._latch("at the beginning of a step", error)
+
+    def _begins_step(self, root):
+        if self._optimizers.acted_in_graph:
+            self._optimizers.acted_in_graph = False
+            self._steps.optimizer_acted()
+        is_training = self._counts_evaluations or root.module.training
+        return self._steps.begins_step(root.number, self.mode, is_training)
 
     def _go_on_with(self, root):
         """Another call in the open step."""
@@ -337,8 +341,22 @@ class Hook(BaseHook):
         return super()._begin_step()
 
     def _begin_root_step(self, root):
-        was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
+        gate, installer = self._gate, self._installer
+        was_open, gate.is_open, gate.has_loss = gate.is_open, False, False
         capturing = self._begin_step()
+        if (
+            capturing
+            or was_open
+            or installer.is_provisional
+            or installer.plan_version != self._session.plan_version
+            or installer.mode is not self.mode
+        ):
+            self._settle_step(root, was_open, capturing)
+        if root.parameters.is_waiting:
+            self._put_late_parameters(root)
+
+    def _settle_step(self, root, was_open, capturing):
+        """Prepares a step that is saved, or that may need other hooks than the step before."""
         installer = self._installer
         if was_open:
             installer.prune()
@@ -351,11 +369,9 @@ class Hook(BaseHook):
             for each in self._roots:
                 each.begin_step()
             root.put()
-        if capturing or was_open or installer.state is HookState.PROVISIONAL:
+        if capturing or was_open or installer.is_provisional:
             self._follow(capturing)
         installer.note_call()
-        if root.parameters.is_waiting:
-            self._put_late_parameters(root)
 
     def _follow_plan(self):
         """Looks only for what the plan in use saves."""

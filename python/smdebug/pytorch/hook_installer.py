@@ -33,14 +33,16 @@ class HookInstaller:
     """
 
     def __init__(self, gate: Gate) -> None:
-        self.state = HookState.REMOVED
         self.watched: list[WatchedModule] = []
+        # Plain attributes, because each step compares them: an idle step may cost nothing more.
+        self.is_provisional = False
+        self.plan_version: int | None = None  # of the plan that the hooks were installed for
+        self.mode: ModeKeys | None = None  # of the last step that settled for its mode
+        self._state = HookState.REMOVED
         self._gate = gate
         self._unsettled: list[WatchedModule] = []  # may have hooks that never save anything
         self._awaits_call = True  # nothing was called since the last registration
-        self._plan_version: int | None = None
         self._modes_seen: set[ModeKeys] = set()
-        self._last_mode: ModeKeys | None = None
 
     def add(self, watched: WatchedModule, has_begun: bool) -> None:
         """Installs the hooks of a newly registered module.
@@ -53,14 +55,14 @@ class HookInstaller:
         if self._gate.is_open:
             watched.put_in()
         self.watched.append(watched)
-        self.state = HookState.PROVISIONAL
+        self._enter(HookState.PROVISIONAL)
         self._awaits_call = True
 
     def settle(self) -> None:
         """Installs all hooks again. `prune` removes those that cannot save anything."""
         was_given_up = [watched.install() for watched in self.watched]
         self._unsettled = list(self.watched)
-        self.state = HookState.PROVISIONAL
+        self._enter(HookState.PROVISIONAL)
         if any(was_given_up) and self._gate.places.are_traced:
             forget_compiled("a collection")
 
@@ -71,16 +73,14 @@ class HookInstaller:
 
     def takes_up_plan(self, version: int) -> bool:
         """Whether the plan of that version is new. The caller follows it and then settles."""
-        if version == self._plan_version:
+        if version == self.plan_version:
             return False
-        self._plan_version = version
+        self.plan_version = version
         return True
 
     def settle_for_mode(self, mode: ModeKeys) -> None:
         """Settles at the first step of each mode, whose calls may differ."""
-        if mode is self._last_mode:  # hashing an enumerator in each step costs more
-            return
-        self._last_mode = mode
+        self.mode = mode
         if mode not in self._modes_seen:
             self._modes_seen.add(mode)
             self.settle()
@@ -95,14 +95,14 @@ class HookInstaller:
         for watched in self.watched:
             watched.find_places()
             watched.keep_inputs()
-        if self.state is HookState.REMOVED:
-            self.state = HookState.INSTALLED
+        if self._state is HookState.REMOVED:
+            self._enter(HookState.INSTALLED)
 
     def install(self) -> None:
         """Installs the hooks for a saved step."""
-        was_removed = self.state is HookState.REMOVED
+        was_removed = self._state is HookState.REMOVED
         if was_removed:
-            self.state = HookState.INSTALLED
+            self._enter(HookState.INSTALLED)
         for watched in self.watched:
             watched.put_in()
         if was_removed and has_compiled():  # code that may contain these modules without hooks
@@ -111,7 +111,7 @@ class HookInstaller:
     def install_for_copy(self) -> None:
         """Installs the hooks before the model is copied: the copy keeps those it is made with."""
         self.install()
-        self.state = HookState.PROVISIONAL
+        self._enter(HookState.PROVISIONAL)
 
     def remove(self, roots: list[Root]) -> None:
         """Removes the hooks for a step that is not saved, unless they must stay.
@@ -120,13 +120,13 @@ class HookInstaller:
         registration.
         """
         if self._awaits_call:
-            self.state = HookState.PROVISIONAL
+            self._enter(HookState.PROVISIONAL)
         elif has_compiled() or any(root.is_compiled for root in roots):
-            self.state = HookState.INSTALLED
+            self._enter(HookState.INSTALLED)
         else:
-            self.state = HookState.REMOVED
+            self._enter(HookState.REMOVED)
         for watched in self.watched:
-            if self.state is HookState.REMOVED:
+            if self._state is HookState.REMOVED:
                 watched.take_out()
             else:
                 watched.close_inputs()
@@ -143,4 +143,8 @@ class HookInstaller:
     def clear(self) -> None:
         """Forgets the modules and the plan, for another model."""
         self.watched.clear()
-        self._plan_version = None
+        self.plan_version = None
+
+    def _enter(self, state: HookState) -> None:
+        self._state = state
+        self.is_provisional = state is HookState.PROVISIONAL
