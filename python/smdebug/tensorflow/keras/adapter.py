@@ -42,6 +42,10 @@ class KerasAdapter:
         self._armed: Any = None  # the model that Keras has just handed over
         self._depth = 0  # how many of fit, evaluate and predict run now
         self._has_own_mode = False
+        # Made once, because every batch enters them.
+        self._has_rules = plan.has_rules
+        self._errors_before_batch = sink.isolate_errors("before a batch")
+        self._errors_after_batch = sink.isolate_errors("after a batch")
 
     # --- what the hook passes on ---
 
@@ -144,7 +148,7 @@ class KerasAdapter:
         mode = None if self._has_own_mode and self._depth == 0 else function.mode
         if not sink.prepare_step(mode):
             return False
-        with sink.isolate_errors("before a batch"):
+        with self._errors_before_batch:
             return self._wants_graph(function)
         return False
 
@@ -159,9 +163,9 @@ class KerasAdapter:
         """
         if not self._sink.is_recording:
             return
-        with self._sink.isolate_errors("after a batch"):
+        with self._errors_after_batch:
             self._save_step(function, result, captures, state)
-        if self._plan.has_rules:
+        if self._has_rules:
             self._judge(function.model)
 
     def batches_are_over(self) -> None:

@@ -49,7 +49,7 @@ class FunctionPair:
 
     def choose(self, is_capturing: bool) -> Any:
         """The function for a batch."""
-        if self.is_single:
+        if self._single is not None:
             return self._single
         if is_capturing not in self._called:
             ready = self._ready.pop(is_capturing, None)

@@ -23,6 +23,7 @@ from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
 
+_IS_FUNCTIONAL = NAME == "jax"  # a step takes and returns all state
 MODES = {"train": ModeKeys.TRAIN, "test": ModeKeys.EVAL, "predict": ModeKeys.PREDICT}
 
 
@@ -45,11 +46,6 @@ class BatchObserver(Protocol):
 
     def batches_are_over(self) -> None:
         """An exception passes through Keras."""
-
-
-def is_functional() -> bool:
-    """Whether Keras runs on JAX, where a step takes and returns all state."""
-    return NAME == "jax"
 
 
 class StepFunction:
@@ -141,7 +137,7 @@ class StepFunction:
         finally:
             is_capturing, self._is_capturing = self._is_capturing, None
             self._data = None
-        if is_functional():
+        if _IS_FUNCTIONAL:
             logs, state = result
             self._observer.batch_ended(self, logs, None, state)
             return result
