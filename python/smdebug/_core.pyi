@@ -691,94 +691,180 @@ def load_hook_config(path: str, framework: Framework, job: JobEnvironment) -> Ho
 def log(level: int, message: str) -> None:
     """Writes a line to the process's logger; levels as Python's `logging`."""
 
+class HookStatus:
+    """
+    The state of a hook: totals since it was created, and its first error.
+
+    Immutable; compares by value.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        """
+        Fields that are left out are 0, empty or None. Raises TypeError for a field that does not exist.
+        """
+
+    @property
+    def state(self) -> str:
+        """
+        "active", "silent" (another process writes the run), "failed" or "closed".
+        """
+
+    @property
+    def error(self) -> str | None:
+        """The first error, or None."""
+
+    @property
+    def error_step(self) -> int | None:
+        """The global step of `error`; None without an error."""
+
+    @property
+    def tensorboard_error(self) -> str | None:
+        """
+        The first error in writing TensorBoard files, with its step, or None. The run is still written.
+        """
+
+    @property
+    def reason(self) -> str:
+        """Why `state` is "silent" or "closed", if there is a reason."""
+
+    @property
+    def last_step(self) -> int:
+        """The newest global step; -1 before the first one."""
+
+    @property
+    def steps(self) -> int:
+        """Steps that have begun."""
+
+    @property
+    def steps_saved(self) -> int:
+        """Steps in which tensors were due."""
+
+    @property
+    def steps_published(self) -> int:
+        """Steps that can be read."""
+
+    @property
+    def tensors(self) -> int:
+        """Captured tensors."""
+
+    @property
+    def records(self) -> int:
+        """Written records."""
+
+    @property
+    def bytes(self) -> int:
+        """Written bytes."""
+
+    @property
+    def removed_steps(self) -> int:
+        """Published steps that `max_run_bytes` removed."""
+
+    @property
+    def first_kept_step(self) -> int | None:
+        """The lowest step that is left; None if none was removed."""
+
+    @property
+    def replaced_tensors(self) -> int:
+        """Written tensors that a later one of the same name and step replaced."""
+
+    @property
+    def dropped_tensors(self) -> int:
+        """Tensors dropped because the write queue was full."""
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes of the dropped tensors."""
+
+    @property
+    def calls_after_failure(self) -> int:
+        """Calls that were ignored after the first error."""
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Tensors that could not be captured: name to reason."""
+
+    def replace(self, **changes: Any) -> Self:
+        """
+        Returns a copy with other values in these fields. Raises TypeError for a field that does not exist.
+        """
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> dict[str, Any]: ...
+
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+    __hash__: None = None
+
+    @staticmethod
+    def merged(statuses: Sequence[HookStatus]) -> HookStatus:
+        """
+        Returns the status of the first worker that failed, otherwise of the first one, with the tensors of all. Raises ValueError for an empty list.
+        """
+
+class HookCost:
+    """The overhead of a hook so far. Immutable; compares by value."""
+
+    def __init__(self, **fields: Any) -> None:
+        """
+        Fields that are left out are 0, empty or None. Raises TypeError for a field that does not exist.
+        """
+
+    @property
+    def step_thread_seconds(self) -> float:
+        """Seconds that smdebug took from the training thread, waits included."""
+
+    @property
+    def wait_seconds(self) -> float:
+        """Seconds of these in which the training waited."""
+
+    @property
+    def writer_cpu_seconds(self) -> float:
+        """CPU seconds of the writer thread."""
+
+    @property
+    def bytes_captured(self) -> int:
+        """Captured bytes."""
+
+    @property
+    def bytes_written(self) -> int:
+        """Written bytes."""
+
+    @property
+    def steps(self) -> int:
+        """Steps that have begun."""
+
+    @property
+    def run_seconds(self) -> float:
+        """Seconds since the first step began."""
+
+    def replace(self, **changes: Any) -> Self:
+        """
+        Returns a copy with other values in these fields. Raises TypeError for a field that does not exist.
+        """
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> dict[str, Any]: ...
+
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+    __hash__: None = None
+
+    @staticmethod
+    def merged(costs: Sequence[HookCost]) -> HookCost:
+        """
+        Returns the overhead of several workers of one process together. Steps and `run_seconds` are those of the first. Raises ValueError for an empty list.
+        """
+
 def set_local_part(function: object) -> None:
     """
     Sets what shows this process's part of a tensor that is spread over several: a function of a tensor that returns None for any other, else (part, shape of the whole, offsets of the part).
     """
-
-class SessionStatus:
-    """Where a hook stands: nothing here raises."""
-
-    @property
-    def state(self) -> str: ...
-
-    @property
-    def error(self) -> object: ...
-
-    @property
-    def error_step(self) -> object: ...
-
-    @property
-    def tensorboard_error(self) -> object: ...
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def last_step(self) -> int: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def steps_saved(self) -> int: ...
-
-    @property
-    def steps_published(self) -> int: ...
-
-    @property
-    def tensors(self) -> int: ...
-
-    @property
-    def records(self) -> int: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-    @property
-    def replaced_tensors(self) -> int: ...
-
-    @property
-    def removed_steps(self) -> int: ...
-
-    @property
-    def first_kept_step(self) -> int | None: ...
-
-    @property
-    def dropped_tensors(self) -> int: ...
-
-    @property
-    def dropped_bytes(self) -> int: ...
-
-    @property
-    def calls_after_failure(self) -> int: ...
-
-    @property
-    def skipped(self) -> dict[str, str]: ...
-
-class SessionCost:
-    """What watching has cost so far."""
-
-    @property
-    def step_thread_seconds(self) -> float: ...
-
-    @property
-    def wait_seconds(self) -> float: ...
-
-    @property
-    def writer_cpu_seconds(self) -> float: ...
-
-    @property
-    def bytes_captured(self) -> int: ...
-
-    @property
-    def bytes_written(self) -> int: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def run_seconds(self) -> float: ...
 
 class TensorStatistics:
     """
@@ -950,9 +1036,9 @@ class Session:
 
     def close(self) -> None: ...
 
-    def status(self) -> SessionStatus: ...
+    def status(self) -> HookStatus: ...
 
-    def cost(self) -> SessionCost: ...
+    def cost(self) -> HookCost: ...
 
     @property
     def worker(self) -> str: ...

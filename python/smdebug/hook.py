@@ -381,9 +381,9 @@ class BaseHook:
         """The state of the recording, with counts and the first error."""
         if not self._session:
             return HookStatus(state="closed", reason="this hook was unpickled")
-        status = HookStatus.from_core(self._session.status())
+        status = self._session.status()
         if self._failure and not status.error:
-            return HookStatus(**{**vars(status), **self._failure, "state": "failed"})
+            return status.replace(state="failed", **self._failure)
         return status
 
     def verdicts(self) -> list[dict[str, Any]]:
@@ -398,7 +398,7 @@ class BaseHook:
 
     def cost(self) -> HookCost:
         """The overhead of recording so far."""
-        return HookCost.from_core(self._session.cost()) if self._session else HookCost()
+        return self._session.cost() if self._session else HookCost()
 
     def summary(self) -> str:
         """What the first saved step matched, as in the log; empty before that step."""

@@ -11,6 +11,7 @@ void bind_core(nanobind::module_& m);             // core.cc
 void bind_names(nanobind::module_& m);            // tensor_names.cc
 void bind_editable_config(nanobind::module_& m);  // editable_config.cc
 void bind_config(nanobind::module_& m);           // config.cc
+void bind_status(nanobind::module_& m);           // hook_status.cc
 void bind_capture(nanobind::module_& m);          // capture.cc
 void bind_steps(nanobind::module_& m);            // step_policy.cc
 void bind_read(nanobind::module_& m);             // read.cc

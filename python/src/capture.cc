@@ -224,67 +224,6 @@ struct BoundModule {
   }
 };
 
-const char* state_name(SessionStatus::State state) {
-  switch (state) {
-    case SessionStatus::State::active:
-      return "active";
-    case SessionStatus::State::inactive:
-      return "silent";
-    case SessionStatus::State::failed:
-      return "failed";
-    case SessionStatus::State::closed:
-      return "closed";
-  }
-  return "";
-}
-
-void bind_status(nb::module_& m) {
-  nb::class_<SessionStatus>(m, "SessionStatus",
-                            "Where a hook stands: nothing here raises.")
-      .def_prop_ro(
-          "state",
-          [](const SessionStatus& self) { return state_name(self.state); })
-      .def_prop_ro("error",
-                   [](const SessionStatus& self) -> nb::object {
-                     if (!self.error) return nb::none();
-                     return nb::cast(self.error->message);
-                   })
-      .def_prop_ro("error_step",
-                   [](const SessionStatus& self) -> nb::object {
-                     if (!self.error_step) return nb::none();
-                     return nb::cast(*self.error_step);
-                   })
-      .def_prop_ro("tensorboard_error",
-                   [](const SessionStatus& self) -> nb::object {
-                     if (!self.tensorboard_error) return nb::none();
-                     return nb::cast(self.tensorboard_error->message);
-                   })
-      .def_ro("reason", &SessionStatus::reason)
-      .def_ro("last_step", &SessionStatus::last_step)
-      .def_ro("steps", &SessionStatus::steps)
-      .def_ro("steps_saved", &SessionStatus::steps_saved)
-      .def_ro("steps_published", &SessionStatus::steps_published)
-      .def_ro("tensors", &SessionStatus::tensors)
-      .def_ro("records", &SessionStatus::records)
-      .def_ro("bytes", &SessionStatus::bytes)
-      .def_ro("replaced_tensors", &SessionStatus::replaced_tensors)
-      .def_ro("removed_steps", &SessionStatus::removed_steps)
-      .def_ro("first_kept_step", &SessionStatus::first_kept_step)
-      .def_ro("dropped_tensors", &SessionStatus::dropped_tensors)
-      .def_ro("dropped_bytes", &SessionStatus::dropped_bytes)
-      .def_ro("calls_after_failure", &SessionStatus::calls_after_failure)
-      .def_ro("skipped", &SessionStatus::skipped);
-
-  nb::class_<SessionCost>(m, "SessionCost", "What watching has cost so far.")
-      .def_ro("step_thread_seconds", &SessionCost::step_thread_seconds)
-      .def_ro("wait_seconds", &SessionCost::wait_seconds)
-      .def_ro("writer_cpu_seconds", &SessionCost::writer_cpu_seconds)
-      .def_ro("bytes_captured", &SessionCost::bytes_captured)
-      .def_ro("bytes_written", &SessionCost::bytes_written)
-      .def_ro("steps", &SessionCost::steps)
-      .def_ro("run_seconds", &SessionCost::run_seconds);
-}
-
 void bind_statistics(nb::module_& m) {
   nb::class_<TensorStatistics>(m, "TensorStatistics",
                                "What one pass over a tensor, or a part of it, "
@@ -536,7 +475,6 @@ void bind_capture(nb::module_& m) {
       "Sets what shows this process's part of a tensor that is spread over "
       "several: a function of a tensor that returns None for any other, else "
       "(part, shape of the whole, offsets of the part).");
-  bind_status(m);
   bind_statistics(m);
   bind_slots(m);
   bind_session(m);

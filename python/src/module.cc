@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_core(m);
   smdebug::bind_names(m);
   smdebug::bind_config(m);
+  smdebug::bind_status(m);
   smdebug::bind_capture(m);
   smdebug::bind_steps(m);
   smdebug::bind_read(m);

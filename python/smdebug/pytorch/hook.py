@@ -8,7 +8,6 @@ names and decides what to save. optimizers.py reads the state of optimizers.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 import re
@@ -483,8 +482,7 @@ class Hook(BaseHook):
         if self._device_copies is None:
             return cost
         waited = self._device_copies.wait_seconds
-        return dataclasses.replace(
-            cost,
+        return cost.replace(
             step_thread_seconds=cost.step_thread_seconds + waited,
             wait_seconds=cost.wait_seconds + waited,
         )

@@ -9,29 +9,11 @@ what belongs to the whole model, and the first replica of what each replica has 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from smdebug._core import HookConfig, ModeKeys
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.log import get_logger
-
-_COUNTS_OF_TENSORS = (
-    "tensors",
-    "records",
-    "bytes",
-    "removed_steps",
-    "replaced_tensors",
-    "dropped_tensors",
-    "dropped_bytes",
-)
-_COSTS = (
-    "step_thread_seconds",
-    "wait_seconds",
-    "writer_cpu_seconds",
-    "bytes_captured",
-    "bytes_written",
-)
 
 
 class _Selection(threading.local):
@@ -225,17 +207,11 @@ class ReplicaSessions:
     def status(self) -> HookStatus:
         """The status of the first session that failed, or of the first session, with the tensors of
         all sessions."""
-        found = self._call_all("status")
-        worst = next((each for each in found if each.error), found[0])
-        skipped = {name: why for each in found for name, why in each.skipped.items()}
-        return replace(
-            HookStatus.from_core(worst), skipped=skipped, **_added_up(found, _COUNTS_OF_TENSORS)
-        )
+        return HookStatus.merged(self._call_all("status"))
 
     def cost(self) -> HookCost:
         """The cost of all sessions together."""
-        found = self._call_all("cost")
-        return replace(HookCost.from_core(found[0]), **_added_up(found, _COSTS))
+        return HookCost.merged(self._call_all("cost"))
 
     def close(self) -> None:
         """Ends the run once the steps of all workers are written: the first session that closes
@@ -252,10 +228,6 @@ class ReplicaSessions:
 
     def _call_all(self, method, *arguments):
         return _call_each(self._sessions, method, arguments)
-
-
-def _added_up(found, fields):
-    return {field: sum(getattr(each, field) for each in found) for field in fields}
 
 
 def _call_each(sessions, method, arguments):
