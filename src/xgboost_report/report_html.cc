@@ -1,5 +1,5 @@
-// The report of an XGBoost training as a page: its frame and its sections in
-// their order. What a section shows is in xgboost_sections.h.
+// The report of an XGBoost training as files: the page with its sections in
+// order (their contents are in sections.cc), and the rule's files.
 
 #include <fmt/format.h>
 
@@ -7,16 +7,20 @@
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "xgboost_report/plot/markup.h"
-#include "xgboost_report/plot/report_style.h"
 #include "xgboost_report/sections.h"
 
 namespace smdebug {
 namespace {
 
-// No script, no image, no font, no connection: even a name that slipped
-// through as markup could fetch nothing.
+// Forbids scripts, images, fonts and connections: even a name that was not
+// escaped could not load anything.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'";
+
+Result<std::vector<ReportFile>> make_files(Trial& trial, double now_seconds) {
+  SMD_TRY(const auto report, read_xgboost_report(trial, now_seconds));
+  return xgboost_report_files(report);
+}
 
 class Page {
  public:
@@ -44,6 +48,14 @@ class Page {
 };
 
 }  // namespace
+
+const RuleReport kXgboostRuleReport = {"CreateXgboostReport", &make_files};
+
+std::vector<ReportFile> xgboost_report_files(const XgboostReport& report) {
+  const std::string name = "rule-output/CreateXgboostReport/xgboost_report";
+  return {{name + ".html", xgboost_report_html(report)},
+          {name + ".json", xgboost_report_json(report)}};
+}
 
 std::string xgboost_report_html(const XgboostReport& report) {
   Page page;

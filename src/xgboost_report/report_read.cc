@@ -1,4 +1,4 @@
-// Collects what the report of an XGBoost training shows.
+// Reads the data of the report from a run.
 
 #include <algorithm>
 #include <map>
@@ -10,10 +10,10 @@
 
 #include "report/wording.h"
 #include "rules/measures/element_values.h"
-#include "xgboost_report/loss_reading.h"
-#include "xgboost_report/plot/value_bins.h"
-#include "xgboost_report/prediction_sections.h"
-#include "xgboost_report/task_type.h"
+#include "xgboost_report/interpretation.h"
+#include "xgboost_report/plot/scale.h"
+#include "xgboost_report/prediction_quality.h"
+#include "xgboost_report/predictions.h"
 
 namespace smdebug {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::string_view kImportance = "feature_importance/";
 constexpr std::size_t kListedElements = 20;
 constexpr std::size_t kLabelBins = 20;
 
-// Why nothing is shown, and how to save it.
+// Explains why a section is missing, and how to save its data.
 std::string not_saved(std::string_view what, std::string_view collection) {
   return fmt::format(
       "{} not saved. Save the collection '{}': smdebug.xgboost.Hook(..., "
@@ -34,7 +34,7 @@ std::string not_saved(std::string_view what, std::string_view collection) {
 std::string samples_not_saved(std::string_view what,
                               std::string_view collection) {
   return not_saved(what, collection) +
-         " It is of the data that the hook is given as validation_data.";
+         " The hook saves it for the data passed as validation_data.";
 }
 
 // "train-logloss", and not "feature_importance/weight/air-pressure".
@@ -86,7 +86,7 @@ class Reader {
     return found;
   }
 
-  // The last value of a tensor; none where there is none that can be read.
+  // Returns the last value of a tensor, or nothing if it cannot be read.
   std::optional<StepValue> last_value(const std::string& name) {
     auto tensor = trial_.tensor(name);
     if (!tensor) return std::nullopt;
@@ -111,14 +111,15 @@ class Reader {
     if (found.empty()) {
       report_.hyperparameters.missing =
           not_saved("The hyperparameters were", "hyperparameters") +
-          " The hook is given them as hyperparameters=params.";
+          " Pass them to the hook as hyperparameters=params.";
       return;
     }
     report_.hyperparameters.shown = std::move(found);
   }
 
-  // The tensors of the collections `metrics` and `losses`; in a run without
-  // collections, as one of `FileWriter`, those named like metrics.
+  // Returns the tensors of the collections `metrics` and `losses`. In a run
+  // without collections, such as one written by `FileWriter`, returns those
+  // named like metrics.
   std::set<std::string> metric_names() {
     std::set<std::string> names;
     if (trial_.collections().empty()) {
@@ -136,13 +137,14 @@ class Reader {
     return names;
   }
 
-  // What of a tensor is one number, by step.
-  XgboostReport::Metric::Line course_of(const std::string& name) {
+  // Returns the values of a tensor at the steps where it is a single number.
+  XgboostReport::Metric::Line line_of(const std::string& name) {
     XgboostReport::Metric::Line line;
     auto tensor = trial_.tensor(name);
     if (!tensor) return line;
     const std::vector<Step> steps = tensor->steps();
-    // All at once is faster; one by one goes around what is damaged.
+    // Reading all values at once is faster; reading them one by one skips
+    // damaged records.
     auto values = tensor->values(Mode::global);
     std::size_t unread = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -150,7 +152,7 @@ class Reader {
                        ? Result<TensorValue>((*values)[i].value)
                        : tensor->value({steps[i], Mode::global, std::nullopt});
       if (!value) {
-        // One of many is enough to tell.
+        // Report only the first of possibly many.
         if (unread++ == 0) leave_out(name, value.error());
         continue;
       }
@@ -165,9 +167,9 @@ class Reader {
   void read_metrics() {
     std::map<std::string, XgboostReport::Metric> by_name;
     for (const std::string& tensor : metric_names()) {
-      auto line = course_of(tensor);
+      auto line = line_of(tensor);
       if (line.rounds.empty()) continue;
-      // "train-logloss"; a name of another form has no evaluation set.
+      // "train-logloss"; other names have no evaluation set.
       const std::size_t dash = tensor.find('-');
       const bool has_set = dash != tensor.npos;
       line.set = has_set ? tensor.substr(0, dash) : tensor;
@@ -178,13 +180,13 @@ class Reader {
     for (auto& [name, metric] : by_name) {
       metric.name = name;
       metric.larger_is_better = is_better_when_larger(name);
-      metric.reading = loss_reading(metric);
+      metric.reading = fitting_assessment(metric);
       metrics.push_back(std::move(metric));
     }
     if (metrics.empty()) {
       report_.metrics.missing =
           not_saved("Evaluation metrics were", "metrics") +
-          " XGBoost computes them on the sets given as evals.";
+          " XGBoost computes them on the sets passed as evals.";
       return;
     }
     report_.metrics.shown = std::move(metrics);
@@ -227,7 +229,8 @@ class Reader {
     report_.importance.shown = std::move(all);
   }
 
-  // Only features of the newest round: importances are shares of a whole.
+  // Keeps only the features of the newest round: importances are shares of a
+  // whole.
   static void add_importance(const std::string& feature, double value,
                              Step round,
                              XgboostReport::Importance& importance) {

@@ -32,7 +32,7 @@ XgboostReport empty_report() {
   return report;
 }
 
-TEST(XgboostReport, SaysOfEachSectionWhatIsMissing) {
+TEST(XgboostReport, ShowsWhyASectionIsMissing) {
   const std::string html = xgboost_report_html(empty_report());
   for (const char* text :
        {"no hyperparameters", "no labels", "no metrics", "no importance",
@@ -78,16 +78,16 @@ TEST(XgboostReport, AllowsNothingToBeFetched) {
                           Not(HasSubstr("://")), Not(HasSubstr("src=\""))));
 }
 
-TEST(XgboostReport, SaysThatAPoorModelIsOne) {
+TEST(XgboostReport, ReportsAPoorModel) {
   XgboostReport report = empty_report();
   XgboostReport::Roc roc;
   roc.auc = 0.55;
   roc.false_positive_rate = {0, 0.5, 1};
   roc.true_positive_rate = {0, 0.55, 1};
   report.roc.shown = roc;
-  EXPECT_THAT(xgboost_report_html(report), HasSubstr("under-performs"));
+  EXPECT_THAT(xgboost_report_html(report), HasSubstr("underperforms"));
   report.roc.shown->auc = 0.65;
-  EXPECT_THAT(xgboost_report_html(report), Not(HasSubstr("under-performs")));
+  EXPECT_THAT(xgboost_report_html(report), Not(HasSubstr("underperforms")));
 }
 
 TEST(XgboostReport, ShowsTheLargestOfManyAndSaysSo) {
@@ -117,8 +117,8 @@ TEST(XgboostReport, ShowsTheLargestOfManyAndSaysSo) {
       html,
       AllOf(HasSubstr("first 20 of 60 features"), HasSubstr(">f19x<"),
             Not(HasSubstr(">f20x<")), HasSubstr("40 largest of 60 classes"),
-            HasSubstr("30 classes of most samples; there are 60"),
-            HasSubstr("8 classes that are predicted worst"),
+            HasSubstr("30 classes with the most samples, of 60"),
+            HasSubstr("8 classes with the lowest final accuracy"),
             HasSubstr(">class 59<"), Not(HasSubstr(">class 3<"))));
 }
 
@@ -143,7 +143,7 @@ TEST(XgboostReport, GivesItsDataAsJson) {
   EXPECT_EQ(sets.as_array()->front().find("values")->dump(), "[0.5,null]");
 }
 
-TEST(RuleReport, IsMadeForTheRuleAlone) {
+TEST(RuleReport, HasTheKeysOfTheRule) {
   const auto files = xgboost_report_files(empty_report());
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].key,

@@ -7,11 +7,8 @@
 #include <fmt/format.h>
 
 #include "report/wording.h"
-#include "xgboost_report/plot/bar_plot.h"
-#include "xgboost_report/plot/heat_map.h"
-#include "xgboost_report/plot/html_table.h"
-#include "xgboost_report/plot/line_plot.h"
 #include "xgboost_report/plot/markup.h"
+#include "xgboost_report/plot/plots.h"
 
 namespace smdebug {
 namespace {
@@ -35,7 +32,7 @@ std::string samples_text(std::uint64_t samples, std::uint64_t left_out,
       fmt::format("{} at round {}", count_text(samples, "sample"), round);
   if (left_out > 0) {
     text +=
-        fmt::format("; {} left out, whose numbers are not finite", left_out);
+        fmt::format("; {} with numbers that are not finite left out", left_out);
   }
   return text + ".";
 }
@@ -46,7 +43,7 @@ std::vector<double> as_doubles(const std::vector<Step>& rounds) {
   return {rounds.begin(), rounds.end()};
 }
 
-// From 0 to 1, with a little room above.
+// An axis from 0 to 1, with a small margin above.
 PlotAxis share_axis(std::string label) {
   PlotAxis axis;
   axis.label = std::move(label);
@@ -72,8 +69,8 @@ void add_figures(const XgboostReport& report, HtmlTable& table) {
 
 std::string damage_list(const std::vector<Damage>& damage) {
   if (damage.empty()) return "";
-  std::string html = "<h3>What could not be read</h3>\n";
-  HtmlTable table({"where", "what"});
+  std::string html = "<h3>Unreadable data</h3>\n";
+  HtmlTable table({"where", "problem"});
   for (std::size_t i = 0; i < std::min(damage.size(), kDamageShown); ++i) {
     table.add({damage[i].key, damage[i].what});
   }
@@ -85,7 +82,7 @@ std::string damage_list(const std::vector<Damage>& damage) {
   return html;
 }
 
-// The `count` classes of most samples, in ascending order of their labels.
+// Returns the `count` classes with the most samples, in ascending order.
 std::vector<std::size_t> largest_classes(
     const XgboostReport::Confusion& confusion, std::size_t count) {
   const std::size_t n = confusion.classes.size();
@@ -100,7 +97,8 @@ std::vector<std::size_t> largest_classes(
   return order;
 }
 
-// The classes with the lowest numbers in the end, in ascending order.
+// Returns the `count` classes with the lowest final accuracy, in ascending
+// order.
 std::vector<std::size_t> poorest_classes(
     const XgboostReport::ClassAccuracy& accuracy, std::size_t count) {
   std::vector<std::size_t> order(accuracy.classes.size());
@@ -114,7 +112,7 @@ std::vector<std::size_t> poorest_classes(
   return order;
 }
 
-// The hook saves what features have of the sum; others may save the numbers.
+// The hook saves shares of the sum; other writers may save the numbers.
 bool are_shares(const XgboostReport::Importance& importance) {
   double sum = 0;
   for (const auto& feature : importance.features) sum += feature.value;
@@ -133,15 +131,15 @@ std::string importance_label(const std::string& type) {
 }  // namespace
 
 std::string_view disclaimer() {
-  return "The figures are of the rounds and samples that the training saved. "
-         "They help to look at a model; they do not show that it is fit for "
-         "a purpose, or that it treats people fairly.";
+  return "The figures cover the rounds and samples that the training saved. "
+         "They help to assess a model; they do not show that it is fit for a "
+         "purpose, or that it treats people fairly.";
 }
 
 std::string run_section(const XgboostReport& report) {
   HtmlTable table;
   table.add({"run", report.page.location});
-  table.add({"report made", date_text(report.created_seconds)});
+  table.add({"report created", date_text(report.created_seconds)});
   table.add({"state", report.page.has_ended
                           ? "ended"
                           : "no end marker: still running or killed"});
@@ -152,8 +150,8 @@ std::string run_section(const XgboostReport& report) {
   }
   table.add({"saved rounds", std::to_string(report.page.steps)});
   if (report.page.workers.size() > 1) {
-    table.add({"workers", fmt::format("{}; shown is the first that saved a "
-                                      "tensor",
+    table.add({"workers", fmt::format("{}; tensors are those of the first "
+                                      "worker that saved them",
                                       report.page.workers.size())});
   }
   table.add({"task", fmt::format("{}, because {}", task_name(report.task),
@@ -191,7 +189,7 @@ std::string labels_section(const XgboostReport::Labels& labels) {
   if (shown.size() > kColumns) {
     std::ranges::stable_sort(shown, std::ranges::greater(),
                              &std::pair<std::int64_t, std::uint64_t>::second);
-    html += paragraph(fmt::format("Shown are the {} largest of {} classes.",
+    html += paragraph(fmt::format("Showing the {} largest of {} classes.",
                                   kColumns, shown.size()),
                       "soft");
     shown.resize(kColumns);
@@ -206,8 +204,8 @@ std::string labels_section(const XgboostReport::Labels& labels) {
       columns_svg("Samples of each true class", "true class", "samples", bars);
   if (labels.classes.size() > 1) {
     html += paragraph(fmt::format(
-        "The largest class ({}) has {:.3g} times the samples of the smallest "
-        "({}).",
+        "The largest class ({}) has {:.3g} times as many samples as the "
+        "smallest ({}).",
         most.first,
         static_cast<double>(most.second) / static_cast<double>(least.second),
         least.first));
@@ -230,17 +228,17 @@ std::string metrics_section(const std::vector<XgboostReport::Metric>& metrics) {
       longest = std::max(longest, line.rounds.size());
     }
     plot.y = axis_over(metric.name, all);
-    html +=
-        fmt::format("<h3>{}, the {} the better</h3>\n", escaped(metric.name),
-                    metric.larger_is_better ? "larger" : "smaller");
+    html += fmt::format("<h3>{} ({} is better)</h3>\n", escaped(metric.name),
+                        metric.larger_is_better ? "larger" : "smaller");
     html += line_plot_svg(plot);
     if (metric.lines.size() == 1) {
-      html += paragraph("Of the set '" + metric.lines[0].set + "'.", "soft");
+      html += paragraph("Evaluated on the set '" + metric.lines[0].set + "'.",
+                        "soft");
     }
     if (longest > kPlottedPoints) {
       html += paragraph(
-          fmt::format("Of {} rounds, the plot draws the highest and the lowest "
-                      "of each stretch, {} points at most.",
+          fmt::format("The plot of {} rounds shows the highest and the lowest "
+                      "value of each section, at most {} points.",
                       longest, kPlottedPoints),
           "soft");
     }
@@ -262,12 +260,12 @@ std::string importance_section(
     const std::string label = importance_label(importance.type);
     html +=
         fmt::format("<h3>{}</h3>\n", escaped(label.substr(0, label.find(':'))));
-    html += rows_svg("Feature importance: " + importance.type,
-                     label + (are_shares(importance) ? ", as its share" : ""),
-                     bars);
+    html +=
+        rows_svg("Feature importance: " + importance.type,
+                 label + (are_shares(importance) ? ", as a share" : ""), bars);
     std::string note = fmt::format("At round {}.", importance.round);
     if (shown < importance.features.size()) {
-      note += fmt::format(" Shown are the first {} of {} features.", shown,
+      note += fmt::format(" Showing the first {} of {} features.", shown,
                           importance.features.size());
     }
     html += paragraph(note, "soft");
@@ -291,13 +289,14 @@ std::string confusion_section(const XgboostReport::Confusion& confusion) {
   std::string html = paragraph(
       samples_text(confusion.samples, confusion.left_out, confusion.round));
   html += heat_map_svg(map);
-  html +=
-      paragraph("Each row is shaded by its own sum. " + confusion.cut, "soft");
+  html += paragraph("Each row is shaded relative to its sum. " + confusion.cut,
+                    "soft");
   if (chosen.size() < n) {
-    html += paragraph(fmt::format("Shown are the {} classes of most samples; "
-                                  "there are {}. The JSON file holds all.",
-                                  chosen.size(), n),
-                      "soft");
+    html += paragraph(
+        fmt::format("Showing the {} classes with the most samples, of "
+                    "{}. The JSON file contains all.",
+                    chosen.size(), n),
+        "soft");
   }
   return html;
 }
@@ -323,19 +322,19 @@ std::string scores_section(const XgboostReport::Scores& scores) {
   add("macro average", scores.macro, samples);
   add("weighted average", scores.weighted, samples);
   std::string html = paragraph(fmt::format(
-      "Accuracy: {} ({:.3g} % of the samples are of the class that was "
-      "predicted).",
+      "Accuracy: {} (the predicted class is right for {:.3g} % of the "
+      "samples).",
       score_text(scores.accuracy), 100 * scores.accuracy));
   html += table.html();
   if (scores.classes.size() > kTableClasses) {
-    html += paragraph(fmt::format("Shown are the first {} of {} classes.",
+    html += paragraph(fmt::format("Showing the first {} of {} classes.",
                                   kTableClasses, scores.classes.size()),
                       "soft");
   }
   return html + paragraph(
-                    "A number that would be divided by 0 counts as 0: the "
-                    "precision of a class that was never predicted, the recall "
-                    "of one without samples.",
+                    "Scores without a denominator are 0: the precision of a "
+                    "class that was never predicted, and the recall of one "
+                    "without samples.",
                     "soft");
 }
 
@@ -352,13 +351,13 @@ std::string class_accuracy_section(
                           as_doubles(accuracy.rounds), accuracy.accuracy[i]});
   }
   std::string html = paragraph(
-      "The diagonal of the confusion matrix over the samples of the class, at "
-      "each evaluated round.");
+      "The diagonal of the confusion matrix, divided by the samples of the "
+      "class, at each evaluated round.");
   html += line_plot_svg(plot);
   if (chosen.size() < accuracy.classes.size()) {
     html += paragraph(
-        fmt::format("Shown are the {} classes that are predicted worst in the "
-                    "end; there are {}.",
+        fmt::format("Showing the {} classes with the lowest final accuracy, "
+                    "of {}.",
                     chosen.size(), accuracy.classes.size()),
         "soft");
   }
@@ -377,13 +376,14 @@ std::string roc_section(const XgboostReport::Roc& roc) {
   plot.lines.push_back({"", roc.false_positive_rate, roc.true_positive_rate});
   std::string html = line_plot_svg(plot);
   html += paragraph(
-      fmt::format("Area under the curve: {} ({} of class 1, {} others, round "
-                  "{}). {}",
-                  score_text(roc.auc), count_text(roc.positives, "sample"),
-                  roc.negatives, roc.round,
-                  roc.auc < kPoorAuc
-                      ? "Below 0.6: the model under-performs; guessing has 0.5."
-                      : "Guessing has 0.5, a perfect model 1."),
+      fmt::format(
+          "Area under the curve: {} ({} of class 1, {} others, round "
+          "{}). {}",
+          score_text(roc.auc), count_text(roc.positives, "sample"),
+          roc.negatives, roc.round,
+          roc.auc < kPoorAuc
+              ? "Below 0.6: the model underperforms. Guessing yields 0.5."
+              : "Guessing yields 0.5, a perfect model 1."),
       "reading");
   return html;
 }
@@ -403,8 +403,8 @@ std::string residuals_section(const XgboostReport::Residuals& residuals) {
        number_text(residuals.root_mean_square)});
   html += table.html();
   return html + paragraph(
-                    "A model without bias has residuals about 0, as many above "
-                    "as below.",
+                    "The residuals of a model without bias are centered at 0, "
+                    "with as many above as below.",
                     "soft");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What each section of the report of an XGBoost training shows, as HTML.
+// The sections of the report of an XGBoost training, as HTML.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace smdebug {
 
-// What the figures are of, and what they are not.
+// States the scope and the limits of the figures.
 std::string_view disclaimer();
 
 std::string run_section(const XgboostReport& report);

@@ -189,7 +189,7 @@ def test_an_over_fitted_model_is_called_so_at_its_best_round(runs):
         if metric["metric"] == "logloss"
     )
     best = run.rounds[int(np.argmin(run.metrics["validation-logloss"]))]
-    assert f"Over-fits: validation was best at round {best} " in reading
+    assert f"Overfitting: validation was best at round {best} " in reading
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,41 @@
 #pragma once
 
-// Text in HTML and SVG. Names in a run are anybody's: every text that is not
-// ours goes through here.
+// Text, tables and the style sheet of an HTML report. Names in a run come from
+// unknown sources: every text that is not a constant of smdebug is escaped
+// here.
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace smdebug {
 
-// Returns `text` as one line without a character that markup knows. Control
-// characters and bytes that are not UTF-8 become visible escapes.
+// Returns `text` as one line without characters that have a meaning in markup.
+// Control characters and bytes that are not UTF-8 become visible escapes.
 std::string escaped(std::string_view text);
 
-// Returns the first `characters` of `text`, with "…" where something was cut.
+// Returns the first `characters` of `text`, followed by "…" if it was longer.
 // Counts characters of UTF-8.
 std::string shortened(std::string_view text, std::size_t characters);
+
+// A table. Cells are escaped.
+class HtmlTable {
+ public:
+  // A heading that starts with '>' is that of a column of numbers, as in
+  // `TextTable`. Without headings the table has no heading row, and all cells
+  // are text.
+  explicit HtmlTable(std::vector<std::string> headings = {});
+
+  void add(const std::vector<std::string>& row);
+  std::string html() const;
+
+ private:
+  std::vector<bool> of_numbers_;
+  std::string html_;
+};
+
+// Returns the style sheet: text as in print, plots in colors that color-blind
+// readers can distinguish, in a light and a dark version.
+std::string_view report_style();
 
 }  // namespace smdebug

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "xgboost_report/plot/markup.h"
-#include "xgboost_report/plot/value_bins.h"
+#include "xgboost_report/plot/scale.h"
 
 namespace smdebug {
 namespace {
@@ -44,10 +44,10 @@ PlotAxis axis_over(std::string label, const std::vector<double>& values) {
     low -= half;
     high += half;
   }
-  // What lies within the first third above 0 is shown from 0 on.
-  const double room = 0.04 * (high - low);
-  axis.low = low >= 0 && low < (high - low) / 2 ? 0 : low - room;
-  axis.high = high + room;
+  // Values that begin close to 0 are shown with the zero.
+  const double margin = 0.04 * (high - low);
+  axis.low = low >= 0 && low < (high - low) / 2 ? 0 : low - margin;
+  axis.high = high + margin;
   return axis;
 }
 
@@ -114,10 +114,10 @@ void PlotFrame::add_text(double x, double y, std::string_view text,
       kind, x, y, anchor, tool_tip, escaped(shown));
 }
 
-void PlotFrame::add_legend(std::size_t place, const std::string& name,
+void PlotFrame::add_legend(std::size_t row, const std::string& name,
                            std::string_view line_class) {
   const double at = right() + 14;
-  const double height = top() + 12 + 18 * static_cast<double>(place);
+  const double height = top() + 12 + 18 * static_cast<double>(row);
   body_ += fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}h22\"/>\n",
                        line_class, at, height - 4);
   add_text(at + 28, height, name, "start", kLegendCharacters);

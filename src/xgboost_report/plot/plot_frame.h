@@ -1,20 +1,17 @@
 #pragma once
 
 // The frame that plots are drawn into: an SVG element with two axes, their
-// ticks, grid and labels. Colours are classes of the style sheet
-// (report_style.h), so that a plot is readable on paper and on a dark screen.
+// ticks, grid and labels. Colors are classes of the style sheet
+// (`report_style`), so that a plot is readable on paper and on a dark screen.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "xgboost_report/plot/axis_ticks.h"
-
 namespace smdebug {
 
-// Colours for up to so many kinds of a thing, and for so many steps of an
-// order.
+// The number of colors for kinds of a thing, and for positions in an order.
 inline constexpr std::size_t kPlotKinds = 8;
 inline constexpr std::size_t kPlotOrder = 10;
 
@@ -23,27 +20,28 @@ struct PlotAxis {
   std::string label;  // with its unit
   double low = 0;
   double high = 1;
-  bool has_ticks = true;  // else the plot labels what stands along it
+  bool has_ticks = true;  // otherwise the plot adds its own labels
   bool whole_numbers = false;
 };
 
-// In units of the SVG, a pixel where there is room.
+// In units of the SVG: pixels, if the page is wide enough.
 struct PlotSize {
   double width = 660;
   double height = 300;
   double left = 66;   // from the edge to the axis
-  double right = 16;  // room for a legend
+  double right = 16;  // includes the legend
   double top = 10;
   double bottom = 46;
 };
 
 class PlotFrame {
  public:
-  // `title` is read to those who cannot see the plot.
+  // Screen readers read `title`.
   PlotFrame(std::string_view title, const PlotSize& size, PlotAxis x,
             PlotAxis y);
 
-  // Where a value lies. Values outside the axis lie at its end.
+  // Returns the position of a value. Values outside of the axis are placed at
+  // its end.
   double x(double value) const;
   double y(double value) const;
   double left() const { return size_.left; }
@@ -53,19 +51,19 @@ class PlotFrame {
 
   void add(std::string_view markup) { body_ += markup; }
 
-  // A text at a place; `anchor` is "start", "middle" or "end". Markup in
-  // `text` is escaped, and text of more than `characters` is cut, with the
-  // whole in a tool tip.
+  // Adds text at a position; `anchor` is "start", "middle" or "end". Escapes
+  // markup in `text`, and cuts text of more than `characters`, with the whole
+  // in a tool tip.
   void add_text(double x, double y, std::string_view text,
                 std::string_view anchor = "start",
                 std::size_t characters = 1000, std::string_view kind = "tick");
 
-  // A short line of that class and its name, to the right of the plot; `place`
-  // counts from the top.
-  void add_legend(std::size_t place, const std::string& name,
+  // Adds a legend entry to the right of the plot: a short line of the class
+  // `line_class` and its name. `row` counts from the top.
+  void add_legend(std::size_t row, const std::string& name,
                   std::string_view line_class);
 
-  // The whole element.
+  // Returns the whole element.
   std::string svg() const;
 
  private:
@@ -79,13 +77,13 @@ class PlotFrame {
   std::string body_;
 };
 
-// The class of kind `i`, and of the `i`-th of an order. Beyond the last one,
-// colours come again.
+// Returns the class of kind `i`, and of position `i` in an order. Colors
+// repeat after the last one.
 std::string kind_class(std::size_t i);
 std::string order_class(std::size_t i);
 
-// An axis that holds all of `values` that are finite, with a little room;
-// from 0 on where they are nearly so.
+// Returns an axis that covers all finite `values`, with a small margin. It
+// starts at 0 if the smallest value is close to 0.
 PlotAxis axis_over(std::string label, const std::vector<double>& values);
 
 }  // namespace smdebug

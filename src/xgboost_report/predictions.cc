@@ -1,4 +1,4 @@
-#include "xgboost_report/prediction_sections.h"
+#include "xgboost_report/predictions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,101 @@
 
 #include <fmt/format.h>
 
-#include "xgboost_report/classification.h"
-#include "xgboost_report/plot/value_bins.h"
-#include "xgboost_report/regression_errors.h"
+#include "report/wording.h"
+#include "rules/measures/element_values.h"
+#include "xgboost_report/plot/scale.h"
+#include "xgboost_report/prediction_quality.h"
 
 namespace smdebug {
+namespace {
+
+constexpr std::string_view kLabels = "labels";
+constexpr std::string_view kPredictions = "predictions";
+
+std::vector<Step> rounds_of(Trial& trial, std::string_view name) {
+  if (!trial.has_tensor(name)) return {};
+  auto tensor = trial.tensor(name);
+  return tensor ? tensor->steps() : std::vector<Step>();
+}
+
+Result<TensorValue> value_at(Trial& trial, std::string_view name, Step round) {
+  SMD_TRY(auto tensor, trial.tensor(name));
+  SMD_TRY(auto value, tensor.value({round, Mode::global, std::nullopt}));
+  if (is_string(value.dtype())) {
+    return Error{
+        Error::Code::unsupported,
+        fmt::format("tensor '{}' at step {} contains text; numbers were "
+                    "expected",
+                    name, round)};
+  }
+  return value;
+}
+
+// Returns the extents without trailing ones: (n) for (n, 1).
+std::vector<std::int64_t> bare_shape(const TensorValue& value) {
+  std::vector<std::int64_t> shape = value.shape();
+  while (shape.size() > 1 && shape.back() == 1) shape.pop_back();
+  return shape;
+}
+
+}  // namespace
+
+SavedSamples::SavedSamples(Trial& trial)
+    : trial_(trial),
+      rounds_(rounds_of(trial, kPredictions)),
+      label_rounds_(rounds_of(trial, kLabels)) {}
+
+Result<std::vector<double>> SavedSamples::labels(Step round) {
+  if (label_rounds_.empty()) {
+    return Error{Error::Code::not_found, "no labels were saved"};
+  }
+  const auto after = std::ranges::upper_bound(label_rounds_, round);
+  const Step at =
+      after == label_rounds_.begin() ? label_rounds_.front() : *(after - 1);
+  SMD_TRY(const auto value, value_at(trial_, kLabels, at));
+  if (bare_shape(value).size() > 1) {
+    return Error{Error::Code::unsupported,
+                 fmt::format("labels of shape {} at step {} have several "
+                             "numbers per sample; the report supports only "
+                             "models with one output",
+                             shape_text(value.shape()), at)};
+  }
+  return values_of(value.view());
+}
+
+Result<Samples> SavedSamples::at(Step round) {
+  SMD_TRY(const auto labels, this->labels(round));
+  SMD_TRY(const auto value, value_at(trial_, kPredictions, round));
+  const std::vector<double> predictions = values_of(value.view());
+  // Old versions of XGBoost return the rows of multi:softprob concatenated, in
+  // one dimension.
+  if (labels.empty() || predictions.empty() ||
+      predictions.size() % labels.size() != 0 ||
+      (value.shape().size() > 1 &&
+       value.shape().front() != static_cast<std::int64_t>(labels.size()))) {
+    return Error{
+        Error::Code::unsupported,
+        fmt::format("predictions of shape {} at step {} do not match {}",
+                    shape_text(value.shape()), round,
+                    count_text(labels.size(), "label"))};
+  }
+  Samples samples;
+  samples.round = round;
+  samples.columns = predictions.size() / labels.size();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto row =
+        std::span(predictions).subspan(i * samples.columns, samples.columns);
+    if (!is_shown(labels[i]) || !std::ranges::all_of(row, is_shown)) {
+      ++samples.left_out;
+      continue;
+    }
+    samples.labels.push_back(labels[i]);
+    samples.predictions.insert(samples.predictions.end(), row.begin(),
+                               row.end());
+  }
+  return samples;
+}
+
 namespace {
 
 using Task = XgboostReport::Task;
@@ -43,11 +133,12 @@ std::vector<Step> evaluated(const std::vector<Step>& rounds) {
   return chosen;
 }
 
-// The diagonal of the confusion matrix, round by round.
-class ClassCourse {
+// The accuracy of each class over the rounds: the diagonal of the confusion
+// matrix.
+class ClassHistory {
  public:
   void add(Step round, const SampleClasses& classes) {
-    if (labels_.size() > kMostClasses) return;  // they are no classes
+    if (labels_.size() > kMostClasses) return;  // not classes
     std::map<std::int64_t, Counts> counts;
     for (std::size_t i = 0; i < classes.truth.size(); ++i) {
       Counts& of_class = counts[classes.truth[i]];
@@ -67,11 +158,11 @@ class ClassCourse {
       std::vector<double>& share = result.share.emplace_back();
       for (const Round& round : rounds_) {
         const auto found = round.counts.find(label);
-        const bool is_there = found != round.counts.end();
-        const double hits = is_there ? found->second.hits : 0;
-        accuracy.push_back(is_there ? hits / found->second.all : kNaN);
-        share.push_back(is_there ? hits / static_cast<double>(round.samples)
-                                 : kNaN);
+        const bool is_present = found != round.counts.end();
+        const double hits = is_present ? found->second.hits : 0;
+        accuracy.push_back(is_present ? hits / found->second.all : kNaN);
+        share.push_back(is_present ? hits / static_cast<double>(round.samples)
+                                   : kNaN);
       }
     }
     return result;
@@ -95,7 +186,7 @@ class ClassCourse {
 void fill_roc(const Samples& last, XgboostReport& report) {
   if (report.task != Task::binary) {
     report.roc.missing =
-        "Shown for models of two classes only; this one has more.";
+        "Shown only for models with two classes; this one has more.";
     return;
   }
   std::vector<bool> positive;
@@ -106,7 +197,7 @@ void fill_roc(const Samples& last, XgboostReport& report) {
   roc.round = last.round;
   if (std::isnan(roc.auc)) {
     report.roc.missing = fmt::format(
-        "A ROC curve needs samples of both classes; there are {} of class 1 "
+        "A ROC curve needs samples of both classes; this run has {} of class 1 "
         "and {} others.",
         roc.positives, roc.negatives);
     return;
@@ -114,17 +205,17 @@ void fill_roc(const Samples& last, XgboostReport& report) {
   report.roc.shown = std::move(roc);
 }
 
-void fill_classification(const Samples& last, const ClassCourse& course,
+void fill_classification(const Samples& last, const ClassHistory& course,
                          XgboostReport& report) {
   const std::string other_task =
-      "Shown for regressions only; this model tells classes.";
+      "Shown only for regression; this model predicts classes.";
   report.residuals.missing = report.binned_errors.missing = other_task;
   SampleClasses classes = sample_classes(last, report.task);
   auto confusion = confusion_of(classes.truth, classes.predicted);
   if (confusion.counts.empty()) {
     const std::string why = fmt::format(
         "The labels and predictions have {} different values; more than {} "
-        "are no classes.",
+        "are not treated as classes.",
         confusion.classes.size(), kMostClasses);
     report.confusion.missing = report.scores.missing = why;
     report.class_accuracy.missing = why;
@@ -139,10 +230,10 @@ void fill_classification(const Samples& last, const ClassCourse& course,
   fill_roc(last, report);
 }
 
-void fill_regression(const Samples& last, const ErrorCourse& course,
+void fill_regression(const Samples& last, const BinnedErrorHistory& course,
                      XgboostReport& report) {
   const std::string other_task =
-      "Shown for classifications only; this model predicts a number.";
+      "Shown only for classification; this model predicts a number.";
   report.confusion.missing = report.scores.missing = other_task;
   report.class_accuracy.missing = report.roc.missing = other_task;
   report.residuals.shown = residuals_of(last);
@@ -164,10 +255,10 @@ void read_prediction_sections(SavedSamples& saved, XgboostReport& report) {
   const bool is_regression = report.task == Task::regression;
   std::optional<Samples> last;
   std::string problem;
-  ClassCourse classes;
-  // The bins of the labels are those of the last round.
+  ClassHistory classes;
+  // The labels of the last round determine the bins.
   const auto newest = saved.labels(saved.rounds().back());
-  ErrorCourse errors(newest ? *newest : std::vector<double>());
+  BinnedErrorHistory errors(newest ? *newest : std::vector<double>());
   for (const Step round : evaluated(saved.rounds())) {
     auto samples = saved.at(round);
     if (!samples) {
@@ -176,7 +267,8 @@ void read_prediction_sections(SavedSamples& saved, XgboostReport& report) {
       continue;
     }
     if (samples->labels.empty()) {
-      problem = fmt::format("no sample of step {} has finite numbers", round);
+      problem = fmt::format(
+          "all samples of step {} have numbers that are not finite", round);
       continue;
     }
     if (is_regression && samples->columns > 1) {

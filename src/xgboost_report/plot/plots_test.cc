@@ -1,4 +1,4 @@
-#include "xgboost_report/plot/line_plot.h"
+#include "xgboost_report/plot/plots.h"
 
 #include <algorithm>
 #include <limits>
