@@ -19,8 +19,8 @@ constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
 constexpr const char* kAccepted =
     "stop, email=ADDRESS, sms=NUMBER, webhook=URL or command=PROGRAM";
 
-// What can be told from the text alone; whether anybody reads there, the mail
-// server knows.
+// Checks only the syntax. Whether the mailbox exists, only the mail server
+// knows.
 bool is_address(std::string_view text) {
   const auto at = text.find('@');
   const bool has_blank = text.find_first_of(" <>,;") != text.npos;
@@ -51,7 +51,7 @@ std::optional<ActionKind> find_kind(std::string_view name) {
   return std::nullopt;
 }
 
-// None, or what is wrong with the target.
+// Returns what is wrong with the target, or nothing.
 std::optional<std::string> complaint_about(const ActionRequest& request) {
   switch (request.kind) {
     case ActionKind::stop:
@@ -72,7 +72,7 @@ std::optional<std::string> complaint_about(const ActionRequest& request) {
   return std::nullopt;
 }
 
-// The members of an entry, by their names in lower case. Later ones count.
+// Finds a member by its name in lower case. The last of several counts.
 const std::string* find_text(const Json& entry, std::string_view key) {
   const std::string* found = nullptr;
   for (const Json::Member& member : *entry.as_object()) {
@@ -83,12 +83,12 @@ const std::string* find_text(const Json& entry, std::string_view key) {
 
 std::optional<ActionRequest> find_action(const Json& entry) {
   if (!entry.as_object()) return std::nullopt;
-  const bool has_texts_alone =
+  const bool has_only_texts =
       std::ranges::all_of(*entry.as_object(), [](const Json::Member& member) {
         return member.value.as_string() != nullptr;
       });
   const std::string* const name = find_text(entry, "name");
-  if (!has_texts_alone || !name) return std::nullopt;
+  if (!has_only_texts || !name) return std::nullopt;
   const std::string word = lower_case(*name);
   const auto kind = word == "stoptraining" ? ActionKind::stop : find_kind(word);
   if (!kind) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<ActionRequest> find_action(const Json& entry) {
   return ActionRequest{*kind, *target};
 }
 
-// The cloud's configurations hold the string inside another one: \" is ".
+// Configurations of the cloud nest the string in another one, with \" for ".
 std::string without_backslashes(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -166,13 +166,13 @@ Result<ParsedActions> parse_action_string(std::string_view text) {
     }
     json = std::move(unescaped);
   }
-  const Json::Array alone = {*json};
-  for (const Json& entry : json->as_array() ? *json->as_array() : alone) {
+  const Json::Array single = {*json};
+  for (const Json& entry : json->as_array() ? *json->as_array() : single) {
     if (auto action = find_action(entry)) {
       parsed.actions.push_back(*std::move(action));
     } else {
       parsed.refused.push_back(
-          "no action " + entry.dump(JsonStyle::spaced) +
+          "not an action: " + entry.dump(JsonStyle::spaced) +
           "; use stoptraining, email or sms with endpoint, webhook with url, "
           "or command with command");
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The actions one by one, with what they speak through as an argument, so that
-// tests can answer in its place. `make_action` (make_action.cc) gives them the
-// real thing.
+// Creates each kind of action with its network client as an argument, so that
+// tests can pass their own. `make_action` (make_action.cc) passes the real
+// clients.
 
 #include <memory>
 
@@ -13,31 +13,30 @@
 
 namespace smdebug {
 
-// SIGTERM, then SIGKILL, for the training that `settings.stop_training` knows;
-// where it knows none, the one job in the cloud whose name begins with the
-// request's target.
+// Calls `settings.stop_training`. If it knows no training, stops the only job
+// in the cloud whose name begins with the request's target (stop_action.cc).
 std::unique_ptr<Action> make_stop_action(ActionRequest request,
                                          const ActionSettings& settings,
                                          const HttpClient& http);
 
-// A mail over SMTP (email_action.cc).
+// Sends an email over SMTP (email_action.cc).
 std::unique_ptr<Action> make_email_action(ActionRequest request,
                                           const ActionSettings& settings,
                                           const MailClient& mail);
 
-// A JSON document by POST, signed where there is a secret: the alert to a
-// webhook, or a text message to a gateway (webhook_action.cc).
+// Posts a JSON document, signed if there is a secret: the alert to a webhook,
+// or a text message to a gateway (webhook_action.cc).
 std::unique_ptr<Action> make_webhook_action(ActionRequest request,
                                             const ActionSettings& settings,
                                             const HttpClient& http);
 
-// An email or a text message through the topic that the original library uses
-// (topic_action.cc).
+// Sends an email or a text message through the topic that the original library
+// uses (topic_action.cc).
 std::unique_ptr<Action> make_topic_action(ActionRequest request,
                                           const ActionSettings& settings,
                                           const HttpClient& http);
 
-// A program that reads the alert (command_action.cc).
+// Runs a program that reads the alert (command_action.cc).
 std::unique_ptr<Action> make_command_action(ActionRequest request,
                                             const ActionSettings& settings);
 

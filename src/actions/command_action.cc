@@ -1,7 +1,7 @@
-// A program of the user's, run by the shell, with the alert on its standard
-// input. Input and output are files in memory, so a program that reads or
-// writes more, or less, than we think holds up nobody. It has a process group
-// of its own; what is left of it after its time is ended.
+// Runs the user's program in a shell, with the alert on its standard input.
+// Input and output are files in memory, so that no pipe can fill up and block,
+// however much the program reads or writes. The program has its own process
+// group, which is terminated after the time limit.
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds kPollInterval(20);
 constexpr std::size_t kOutputShown = 300;
 
-// A file without a name, which goes when it is closed.
+// A file without a name, removed when it is closed.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name)
@@ -62,8 +62,8 @@ class MemoryFile {
   int descriptor_;
 };
 
-// How a child is started: its files, a group of its own, signals as a shell
-// would give them.
+// Starts a child with its own files and process group, and with the default
+// signal settings, as a shell does.
 class SpawnPlan {
  public:
   SpawnPlan(int input, int output) {
@@ -106,7 +106,7 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-// Waits for a child; none where its time is over.
+// Waits for a child. Returns nothing after the time limit.
 std::optional<int> status_within(pid_t child, std::chrono::nanoseconds time,
                                  const Clock& clock) {
   const auto deadline = clock.monotonic() + time;
@@ -114,7 +114,7 @@ std::optional<int> status_within(pid_t child, std::chrono::nanoseconds time,
     int status = 0;
     const pid_t reaped = ::waitpid(child, &status, WNOHANG);
     if (reaped == child) return status;
-    // Somebody else in this process waits for every child.
+    // Other code in this process reaps every child.
     if (reaped < 0 && errno != EINTR) return 0;
     if (clock.monotonic() >= deadline) return std::nullopt;
     clock.sleep_for(kPollInterval);
@@ -141,7 +141,7 @@ class CommandAction : public Action {
     if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) {
       return std::string("the command ended with exit code 0");
     }
-    return Error{Error::Code::io, ending(*status) + said(output)};
+    return Error{Error::Code::io, ending(*status) + output_text(output)};
   }
 
  private:
@@ -168,7 +168,7 @@ class CommandAction : public Action {
                        WEXITSTATUS(status));
   }
 
-  static std::string said(const MemoryFile& output) {
+  static std::string output_text(const MemoryFile& output) {
     const std::string text = output.last_bytes(kOutputShown);
     return text.empty() ? "" : ": " + printable(text);
   }

@@ -1,5 +1,5 @@
-// A mail over SMTP: the verdict in words, and the alert as an attachment for
-// programs.
+// Sends an email over SMTP: the verdict as text, and the alert as an attachment
+// for programs.
 
 #include <algorithm>
 #include <span>
@@ -17,7 +17,7 @@
 namespace smdebug {
 namespace {
 
-constexpr std::size_t kEvidenceTold = 20;
+constexpr std::size_t kEvidenceShown = 20;
 
 std::string base64(std::string_view text) {
   std::string encoded;
@@ -25,7 +25,7 @@ std::string base64(std::string_view text) {
   return encoded;
 }
 
-// In lines of 76 characters, as mail wants it (RFC 2045 §6.8).
+// Returns lines of 76 characters (RFC 2045 §6.8).
 std::string base64_lines(std::string_view text) {
   const std::string encoded = base64(text);
   std::string lines;
@@ -35,8 +35,8 @@ std::string base64_lines(std::string_view text) {
   return lines;
 }
 
-// RFC 2047: what is not plain ASCII travels encoded, in words that keep below
-// 75 characters and cut no character of UTF-8.
+// Encodes text that may not be ASCII (RFC 2047), in words of less than 75
+// characters that do not split a character of UTF-8.
 std::string header_text(std::string_view text) {
   constexpr std::size_t kBytesPerWord = 42;
   std::string words;
@@ -60,7 +60,7 @@ std::string body_text(const Alert& alert) {
       printable(verdict.rule) + " fired.", printable_lines(verdict.message),
       printable(alert.run), verdict.step.global, mode_name(verdict.step.mode),
       verdict.step.mode_step);
-  for (std::size_t i = 0; i < std::min(verdict.evidence.size(), kEvidenceTold);
+  for (std::size_t i = 0; i < std::min(verdict.evidence.size(), kEvidenceShown);
        ++i) {
     const Evidence& one = verdict.evidence[i];
     text += fmt::format("  {}: {} {:.4g}", printable(one.tensor),
@@ -70,9 +70,9 @@ std::string body_text(const Alert& alert) {
     }
     text += "\n";
   }
-  if (verdict.evidence.size() > kEvidenceTold) {
-    text +=
-        fmt::format("  and {} more\n", verdict.evidence.size() - kEvidenceTold);
+  if (verdict.evidence.size() > kEvidenceShown) {
+    text += fmt::format("  and {} more\n",
+                        verdict.evidence.size() - kEvidenceShown);
   }
   if (!verdict.advice.empty()) {
     text += "\n" + printable_lines(verdict.advice) + "\n";

@@ -11,7 +11,7 @@ std::string variable(const char* name) {
   return environment_variable(name).value_or("");
 }
 
-Error no_way(const ActionRequest& request, const char* variable) {
+Error no_transport(const ActionRequest& request, const char* variable) {
   return {Error::Code::invalid_config,
           "action " + std::string(action_kind_name(request.kind)) + "=" +
               shown_target(request) + ": set " + variable +
@@ -57,20 +57,21 @@ Result<std::unique_ptr<Action>> make_action(ActionRequest request,
       if (!settings.smtp_url.empty()) {
         return make_email_action(std::move(request), settings, mail_client());
       }
-      if (!are_aws_credentials_named()) {
-        return no_way(request, "SMDEBUG_SMTP_URL (smtp://host:25)");
+      if (!has_aws_credentials()) {
+        return no_transport(request, "SMDEBUG_SMTP_URL (smtp://host:25)");
       }
       return make_topic_action(std::move(request), settings, http_client());
     case ActionKind::sms:
       if (!settings.sms_webhook.empty()) {
         return make_webhook_action(std::move(request), settings, http_client());
       }
-      if (!are_aws_credentials_named()) {
-        return no_way(request, "SMDEBUG_SMS_WEBHOOK (the URL of a gateway)");
+      if (!has_aws_credentials()) {
+        return no_transport(request,
+                            "SMDEBUG_SMS_WEBHOOK (the URL of a gateway)");
       }
       return make_topic_action(std::move(request), settings, http_client());
   }
-  return Error{Error::Code::internal, "an action of no kind"};
+  return Error{Error::Code::internal, "an action of an unknown kind"};
 }
 
 }  // namespace smdebug

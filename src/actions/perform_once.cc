@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "actions/process_mark.h"
+#include "actions/rule_files.h"
 #include "base/crc32c.h"
 #include "base/json.h"
 #include "base/utc_time.h"
@@ -18,8 +18,8 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// One action of one rule in one attempt. The target is in the name as a
-// checksum: it may hold any character, and be a secret.
+// The record of one action of one rule in one attempt. The name contains a
+// checksum of the target, which may have any character and may be secret.
 std::string record_key(const ActionRequest& request, const RecordPlace& place) {
   return fmt::format("rules/{}/attempt-{}_{}_{:08x}.json", place.rule,
                      place.attempt, action_kind_name(request.kind),
@@ -33,8 +33,8 @@ std::string record_text(const ActionResult& result, const Clock& clock) {
   return json.dump(JsonStyle::spaced);
 }
 
-// What an older record forbids, as a sentence; empty where it forbids nothing:
-// it failed, or cannot be read.
+// Returns a sentence that explains why an older record forbids the action.
+// Empty if it does not: the action failed, or the record cannot be read.
 std::string objection(const Storage& storage, const std::string& key) {
   const auto bytes = get_object(storage, key);
   const auto json = bytes ? Json::parse(bytes->text()) : Result<Json>(Json());
@@ -51,14 +51,14 @@ std::string objection(const Storage& storage, const std::string& key) {
   if (status == action_status_name(ActionStatus::done)) {
     return who + " performed it" + when + advice;
   }
-  if (owner && owner->is_gone()) {
+  if (owner && owner->has_ended()) {
     return who + " began it" + when +
            " and exited, so it may have been performed" + advice;
   }
   return who + " is performing it";
 }
 
-// Begins the record; returns a sentence where the action must not be done.
+// Starts the record. Returns a sentence if the action must not be performed.
 Result<std::string> begin(const ActionResult& result, const RecordPlace& place,
                           const std::string& key, const Clock& clock) {
   const std::string text = record_text(result, clock);

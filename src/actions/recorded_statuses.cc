@@ -10,8 +10,8 @@ namespace {
 constexpr std::string_view kFolder = "rules/";
 constexpr std::string_view kEnding = ".json";
 
-// "AllZero" of "rules/AllZero.json"; empty of what lies in a folder below, or
-// is no file of that kind.
+// Returns "AllZero" for "rules/AllZero.json"; empty for other files, including
+// those in subfolders.
 std::string status_key(std::string_view object) {
   if (!object.starts_with(kFolder) || !object.ends_with(kEnding)) return "";
   object.remove_prefix(kFolder.size());

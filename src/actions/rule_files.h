@@ -1,27 +1,63 @@
 #pragma once
 
-// The files that a watch keeps beside a run (docs/actions.md): who watches a
-// rule, its status, and an event for each change of it. Each is written whole;
-// what cannot be written is returned, and nothing is tried again.
+// The files that actions keep beside a run (docs/actions.md): the process that
+// monitors a rule, the status of the rule, and one event per change of status.
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "smdebug/actions/rule_watch.h"
+#include "smdebug/rules/verdict.h"
 
-#include "actions/process_mark.h"
+#include "base/json.h"
 
 namespace smdebug {
 
+// The process that wrote a file. It lets other processes find out whether the
+// writer is still running.
+struct ProcessMark {
+  std::string host;
+  std::int64_t process_id = 0;
+  std::uint64_t start_ticks = 0;  // unlike process ids, never reused
+
+  static ProcessMark of_this_process();
+  // Returns nothing if `json` is null or not a mark.
+  static std::optional<ProcessMark> parse(const Json* json);
+
+  Json json() const;
+  std::string text() const;  // "process 12 on 'node'"
+  // Returns true if the process has certainly ended; false for a process on
+  // another host.
+  bool has_ended() const;
+
+  friend bool operator==(const ProcessMark&, const ProcessMark&) = default;
+};
+
+// Returns the cloud's text for a status: at most 1024 bytes.
+std::string status_details(const Verdict& verdict);
+
+// Returns a change of status as the cloud's event "SageMaker Training Job State
+// Change" (EventBridge), so that existing handlers can read it.
+// `training_status` is "InProgress", "Completed", "Failed" or "Stopped". The
+// variable TRAINING_JOB_NAME names the job; the default is the last part of
+// the run's location.
+Json rule_event(const std::string& run, const Verdict& verdict,
+                std::string_view training_status, double wall_seconds);
+
+// Writes the files. Each function makes one attempt, writes its file as a
+// whole, and returns the error if it fails.
 class RuleFiles {
  public:
   RuleFiles(std::shared_ptr<Storage> storage, std::uint64_t attempt,
             const Clock& clock)
       : storage_(std::move(storage)), attempt_(attempt), clock_(clock) {}
 
-  // Takes the rule for this process; returns who has it already.
+  // Claims the rule for this process. Returns the owner if a process that may
+  // still be running has claimed it before.
   Result<std::optional<ProcessMark>> claim(const std::string& key) const;
   Status release(const std::string& key) const;
 
@@ -37,7 +73,7 @@ class RuleFiles {
   const Clock& clock_;
 };
 
-// The file that says who watches a rule.
+// Returns the key of the file that names the owner of a rule.
 std::string watcher_key(const std::string& key);
 
 }  // namespace smdebug

@@ -53,14 +53,14 @@ class RuleWatch::Impl {
     }
   }
 
-  void forget_run() { is_run_there_ = false; }
+  void forget_run() { does_run_exist_ = false; }
 
   void finish() {
     if (std::exchange(is_finished_, true)) return;
     background_.wait();
     write_all();
     for (const Entry& entry : entries_) {
-      if (entry.is_ours && is_run_there_) tell(files_.release(entry.key));
+      if (entry.is_ours && does_run_exist_) report(files_.release(entry.key));
     }
   }
 
@@ -80,7 +80,7 @@ class RuleWatch::Impl {
   void claim(Entry& entry) {
     const auto owner = files_.claim(entry.key);
     if (!owner) {
-      tell(owner.error());
+      report(owner.error());
     } else if (*owner) {
       entry.is_ours = false;
       options_.say("rule " + entry.verdict.rule + " of run '" +
@@ -92,15 +92,15 @@ class RuleWatch::Impl {
     }
   }
 
-  // One sentence about the first failure: a full disk fails every time.
-  void tell(const Status& status) {
-    if (status || std::exchange(has_told_failure_, true)) return;
+  // Reports only the first failure: a full disk fails every time.
+  void report(const Status& status) {
+    if (status || std::exchange(has_reported_failure_, true)) return;
     options_.say("cannot write the status of the rules beside run '" +
                  options_.storage->uri() + "': " + status.error().message);
   }
 
   void take(Entry& entry, const Verdict& verdict) {
-    // What has ended does not change, and `Stopping` ends only.
+    // Final statuses do not change, and `Stopping` only becomes final.
     const bool has_changed = verdict.status != entry.verdict.status &&
                              !(entry.verdict.status == RuleStatus::stopping &&
                                verdict.status == RuleStatus::in_progress);
@@ -129,8 +129,9 @@ class RuleWatch::Impl {
   void begin(Entry& entry, const std::shared_ptr<Action>& action) {
     const Alert alert = {options_.storage->uri(), clock_.wall_seconds(),
                          entry.verdict};
-    const RecordPlace place = {is_run_there_ ? options_.storage.get() : nullptr,
-                               entry.key, options_.attempt, &clock_};
+    const RecordPlace place = {
+        does_run_exist_ ? options_.storage.get() : nullptr, entry.key,
+        options_.attempt, &clock_};
     std::size_t position = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -146,7 +147,7 @@ class RuleWatch::Impl {
       const std::lock_guard lock(mutex_);
       results_[position] = std::move(result);
     };
-    // Who stops a training may be its parent, whose thread this is.
+    // The parent of the training stops it on its own thread: this one.
     if (action->request().kind == ActionKind::stop) {
       perform();
     } else {
@@ -156,18 +157,18 @@ class RuleWatch::Impl {
 
   void announce(const Entry& entry) {
     write(entry);
-    if (!entry.is_ours || !is_run_there_) return;
-    tell(files_.write_event(entry.key, entry.verdict, progress_));
+    if (!entry.is_ours || !does_run_exist_) return;
+    report(files_.write_event(entry.key, entry.verdict, progress_));
   }
 
   void write(const Entry& entry) {
-    if (!entry.is_ours || !is_run_there_) return;
+    if (!entry.is_ours || !does_run_exist_) return;
     std::vector<ActionResult> own;
     {
       const std::lock_guard lock(mutex_);
       for (const std::size_t i : entry.results) own.push_back(results_[i]);
     }
-    tell(files_.write_status(entry.key, entry.verdict, progress_, own));
+    report(files_.write_status(entry.key, entry.verdict, progress_, own));
   }
 
   void write_all() {
@@ -181,12 +182,12 @@ class RuleWatch::Impl {
   std::vector<Entry> entries_;
   WatchProgress progress_;
   std::chrono::nanoseconds next_write_{0};
-  bool is_run_there_ = true;
+  bool does_run_exist_ = true;
   bool is_finished_ = false;
-  bool has_told_failure_ = false;
-  mutable std::mutex mutex_;           // of what the actions write:
+  bool has_reported_failure_ = false;
+  mutable std::mutex mutex_;           // protects results_
   std::vector<ActionResult> results_;  // one per action that was begun
-  BackgroundTasks background_;         // last: waited for before the rest goes
+  BackgroundTasks background_;  // last: ends before the rest is destroyed
 };
 
 bool is_told_to_stop() {

@@ -18,7 +18,7 @@ class StatusWriter::Impl {
         interval_(options.interval),
         owner_(process_id()),
         options_(std::move(options)) {
-    options_.interval = std::chrono::nanoseconds(0);  // what it gets is due
+    options_.interval = std::chrono::nanoseconds(0);  // write every update
   }
 
   bool is_forked() const { return process_id() != owner_; }
@@ -30,12 +30,12 @@ class StatusWriter::Impl {
     next_ = now + interval_;
     last_.clear();
     for (const Verdict& verdict : verdicts) last_.push_back(verdict.status);
-    hand_over({{verdicts.begin(), verdicts.end()}, progress});
+    submit({{verdicts.begin(), verdicts.end()}, progress});
   }
 
   void finish(std::span<const Verdict> verdicts,
               const WatchProgress& progress) {
-    hand_over({{verdicts.begin(), verdicts.end()}, progress});
+    submit({{verdicts.begin(), verdicts.end()}, progress});
     release();
   }
 
@@ -61,18 +61,18 @@ class StatusWriter::Impl {
     return !std::ranges::equal(verdicts, last_, {}, &Verdict::status);
   }
 
-  void hand_over(State state) {
+  void submit(State state) {
     if (is_finished_) return;
     {
       const std::lock_guard lock(mutex_);
       waiting_ = std::move(state);
       if (std::exchange(is_writing_, true)) return;
     }
-    background_.wait();  // for a thread that has done its work
+    background_.wait();  // joins a thread that has finished
     background_.start([this] { write(); });
   }
 
-  // Until nothing waits any more.
+  // Writes until no state is waiting.
   void write() {
     while (const auto state = take()) {
       if (!watch_) watch_ = std::make_unique<RuleWatch>(std::move(options_));
@@ -89,24 +89,24 @@ class StatusWriter::Impl {
   const Clock& clock_;
   const std::chrono::nanoseconds interval_;
   const std::int64_t owner_;
-  // Of the thread that trains.
+  // Used by the training thread.
   std::vector<RuleStatus> last_;
   std::chrono::nanoseconds next_{0};
   bool is_finished_ = false;
-  // Of the thread that writes, until it is waited for.
+  // Used by the writing thread; by the training thread after a wait.
   RuleWatchOptions options_;
   std::unique_ptr<RuleWatch> watch_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects waiting_ and is_writing_
   std::optional<State> waiting_;
   bool is_writing_ = false;
-  BackgroundTasks background_;  // last: waited for before the rest goes
+  BackgroundTasks background_;  // last: ends before the rest is destroyed
 };
 
 StatusWriter::StatusWriter(RuleWatchOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 StatusWriter::~StatusWriter() {
-  // A fork copies no thread: what waits for one would wait for ever.
+  // A fork copies no threads: waiting for one would never end.
   if (impl_->is_forked()) {
     (void)impl_.release();
   } else {

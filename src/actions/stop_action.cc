@@ -1,6 +1,6 @@
-// Ends the training: the one that writes the run on this machine, or the one
-// job in the cloud whose name begins as the user says. More than one such job
-// stops none, as in the original.
+// Stops the training that writes the run on this machine, or the only job in
+// the cloud whose name begins with the user's prefix. If several jobs do, it
+// stops none, like the original.
 
 #include <vector>
 
@@ -13,7 +13,7 @@
 namespace smdebug {
 namespace {
 
-constexpr int kMaxPages = 50;  // as the original
+constexpr int kMaxPages = 50;  // like the original
 
 std::string outcome_text(StopOutcome outcome) {
   switch (outcome) {
@@ -46,7 +46,7 @@ class StopAction : public Action {
     if (stopped) return outcome_text(*stopped);
     const bool may_be_in_the_cloud =
         stopped.error().code == Error::Code::not_found &&
-        !request().target.empty() && are_aws_credentials_named();
+        !request().target.empty() && has_aws_credentials();
     if (!may_be_in_the_cloud) return std::move(stopped).error();
     return stop_job();
   }

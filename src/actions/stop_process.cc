@@ -18,10 +18,10 @@ namespace smdebug {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(20);
-// A process that is killed goes at once, unless it waits for a disk.
-constexpr std::chrono::seconds kKillPatience(10);
+// A killed process ends at once, unless it waits for a disk.
+constexpr std::chrono::seconds kKillTimeout(10);
 
-// What signals are sent to, as kill(2) has it: a process, or minus a group.
+// The target of a signal, as in kill(2): a process, or a negated group.
 struct Target {
   pid_t id = 0;
 
@@ -31,7 +31,7 @@ struct Target {
   }
 };
 
-// Returns whether there was a process to send it to.
+// Returns whether a process received it.
 Result<bool> send(Target target, int signal) {
   if (::kill(target.id, signal) == 0) return true;
   if (errno == ESRCH) return false;
@@ -40,8 +40,8 @@ Result<bool> send(Target target, int signal) {
                                     std::strerror(errno)};
 }
 
-// True where a process of the group has not ended. One that has ended and that
-// its parent has not waited for still counts for kill(2), so /proc is asked.
+// Returns true if a process of the group is running. kill(2) also counts
+// processes that have ended but were not reaped, so this reads /proc.
 bool is_group_alive(pid_t group) {
   if (::kill(-group, 0) != 0 && errno == ESRCH) return false;
   std::error_code failure;
@@ -59,8 +59,8 @@ bool is_group_alive(pid_t group) {
 Result<StopOutcome> stop(Target target, const std::function<bool()>& has_ended,
                          const StopOptions& options) {
   const Clock& clock = options.clock ? *options.clock : system_clock();
-  const auto ends_within = [&](std::chrono::nanoseconds patience) {
-    const auto deadline = clock.monotonic() + patience;
+  const auto ends_within = [&](std::chrono::nanoseconds limit) {
+    const auto deadline = clock.monotonic() + limit;
     while (!has_ended()) {
       if (clock.monotonic() >= deadline) return false;
       clock.sleep_for(kPollInterval);
@@ -69,13 +69,13 @@ Result<StopOutcome> stop(Target target, const std::function<bool()>& has_ended,
   };
 
   if (has_ended()) return StopOutcome::was_gone;
-  SMD_TRY(const bool was_there, send(target, SIGTERM));
-  if (!was_there) return StopOutcome::was_gone;
-  // A process that was stopped by its terminal does not see SIGTERM.
+  SMD_TRY(const bool was_running, send(target, SIGTERM));
+  if (!was_running) return StopOutcome::was_gone;
+  // A process suspended by its terminal does not receive SIGTERM.
   SMD_CHECK_OK(send(target, SIGCONT));
   if (ends_within(options.grace)) return StopOutcome::ended;
   SMD_CHECK_OK(send(target, SIGKILL));
-  if (ends_within(kKillPatience)) return StopOutcome::killed;
+  if (ends_within(kKillTimeout)) return StopOutcome::killed;
   return Error{Error::Code::unavailable,
                target.text() + " is still running after SIGKILL"};
 }
@@ -114,9 +114,9 @@ Result<StopOutcome> stop_training_process(const TrainingProcess& process,
   }
   const bool leads_group = ::getpgid(id) == id;
   if (leads_group && id != ::getpgrp()) {
-    StopOptions of_group = options;
-    of_group.has_ended = nullptr;
-    return stop_process_group(id, of_group);
+    StopOptions group_options = options;
+    group_options.has_ended = nullptr;
+    return stop_process_group(id, group_options);
   }
   return stop({id}, has_ended, options);
 }

@@ -1,21 +1,19 @@
-// The original's messages: a topic of the notification service, made where it
-// is not there, an endpoint that is subscribed to what is addressed to it, and
-// a message with that address. An email address must confirm its subscription
-// once, to the cloud, before anything reaches it.
+// Sends messages as the original does: creates a topic of the notification
+// service if necessary, subscribes the endpoint with a filter on its address,
+// and publishes a message with that address. The owner of an email address must
+// confirm the subscription before the first message is delivered.
 
 #include "actions/actions.h"
 #include "base/json.h"
 #include "net/aws_service.h"
-#include "net/uri.h"
-#include "net/xml.h"
 
 namespace smdebug {
 namespace {
 
-// As the original names them: subscriptions made by it go on working.
+// The original's names, so that its subscriptions remain valid.
 constexpr const char* kTopic = "SMDebugRules";
 constexpr const char* kApiVersion = "2010-03-31";
-constexpr std::size_t kMaxSubject = 100;  // of the service
+constexpr std::size_t kMaxSubject = 100;  // the limit of the service
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -36,33 +34,33 @@ class TopicAction : public Action {
 
  private:
   std::string_view protocol() const { return action_kind_name(request().kind); }
-  // By what the subscription filters.
+  // The attribute that the subscription filters by.
   std::string attribute() const {
     return request().kind == ActionKind::sms ? "phone_num" : "email";
   }
 
   Result<std::string> find_topic() const {
-    return ask("TopicArn", {{"Action", "CreateTopic"}, {"Name", kTopic}});
+    return call("TopicArn", {{"Action", "CreateTopic"}, {"Name", kTopic}});
   }
 
   Status subscribe(const std::string& topic) const {
     const Json filter =
         Json::Object{{attribute(), Json::Array{request().target}}};
     SMD_TRY([[maybe_unused]] const std::string subscription,
-            ask("SubscriptionArn", {{"Action", "Subscribe"},
-                                    {"TopicArn", topic},
-                                    {"Protocol", std::string(protocol())},
-                                    {"Endpoint", request().target},
-                                    {"Attributes.entry.1.key", "FilterPolicy"},
-                                    {"Attributes.entry.1.value",
-                                     filter.dump(JsonStyle::spaced)}}));
+            call("SubscriptionArn", {{"Action", "Subscribe"},
+                                     {"TopicArn", topic},
+                                     {"Protocol", std::string(protocol())},
+                                     {"Endpoint", request().target},
+                                     {"Attributes.entry.1.key", "FilterPolicy"},
+                                     {"Attributes.entry.1.value",
+                                      filter.dump(JsonStyle::spaced)}}));
     return {};
   }
 
   Result<std::string> publish(const std::string& topic,
                               const Alert& alert) const {
     const std::string subject = "SMDebugRule:" + alert.verdict.rule + " fired";
-    return ask(
+    return call(
         "MessageId",
         {{"Action", "Publish"},
          {"TopicArn", topic},
@@ -73,17 +71,17 @@ class TopicAction : public Action {
          {"MessageAttributes.entry.1.Value.StringValue", request().target}});
   }
 
-  // The text of one element of the answer.
-  Result<std::string> ask(std::string_view element, Fields fields) const {
-    const std::string call = fields.front().second;
+  // Calls the service and returns the text of one element of the response.
+  Result<std::string> call(std::string_view element, Fields fields) const {
+    const std::string action = fields.front().second;
     fields.emplace_back("Version", kApiVersion);
     auto answer = service_.post(
         {{"content-type", "application/x-www-form-urlencoded; charset=utf-8"}},
         form_encoded(fields));
-    if (!answer) return std::move(answer).error().within(call);
+    if (!answer) return std::move(answer).error().within(action);
     if (auto text = find_xml_text(*answer, element)) return *std::move(text);
     return Error{Error::Code::io,
-                 call + ": the response has no " + std::string(element)};
+                 action + ": the response has no " + std::string(element)};
   }
 
   const AwsService service_;

@@ -1,7 +1,7 @@
-// A JSON document by POST. The header X-Smdebug-Signature is HMAC-SHA256 of
-// the body under the user's secret, so that the receiver knows who speaks;
-// X-Smdebug-Delivery is the same in every try of one alert, so that it can
-// tell a repetition from a second alert.
+// Posts a JSON document. The header X-Smdebug-Signature is the HMAC-SHA256 of
+// the body under the user's secret and authenticates the sender.
+// X-Smdebug-Delivery is the same in every attempt to deliver one alert, so that
+// the receiver can ignore repetitions.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,8 @@ namespace {
 constexpr int kTries = 3;
 constexpr std::chrono::seconds kFirstWait(1);
 
-// Whether trying again may help: nobody answered, or the server is in trouble.
+// Returns true if a retry may succeed: there was no response, or the server had
+// a temporary error.
 bool is_worth_a_retry(const Result<HttpResponse>& answer) {
   if (!answer) return answer.error().code == Error::Code::unavailable;
   return answer->status >= 500 || answer->status == 429;

@@ -75,7 +75,7 @@ std::optional<double> process_start_seconds(std::int64_t process_id) {
   return {};
 }
 
-bool is_process_gone(std::string_view host, std::int64_t process_id,
+bool has_process_ended(std::string_view host, std::int64_t process_id,
                      std::uint64_t start_ticks) {
   return host == host_name() && process_start_ticks(process_id) != start_ticks;
 }

@@ -31,7 +31,7 @@ std::optional<double> process_start_seconds(std::int64_t process_id);
 
 // True where that process has surely ended: process ids return, start times
 // do not. Of a process on another host nothing can be known.
-bool is_process_gone(std::string_view host, std::int64_t process_id,
+bool has_process_ended(std::string_view host, std::int64_t process_id,
                      std::uint64_t start_ticks);
 
 }  // namespace smdebug

@@ -21,7 +21,7 @@ std::string owner_of(const Claim& claim) {
 
 // Whether the owner may still be writing.
 bool may_be_alive(const Claim& claim) {
-  return !is_process_gone(claim.host, claim.process_id,
+  return !has_process_ended(claim.host, claim.process_id,
                           claim.process_start_ticks);
 }
 

@@ -1,6 +1,7 @@
 #include "net/aws_service.h"
 
 #include <algorithm>
+#include <pugixml.hpp>
 
 #include <fmt/format.h>
 
@@ -12,11 +13,11 @@
 namespace smdebug {
 namespace {
 
-// Where a container on ECS, and so a SageMaker job, asks for credentials.
+// The server for credentials in a container on ECS, and so in a SageMaker job.
 constexpr const char* kContainerHost = "http://169.254.170.2";
-constexpr std::size_t kAnswerShown = 300;
+constexpr std::size_t kResponseShown = 300;
 
-// A variable that is set to nothing is not set.
+// An empty variable counts as not set.
 std::string variable(const char* name) {
   return environment_variable(name).value_or("");
 }
@@ -69,7 +70,7 @@ std::string endpoint_of(const std::string& name, const std::string& host,
 
 }  // namespace
 
-bool are_aws_credentials_named() {
+bool has_aws_credentials() {
   return (!variable("AWS_ACCESS_KEY_ID").empty() &&
           !variable("AWS_SECRET_ACCESS_KEY").empty()) ||
          !container_url().empty();
@@ -127,9 +128,19 @@ Result<std::string> AwsService::post(std::vector<HttpHeader> headers,
         fmt::format(
             "{} answered {}: {}", shown_url(endpoint_), response.status,
             printable(
-                std::string_view(response.body).substr(0, kAnswerShown)))};
+                std::string_view(response.body).substr(0, kResponseShown)))};
   }
   return std::move(response.body);
+}
+
+std::optional<std::string> find_xml_text(std::string_view document,
+                                         std::string_view element) {
+  pugi::xml_document parsed;
+  if (!parsed.load_buffer(document.data(), document.size())) return {};
+  const pugi::xml_node found = parsed.find_node(
+      [&](const pugi::xml_node& node) { return element == node.name(); });
+  if (!found) return {};
+  return found.text().get();
 }
 
 }  // namespace smdebug

@@ -1,12 +1,14 @@
 #pragma once
 
-// Calls of AWS services: who we are, where they are, a signed request and its
-// answer. Credentials come from the environment, or from the address that a
-// container on AWS is given; which of them is asked at each call, because those
-// of a container end after hours.
+// Calls of AWS services: credentials, endpoints, and signed requests with their
+// responses. Credentials come from the environment, or from the address that
+// AWS gives to containers. They are looked up for each call, because those of
+// a container expire after hours.
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
@@ -16,30 +18,31 @@
 
 namespace smdebug {
 
-// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; else what
-// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI answers. None where the
-// environment names none of these. Fails as the request does.
+// Returns AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or
+// requests the credentials from AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or
+// _FULL_URI. Returns nothing if none of these variables is set. Fails as the
+// request does.
 Result<std::optional<AwsCredentials>> find_aws_credentials(
     const HttpClient& client);
 
-// True where the environment names credentials; asks nobody.
-bool are_aws_credentials_named();
+// Returns true if one of these variables is set, without a request.
+bool has_aws_credentials();
 
-// AWS_REGION, AWS_DEFAULT_REGION, or "us-east-1", as the original.
+// Returns AWS_REGION, AWS_DEFAULT_REGION, or "us-east-1", like the original.
 std::string aws_region();
 
 class AwsService {
  public:
-  // `name` is that of signatures and of AWS_ENDPOINT_URL_<NAME>; `host` the
-  // first part of the public endpoint: "sagemaker" is at
+  // `name` is the name in signatures and in AWS_ENDPOINT_URL_<NAME>; `host` is
+  // the first part of the public endpoint: "sagemaker" is at
   // "https://api.sagemaker.<region>.amazonaws.com". The endpoint variables
-  // AWS_ENDPOINT_URL_<NAME> and AWS_ENDPOINT_URL come first.
+  // AWS_ENDPOINT_URL_<NAME> and AWS_ENDPOINT_URL take precedence.
   AwsService(std::string name, std::string host, const HttpClient& client,
              const Clock& clock);
 
-  // Sends `body` to "/" by POST, signed, and returns the body of the answer.
-  // Fails with `io` for an answer that is no success, with its status and the
-  // beginning of what it says; else as `HttpClient::send`.
+  // Sends `body` to "/" in a signed POST request and returns the body of the
+  // response. Fails with `io` for a status other than success, with the status
+  // and the beginning of the body; otherwise as `HttpClient::send` does.
   Result<std::string> post(std::vector<HttpHeader> headers,
                            std::string body) const;
 
@@ -50,5 +53,10 @@ class AwsService {
   const HttpClient& client_;
   const Clock& clock_;
 };
+
+// Returns the text of the first element with this name, at any depth of a
+// response in XML; nothing if there is none or the document is not XML.
+std::optional<std::string> find_xml_text(std::string_view document,
+                                         std::string_view element);
 
 }  // namespace smdebug

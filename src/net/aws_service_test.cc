@@ -79,7 +79,7 @@ TEST_F(AwsServiceTest, SaysWhatTheServiceRefused) {
 
 TEST_F(AwsServiceTest, SaysThatThereAreNoCredentials) {
   const ScriptedHttp http;
-  EXPECT_FALSE(are_aws_credentials_named());
+  EXPECT_FALSE(has_aws_credentials());
   EXPECT_THAT(
       AwsService("sns", "sns", http, clock_).post({}, ""),
       FailsWith(Error::Code::invalid_config, HasSubstr("AWS_ACCESS_KEY_ID")));
@@ -89,7 +89,7 @@ TEST_F(AwsServiceTest, SaysThatThereAreNoCredentials) {
 TEST_F(AwsServiceTest, AsksTheContainerForCredentials) {
   const ScopedVariable relative("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
                                 "/v2/credentials/1");
-  EXPECT_TRUE(are_aws_credentials_named());
+  EXPECT_TRUE(has_aws_credentials());
   const ScriptedHttp http(
       {HttpResponse{200, R"({"AccessKeyId": "A", "SecretAccessKey": "S",
                              "Token": "T", "Expiration": "later"})"},
@@ -105,4 +105,28 @@ TEST_F(AwsServiceTest, AsksTheContainerForCredentials) {
 }
 
 }  // namespace
+
+namespace {
+
+using testing::Eq;
+using testing::Optional;
+
+TEST(Xml, FindsTheTextOfAnElementAtAnyDepth) {
+  const char* const kAnswer =
+      "<CreateTopicResponse xmlns=\"http://sns.example.com/\">"
+      "<CreateTopicResult><TopicArn>arn:aws:sns:a&amp;b</TopicArn>"
+      "</CreateTopicResult></CreateTopicResponse>";
+  EXPECT_THAT(find_xml_text(kAnswer, "TopicArn"),
+              Optional(Eq("arn:aws:sns:a&b")));
+  EXPECT_EQ(find_xml_text(kAnswer, "MessageId"), std::nullopt);
+}
+
+TEST(Xml, FindsNothingInWhatIsNoXml) {
+  EXPECT_EQ(find_xml_text("{\"TopicArn\": 1}", "TopicArn"), std::nullopt);
+  EXPECT_EQ(find_xml_text("<a><TopicArn>x</b>", "TopicArn"), std::nullopt);
+  EXPECT_EQ(find_xml_text("", "TopicArn"), std::nullopt);
+}
+
+}  // namespace
+
 }  // namespace smdebug

@@ -10,14 +10,48 @@
 #include "base/utc_time.h"
 #include "base/words.h"
 #include "net/hmac.h"
-#include "net/uri.h"
 
 namespace smdebug {
 namespace {
 
+bool is_unreserved(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+         (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+}  // namespace
+
+std::string uri_encoded(std::string_view text, bool keep_slashes) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    if (is_unreserved(c) || (keep_slashes && c == '/')) {
+      encoded += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    encoded += '%';
+    encoded += kDigits[byte >> 4];
+    encoded += kDigits[byte & 15];
+  }
+  return encoded;
+}
+
+std::string form_encoded(
+    const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::string form;
+  for (const auto& [name, value] : fields) {
+    if (!form.empty()) form += '&';
+    form += uri_encoded(name) + "=" + uri_encoded(value);
+  }
+  return form;
+}
+
+namespace {
+
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-// Without blanks around it, and with one where there were several.
+// Trims the value and reduces several blanks to one.
 std::string canonical_value(std::string_view value) {
   std::string canonical;
   for (const char c : trimmed(value)) {
@@ -27,7 +61,7 @@ std::string canonical_value(std::string_view value) {
   return canonical;
 }
 
-// The fields sorted by name, then by value, each with its '='.
+// Sorts the fields by name, then by value, and adds missing '='.
 std::string canonical_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> fields;
   while (!query.empty()) {
@@ -48,7 +82,7 @@ std::string canonical_query(std::string_view query) {
   return canonical;
 }
 
-// Every header in one line each, and their names.
+// One line per header, and the list of their names.
 struct CanonicalHeaders {
   std::string lines;
   std::string names;  // "host;x-amz-date"

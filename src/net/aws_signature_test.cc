@@ -1,8 +1,8 @@
+#include "net/aws_signature.h"
+
 // The requests, credentials and signatures of AWS' published test suite for
 // Signature Version 4 (aws-sig-v4-test-suite), and of the worked examples in
 // its documentation.
-
-#include "net/aws_signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,22 @@
 #include "base/result_matchers_testing.h"
 
 namespace smdebug {
+namespace {
+
+TEST(Uri, EncodesAllButUnreservedCharacters) {
+  EXPECT_EQ(uri_encoded("AZaz09-._~"), "AZaz09-._~");
+  EXPECT_EQ(uri_encoded("a b/c+é"), "a%20b%2Fc%2B%C3%A9");
+  EXPECT_EQ(uri_encoded("/a b/c", true), "/a%20b/c");
+}
+
+TEST(Uri, JoinsTheFieldsOfAForm) {
+  EXPECT_EQ(form_encoded({{"Action", "Publish"}, {"Message", "a&b=c"}}),
+            "Action=Publish&Message=a%26b%3Dc");
+  EXPECT_EQ(form_encoded({}), "");
+}
+
+}  // namespace
+
 namespace {
 
 using testing::EndsWith;
@@ -135,4 +151,5 @@ TEST(AwsSignature, RefusesWhatIsNoUrl) {
 }
 
 }  // namespace
+
 }  // namespace smdebug

@@ -28,13 +28,13 @@ using List = std::unique_ptr<curl_slist, CurlFree>;
 
 Handle make_handle() {
   static std::once_flag once;
-  // libcurl is not initialized twice at the same time, nor ever taken down:
-  // the program around us may use it as well.
+  // libcurl must not be initialized concurrently. It is never cleaned up,
+  // because the program may use it as well.
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   return Handle(curl_easy_init());
 }
 
-// A longer list, or the old one where there is no memory for it.
+// Appends to the list, or leaves it unchanged if memory is exhausted.
 void add_line(List& list, const std::string& line) {
   if (curl_slist* longer = curl_slist_append(list.get(), line.c_str())) {
     (void)list.release();
@@ -43,7 +43,7 @@ void add_line(List& list, const std::string& line) {
 }
 
 void set_time_limit(CURL* handle, std::chrono::milliseconds timeout) {
-  // Without it a time limit on looking up a name would be a signal.
+  // Otherwise the time limit of name lookups would use a signal.
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS,
                    static_cast<long>(timeout.count()));
@@ -74,13 +74,13 @@ std::size_t send_part(char* buffer, std::size_t size, std::size_t count,
   return n;
 }
 
-// What the transfer says of its failure, or what its code means.
-std::string reason(CURLcode code, const char* told) {
-  return told[0] ? told : curl_easy_strerror(code);
+// Returns the message of the transfer, or the meaning of its code.
+std::string reason(CURLcode code, const char* message) {
+  return message[0] ? message : curl_easy_strerror(code);
 }
 
-Error http_failure(const HttpRequest& request, CURLcode code, const char* told,
-                   const Received& received) {
+Error http_failure(const HttpRequest& request, CURLcode code,
+                   const char* message, const Received& received) {
   const std::string where = request.method + " " + shown_url(request.url);
   if (received.is_too_long) {
     return {Error::Code::io, where + ": the answer is longer than " +
@@ -90,7 +90,7 @@ Error http_failure(const HttpRequest& request, CURLcode code, const char* told,
     return {Error::Code::invalid_argument,
             where + ": a URL begins with http:// or https://"};
   }
-  return {Error::Code::unavailable, where + ": " + reason(code, told)};
+  return {Error::Code::unavailable, where + ": " + reason(code, message)};
 }
 
 class CurlHttp : public HttpClient {
@@ -104,15 +104,15 @@ class CurlHttp : public HttpClient {
       }
       add_line(headers, name + ": " + value);
     }
-    // Not asked for, and some servers wait for its answer.
+    // Otherwise libcurl may wait for the server's permission to send the body.
     add_line(headers, "Expect:");
     Handle handle = make_handle();
     Received received;
-    char told[CURL_ERROR_SIZE] = "";
-    configure(handle.get(), request, received, told);
+    char message[CURL_ERROR_SIZE] = "";
+    configure(handle.get(), request, received, message);
     curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
     const CURLcode code = curl_easy_perform(handle.get());
-    if (code != CURLE_OK) return http_failure(request, code, told, received);
+    if (code != CURLE_OK) return http_failure(request, code, message, received);
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
     return HttpResponse{static_cast<int>(status), std::move(received.bytes)};
@@ -120,7 +120,7 @@ class CurlHttp : public HttpClient {
 
  private:
   static void configure(CURL* handle, const HttpRequest& request,
-                        Received& received, char* told) {
+                        Received& received, char* message) {
     curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
@@ -131,7 +131,7 @@ class CurlHttp : public HttpClient {
     }
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &received);
-    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, told);
+    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, message);
     set_time_limit(handle, request.timeout);
   }
 };
@@ -148,14 +148,14 @@ class CurlMail : public MailClient {
     for (const std::string& address : mail.to) {
       if (!is_one_line(address)) {
         return Error{Error::Code::invalid_argument,
-                     "'" + printable(address) + "' is no address"};
+                     "'" + printable(address) + "' is not an address"};
       }
       add_line(recipients, address);
     }
     Handle handle = make_handle();
-    char told[CURL_ERROR_SIZE] = "";
+    char message[CURL_ERROR_SIZE] = "";
     std::string_view rest = mail.message;
-    curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, told);
+    curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, message);
     curl_easy_setopt(handle.get(), CURLOPT_URL, server.url.c_str());
     curl_easy_setopt(handle.get(), CURLOPT_MAIL_FROM, mail.from.c_str());
     curl_easy_setopt(handle.get(), CURLOPT_MAIL_RCPT, recipients.get());
@@ -166,17 +166,17 @@ class CurlMail : public MailClient {
     log_in(handle.get(), server);
     const CURLcode code = curl_easy_perform(handle.get());
     if (code == CURLE_OK) return {};
-    const bool is_away =
+    const bool is_unreachable =
         code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
         code == CURLE_OPERATION_TIMEDOUT || code == CURLE_GOT_NOTHING ||
         code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
     return Error{
-        is_away ? Error::Code::unavailable : Error::Code::io,
-        "mail server " + shown_url(server.url) + ": " + reason(code, told)};
+        is_unreachable ? Error::Code::unavailable : Error::Code::io,
+        "mail server " + shown_url(server.url) + ": " + reason(code, message)};
   }
 
  private:
-  // A password is never sent in the clear.
+  // A password is never sent without encryption.
   static void log_in(CURL* handle, const SmtpServer& server) {
     const bool has_password = !server.user.empty();
     curl_easy_setopt(handle, CURLOPT_USE_SSL,
@@ -187,7 +187,7 @@ class CurlMail : public MailClient {
   }
 };
 
-// A part of a URL; empty where it has none.
+// Returns a part of a URL, empty if it is absent.
 std::string part_of(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
@@ -228,7 +228,7 @@ Result<UrlParts> split_url(const std::string& url) {
 
 std::string shown_url(const std::string& url) {
   const auto parts = split_url(url);
-  if (!parts) return "a URL that is none";
+  if (!parts) return "an invalid URL";
   const bool has_more = parts->path != "/" || !parts->query.empty();
   return printable(parts->scheme + "://" + parts->authority +
                    (has_more ? "/…" : ""));

@@ -1,6 +1,6 @@
 #pragma once
 
-// SHA-256 and HMAC-SHA256, as OpenSSL computes them, and hexadecimal text.
+// SHA-256 and HMAC-SHA256 by OpenSSL, and hexadecimal text.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace smdebug {
 std::string sha256(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
 
-// Two lower case digits per byte.
+// Returns two lower-case digits per byte.
 std::string hex_text(std::string_view bytes);
 
 }  // namespace smdebug

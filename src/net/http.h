@@ -1,8 +1,8 @@
 #pragma once
 
-// One HTTP request and its answer. `HttpClient` is an interface, so that tests
-// can answer themselves; `http_client()` is the real one, over libcurl
-// (curl.cc). Actions speak through it, and whatever talks to a cloud.
+// One HTTP request and its response. `HttpClient` is an interface that tests
+// implement; `http_client()` returns the real one, which uses libcurl
+// (curl.cc). Actions and calls of cloud services use it.
 
 #include <chrono>
 #include <string>
@@ -25,7 +25,7 @@ struct HttpRequest {
   std::string url;  // http or https
   std::vector<HttpHeader> headers;
   std::string body;
-  // For all of it, from looking up the name to the last byte of the answer.
+  // For everything, from the name lookup to the last byte of the response.
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
 };
 
@@ -36,35 +36,36 @@ struct HttpResponse {
   bool is_success() const { return status >= 200 && status < 300; }
 };
 
-// A longer answer is an error: nobody that we speak to sends one.
+// A longer response is an error: no service that smdebug calls sends one.
 inline constexpr std::size_t kMaxResponseBytes = 4 << 20;
 
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
 
-  // Sends the request once, and follows no redirection. Every answer is a
-  // success, whatever its status. Fails with `invalid_argument` for a URL or a
-  // header that cannot be sent and `unavailable` where no answer came in time;
-  // the message names the server, not the rest of the URL, which may be a
-  // secret. Safe to call from several threads.
+  // Sends the request once, without following redirections. Returns the
+  // response whatever its status. Fails with `invalid_argument` for a URL or a
+  // header that cannot be sent, `unavailable` without a response in time, and
+  // `io` for a response that is too long. The message names only the server,
+  // because the rest of the URL may be secret. Safe to call from several
+  // threads.
   virtual Result<HttpResponse> send(const HttpRequest& request) const = 0;
 };
 
 const HttpClient& http_client();
 
-// A URL in its parts, as they stand in it.
+// The parts of a URL, not decoded.
 struct UrlParts {
   std::string scheme;
-  std::string authority;  // host, and port where one is given
-  std::string path;       // "/" where the URL has none
+  std::string authority;  // host, and port if the URL has one
+  std::string path;       // "/" if the URL has none
   std::string query;      // without '?'
 };
 
 // Fails with `invalid_argument`.
 Result<UrlParts> split_url(const std::string& url);
 
-// "https://hooks.example.com/…": what of a URL may stand in a log.
+// Returns the part of a URL that may be logged: "https://hooks.example.com/…".
 std::string shown_url(const std::string& url);
 
 }  // namespace smdebug

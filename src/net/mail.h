@@ -1,7 +1,7 @@
 #pragma once
 
-// Hands a finished message to a mail server over SMTP (curl.cc). An interface,
-// so that tests can be the server.
+// Sends a complete message to a mail server over SMTP. `MailClient` is an
+// interface that tests implement; `mail_client()` uses libcurl (curl.cc).
 
 #include <chrono>
 #include <string>
@@ -18,7 +18,7 @@ struct SmtpServer {
 };
 
 struct Mail {
-  std::string from;  // an address alone: "a@example.com"
+  std::string from;  // an address without a name: "a@example.com"
   std::vector<std::string> to;
   std::string message;  // RFC 5322: header, empty line, body; lines end in CRLF
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
@@ -28,10 +28,10 @@ class MailClient {
  public:
   virtual ~MailClient() = default;
 
-  // The connection is encrypted where the server can; with a password it must.
-  // Fails with `invalid_argument` for a URL that is not SMTP's, `unavailable`
-  // where the server cannot be reached in time, and `io` where it refuses.
-  // Safe to call from several threads.
+  // Encrypts the connection if the server supports it, and always if there is a
+  // password. Fails with `invalid_argument` for a URL that is not SMTP's or an
+  // invalid address, `unavailable` if the server cannot be reached in time, and
+  // `io` if it refuses. Safe to call from several threads.
   virtual Status send(const SmtpServer& server, const Mail& mail) const = 0;
 };
 

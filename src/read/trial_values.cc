@@ -133,7 +133,7 @@ bool Trial::Impl::has_lost_its_writer() const {
   const auto bytes = get_object(*storage_, kClaimKey);
   if (!bytes) return false;
   const auto claim = parse_claim(bytes->text());
-  return claim && is_process_gone(claim->host, claim->process_id,
+  return claim && has_process_ended(claim->host, claim->process_id,
                                   claim->process_start_ticks);
 }
 
