@@ -9,7 +9,7 @@
 
 #include "base/crc32c.h"
 #include "format/string_elements.h"
-#include "reduce/pieces.h"
+#include "reduce/gather.h"
 
 namespace smdebug {
 namespace {

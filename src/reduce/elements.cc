@@ -22,8 +22,8 @@ constexpr double power_of_two(int exponent) {
   return value;
 }
 
-// A float of `mantissa_bits` below a biased exponent, without its sign and
-// without infinities or NaN.
+// The value of a float without its sign: a biased exponent above
+// `mantissa_bits` of mantissa. Does not support infinities and NaN.
 constexpr double small_float(unsigned magnitude, int mantissa_bits, int bias) {
   const int exponent = static_cast<int>(magnitude >> mantissa_bits);
   const int hidden = exponent == 0 ? 0 : 1 << mantissa_bits;
@@ -39,7 +39,7 @@ constexpr double float8_e4m3fn(unsigned bits) {
   return (bits & 0x80) != 0 ? -value : value;
 }
 
-// 1 sign, 5 exponent, 2 mantissa bits; infinities and NaN as IEEE has them.
+// 1 sign, 5 exponent, 2 mantissa bits; infinities and NaN as in IEEE 754.
 constexpr double float8_e5m2(unsigned bits) {
   const unsigned magnitude = bits & 0x7f;
   double value = magnitude == 0x7c ? kInf : kNan;
@@ -47,12 +47,12 @@ constexpr double float8_e5m2(unsigned bits) {
   return (bits & 0x80) != 0 ? -value : value;
 }
 
-// Unlike small_float without a branch on the element: millions of them are
-// read, and their signs cannot be foretold.
+// Unlike small_float, has no branch that depends on the element: with millions
+// of elements of random sign, mispredictions would dominate.
 constexpr double float16(unsigned bits) {
   const std::uint64_t magnitude = bits & 0x7fff;
-  // From an exponent bias of 15 to one of 1023; infinities and NaN keep the
-  // largest exponent there is.
+  // Converts the exponent bias from 15 to 1023. Infinities and NaN get the
+  // largest exponent.
   const std::uint64_t rebias = magnitude < 0x7c00 ? 1008 : 2016;
   const double normal =
       std::bit_cast<double>((magnitude << 42) + (rebias << 52));

@@ -1,8 +1,8 @@
 #pragma once
 
-// What an element of each dtype is worth as a double. The plain reading of
-// every dtype, one element after the other: the scalar twin, the reductions
-// that need elements, and the kernel's rare dtypes use it.
+// Converts elements of any dtype to doubles, one after the other. Used by the
+// scalar version of the kernel, the reductions that need elements, and the
+// kernel for rare dtypes.
 
 #include <cstddef>
 
@@ -11,8 +11,8 @@
 namespace smdebug {
 
 // Writes the values of `count` contiguous elements to `out`. `data` need not
-// be aligned. Complex elements give their absolute value, bool 0 or 1, 64-bit
-// integers round to the nearest double. Strings have no value: NaN.
+// be aligned. Complex elements become their absolute value, bool 0 or 1, and
+// strings NaN. 64-bit integers are rounded to the nearest double.
 void elements_to_doubles(DType dtype, const void* data, std::size_t count,
                          double* out);
 

@@ -6,7 +6,8 @@
 namespace smdebug {
 namespace {
 
-// Copies `count` elements of a size known to the compiler.
+// Copies `count` elements. The size is a constant, so that memcpy becomes a
+// load and a store.
 template <std::size_t kBytes>
 void copy_strided(const std::byte* from, std::int64_t stride, std::size_t count,
                   std::byte* to) {
@@ -44,8 +45,8 @@ Gather::Gather(const TensorView& view)
       remaining_(element_bytes_ == 0 ? 0
                                      : static_cast<std::size_t>(view.size())) {
   if (remaining_ == 0) return;
-  // From the last dimension on, so that in C order each stride is the product
-  // of what was seen; stored inside out, index 0 is the innermost.
+  // Starts at the last dimension: the stride of a dimension in C order is the
+  // product of the extents after it. Index 0 becomes the innermost dimension.
   std::int64_t in_c_order = 1;
   for (std::size_t i = view.shape.size(); i-- > 0;) {
     const std::int64_t extent = view.shape[i];
@@ -87,11 +88,39 @@ std::size_t Gather::next(void* destination, std::size_t max_elements) {
 void Gather::advance(std::int64_t run) {
   index_[0] += run;
   data_ += run * stride_[0];
+  // Carries into the next dimension, like an odometer: goes back to the start
+  // of dimension i and forward by one stride of dimension i + 1.
   for (int i = 0; index_[i] == extent_[i] && i + 1 < rank_; ++i) {
     data_ += stride_[i + 1] - extent_[i] * stride_[i];
     index_[i] = 0;
     ++index_[i + 1];
   }
+}
+
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+Pieces::Pieces(const TensorView& tensor) : tensor_(tensor) {
+  if (!tensor.is_contiguous()) gather_.emplace(tensor);
+}
+
+std::span<const std::byte> Pieces::next() {
+  const std::size_t element_bytes = dtype_bytes(tensor_.dtype);
+  const std::size_t left = tensor_.bytes() - done_;
+  const std::size_t bytes =
+      std::min(left, kPieceBytes / element_bytes * element_bytes);
+  if (bytes == 0) return {};
+  const std::byte* from = tensor_.data + done_;
+  if (gather_) {
+    copy_.resize(bytes);
+    gather_->next(copy_.data(), bytes / element_bytes);
+    from = copy_.data();
+  }
+  done_ += bytes;
+  return {from, bytes};
 }
 
 }  // namespace smdebug

@@ -1,29 +1,32 @@
 #pragma once
 
-// Reads strided tensors in C order, piece by piece, so that a strided tensor
-// is never copied whole before it is looked at.
+// Reads strided tensors in C order, piece by piece, without a copy of the whole
+// tensor.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "smdebug/core/tensor_view.h"
 
 namespace smdebug {
 
-// Walks the elements of `view` in C order. Keeps no reference to its shape and
-// strides. Strings have no elements that could be walked.
+// Copies the elements of `view` in C order. Keeps no reference to its shape and
+// strides. Tensors of strings have no elements to copy.
 class Gather {
  public:
   explicit Gather(const TensorView& view);
 
-  // Copies the next elements, at most `max_elements`, to `destination`;
-  // returns how many. 0 at the end.
+  // Copies the next elements, at most `max_elements`, to `destination`. Returns
+  // their number, 0 at the end.
   std::size_t next(void* destination, std::size_t max_elements);
 
  private:
   // Adds the next dimension outward, or merges it with the one inside it.
   void append(std::int64_t extent, std::int64_t stride);
-  // Moves behind `run` elements of the innermost dimension.
+  // Skips `run` elements of the innermost dimension.
   void advance(std::int64_t run);
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(element_bytes_);
@@ -33,13 +36,31 @@ class Gather {
   std::size_t element_bytes_;
   std::size_t remaining_;
   int rank_ = 0;
-  // Extents and strides (in bytes) after dimensions that lie together were
-  // merged; position of the next element. The innermost dimension comes first.
-  // 2^64 elements have no more dimensions than this.
+  // Extents and strides (in bytes) after adjacent dimensions were merged, and
+  // the index of the next element. The innermost dimension comes first. Merged
+  // dimensions have an extent of at least 2, so 2^64 elements have at most 64.
   static constexpr int kMaxRank = 64;
   std::int64_t extent_[kMaxRank];
   std::int64_t stride_[kMaxRank];
   std::int64_t index_[kMaxRank];
+};
+
+// Reads a tensor of any strides in C order, in pieces that fit in the cache.
+// Copies only elements that are not contiguous.
+class Pieces {
+ public:
+  // `tensor` must outlive this and must not hold strings.
+  explicit Pieces(const TensorView& tensor);
+
+  // Returns the bytes of the next elements, valid until the next call. Empty at
+  // the end.
+  std::span<const std::byte> next();
+
+ private:
+  const TensorView& tensor_;
+  std::optional<Gather> gather_;
+  std::vector<std::byte> copy_;
+  std::size_t done_ = 0;
 };
 
 }  // namespace smdebug

@@ -10,7 +10,7 @@
 #include "smdebug/reduce/reductions.h"
 
 #include "reduce/elements.h"
-#include "reduce/pieces.h"
+#include "reduce/gather.h"
 
 namespace smdebug {
 namespace {
@@ -20,12 +20,12 @@ constexpr double kBeyondEdges = 1e20;
 constexpr double kGrowth = 1.1;
 
 constexpr std::size_t kPositive = HistogramCounter::kPositiveEdges;
-constexpr std::size_t kZero = kPositive;  // where 0 is among the edges
+constexpr std::size_t kZero = kPositive;  // the index of the edge 0
 
 constexpr auto kAllEdges = [] {
   std::array<double, HistogramCounter::kEdges> edges{};
   std::size_t i = kZero;
-  // Multiplied step by step: the rounding of each is part of the format.
+  // Multiplies repeatedly: the rounding of each step is part of the format.
   for (double edge = kSmallestEdge; edge < kBeyondEdges; edge *= kGrowth) {
     ++i;
     edges[i] = edge;
@@ -40,13 +40,14 @@ constexpr std::span<const double, kPositive> kAboveZero =
 
 }  // namespace
 
-// Which slot a number is counted in. Positive floats sort as their bits do, so
-// the upper bits (sign, exponent, 4 bits of the mantissa) name a cell of
-// numbers that lie together. The widest cell spans a factor of 17/16, less
-// than the 1.1 between two edges: at most one slot begins inside a cell. An
-// entry holds the slot at the cell's start above `kLowBits` bits, and below
-// them what the element's own low bits must be added to so that they carry
-// into the slot from that place on.
+// Maps a number to its slot with one table lookup and one addition. The order
+// of positive floats is the order of their bits, so the upper bits (sign,
+// exponent and 4 bits of the mantissa) identify a cell: a range of numbers. The
+// widest cell spans a factor of 17/16, less than the 1.1 between two edges, so
+// at most one slot begins inside a cell. An entry holds the slot at the start
+// of its cell in the bits from `kLowBits` on. Its low bits are such that adding
+// the low bits of an element carries into the slot if the element is at or
+// after the point where the next slot begins.
 template <typename Float>
 class HistogramCounter::SlotTable {
  public:
@@ -57,11 +58,11 @@ class HistogramCounter::SlotTable {
     std::array<Word, kPositive + 1> starts;
     for (std::size_t i = 0; i + 1 < kPositive; ++i)
       starts[i] = first_at_least(kAboveZero[i]);
-    // The last bin holds its right edge.
+    // The last bin includes its right edge.
     starts[kPositive - 1] = first_above(kAboveZero[kPositive - 1]);
     fill(0, 0, std::span(starts).template first<kPositive>());
 
-    // A negative bin holds the edge of larger magnitude.
+    // A negative bin includes the edge of larger magnitude.
     starts[0] = first_above(0);
     for (std::size_t i = 0; i < kPositive; ++i)
       starts[i + 1] = first_above(kAboveZero[i]);
@@ -78,7 +79,8 @@ class HistogramCounter::SlotTable {
   static constexpr std::size_t kCells = std::size_t{1}
                                         << (8 * sizeof(Word) - kLowBits);
 
-  // The bits of the smallest Float that is not below (that is above) `edge`.
+  // The bits of the smallest Float that is at least `edge` (greater than
+  // `edge`).
   static Word first_at_least(double edge) {
     const auto nearest = static_cast<Float>(edge);
     return std::bit_cast<Word>(nearest) + (nearest < edge ? 1 : 0);
@@ -88,8 +90,8 @@ class HistogramCounter::SlotTable {
     return std::bit_cast<Word>(nearest) + (nearest <= edge ? 1 : 0);
   }
 
-  // Fills the cells of one sign: the numbers below `starts[0]` are in `slot`,
-  // those from `starts[i]` on in the (i + 1)th slot after it.
+  // Fills the cells of one sign: numbers below `starts[0]` are in `slot`,
+  // numbers from `starts[i]` on are i + 1 slots after it.
   void fill(std::size_t first_cell, Word slot, std::span<const Word> starts) {
     auto next = starts.begin();
     for (std::size_t i = 0; i < kCells / 2; ++i) {
@@ -166,7 +168,7 @@ void HistogramCounter::count(const std::byte* data, std::size_t count) {
   for (; i < count; ++i) ++lanes_[0][slot(i)];
 }
 
-// Adds what the lanes have counted to the bins.
+// Adds the counts of all lanes to the bins.
 void HistogramCounter::drain() {
   const auto counted = [&](std::size_t slot) {
     return std::uint64_t{lanes_[0][slot]} + lanes_[1][slot] + lanes_[2][slot] +
@@ -196,7 +198,7 @@ std::optional<Histogram> HistogramCounter::histogram(
   histogram.min = value(Reduction::min);
   histogram.max = value(Reduction::max);
   histogram.sum = value(Reduction::sum);
-  // NaN where there is one, else infinite where anything is.
+  // NaN if any element is, otherwise infinite if any element is.
   histogram.sum_squares = statistics.has_non_finite() ? value(Reduction::l2)
                                                       : statistics.sum_squares;
   histogram.count = statistics.count;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Counts the elements of a tensor between the edges that TensorBoard's own
-// writers use (docs/format.md "TensorBoard files"). The write thread does it,
-// message by message, so a tensor need not be there whole.
+// writers use (docs/format.md, "TensorBoard files"). Runs on the write thread,
+// which receives a tensor in several messages.
 
 #include <array>
 #include <cstddef>
@@ -18,28 +18,28 @@
 
 namespace smdebug {
 
-// 1e-12, each next one 1.1 times the last, while below 1e20; the same numbers
-// negative, and 0 between: 1549 edges, ascending. A bin holds its left edge;
-// the last bin holds both.
+// Returns the edges, ascending: 1e-12, multiplied by 1.1 while below 1e20, the
+// same numbers negated, and 0; 1549 in total. A bin includes its left edge; the
+// last bin includes both.
 std::span<const double> histogram_edges();
 
-/// The histogram of a tensor of any strides and of a dtype of numbers. None
-/// where no element is in a bin.
+// Returns the histogram of a tensor with any strides and a numeric dtype, or
+// nothing if no element is in a bin.
 std::optional<Histogram> histogram_of(const TensorView& tensor);
 
 class HistogramCounter {
  public:
-  // Forgets what was counted.
+  // Resets all counts.
   void clear();
 
-  // Counts `count` contiguous elements; `data` need not be aligned. Elements
-  // are worth what elements_to_doubles says of them. NaN and what lies beyond
-  // the outermost edges is in no bin.
+  // Counts `count` contiguous elements, converted as by elements_to_doubles.
+  // `data` need not be aligned. NaN and elements beyond the outermost edges are
+  // in no bin.
   void add(DType dtype, const void* data, std::size_t count);
 
-  // The histogram of what was counted, from the first bin that holds anything
-  // to the last. `statistics` are those of the same elements. None where no
-  // element is in a bin: there is nothing to draw.
+  // Returns the histogram of the counted elements, from the first bin that is
+  // not empty to the last, or nothing if all bins are empty. `statistics` are
+  // those of the same elements.
   std::optional<Histogram> histogram(const TensorStatistics& statistics);
 
   // Edges above 0.
@@ -48,15 +48,17 @@ class HistogramCounter {
   static constexpr std::size_t kBins = kEdges - 1;
 
  private:
-  // Elements are counted apart by sign, because both grow with their bits:
-  // 774 bins and what lies beyond for the positive; the same and a slot for
-  // -0.0, which belongs to the bin right of 0, for the negative.
+  // Positive and negative floats have separate slots, because the order of each
+  // follows the order of their bits. Positive elements have 774 slots for bins
+  // and one for larger numbers; negative elements also have one for -0.0, which
+  // belongs to the bin to the right of 0.
   static constexpr std::size_t kPositiveSlots = kPositiveEdges + 1;
   static constexpr std::size_t kSlots = 2 * kPositiveEdges + 3;
-  // Neighbouring elements are often of one bin, and a counter cannot grow
-  // twice in a few cycles: they go to counters of their own.
+  // Adjacent elements are often in the same bin, and two increments of one
+  // counter have to wait for each other. Each of four adjacent elements has its
+  // own counters.
   static constexpr std::size_t kLanes = 4;
-  // A counter of 32 bits overflows behind this; it is drained before.
+  // Drained at this count, before a counter of 32 bits could overflow.
   static constexpr std::size_t kMostUndrained = std::size_t{1} << 31;
 
   template <typename Float>

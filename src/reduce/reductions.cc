@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kChunkElements = 1024;
 constexpr std::size_t kMaxElementBytes = 16;  // complex128
 
-// Calls `visit` with the values of `view`, some at a time, in C order.
+// Calls `visit` with chunks of the values of `view`, in C order.
 template <typename Visit>
 void for_each_chunk(const TensorView& view, Visit visit) {
   alignas(64) std::byte elements[kChunkElements * kMaxElementBytes];
@@ -44,8 +44,8 @@ double median_of(const TensorView& view, bool abs) {
   return std::midpoint(*std::max_element(values.begin(), middle), *middle);
 }
 
-// The mantissa and the exponent are multiplied apart, so that only the result
-// can overflow or underflow, never what leads to it.
+// Keeps mantissa and exponent separate, so that only the result can overflow or
+// underflow, never an intermediate product.
 double product_of(const TensorView& view, bool abs) {
   double mantissa = 1;
   std::int64_t exponent = 0;

@@ -1,5 +1,5 @@
-// The scalar twin of the kernel: two passes in long double, nothing clever.
-// The kernel falls back to it where squares leave the range of fp64.
+// The scalar version of the kernel: two simple passes in long double. The
+// kernel falls back to it if squares exceed the range of fp64.
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,16 @@
-// The SIMD half of the statistics kernel, compiled once per target by
-// Highway's foreach_target. Four parts:
+// The SIMD version of the statistics kernel, compiled once per target by
+// Highway's foreach_target. It has four parts:
 //
-//   loaders      one per dtype: elements -> float or double lanes, and a copy
-//   accumulators bounds in the loader's lanes, moments in fp64 lanes
-//   blocks       the fast one, and the careful one for NaN and infinities
-//   run          blocks of a tensor, joined by RunningStatistics
+//   loaders       one per dtype: load elements as float or double lanes, and
+//                 optionally copy them
+//   accumulators  bounds in the loader's lanes, moments in fp64 lanes
+//   blocks        the fast path, and the careful path for NaN and infinities
+//   run           all blocks of a tensor, combined by RunningStatistics
 //
-// A block is fast while its sum of absolutes is finite; that one test finds
-// every NaN and infinity without a look at the elements.
+// Every block first takes the fast path, which assumes that all elements are
+// finite. If one is not, the sum of absolute values is not finite either: this
+// single test per block replaces a test per element. The block then takes the
+// careful path as well.
 
 #include "smdebug/reduce/statistics_kernel.h"
 
@@ -20,10 +23,9 @@
 
 #include "reduce/elements.h"
 #include "reduce/running_statistics.h"
-#include "reduce/statistics_targets.h"
 
-// PCLMUL and AES are of no use here; without them SSE4 is the baseline of
-// x86-64-v2 and no lesser target is compiled.
+// The kernel does not use PCLMUL and AES. Without them, SSE4 matches the
+// baseline x86-64-v2, and no lower target is compiled.
 #define HWY_DISABLE_PCLMUL_AES
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "reduce/statistics_kernel.cc"
@@ -46,15 +48,16 @@ using Doubles = decltype(kDoubles);
 using FloatLanes = hn::Vec<Floats>;
 using DoubleLanes = hn::Vec<Doubles>;
 
-// Every loader takes this many elements at a time.
+// Every loader loads this many elements at a time.
 constexpr std::size_t kLanes = hn::MaxLanes(kFloats);
 constexpr std::size_t kHalf = kLanes / 2;
-// Small enough that a block stays in the first-level cache when it has to be
-// read again, large enough that joining blocks costs nothing.
+// Small enough that a block is still in the first-level cache when the careful
+// path reads it again; large enough that combining blocks takes negligible
+// time.
 constexpr std::size_t kBlock = 1024;
-// The first block is summed about the mean of this many elements, which lies
-// within sqrt(kBlock / kHead) standard deviations of the block's own mean: what
-// that costs is a factor of 1 + kBlock / kHead on the last digit.
+// The shift of the first block is the mean of this many elements. It is within
+// sqrt(kBlock / kHead) standard deviations of the block's own mean, so it
+// multiplies the rounding error by at most 1 + kBlock / kHead.
 constexpr std::size_t kHead = 64;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -66,7 +69,8 @@ struct Pair {
   DoubleLanes low, high;
 };
 
-// kLanes elements that are exact in fp32, where bounds cost half.
+// kLanes elements that are exact in fp32. Bounds use the fp32 lanes, which
+// takes half as many instructions.
 struct FloatPair {
   FloatLanes narrow;
   Pair wide;
@@ -84,8 +88,8 @@ HWY_INLINE Pair wide(const Pair& x) { return x; }
 
 // ---- Loaders -------------------------------------------------------------
 //
-// `load` reads kLanes elements at `from`, copies them to `to` if asked, and
-// returns them as a FloatPair where that is exact, else as a Pair.
+// `load` loads kLanes elements from `from`, copies them to `to` depending on
+// kCopy, and returns them as a FloatPair if that is exact, otherwise as a Pair.
 
 template <Copy kCopy, class D>
 HWY_INLINE hn::Vec<D> load_raw(D d, const hn::TFromD<D>* from,
@@ -96,7 +100,7 @@ HWY_INLINE hn::Vec<D> load_raw(D d, const hn::TFromD<D>* from,
   return raw;
 }
 
-// The elements that become float lanes: as many as those, but narrower.
+// The lanes of narrower elements, as many as there are float lanes.
 template <typename T>
 using Narrow = hn::Rebind<T, Floats>;
 
@@ -104,7 +108,8 @@ struct Float32 {
   using Element = float;
   template <Copy kCopy>
   static HWY_INLINE FloatPair load(const float* from, float* to) {
-    // Halves out of the cache are cheaper than halves of a register.
+    // Loading each half from the cache takes less time than extracting it from
+    // a register.
     const hn::Half<Floats> half;
     return {load_raw<kCopy>(kFloats, from, to),
             {hn::PromoteTo(kDoubles, hn::LoadU(half, from)),
@@ -131,8 +136,9 @@ struct Float16 {
     const auto x =
         hn::PromoteTo(kFloats, hn::BitCast(Narrow<hwy::float16_t>(), raw));
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-    // Without F16C, Highway takes the exponent of infinities and NaN for one
-    // above all others: from 2^16 on they are told apart and mended.
+    // Without F16C, Highway converts infinities and NaN as if their exponent
+    // were that of a normal number, which yields 2^16 or more. No float16 is
+    // that large, so set the exponent of infinities and NaN in these lanes.
     const auto beyond = hn::Ge(hn::Abs(x), hn::Set(kFloats, 0x1p16f));
     const auto inf = hn::Set(kFloats, std::numeric_limits<float>::infinity());
     return widened(hn::Or(x, hn::IfThenElseZero(beyond, inf)));
@@ -186,10 +192,12 @@ struct Int32 {
   }
 };
 
-// Unsigned integers become doubles by laying their bits under the exponent of
-// 2^52, whose last mantissa bit is worth 1, and subtracting 2^52.
+// SSE4 and AVX2 cannot convert unsigned or 64-bit integers. Instead, the
+// integer becomes the mantissa of a double with the exponent of 2^52, whose
+// lowest mantissa bit has the value 1; subtracting 2^52 leaves the integer.
 constexpr std::uint64_t kBitsOf2To52 = 0x4330000000000000;
-// The same for the upper 32 bits: the last mantissa bit of 2^84 is worth 2^32.
+// Same for the upper 32 bits: the lowest mantissa bit of 2^84 has the value
+// 2^32.
 constexpr std::uint64_t kBitsOf2To84 = 0x4530000000000000;
 
 struct UInt32 {
@@ -210,7 +218,7 @@ struct UInt32 {
   }
 };
 
-// Both halves are exact as doubles; their sum rounds once, to nearest.
+// Both halves are exact as doubles. Only their sum is rounded, to nearest.
 template <typename T>
 struct Integer64 {
   using Element = T;
@@ -223,8 +231,9 @@ struct Integer64 {
 
  private:
   static HWY_INLINE DoubleLanes convert(hn::Vec<hn::ScalableTag<T>> raw) {
-    // A signed integer counts from -2^63: its sign bit flipped, it is that
-    // much too large.
+    // Flipping the sign bit of a signed integer adds 2^63 and makes it
+    // unsigned. kTooLarge subtracts this again, together with the exponents of
+    // both halves.
     constexpr bool kSigned = std::is_signed_v<T>;
     constexpr std::uint64_t kSignBit = kSigned ? std::uint64_t{1} << 31 : 0;
     constexpr double kTooLarge = 0x1p84 + 0x1p52 + (kSigned ? 0x1p63 : 0);
@@ -239,7 +248,7 @@ struct Integer64 {
   }
 };
 
-// The last elements of a tensor, fewer than kLanes, with zeros behind them.
+// Loads the last elements of a tensor, fewer than kLanes, padded with zeros.
 template <class Loader>
 HWY_INLINE auto load_rest(const typename Loader::Element* from,
                           std::size_t count) {
@@ -250,8 +259,8 @@ HWY_INLINE auto load_rest(const typename Loader::Element* from,
 
 // ---- Accumulators --------------------------------------------------------
 //
-// Their constructors are written out because g++ compiles implied ones for the
-// baseline, where the vectors of better targets do not exist.
+// Their constructors are explicit because g++ compiles implicit ones for the
+// baseline, which has no vectors of the higher targets.
 
 HWY_INLINE hn::Mask<Doubles> low_mask(std::size_t count) {
   return hn::FirstN(kDoubles, std::min(count, kHalf));
@@ -260,7 +269,7 @@ HWY_INLINE hn::Mask<Doubles> high_mask(std::size_t count) {
   return hn::FirstN(kDoubles, count > kHalf ? count - kHalf : 0);
 }
 
-// Least, greatest, and how many zeros.
+// The smallest and the largest element, and the number of zeros.
 template <class D>
 struct Bounds {
   using Lanes = hn::Vec<D>;
@@ -320,8 +329,9 @@ HWY_INLINE void add_first(Bounds<Doubles>& bounds, std::size_t count,
   bounds.add_if(high_mask(count), x.high);
 }
 
-// Sums of the distances to a shift, of their squares, and of absolutes. Two of
-// them take the two halves of a Pair, so that no addition waits for another.
+// Sums of the distances to a shift, of their squares, and of absolute values.
+// The two halves of a Pair have separate sums, so that consecutive additions
+// are independent of each other.
 struct Moments {
   HWY_INLINE Moments() {}
 
@@ -349,7 +359,8 @@ struct Moments {
  private:
   HWY_INLINE void add_distance(DoubleLanes distance) {
 #if HWY_NATIVE_FMA
-    // Exactly the sum, by the units that stand idle: those that add are busy.
+    // The exact sum, computed by the multiplication units: the addition units
+    // are the bottleneck.
     distances = hn::MulAdd(distance, hn::Set(kDoubles, 1), distances);
 #else
     distances = hn::Add(distances, distance);
@@ -363,8 +374,8 @@ struct Moments {
 
 // ---- Blocks --------------------------------------------------------------
 
-// Sums and copies `count` elements of which all should be finite. Where one is
-// not, `sum_abs` of the result is not finite either.
+// The fast path: sums and copies `count` elements. If one of them is not
+// finite, neither is `sum_abs` of the result.
 template <class Loader, Copy kCopy>
 HWY_INLINE BlockSums sum_block(const typename Loader::Element* from,
                                std::size_t count, typename Loader::Element* to,
@@ -374,7 +385,8 @@ HWY_INLINE BlockSums sum_block(const typename Loader::Element* from,
   const DoubleLanes shifts = hn::Set(kDoubles, shift);
   BoundsOf<Elements> bounds;
   Moments low, high;
-  // The rest comes first, while no vector is live that memcpy could clobber.
+  // The rest comes first: a call of memcpy while the sums are in vector
+  // registers would save and restore them.
   const std::size_t rest = count % kLanes;
   const std::size_t whole = count - rest;
   if (rest > 0) {
@@ -400,7 +412,7 @@ HWY_INLINE BlockSums sum_block(const typename Loader::Element* from,
   return sums;
 }
 
-// What the careful path keeps of kHalf lanes.
+// The sums of the careful path over kHalf lanes.
 struct CarefulSums {
   HWY_INLINE CarefulSums() {}
 
@@ -439,8 +451,9 @@ HWY_INLINE CarefulSums sum_finite(const typename Loader::Element* from,
   return sums;
 }
 
-// Adds a block with NaN or infinities among its elements. Shifts from before
-// are worth nothing where such elements come and go: it finds its own.
+// The careful path: adds a block that contains NaN or infinities, in two
+// passes. The mean of the previous block may be a poor shift next to such
+// elements, so the first pass computes the mean of this block.
 template <class Loader>
 HWY_NOINLINE void add_careful_block(const typename Loader::Element* from,
                                     std::size_t count,
@@ -462,8 +475,8 @@ HWY_NOINLINE void add_careful_block(const typename Loader::Element* from,
 
 // ---- Run -----------------------------------------------------------------
 
-// The value of one element. Spread over all lanes, so that the load need not
-// wait for stores of another width.
+// Returns the value of one element. It fills all lanes, because a vector load
+// right after a narrower store to the same place would stall.
 template <class Loader>
 HWY_INLINE double first_value(const typename Loader::Element* from) {
   typename Loader::Element first;
@@ -474,8 +487,8 @@ HWY_INLINE double first_value(const typename Loader::Element* from) {
       wide(Loader::template load<Copy::none>(spread, nullptr)).low);
 }
 
-// The mean of the first elements, or of fewer than kLanes the first itself; 0
-// if that is not finite.
+// Returns the mean of the first elements, or the first one if there are fewer
+// than kLanes; 0 if this is not finite.
 template <class Loader>
 HWY_INLINE double head_mean(const typename Loader::Element* from,
                             std::size_t count) {
@@ -493,7 +506,8 @@ HWY_INLINE double head_mean(const typename Loader::Element* from,
   return std::isfinite(mean) ? mean : 0;
 }
 
-// Sums a block about the mean of the one before it, the first about its head.
+// Adds a block. Its shift is the mean of the block before it; that of the first
+// block is the mean of its head.
 template <class Loader, Copy kCopy>
 HWY_INLINE void add_block(const typename Loader::Element* from,
                           std::size_t count, typename Loader::Element* to,
@@ -508,7 +522,7 @@ HWY_INLINE void add_block(const typename Loader::Element* from,
   }
 }
 
-// Copies past the cache. `to` is aligned to 64 bytes.
+// Copies with stores that bypass the cache. `to` is aligned to 64 bytes.
 HWY_INLINE void stream_bytes(const void* from, std::size_t bytes, void* to) {
   const hn::ScalableTag<std::uint8_t> lanes;
   const auto* source = static_cast<const std::uint8_t*>(from);
@@ -524,8 +538,8 @@ template <class Loader, Copy kCopy>
 void run(const void* data, std::size_t count, void* destination,
          TensorStatistics& whole) {
   using Element = typename Loader::Element;
-  // Narrow elements fill a part of a vector, and only whole ones can stream:
-  // a block of them is copied before it is summed.
+  // Narrow elements fill only part of a vector, but streaming stores write
+  // whole vectors: a block of such elements is copied before it is summed.
   constexpr bool kCopiesFirst = kCopy == Copy::streaming && sizeof(Element) < 4;
   constexpr Copy kBlockCopy = kCopiesFirst ? Copy::none : kCopy;
   const auto* from = static_cast<const Element*>(data);
@@ -540,7 +554,7 @@ void run(const void* data, std::size_t count, void* destination,
   running.finish(count);
 }
 
-// The dtypes without a loader become doubles first, block by block.
+// Converts dtypes without a loader to doubles first, block by block.
 template <Copy kCopy>
 void run_by_doubles(DType dtype, const void* data, std::size_t count,
                     void* destination, TensorStatistics& whole) {
@@ -643,7 +657,8 @@ TensorStatistics statistics_and_copy(DType dtype, const void* data,
   if (is_string(dtype)) s.count = count;
   if (count == 0 || is_string(dtype)) return s;
   HWY_DYNAMIC_DISPATCH(run_best)(dtype, data, count, destination, stores, s);
-  // Only float64 and complex reach beyond what fp64 can square and sum.
+  // Squares and sums overflow fp64 only for huge float64 and complex elements.
+  // The scalar version has the range of long double.
   const bool in_range = std::isfinite(s.m2) && std::isfinite(s.sum_squares) &&
                         std::isfinite(s.sum_abs);
   if (!in_range) s = scalar_statistics(dtype, data, count);

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "reduce/elements.h"
-#include "reduce/statistics_targets.h"
+#include "reduce/running_statistics.h"
 
 namespace smdebug {
 namespace {
