@@ -16,7 +16,7 @@
 #include "format/string_elements.h"
 #include "format/tensorboard_record.h"
 #include "reduce/histogram.h"
-#include "store/key.h"
+#include "store/backends.h"
 
 namespace smdebug {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/result_matchers_testing.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/fault/faulty_storage.h"
 #include "tests/support/temporary_folder_testing.h"
 

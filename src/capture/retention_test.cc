@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/file_names.h"
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "index/written_run_testing.h"
-#include "store/memory.h"
+#include "store/backends.h"
 
 namespace smdebug {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/crc32c.h"
 #include "base/result_matchers_testing.h"
 #include "format/tensor_record.h"
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

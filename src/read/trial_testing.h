@@ -14,7 +14,7 @@
 #include "smdebug/read/trial.h"
 
 #include "index/written_run_testing.h"
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/recording_logger_testing.h"
 

@@ -1,5 +1,3 @@
-#include "store/local.h"
-
 #include <atomic>
 
 #include <errno.h>
@@ -10,10 +8,8 @@
 #include <unistd.h>
 
 #include "base/environment.h"
-#include "store/key.h"
-#include "store/local_list.h"
-#include "store/posix_file.h"
-#include "store/read_ranges.h"
+#include "store/backends.h"
+#include "store/local_files.h"
 
 namespace smdebug {
 namespace {
@@ -92,7 +88,7 @@ class LocalStorage final : public Storage {
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     SMD_TRY(const std::string path, path_of(key));
-    // A name of its own, so that racing callers do not write into one file.
+    // A unique name, so that concurrent callers do not write to the same file.
     const std::string unfinished =
         fmt::format("{}.{}.{}{}", path, process_id(),
                     exclusive_files_.fetch_add(1), kUnfinishedSuffix);
@@ -156,7 +152,7 @@ class LocalStorage final : public Storage {
     if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
       return system_error("remove", path, errno);
     }
-    // Each step has a folder of its own. It stays while anything is in it.
+    // Each step has its own folder. rmdir fails if it is not empty.
     if (const std::size_t slash = key.rfind('/'); slash != key.npos)
       rmdir(fmt::format("{}/{}", root_, key.substr(0, slash)).c_str());
     return {};
@@ -168,8 +164,8 @@ class LocalStorage final : public Storage {
     return fmt::format("{}/{}", root_, key);
   }
 
-  // A folder that somebody removed is not made anew: what would come to lie in
-  // it is half a run.
+  // Does not create a folder again that was removed: it would contain only part
+  // of a run.
   Result<FileDescriptor> start_file(const std::string& unfinished) {
     SMD_TRY(FileDescriptor file,
             create_file(unfinished, has_folder_ ? &root_ : nullptr));
@@ -186,7 +182,7 @@ class LocalStorage final : public Storage {
                       range.start, range.length);
   }
 
-  // A link, unlike a rename, fails where the name is taken.
+  // Unlike a rename, a link fails if the name is taken.
   static Result<bool> publish_exclusive(const std::string& unfinished,
                                         const std::string& path) {
     const int linked = link(unfinished.c_str(), path.c_str());
@@ -201,7 +197,7 @@ class LocalStorage final : public Storage {
   std::string root_;
   const Clock& clock_;
   std::atomic<std::uint64_t> exclusive_files_ = 0;
-  std::atomic<bool> has_folder_ = false;  // something was written there
+  std::atomic<bool> has_folder_ = false;  // the folder was written to
 };
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "store/local_list.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -8,20 +6,20 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "store/key.h"
-#include "store/posix_file.h"
+#include "store/backends.h"
+#include "store/local_files.h"
 
 namespace smdebug {
 namespace {
 
-// How far apart two changes must be for their times to differ, in seconds:
-// Linux stamps files once per tick of at most 10 ms; file systems that know
-// whole seconds alone, or every other one (FAT), leave the nanoseconds 0.
+// Two changes that are this many seconds apart have different time stamps.
+// Linux updates its time stamps once per tick of at most 10 ms. File systems
+// with a resolution of one second, or two (FAT), set the nanoseconds to 0.
 constexpr double kFineTick = 0.1;
 constexpr double kCoarseTick = 3;
 
-// A name in a folder. Folders end with '/', so that sorting names sorts the
-// keys below them.
+// A name in a folder. Folders end with '/', so that the order of names is also
+// the order of the keys below them.
 struct Entry {
   std::string name;
   std::uint64_t bytes = 0;
@@ -66,10 +64,10 @@ class FolderWalk {
            (key > after_ || after_.starts_with(key));
   }
 
-  // Returns what is wanted of one folder. It is closed again before its
-  // folders are opened, so depth costs no descriptors.
+  // Returns the matching entries of one folder. Closes it before its subfolders
+  // are opened, so the number of descriptors does not grow with the depth.
   Result<std::vector<Entry>> read_folder(const std::string& folder) const {
-    // The run itself may be reached through a link; nothing below it.
+    // The path of the run may contain links, but none below it are followed.
     std::string path = root_;
     if (!folder.empty()) path.append("/").append(folder).pop_back();
     FileDescriptor descriptor(
@@ -100,15 +98,15 @@ class FolderWalk {
     std::string name = entry.d_name;
     if (name == "." || name == "..") return;
     const std::string key = folder + name;
-    // A folder's key is longer by '/', which may sort after what the bare
-    // name sorts before.
+    // A folder's key ends with '/', so it may sort after `after_` even if the
+    // name without it does not.
     const bool file_wanted = wants_file(key);
     const bool folder_wanted = wants_folder(key + "/");
     if (!file_wanted && !folder_wanted) return;
     struct stat status;
     if (fstatat(folder_number, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) !=
         0) {
-      return;  // it vanished
+      return;  // removed in the meantime
     }
     if (S_ISREG(status.st_mode) && file_wanted) {
       entries.push_back(
@@ -131,7 +129,7 @@ class FolderWalk {
 Result<std::vector<ObjectEntry>> list_files(const std::string& root,
                                             std::string_view prefix,
                                             std::string_view after) {
-  // Only what lies below the folder that the prefix names is walked.
+  // Walks only the folder that the prefix names.
   const std::size_t slash = prefix.rfind('/');
   const std::string_view folder =
       slash == prefix.npos ? std::string_view() : prefix.substr(0, slash + 1);

@@ -1,5 +1,3 @@
-#include "store/local.h"
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "store/backends.h"
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
 #include "tests/support/fake_clock_testing.h"

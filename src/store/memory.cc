@@ -1,19 +1,17 @@
-#include "store/memory.h"
-
 #include <algorithm>
 #include <map>
 #include <mutex>
 
 #include <fmt/format.h>
 
-#include "store/key.h"
+#include "store/backends.h"
 
 namespace smdebug {
 namespace {
 
 using Object = std::vector<std::byte>;
 
-// Readers keep the object that they read, whatever replaces it.
+// Readers share ownership of their object, so it survives being replaced.
 struct Objects {
   mutable std::mutex mutex;
   std::uint64_t changes = 0;

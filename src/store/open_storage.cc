@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.h"
-#include "store/local.h"
-#include "store/memory.h"
+#include "store/backends.h"
 
 namespace smdebug {
 namespace {
@@ -25,7 +24,7 @@ std::shared_ptr<Storage> named_memory_storage(std::string_view uri) {
   return storage;
 }
 
-// Returns "s3" of "s3://bucket"; none for a path.
+// Returns "s3" for "s3://bucket", nothing for a path.
 std::optional<std::string_view> scheme_of(std::string_view location) {
   const std::size_t colon = location.find("://");
   if (colon == location.npos || location.find('/') < colon) return {};
@@ -61,15 +60,16 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location) {
   SMD_TRY(std::string path, expand_home(location));
   if (path.find('\0') != path.npos) {
     return Error{Error::Code::invalid_argument,
-                 "the location of the run holds a NUL byte"};
+                 "the location of the run contains a NUL byte"};
   }
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  // The program may change its working folder later.
+  // Make it absolute, because the program may change its working folder later.
   std::error_code error;
   const auto root = std::filesystem::absolute(path, error);
   if (error) {
-    return Error{Error::Code::io, fmt::format("cannot find where '{}' lies: {}",
-                                              path, error.message())};
+    return Error{Error::Code::io,
+                 fmt::format("cannot make the path '{}' absolute: {}", path,
+                             error.message())};
   }
   return make_local_storage(std::move(path), root.string());
 }

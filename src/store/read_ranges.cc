@@ -1,24 +1,24 @@
-#include "store/read_ranges.h"
-
 #include <algorithm>
+
+#include "store/local_files.h"
 
 namespace smdebug {
 namespace {
 
-// Reading this much too much costs less than another call.
+// Reading this many unused bytes takes less time than another call.
 constexpr std::uint64_t kGapBytes = 4 << 10;
 constexpr std::uint64_t kBlockBytes = 1 << 20;
 
-// A range within the file, and its place among those asked for.
+// A range within the file, and its index in the request.
 struct Piece {
   std::uint64_t start = 0;
   std::uint64_t length = 0;
-  std::size_t place = 0;
+  std::size_t index = 0;
 
   std::uint64_t end() const { return start + length; }
 };
 
-// Returns how many of `pieces`, sorted by their start, one block takes.
+// Returns how many of `pieces`, sorted by their start, form one block.
 std::size_t pieces_of_block(std::span<const Piece> pieces) {
   const std::uint64_t start = pieces.front().start;
   std::uint64_t end = pieces.front().end();
@@ -59,11 +59,11 @@ Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
     const std::uint64_t end = std::ranges::max(block, {}, &Piece::end).end();
     SMD_TRY(Bytes bytes, read_bytes(file.descriptor, path, start, end - start));
     if (block.size() == 1) {
-      parts[block.front().place] = std::move(bytes);
+      parts[block.front().index] = std::move(bytes);
       continue;
     }
     for (const Piece& piece : block) {
-      parts[piece.place] =
+      parts[piece.index] =
           Bytes(bytes.owner(),
                 bytes.span().subspan(piece.start - start, piece.length));
     }

@@ -1,9 +1,8 @@
-#include "store/read_ranges.h"
-
 #include <fstream>
 
 #include <gmock/gmock.h>
 
+#include "store/local_files.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

@@ -1,9 +1,13 @@
 #include "smdebug/store/storage.h"
 
+#include <fmt/format.h>
+
+#include "store/backends.h"
+
 namespace smdebug {
 namespace {
 
-// Holds nothing open.
+// Reads the object again for each call.
 class KeyReader final : public ObjectReader {
  public:
   KeyReader(const Storage& storage, std::string_view key)
@@ -22,6 +26,11 @@ class KeyReader final : public ObjectReader {
 Result<Bytes> only_part(Result<std::vector<Bytes>> parts) {
   if (!parts) return std::move(parts).error();
   return std::move(parts->front());
+}
+
+Error bad_key(std::string_view key, std::string_view reason) {
+  return {Error::Code::invalid_argument,
+          fmt::format("key '{}' {}", key, reason)};
 }
 
 }  // namespace
@@ -60,6 +69,28 @@ Status put_object(Storage& storage, std::string_view key,
 Result<Bytes> get_object(const Storage& storage, std::string_view key) {
   const ByteRange whole;
   return only_part(storage.read(key, {&whole, 1}));
+}
+
+Status check_key(std::string_view key) {
+  if (key.empty()) return bad_key(key, "is empty");
+  if (key.find('\0') != key.npos) {
+    return bad_key(key.substr(0, key.find('\0')), "contains a NUL byte");
+  }
+  if (key.front() == '/') return bad_key(key, "is not relative to the run");
+  if (key.ends_with(kUnfinishedSuffix)) {
+    return bad_key(
+        key, "ends with '.tmp', which is reserved for unfinished objects");
+  }
+  for (std::string_view rest = key;;) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view name = rest.substr(0, slash);
+    if (name == "..") return bad_key(key, "would leave the run");
+    if (name.empty() || name == ".") {
+      return bad_key(key, "has an empty part between slashes");
+    }
+    if (slash == rest.npos) return {};
+    rest.remove_prefix(slash + 1);
+  }
 }
 
 }  // namespace smdebug

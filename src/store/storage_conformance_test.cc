@@ -1,7 +1,6 @@
 #include <filesystem>
 
-#include "store/local.h"
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/conformance/storage_suite.h"
 #include "tests/support/temporary_folder_testing.h"
 

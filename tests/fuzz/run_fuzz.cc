@@ -11,7 +11,7 @@
 #include "smdebug/report/run_page.h"
 #include "smdebug/report/tensor_page.h"
 
-#include "store/memory.h"
+#include "store/backends.h"
 #include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {

@@ -1,4 +1,4 @@
-#include "store/posix_file.h"
+#include "store/local_files.h"
 
 #include <algorithm>
 #include <array>
@@ -33,8 +33,8 @@ Result<Bytes> map_bytes(const FileDescriptor& file, const std::string& path,
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t skipped = start % page;
   const std::uint64_t mapped = length + skipped;
-  // Private, so that whoever holds the bytes alone may write into them: the
-  // page is copied then, and the file stays as it is.
+  // Private, so that the only owner of the bytes may modify them: this copies
+  // the page and leaves the file unchanged.
   void* address =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
            file.number(), static_cast<off_t>(start - skipped));
@@ -65,13 +65,13 @@ Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
 }
 
 constexpr std::string_view kNotFollowed =
-    ": a link or something else that is not read stands in its way";
+    ": the path contains a link or something else that is not read";
 
 Error not_found(const std::string& path, std::string_view why) {
   return {Error::Code::not_found, fmt::format("no file '{}'{}", path, why)};
 }
 
-// Not to wait for the other end, should the file be a pipe.
+// O_NONBLOCK: opening a pipe would wait for its writer.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
 
 FileDescriptor open_at(int folder, const std::string& name, int flags) {
@@ -79,8 +79,8 @@ FileDescriptor open_at(int folder, const std::string& name, int flags) {
       [&] { return ::openat(folder, name.c_str(), flags | O_CLOEXEC); }));
 }
 
-// Goes down part by part, because O_NOFOLLOW is of the last part alone. Where
-// nothing is open, `errno` says why.
+// Opens one part of the path after the other, because O_NOFOLLOW applies only
+// to the last part. On failure, sets `errno`.
 FileDescriptor open_part_by_part(const FileDescriptor& top,
                                  std::string_view key) {
   FileDescriptor folder;
@@ -97,8 +97,8 @@ FileDescriptor open_part_by_part(const FileDescriptor& top,
   }
 }
 
-// The same in one call, where the kernel has it (Linux 5.6) and a sandbox does
-// not forbid it.
+// Same in one call. Returns nothing if the kernel does not support it (before
+// Linux 5.6) or a sandbox forbids it.
 std::optional<FileDescriptor> open_in_one_call(const FileDescriptor& top,
                                                const std::string& key) {
   open_how how = {};
@@ -107,13 +107,13 @@ std::optional<FileDescriptor> open_in_one_call(const FileDescriptor& top,
   const long number = without_interrupts([&] {
     return syscall(SYS_openat2, top.number(), key.c_str(), &how, sizeof(how));
   });
-  const bool has_failed_itself =
+  const bool is_unsupported =
       errno == ENOSYS || errno == EPERM || errno == EAGAIN || errno == EINVAL;
-  if (number < 0 && has_failed_itself) return std::nullopt;
+  if (number < 0 && is_unsupported) return std::nullopt;
   return FileDescriptor(static_cast<int>(number));
 }
 
-// The parts that one writev takes, and how far they have been written.
+// The next parts for writev, and how much of them was written.
 class PartsCursor {
  public:
   explicit PartsCursor(std::span<const std::span<const std::byte>> parts)
@@ -146,7 +146,8 @@ class PartsCursor {
   std::array<iovec, IOV_MAX> vectors_;
 };
 
-// Usually all but the last folder are there: each step has one of its own.
+// Tries only the last folder first: each step has its own, and the others
+// usually exist.
 Status create_folder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return {};
   std::error_code error;
@@ -167,7 +168,7 @@ FileDescriptor::~FileDescriptor() {
 }
 
 Status FileDescriptor::close(const std::string& path) {
-  // After EINTR the descriptor is gone all the same.
+  // EINTR also closes the descriptor.
   if (::close(release()) != 0 && errno != EINTR) {
     return system_error("finish", path, errno);
   }
@@ -181,7 +182,7 @@ Error system_error(std::string_view action, std::string_view path, int number) {
 }
 
 Result<FileDescriptor> create_file(const std::string& path,
-                                   const std::string* there_before) {
+                                   const std::string* known_folder) {
   const auto open_new = [&] {
     return without_interrupts([&] {
       return ::open(path.c_str(),
@@ -193,11 +194,11 @@ Result<FileDescriptor> create_file(const std::string& path,
   // Another process may remove the folder again while it is empty.
   constexpr int kTries = 10;
   for (int i = 0; i < kTries && !file.is_open() && errno == ENOENT; ++i) {
-    if (there_before != nullptr && access(there_before->c_str(), F_OK) != 0) {
+    if (known_folder != nullptr && access(known_folder->c_str(), F_OK) != 0) {
       return Error{Error::Code::io,
                    fmt::format("cannot create '{}': the folder '{}' was "
                                "removed after it had been written to",
-                               path, *there_before)};
+                               path, *known_folder)};
     }
     SMD_CHECK_OK(create_folder(path.substr(0, path.rfind('/'))));
     file = FileDescriptor(open_new());
@@ -256,8 +257,8 @@ Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
                          std::uint64_t start, std::uint64_t length) {
   if (length == 0) return Bytes();
   if (length >= kMappedBytes) {
-    // A process may have so many mappings and no more (vm.max_map_count), and
-    // not every file system maps.
+    // Mapping fails if the process has too many mappings (vm.max_map_count) or
+    // the file system does not support it: copy then.
     auto mapped = map_bytes(file, path, start, length);
     if (mapped) return mapped;
   }

@@ -1,0 +1,34 @@
+#pragma once
+
+// The storages of this library, for `open_storage` and for tests, and the check
+// of keys that they share.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "smdebug/base/clock.h"
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+// Stores objects as files below a folder: `root` is its absolute path, `uri`
+// the path that users know. Writes a file as `<name>.tmp` and renames it when
+// it is complete, so readers never list a partial file of a crashed process.
+// Creates folders with their first file.
+std::shared_ptr<Storage> make_local_storage(
+    std::string uri, std::string root, const Clock& clock = system_clock());
+
+// Stores objects in memory. They are freed with the last pointer to the
+// storage. For tests and temporary runs.
+std::shared_ptr<Storage> make_memory_storage(std::string uri);
+
+// The suffix of an object that is being written.
+inline constexpr std::string_view kUnfinishedSuffix = ".tmp";
+
+// Fails with `invalid_argument` if `key` is not a relative path of plain names:
+// if it is empty or absolute, could leave the run, contains a NUL byte, or has
+// the suffix of unfinished objects.
+Status check_key(std::string_view key);
+
+}  // namespace smdebug

@@ -1,0 +1,105 @@
+#pragma once
+
+// The system calls of the local storage: files and folders that close
+// themselves, calls that retry when interrupted, reading many ranges
+// (read_ranges.cc), and listing (local_list.cc).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "smdebug/base/result.h"
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  int release() { return std::exchange(number_, -1); }
+
+  // Closes the file. Fails with `io` if written bytes were lost.
+  Status close(const std::string& path);
+
+ private:
+  int number_ = -1;
+};
+
+// Returns the error of a system call that failed with `number`:
+// "cannot open '/runs/a/x': Permission denied".
+Error system_error(std::string_view action, std::string_view path, int number);
+
+// Opens an empty file for writing. Creates missing folders. `known_folder`, if
+// not null, existed before: if it is missing, it was removed, and this fails.
+Result<FileDescriptor> create_file(const std::string& path,
+                                   const std::string* known_folder = nullptr);
+
+struct OpenFile {
+  FileDescriptor descriptor;
+  std::uint64_t bytes = 0;
+};
+
+// A folder whose files are read. It remains the same folder even if its path
+// changes. The path to it may contain symbolic links; below it, none are
+// followed.
+class OpenFolder {
+ public:
+  explicit OpenFolder(const std::string& path);
+
+  // Opens a regular file. Fails with `not_found` if there is none.
+  Result<OpenFile> open_file(const std::string& key) const;
+
+ private:
+  FileDescriptor open_below(const std::string& key) const;
+
+  const std::string& path_;
+  FileDescriptor folder_;
+  int reason_ = 0;  // the error if it is not open
+};
+
+Status write_all(const FileDescriptor& file, const std::string& path,
+                 std::span<const std::span<const std::byte>> parts);
+
+// Reads of this size and more map the file. For smaller ones, a copy takes less
+// time than a mapping and its page faults.
+inline constexpr std::uint64_t kMappedBytes = 64 << 10;
+
+// Reads `length` bytes, which must exist.
+Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
+                         std::uint64_t start, std::uint64_t length);
+
+// Returns the part of a range that is within a file of `file_bytes` bytes.
+ByteRange cut_range(const ByteRange& range, std::uint64_t file_bytes);
+
+// Reads many ranges of a file, cut short at its end. Small ranges that are
+// close together are read in one call and share a block. Fails with `io`.
+Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
+                                       const std::string& path,
+                                       std::span<const ByteRange> ranges);
+
+// Returns the files below the folder `root`, as `Storage::list` does. Does not
+// open folders without matching keys. Omits files and folders that disappear
+// during the call.
+Result<std::vector<ObjectEntry>> list_files(const std::string& root,
+                                            std::string_view prefix,
+                                            std::string_view after);
+
+// Returns a number that changes with the names in a folder, which may be
+// missing. Returns nothing if the folder changed so recently that another
+// change could have the same time stamp. `now_seconds` is wall time.
+std::optional<std::uint64_t> version_of_folder(const std::string& path,
+                                               double now_seconds);
+
+}  // namespace smdebug
