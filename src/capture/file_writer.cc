@@ -10,7 +10,6 @@
 
 #include "base/environment.h"
 #include "capture/event_file.h"
-#include "format/dtype_number.h"
 #include "format/file_names.h"
 #include "format/index_file.h"
 #include "format/string_elements.h"

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/environment.h"
-#include "format/claim.h"
 #include "format/file_names.h"
+#include "format/run_file.h"
 
 namespace smdebug {
 namespace {
@@ -22,7 +22,7 @@ std::string owner_of(const Claim& claim) {
 // Whether the owner may still be writing.
 bool may_be_alive(const Claim& claim) {
   return !has_process_ended(claim.host, claim.process_id,
-                          claim.process_start_ticks);
+                            claim.process_start_ticks);
 }
 
 // Claims the run in `storage` for this process. Returns none on success, or

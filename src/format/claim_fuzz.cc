@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/claim.h"
+#include "format/run_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

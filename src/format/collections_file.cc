@@ -50,8 +50,8 @@ Json to_json(const StoredCollection& collection) {
   return json;
 }
 
-// The member `key`, or null where there is none or it says nothing: null, or
-// the `false` that the original leaves for a missing list.
+// Returns the member `key`, or null if it is missing or empty: null, or the
+// `false` that the original writes for a missing list.
 const Json* find_value(const Json& json, std::string_view key) {
   const Json* value = json.find(key);
   if (value == nullptr || value->is_null()) return nullptr;
@@ -67,7 +67,8 @@ Result<std::vector<std::string>> parse_texts(const Json& json,
     const std::string* text = element.as_string();
     if (text == nullptr) {
       return Error{Error::Code::corrupt,
-                   "'" + std::string(key) + "' should hold strings but holds " +
+                   "'" + std::string(key) +
+                       "' should contain strings but contains " +
                        std::string(element.type_name())};
     }
     texts.push_back(*text);
@@ -106,7 +107,7 @@ Result<ModeSchedule> parse_schedule(const Json& json) {
       const auto step = element.as_int();
       if (!step) {
         return Error{Error::Code::corrupt,
-                     "'save_steps' should hold numbers but holds " +
+                     "'save_steps' should contain numbers but contains " +
                          std::string(element.type_name())};
       }
       schedule.save_steps.push_back(*step);

@@ -3,8 +3,8 @@
 // Collection files: the finalized collections of one worker, as JSON
 // (docs/format.md "Collection files").
 //
-// Configuration lives in layer `config`, which this folder does not know:
-// what is written is passed as plain values.
+// Configuration belongs to the layer `config`, which this folder may not
+// include, so it is passed as plain values.
 
 #include <array>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "format/dtype_number.h"
+#include "format/tensor_record.h"
 
 namespace smdebug {
 

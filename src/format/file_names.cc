@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kCollectionsSuffix = "_collections.json";
 constexpr Step kStepsPerIndexFolder = 1000;
 
-// The names of larger ones are not sorted as their numbers.
+// Names of larger steps would not sort in the order of their numbers.
 constexpr Step kMaxStep = 999'999'999'999;
 
 bool has_extension_of_its_folder(std::string_view key) {
@@ -23,7 +23,7 @@ bool has_extension_of_its_folder(std::string_view key) {
   return key.starts_with(kEventsPrefix) && key.ends_with(".tfevents");
 }
 
-// The step in digits at the start of `text`, and how many there are.
+// Returns the step at the start of `text`, and its number of digits.
 std::optional<std::pair<Step, std::size_t>> leading_step(
     std::string_view text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return {};

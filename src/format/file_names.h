@@ -1,7 +1,7 @@
 #pragma once
 
-// Where each file of a run lies, and what its name says. Writer and reader
-// share this page; docs/format.md shows the tree.
+// The location of each file in a run, and the fields of its name, for writers
+// and readers. docs/format.md shows the tree.
 
 #include <optional>
 #include <string>
@@ -27,10 +27,10 @@ struct StepFileName {
   std::string worker;  // device names decoded
 };
 
-// Parses the key of an index or event file. None where the name is not one.
+// Parses the key of an index or event file. Returns nothing for other names.
 std::optional<StepFileName> parse_step_file_key(std::string_view key);
 
-// Returns the worker of a collections file, or none.
+// Returns the worker of a collections file, if it is one.
 std::optional<std::string> parse_collections_file_key(std::string_view key);
 
 }  // namespace smdebug

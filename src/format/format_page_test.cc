@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.h"
-#include "format/claim.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
 #include "format/index_file.h"

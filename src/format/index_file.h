@@ -1,9 +1,10 @@
 #pragma once
 
-// Index files: one JSON object per step and worker that says where each
-// record of the event file lies (docs/format.md "Index files"). The key
-// `smdebug` is ours: the statistics of every captured tensor, checksums,
-// drops. The original's reader ignores it.
+// Index files: one JSON object per step and worker with the location of each
+// record in the event file (docs/format.md, "Index files"). The key `smdebug`
+// is an extension that the original's reader ignores: it contains the
+// statistics of every captured tensor, checksums, and counts of dropped
+// tensors.
 
 #include <cstdint>
 #include <optional>
@@ -20,18 +21,19 @@
 
 namespace smdebug {
 
-// Returns `text` as a JSON string with its quotes, non-ASCII escaped as
-// Python's json.dumps does. For names that are written every step: make once.
+// Returns `text` as a quoted JSON string, with non-ASCII characters escaped as
+// by Python's json.dumps. Callers reuse the result for names that they write at
+// every step.
 std::string json_string(std::string_view text);
 
-// Builds the text of one index file. Reused from step to step: `clear` keeps
-// the memory. Names come escaped (`json_string`).
+// Builds the text of one index file. Reusable: `clear` keeps the memory. Names
+// must be escaped (`json_string`).
 class IndexFileBuilder {
  public:
   void clear();
 
-  // `start`, `length`: the record in the event file, framing included.
-  // `payload_crc32c`: of the elements alone.
+  // `start` and `length` locate the record in the event file, including its
+  // framing. `payload_crc32c` is the checksum of only the elements.
   void add_tensor(std::string_view json_name, std::uint64_t start,
                   std::uint64_t length, std::uint32_t payload_crc32c);
   void add_shape(std::string_view json_name, std::string_view json_original,
@@ -44,8 +46,8 @@ class IndexFileBuilder {
 
   bool empty() const;
 
-  // Returns the whole file; valid until the next call. `event_file_key` is
-  // left out where no record was added.
+  // Returns the whole file, valid until the next call. `event_file_key` is left
+  // out if no record was added.
   std::string_view finish(Mode mode, Step mode_step,
                           std::string_view event_file_key);
 
@@ -56,7 +58,7 @@ class IndexFileBuilder {
 
   std::string tensors_, shapes_, names_, dtypes_, statistics_shapes_, text_;
   std::vector<TensorStatistics> statistics_;
-  // Of each row; null: a whole tensor. They live until `finish`.
+  // One per row, valid until `finish`; null for a whole tensor.
   std::vector<const ShardPlacement*> placements_;
   std::vector<std::uint32_t> crcs_;
   std::vector<std::uint64_t> column_;
@@ -93,18 +95,18 @@ struct IndexFile {
   std::vector<IndexedStatistics> statistics;
   std::uint64_t dropped_tensors = 0;
   std::uint64_t dropped_bytes = 0;
-  // What was not understood and skipped, in words; empty: nothing.
+  // Messages about entries that were skipped.
   std::vector<std::string> damage;
 };
 
-// Which parts are wanted. `locations` leaves the statistics columns undecoded:
-// `IndexFile::statistics` holds names, dtypes and shapes, and zeros.
+// The parts to parse. `locations` does not decode the columns of statistics:
+// `IndexFile::statistics` then has names, dtypes, shapes, and zeros.
 enum class IndexParts { locations, everything };
 
-// Parses an index file of ours or the original's. Sound entries beside bad
-// ones are kept, the bad ones told in `damage`. Fails with `corrupt` where
-// nothing can be used: not JSON, no meta, neither payload key. Memory is
-// bounded by the size of `text`.
+// Parses an index file of smdebug or of the original. Keeps valid entries and
+// reports invalid ones in `damage`. Fails with `corrupt` if no part is usable:
+// if `text` is not JSON, or has no meta or no payload key. Memory is bounded by
+// the size of `text`.
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts);
 
 }  // namespace smdebug

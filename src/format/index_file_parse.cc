@@ -14,23 +14,24 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// simdjson counts the elements of an array up to here.
+// The largest array size that simdjson can report.
 constexpr std::size_t kMaxRows = 0xffffff;
 
-// More than a record can have (docs/format.md).
+// The largest number of dimensions of a record (docs/format.md).
 constexpr std::size_t kMaxDims = 255;
 
 // The parser needs several times the size of the text.
 constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
 
-// Damage is told up to here; one file can hold a million bad entries.
+// Reports at most this many: one file can contain a million invalid entries.
 constexpr std::size_t kMaxDamage = 20;
 
 Error corrupt(std::string message) {
   return {Error::Code::corrupt, "index file: " + std::move(message)};
 }
 
-// The member `key` as a T, or none where there is none of that type.
+// Returns the member `key` as a T, or nothing if it is missing or has another
+// type.
 template <typename T>
 std::optional<T> find(const object& parent, std::string_view key) {
   T value;
@@ -80,8 +81,8 @@ Result<std::vector<T>> read_column(const object& parent, std::string_view key) {
     return std::move(bytes).error().within(fmt::format("column '{}'", key));
   }
   if (bytes->size() % sizeof(T) != 0) {
-    return corrupt(fmt::format("column '{}' holds {} bytes, not whole numbers",
-                               key, bytes->size()));
+    return corrupt(fmt::format("column '{}' has {} bytes, not a multiple of {}",
+                               key, bytes->size(), sizeof(T)));
   }
   std::vector<T> column(bytes->size() / sizeof(T));
   if (!column.empty()) {
@@ -106,17 +107,17 @@ class IndexParser {
     const auto tensors = find<array>(root_, "tensor_payload");
     const auto shapes = find<array>(root_, "shape_payload");
     if (!tensors && !shapes) {
-      return corrupt("neither 'tensor_payload' nor 'shape_payload' is there");
+      return corrupt("neither 'tensor_payload' nor 'shape_payload' exists");
     }
     if (tensors) parse_tensors(*tensors);
     if (shapes) parse_shapes(*shapes);
     if (const auto own = find<object>(root_, "smdebug")) parse_own_key(*own);
-    forget_tensors_without_payload_file();
+    drop_tensors_without_event_file();
     return std::move(file_);
   }
 
  private:
-  void tell(std::string damage) {
+  void report(std::string damage) {
     if (file_.damage.size() < kMaxDamage) {
       file_.damage.push_back(std::move(damage));
     } else if (file_.damage.size() == kMaxDamage) {
@@ -148,7 +149,8 @@ class IndexParser {
         file_.tensors.push_back(std::move(*tensor));
         positions_.push_back(tensor_entries_);
       } else {
-        tell(fmt::format("tensor_payload[{}] is no location", tensor_entries_));
+        report(fmt::format("tensor_payload[{}] is not a location",
+                           tensor_entries_));
       }
       ++tensor_entries_;
     }
@@ -174,7 +176,7 @@ class IndexParser {
       if (auto shape = read_shape_entry(item)) {
         file_.shapes.push_back(std::move(*shape));
       } else {
-        tell(fmt::format("shape_payload[{}] is no shape", position));
+        report(fmt::format("shape_payload[{}] is not a shape", position));
       }
       ++position;
     }
@@ -203,16 +205,16 @@ class IndexParser {
       file_.dropped_bytes = find<std::uint64_t>(*dropped, "bytes").value_or(0);
     }
     if (const auto status = parse_checksums(own); !status) {
-      tell("checksums: " + status.error().message);
+      report("checksums: " + status.error().message);
     }
     if (const auto status = parse_statistics(own); !status) {
-      tell("statistics: " + status.error().message);
+      report("statistics: " + status.error().message);
     } else if (const auto shards = find<array>(own, "shards")) {
       parse_shards(*shards);
     }
   }
 
-  // One checksum per entry of tensor_payload, the bad ones too.
+  // There is one checksum per entry of tensor_payload, including invalid ones.
   Status parse_checksums(const object& own) {
     SMD_TRY(const auto crcs, read_column<std::uint32_t>(own, "crc32c"));
     if (crcs.size() != tensor_entries_) {
@@ -293,21 +295,22 @@ class IndexParser {
         return;
       }
     }
-    tell(fmt::format("statistics of row {} make no sense", row));
+    report(fmt::format("the statistics of row {} are not valid", row));
   }
 
-  // One entry per row of statistics, the bad ones too.
+  // There is one entry per row of statistics, including invalid ones.
   void parse_shards(const array& shards) {
     std::vector<element> entries(shards.begin(), shards.end());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       IndexedStatistics& row = file_.statistics[i];
       if (rows_[i] >= entries.size()) {
-        tell(fmt::format("shards has no entry for row {}", rows_[i]));
+        report(fmt::format("shards has no entry for row {}", rows_[i]));
       } else if (!entries[rows_[i]].is_null()) {
         row.placement = read_placement(entries[rows_[i]]);
         if (row.placement && row.placement->holds(row.shape)) continue;
         row.placement.reset();
-        tell(fmt::format("shards[{}] is no place of that shape", rows_[i]));
+        report(fmt::format("shards[{}] is not a placement of that shape",
+                           rows_[i]));
       }
     }
   }
@@ -326,10 +329,10 @@ class IndexParser {
     return ShardPlacement{std::move(*extents), std::move(*starts)};
   }
 
-  void forget_tensors_without_payload_file() {
+  void drop_tensors_without_event_file() {
     if (file_.tensors.empty() || !file_.event_file_key.empty()) return;
-    tell(fmt::format("no 'event_file_name' for {} tensors",
-                     file_.tensors.size()));
+    report(fmt::format("no 'event_file_name' for {} tensors",
+                       file_.tensors.size()));
     file_.tensors.clear();
   }
 
@@ -337,9 +340,9 @@ class IndexParser {
   IndexParts parts_;
   IndexFile file_;
   std::size_t tensor_entries_ = 0;
-  // Where in tensor_payload each of `file_.tensors` stands.
+  // The position of each of `file_.tensors` in tensor_payload.
   std::vector<std::size_t> positions_;
-  // Which row each of `file_.statistics` was.
+  // The row of each of `file_.statistics`.
   std::vector<std::size_t> rows_;
 };
 

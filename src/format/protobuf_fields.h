@@ -1,8 +1,8 @@
 #pragma once
 
-// The few pieces of protobuf's wire format that records are put together
-// from. Sizes are known before anything is written, so nothing is built in
-// one place to be copied to another. Reading is protozero's.
+// The parts of protobuf's wire format that writing records requires. Sizes are
+// computed first, so that each message is written directly into its buffer.
+// protozero reads records.
 
 #include <array>
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace smdebug {
 
-// The keys that lead to a value in every event: field number << 3 | wire type.
+// The keys on the path to a value of an event: field number << 3 | wire type.
 enum EventKey : char {
   kEventWallTime = 0x09,
   kEventStep = 0x10,
@@ -40,7 +40,7 @@ inline void append_varint(std::uint64_t value, std::string& out) {
   out.append(bytes.data(), n);
 }
 
-// The bytes of a number, without key.
+// Appends the bytes of a number, without a key.
 template <typename T>
 void append_number(T value, std::string& out) {
   std::array<char, sizeof(T)> bytes;
@@ -55,7 +55,7 @@ inline void append_field(char key, std::string_view content, std::string& out) {
   out.append(content);
 }
 
-// The key and length of a field whose content follows.
+// Appends the key and length of a field; its content follows.
 inline void append_field_head(char key, std::uint64_t bytes, std::string& out) {
   out.push_back(key);
   append_varint(bytes, out);

@@ -9,7 +9,7 @@ constexpr std::string_view kPrefix = "smdebug/reductions/";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Appends `name` without each ':' that digits follow, and without them.
+// Appends `name` without colons that are followed by digits, and these digits.
 void append_without_colon_digits(std::string_view name, std::string& out) {
   for (std::size_t i = 0; i < name.size();) {
     const auto digits = name.begin() + static_cast<std::ptrdiff_t>(i) + 1;
@@ -37,7 +37,7 @@ std::string reduction_tag(ReductionOp op, std::string_view tensor_name,
 }
 
 std::optional<ReductionTag> parse_reduction_tag(std::string_view tag) {
-  // A name scope of the framework may stand before the prefix.
+  // The framework may have added a name scope before the prefix.
   const std::size_t prefix = tag.find(kPrefix);
   if (prefix == tag.npos) return std::nullopt;
   const std::string_view rest = tag.substr(prefix + kPrefix.size());

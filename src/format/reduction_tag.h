@@ -11,7 +11,7 @@
 
 namespace smdebug {
 
-// `keep_colon_digits` is TensorFlow's way; the others drop ":0" from names.
+// TensorFlow sets `keep_colon_digits`; other frameworks remove ":0" from names.
 std::string reduction_tag(ReductionOp op, std::string_view tensor_name,
                           bool keep_colon_digits = false);
 
@@ -20,7 +20,7 @@ struct ReductionTag {
   std::string_view tensor_name;
 };
 
-// None where `tag` is an ordinary name.
+// Returns nothing if `tag` is an ordinary name.
 std::optional<ReductionTag> parse_reduction_tag(std::string_view tag);
 
 }  // namespace smdebug

@@ -46,7 +46,7 @@ std::optional<std::int64_t> find_integer(const Json& json,
   return value->as_int();
 }
 
-// Members of another type are left out.
+// Leaves out members of another type.
 std::map<std::string, std::string> parse_texts(const Json& json,
                                                std::string_view key) {
   std::map<std::string, std::string> map;
@@ -69,7 +69,7 @@ std::map<std::string, double> parse_numbers(const Json& json,
   return map;
 }
 
-// Members of another type are left out.
+// Leaves out members of another type.
 std::vector<std::string> parse_list(const Json& json, std::string_view key) {
   std::vector<std::string> list;
   const Json* value = json.find(key);
@@ -135,6 +135,24 @@ Result<RunFile> parse_run_file(std::string_view text) {
     run.attempts.push_back(parse_attempt(attempt));
   }
   return run;
+}
+
+std::string write_claim(const Claim& claim) {
+  Json json;
+  json["host"] = claim.host;
+  json["pid"] = claim.process_id;
+  json["start_ticks"] = claim.process_start_ticks;
+  return json.dump(JsonStyle::spaced);
+}
+
+std::optional<Claim> parse_claim(std::string_view text) {
+  const auto json = Json::parse(text);
+  if (!json) return std::nullopt;
+  const auto host = json->string_at("host");
+  const auto process_id = json->int_at("pid");
+  const auto ticks = json->int_at("start_ticks");
+  if (!host || !process_id || !ticks || *ticks < 0) return std::nullopt;
+  return Claim{*host, *process_id, static_cast<std::uint64_t>(*ticks)};
 }
 
 }  // namespace smdebug

@@ -1,7 +1,8 @@
 #pragma once
 
-// `run.json`: what a run is, beside its tensors (docs/format.md "run.json").
-// Written at the first step and replaced when the run ends.
+// The files that describe a run as a whole (docs/format.md): `run.json`,
+// written at the first step and replaced at the end of the run, and
+// `claim.smd`, which names the process that writes the run.
 
 #include <cstdint>
 #include <map>
@@ -24,8 +25,8 @@ struct RunAttempt {
   std::vector<std::string> command;
   std::map<std::string, std::string> versions;     // "python" -> "3.11.7"
   std::map<std::string, std::string> environment;  // rank, world size, seeds
-  // The first step this attempt wrote; what an older one wrote from there on
-  // is overwritten.
+  // The first step that this attempt wrote. It overwrites the later steps of
+  // older attempts.
   std::optional<Step> first_step;
   // Filled at the end.
   std::string status;  // "running", "finished", or an error sentence
@@ -37,14 +38,29 @@ struct RunFile {
   std::string smdebug_version;
   std::string framework;
   std::string configuration_json;              // the finalized configuration
-  std::vector<std::string> saved_collections;  // of those, by name
+  std::vector<std::string> saved_collections;  // by name
   std::vector<RunAttempt> attempts;
 };
 
 std::string write_run_file(const RunFile& run);
 
-// Fails with `corrupt`. Members that are missing or of another type keep
+// Fails with `corrupt`. Members that are missing or have another type keep
 // their defaults.
 Result<RunFile> parse_run_file(std::string_view text);
+
+// The owner of a run. A later process may take over the run of one that has
+// ended.
+struct Claim {
+  std::string host;
+  std::int64_t process_id = 0;
+  // Clock ticks from boot to the start of the process: unlike process ids,
+  // never reused.
+  std::uint64_t process_start_ticks = 0;
+};
+
+std::string write_claim(const Claim& claim);
+
+// Returns nothing for an invalid file, and for the empty one of the original.
+std::optional<Claim> parse_claim(std::string_view text);
 
 }  // namespace smdebug

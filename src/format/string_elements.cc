@@ -9,8 +9,8 @@
 namespace smdebug {
 namespace {
 
-// The key and the length that stand before a string of that length: field 8 of
-// a Tensor.
+// Returns the key and the length before a string of this length: field 8 of a
+// Tensor.
 std::string head_of(std::size_t length) {
   std::string head;
   append_field_head(0x42, length, head);
@@ -41,15 +41,15 @@ std::uint32_t string_elements_crc32c(std::span<const std::string> strings) {
 
 std::size_t StringElements::next(std::byte* destination,
                                  std::size_t max_bytes) {
-  const std::span<std::byte> room(destination, max_bytes);
+  const std::span<std::byte> buffer(destination, max_bytes);
   std::size_t done = 0;
   while (!strings_.empty()) {
     const std::string_view text = strings_.front();
     if (!is_in_string_) {
-      if (!write(head_of(text.size()), room, done)) break;
+      if (!write(head_of(text.size()), buffer, done)) break;
       is_in_string_ = true;
     }
-    if (!write(text, room, done)) break;
+    if (!write(text, buffer, done)) break;
     is_in_string_ = false;
     strings_ = strings_.subspan(1);
   }

@@ -1,12 +1,13 @@
 #pragma once
 
-// One tensor record of an event file (docs/format.md "Event files"). The
-// payload is not part of what is built here: a record is a head, the
-// elements as they are, and a tail, so that a tensor is never copied into a
-// message. What does not change from step to step is encoded once.
+// One tensor record of an event file (docs/format.md, "Event files"). A record
+// is a head, the elements, and a tail. The encoder produces only head and tail,
+// so that a tensor is never copied into a message. The parts that are the same
+// at each step are encoded once.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,35 +32,48 @@ inline constexpr std::size_t kMaxDims = 255;
 inline constexpr std::uint64_t kRecordHeadBytes = 12;
 inline constexpr std::uint64_t kRecordTailBytes = 4;
 
-// What stands in place of the message's checksum: the masked CRC-32C of the
-// text "0x12345678". The original's Trial accepts nothing else.
+// The constant in place of the message's checksum: the masked CRC-32C of the
+// text "0x12345678". The original's Trial accepts no other value.
 inline constexpr std::uint32_t kConstantPayloadWord = 0x062dc0b3;
 
-// What changes from step to step. `mode_step_text` is the decimal text of
-// `step.mode_step`, made once per step.
+// Returns the number of `dtype` on disk, TensorFlow's `DataType`: 0 for
+// `string`, as the original writes it, and DT_STRING for `bytes`
+// (dtype_number.cc).
+std::uint32_t dtype_number(DType dtype);
+
+// Returns the number of the quantized type that is stored as `dtype`, if any.
+// TensorFlow's qint32 and quint16 are written as plain integers.
+std::optional<std::uint32_t> quantized_dtype_number(DType dtype);
+
+// Returns the dtype of a number, if any. Quantized types are read as the
+// integers that store them.
+std::optional<DType> find_dtype_number(std::uint64_t number);
+
+// The fields that change from step to step. `mode_step_text` is the decimal
+// text of `step.mode_step`, formatted once per step.
 struct RecordStamp {
   double wall_seconds = 0;
   StepId step;
   std::string_view mode_step_text;
 };
 
-// Makes the stamp's text; the view is into `buffer`.
+// Formats `mode_step_text`; returns a view into `buffer`.
 std::string_view format_mode_step(Step mode_step, std::span<char, 24> buffer);
 
 // Encodes the records of one tag, dtype and shape.
 class TensorRecordEncoder {
  public:
-  // For every dtype but strings.
+  // For every dtype except strings.
   TensorRecordEncoder(std::string_view tag, DType dtype,
                       std::span<const std::int64_t> shape);
-  // The same with another number for the dtype: that of a type that is stored
-  // as `dtype` (format/dtype_number.h).
+  // Same with another number for the dtype: that of a quantized type that is
+  // stored as `dtype`.
   TensorRecordEncoder(std::string_view tag, DType dtype,
                       std::span<const std::int64_t> shape,
                       std::uint32_t dtype_number);
 
-  // For a tensor of strings, whose payload is its packed elements
-  // (format/string_elements.h): `payload_bytes` of them.
+  // For a tensor of strings. The payload is its packed elements
+  // (format/string_elements.h), of `payload_bytes` bytes.
   static TensorRecordEncoder of_strings(std::string_view tag, DType dtype,
                                         std::span<const std::int64_t> shape,
                                         std::uint64_t payload_bytes);
@@ -80,8 +94,8 @@ class TensorRecordEncoder {
   std::string value_head_;  // from the tag to the start of the payload
 };
 
-// Puts the true checksum of the message in place of the constant word that ends
-// `tail`. `head_crc` is the CRC-32C of the message before `tail`: without the
+// Replaces the constant word at the end of `tail` by the true checksum of the
+// message. `head_crc` is the CRC-32C of the message before `tail`, without the
 // length word and its checksum.
 void set_true_checksum(std::span<char> tail, std::uint32_t head_crc);
 
@@ -93,36 +107,36 @@ void append_tensor_record(std::string_view tag, DType dtype,
                           std::span<const std::string> strings,
                           const RecordStamp& stamp, std::string& out);
 
-// A record as it was read. Views point into the bytes that were parsed.
+// A parsed record. Its views point into the parsed bytes.
 struct TensorRecord {
   std::string_view tag;
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> payload;      // C order, little endian
-  std::vector<std::byte> decoded_payload;  // owns `payload` where the file
-                                           // held values one by one
+  std::vector<std::byte> decoded_payload;  // owns `payload` if the file
+                                           // stores values one by one
   std::vector<std::string> strings;        // of `string` and `bytes` only
   double wall_seconds = 0;
   StepId step;
 };
 
-// Whether the checksum word after the payload is looked at. `word` accepts
-// both the constant word of the original and the true CRC.
+// Whether to check the word after the payload. `word` accepts both the constant
+// word of the original and the true checksum.
 enum class PayloadCheck { none, word };
 
-// Parses the record at the start of `bytes`, which must hold all of it. Fails
-// with `corrupt`, saying what was expected at which byte; with `unsupported`
-// for an event that holds no tensor. Never reads outside `bytes`; memory is
-// bounded by their size.
+// Parses the record at the start of `bytes`, which must contain all of it.
+// Fails with `corrupt`, naming the position and the expected content, and with
+// `unsupported` for an event without a tensor. Never reads outside `bytes`;
+// memory is bounded by their size.
 Result<TensorRecord> parse_tensor_record(std::span<const std::byte> bytes,
                                          PayloadCheck check);
 
-// Parses the message of a record, without the framing around it. Fails as
-// `parse_tensor_record`.
+// Parses the message of a record, without its framing. Fails as
+// `parse_tensor_record` does.
 Result<TensorRecord> parse_tensor_message(std::span<const std::byte> message);
 
-// Returns the size of the record that starts at `bytes`, framing included,
-// after checking the length word. Fails with `corrupt`.
+// Checks the length word of the record that starts at `bytes` and returns the
+// size of the record, including its framing. Fails with `corrupt`.
 Result<std::uint64_t> record_bytes(std::span<const std::byte> bytes);
 
 }  // namespace smdebug

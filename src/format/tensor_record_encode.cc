@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "base/crc32c.h"
-#include "format/dtype_number.h"
 #include "format/protobuf_fields.h"
 #include "format/tensor_record.h"
 
@@ -43,7 +42,7 @@ std::string encode_shape(std::string_view tag,
   return dims;
 }
 
-// Everything of a TensorProto but the elements.
+// Encodes a TensorProto without its elements.
 std::string encode_tensor_head(std::string_view tag, std::uint32_t number,
                                std::span<const std::int64_t> shape) {
   std::string head;
@@ -55,8 +54,8 @@ std::string encode_tensor_head(std::string_view tag, std::uint32_t number,
   return head;
 }
 
-// Everything of a Value up to the elements. `elements` counts their bytes
-// with the field heads around them, `content_bytes` without.
+// Encodes a Value up to its elements. `elements_bytes` is their size, including
+// field heads that are not part of `tensor_head`.
 std::string encode_value_head(std::string_view tag,
                               std::string_view tensor_head,
                               std::uint64_t elements_bytes) {
@@ -92,8 +91,8 @@ void append_metadata(const RecordStamp& stamp, std::string& out) {
   append_field(kPluginContent, {&mode, 1}, out);
 }
 
-// Appends the framing and the message up to the Value; returns the size of
-// the whole record.
+// Appends the framing and the message up to the Value. Returns the size of the
+// whole record.
 std::uint64_t append_event_head(const RecordStamp& stamp,
                                 std::uint64_t value_bytes, std::string& out) {
   const auto step = static_cast<std::uint64_t>(stamp.step.global);
@@ -139,7 +138,7 @@ TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
                                          std::uint32_t dtype_number)
     : payload_bytes_(shape_size(shape) * dtype_bytes(dtype)) {
   std::string tensor_head = encode_tensor_head(tag, dtype_number, shape);
-  // An empty field is not written.
+  // An empty field is left out.
   if (payload_bytes_ != 0) {
     append_field_head(kTensorContent, payload_bytes_, tensor_head);
   }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.h"
-#include "format/dtype_number.h"
 #include "format/tensor_record.h"
 
 namespace smdebug {
@@ -21,9 +20,9 @@ constexpr auto kVarint = pbf_wire_type::varint;
 constexpr auto kFixed32 = pbf_wire_type::fixed32;
 constexpr auto kFixed64 = pbf_wire_type::fixed64;
 
-// Where the elements of a dtype lie in a TensorProto that holds them one by
-// one: the field, how one is written, and how many of its low bytes count. A
-// complex element is two of them.
+// The field of a TensorProto that stores the elements of a dtype one by one:
+// its number, its wire type, and the number of low bytes of each value to keep.
+// A complex element is two values.
 struct ValuesField {
   protozero::pbf_tag_type tag;
   pbf_wire_type wire;
@@ -86,7 +85,7 @@ std::string_view text_of(protozero::data_view view) {
   return {view.data(), view.size()};
 }
 
-// Returns the number of elements, or none where it does not fit.
+// Returns the number of elements, or nothing if it overflows.
 std::optional<std::uint64_t> shape_size(std::span<const std::int64_t> shape) {
   std::int64_t size = 1;
   for (const std::int64_t extent : shape) {
@@ -101,8 +100,8 @@ void append_low_bytes(std::uint64_t value, std::size_t n,
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Walks the messages of one event, outermost first. protozero's exceptions
-// leave through `parse`, which knows from `at_` how far the walk came.
+// Parses the nested messages of one event, outermost first. `parse` catches
+// protozero's exceptions; `at_` is then the position of the faulty field.
 class EventParser {
  public:
   explicit EventParser(std::span<const std::byte> message)
@@ -120,7 +119,7 @@ class EventParser {
   }
 
  private:
-  // Goes to the next field and remembers where it is.
+  // Advances to the next field and stores its position.
   bool next(pbf_reader& reader) {
     at_ = static_cast<std::size_t>(reader.data().data() - message_.data());
     return reader.next();
@@ -128,7 +127,7 @@ class EventParser {
 
   Status parse_event(pbf_reader event) {
     bool has_tensor = false;
-    record_.step.global = 0;  // which is not written
+    record_.step.global = 0;  // writers leave out a step of 0
     while (next(event)) {
       switch (event.tag_and_type()) {
         case tag_and_type(1, kFixed64):
@@ -145,12 +144,12 @@ class EventParser {
           event.skip();
       }
     }
-    if (!has_tensor) return unsupported("the event holds no tensor");
+    if (!has_tensor) return unsupported("the event contains no tensor");
     if (!has_mode_step_) record_.step.mode_step = record_.step.global;
     return {};
   }
 
-  // Returns whether there is a tensor. One value is all that is ever written.
+  // Returns whether there is a tensor. Writers produce one value per summary.
   Result<bool> parse_summary(pbf_reader summary) {
     while (next(summary)) {
       if (summary.tag_and_type() == tag_and_type(1, kBytes)) {
@@ -266,7 +265,7 @@ class EventParser {
     return {};
   }
 
-  // Gathers elements that were written one by one, packed or not.
+  // Decodes elements that were written one by one, packed or not.
   Status decode_values(pbf_reader tensor) {
     record_.decoded_payload.clear();
     const auto field = values_field(record_.dtype);
@@ -398,7 +397,8 @@ Result<std::uint64_t> record_bytes(std::span<const std::byte> bytes) {
                     expected, length, word));
   }
   if (length > UINT64_MAX - kRecordHeadBytes - kRecordTailBytes) {
-    return corrupt(fmt::format("length {} is beyond all files", length));
+    return corrupt(
+        fmt::format("length {} exceeds the size of any file", length));
   }
   return kRecordHeadBytes + length + kRecordTailBytes;
 }

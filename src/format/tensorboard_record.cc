@@ -28,7 +28,7 @@ enum Key : char {
   kHistogramBuckets = 0x3a,
 };
 
-// A field that is 0 is left out; -0.0 is not.
+// Leaves out a field that is 0, but not -0.0.
 void append_double(char key, double value, std::string& out) {
   if (std::bit_cast<std::uint64_t>(value) == 0) return;
   out.push_back(key);
@@ -53,7 +53,7 @@ std::string event_head(double wall_seconds, Step step) {
   return head;
 }
 
-// Frames an event of two parts.
+// Appends an event of two parts with its framing.
 void append_event(std::string_view head, std::string_view content,
                   std::string& out) {
   const std::uint64_t length = head.size() + content.size();
@@ -65,7 +65,7 @@ void append_event(std::string_view head, std::string_view content,
   append_number(mask_crc32c(crc32c(message)), out);
 }
 
-// `content` is what the Value holds beside its tag.
+// `content` is the Value without its tag.
 void append_record(std::string_view tag, std::string_view content,
                    double wall_seconds, Step step, std::string& out) {
   std::string head = event_head(wall_seconds, step);
@@ -76,8 +76,8 @@ void append_record(std::string_view tag, std::string_view content,
   append_event(head, content, out);
 }
 
-// The bytes of the UTF-8 character that `text` starts with; 1 where it starts
-// with none.
+// Returns the size of the UTF-8 character at the start of `text`, 1 if there is
+// none.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<unsigned char>(text[i]);
@@ -90,7 +90,7 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 bool is_kept(std::string_view character) {
-  // One place decides what a letter is: the regular expressions of the user.
+  // Uses the same definition of a letter as regular expressions of the user.
   static const Regex kept = *Regex::compile(R"(^[-/\w.]\Z)");
   const auto found = kept.search(character);
   return found && *found;

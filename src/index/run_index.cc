@@ -5,7 +5,7 @@
 namespace smdebug {
 namespace {
 
-// A writer that keeps its run below a size removes the oldest steps.
+// A writer with a size limit for its run removes the oldest steps.
 bool is_removed(const Result<Bytes>& file) {
   return !file && file.error().code == Error::Code::not_found;
 }
@@ -26,7 +26,7 @@ Status RunIndex::refresh(std::string_view after, bool all) {
     const auto known = before.find(folder);
     return !now || known == before.end() || now != known->second;
   };
-  // A folder that appeared is a change of `index/`.
+  // A new folder also changes `index/`.
   const std::string root(kIndexPrefix);
   Status status;
   if (all || has_changed(root)) {
@@ -44,8 +44,8 @@ Status RunIndex::refresh(std::string_view after, bool all) {
   return status;
 }
 
-// The versions of `index/` and of each folder below it that was seen to hold
-// anything and may hold keys after `after`.
+// Returns the versions of `index/` and of each folder below it that had files
+// and may have keys after `after`.
 RunIndex::FolderVersions RunIndex::versions_after(
     std::string_view after) const {
   FolderVersions versions;
@@ -119,7 +119,7 @@ void RunIndex::read_file(const std::string& key, const StepFileName& name) {
     if (record.length <= kMaxRecordBytes) continue;
     left_out_.push_back({key, "record of '" + record.name +
                                   "': " + std::to_string(record.length) +
-                                  " bytes are more than a record can have"});
+                                  " bytes exceed the size of a record"});
   }
   const FileId file = table_.add_file(name, *content, with_statistics_);
   if (!with_statistics_ && table_.file(file).statistics > 0) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// `RunIndex` keeps a `RunTable` in step with the index files of a run. A
-// refresh lists what sorts after a given key, in the folders that have
-// changed, and reads what is new: polling a growing run costs what has grown.
+// `RunIndex` updates a `RunTable` from the index files of a run. A refresh
+// lists the keys after a given one, in the folders that have changed, and reads
+// new files: the time to poll a growing run depends only on its growth.
 //
-// A file that cannot be read is left out, told as damage once, and tried again
-// at each refresh, because it may have been listed while still on its way. One
-// that was removed between listing and reading is no damage.
+// A file that cannot be read is left out, reported as damage once, and read
+// again at each refresh, because it may have been listed before it was
+// complete. A file that was removed after it was listed is not damage.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@
 
 namespace smdebug {
 
-// A file, or a part of it, that was left out, and why.
+// A file, or a part of one, that was left out, and the reason.
 struct LeftOut {
   std::string key;
   std::string what;
@@ -33,26 +33,26 @@ struct LeftOut {
 
 class RunIndex {
  public:
-  // Steps outside [first, end) are never read.
+  // Never reads steps outside [first, end).
   RunIndex(std::shared_ptr<const Storage> storage,
            std::optional<Step> first_step, std::optional<Step> end_step);
 
-  // Reads the files that sort after `after` and are not known yet. `all` looks
-  // into folders that seem unchanged, too. Fails with `io` where the run cannot
-  // be listed; what was known stays.
+  // Reads new files whose keys sort after `after`. With `all`, also lists
+  // folders that seem unchanged. Fails with `io` if the run cannot be listed;
+  // the table then stays as it was.
   Status refresh(std::string_view after, bool all = false);
 
-  // Reads the statistics columns of all files, now and at each refresh from
-  // now on.
+  // Reads the statistics columns of all files, now and at each later refresh.
   void load_statistics();
 
   const RunTable& table() const { return table_; }
-  // Every file that is broken now, and every part of others that was.
+  // Returns every file that is broken now, and every part of another file that
+  // was left out.
   std::vector<LeftOut> left_out() const;
   bool has_broken_files() const { return !broken_.empty(); }
 
  private:
-  // By key, with '/' at the end. None: not known, or not for sure.
+  // By key, with '/' at the end. None: unknown or uncertain.
   using FolderVersions =
       std::map<std::string, std::optional<std::uint64_t>, std::less<>>;
 
@@ -60,7 +60,7 @@ class RunIndex {
   Status list(std::string_view prefix, std::string_view after);
   void add_folders_of(std::string_view key);
   bool is_wanted(const StepFileName& name) const;
-  // Tells of a file that is none of ours.
+  // Reports a file that is not an index file.
   void leave_out(const std::string& key, std::string what);
   std::string key_of(FileId file) const;
   void read_file(const std::string& key, const StepFileName& name);
@@ -70,7 +70,7 @@ class RunIndex {
   std::optional<Step> first_step_, end_step_;
   RunTable table_;
   bool with_statistics_ = false;
-  std::set<std::string, std::less<>> foreign_;  // told once
+  std::set<std::string, std::less<>> foreign_;  // already reported
   struct BrokenFile {
     StepFileName name;
     std::string what;
@@ -78,8 +78,8 @@ class RunIndex {
   std::map<std::string, BrokenFile> broken_;
   std::vector<LeftOut> left_out_;
   std::vector<FileId> without_statistics_;
-  std::map<FileId, std::string> odd_keys_;  // where not named as usual
-  FolderVersions folders_;  // as they were before they were listed last
+  std::map<FileId, std::string> odd_keys_;  // keys other than the usual
+  FolderVersions folders_;                  // from before the last listing
 };
 
 }  // namespace smdebug

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint8_t kValueCode = 0;
 
-// Stands where the file turned out to have no sound row.
+// The count of a missing row: the file has no valid statistics for the entry.
 constexpr std::uint64_t kNoRow = UINT64_MAX;
 
 std::uint8_t code_of(ReductionOp op) {
@@ -190,7 +190,7 @@ std::uint32_t RunTable::intern_placement(const ShardPlacement& placement) {
   return place->second;
 }
 
-// A row that repeats an earlier one of the file replaces its placement.
+// A repeated row replaces the placement of the earlier one.
 void RunTable::add_shard(FileId file, TensorId tensor,
                          std::uint32_t placement) {
   const EntryId id = find_entry_in(file, tensor, kValueCode);
@@ -213,8 +213,7 @@ std::uint32_t RunTable::intern_event_file(const IndexFile& content,
   return static_cast<std::uint32_t>(event_files_.size() - 1);
 }
 
-// Returns the entry of `tensor` in `file`, the newest one, adding it where
-// there is none.
+// Returns the entry of `tensor` in the newest file, `file`. Adds it if missing.
 IndexEntry& RunTable::entry_in(FileId file, TensorId tensor,
                                std::uint8_t op_code) {
   const EntryId known = find_entry_in(file, tensor, op_code);
@@ -229,9 +228,9 @@ IndexEntry& RunTable::entry_in(FileId file, TensorId tensor,
   return entry;
 }
 
-// Steps come in order but for late files, so the search is rare.
+// Steps arrive in order except for late files, so the search is rare.
 void RunTable::add_to_list(EntryId id, std::vector<EntryId>& list) const {
-  // Doubling would leave a third of the list's memory unused.
+  // Grow by a quarter: doubling would leave a third of the memory unused.
   if (list.size() == list.capacity()) {
     list.reserve(list.size() + list.size() / 4 + 4);
   }

@@ -1,18 +1,20 @@
 #pragma once
 
-// `RunTable` is what a run holds, in memory: which tensor, at which step, from
-// which worker, in which bytes. It is filled from index files, one at a time
-// and in any order, and only grows. It reads nothing itself; `run_index.h`
-// feeds it, `read` asks it.
+// `RunTable` is the contents of a run in memory: the location of each tensor at
+// each step from each worker. It is filled from index files, one at a time and
+// in any order, and only grows. It reads no files: `run_index.h` fills it, and
+// `read` queries it.
 //
-// An entry costs 32 bytes and a place of 4 to 5 in its tensor's list, a step
-// some 250 bytes. Names, shapes and workers are kept once. Statistics lie in a
-// column of their own, which may be filled later.
+// An entry takes 32 bytes plus 4 to 5 in its tensor's list; a step about 250
+// bytes. Names, shapes and workers are stored once. Statistics have a separate
+// column, which may be filled later.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +30,6 @@
 
 #include "format/file_names.h"
 #include "format/index_file.h"
-#include "index/chunked_list.h"
 
 namespace smdebug {
 
@@ -39,19 +40,19 @@ using WorkerId = std::uint32_t;
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-// A longer record is left out: no writer can make it.
+// Longer records are left out: no writer produces them.
 inline constexpr std::uint64_t kMaxRecordBytes = UINT32_MAX;
 
 // One tensor, or one saved reduction of it, in one index file.
 struct IndexEntry {
   std::uint64_t start = 0;   // of the record in the event file
-  std::uint32_t length = 0;  // 0: the run holds no record
+  std::uint32_t length = 0;  // 0: the run has no record
   std::uint32_t payload_crc32c = 0;
   TensorId tensor = 0;
   FileId file = 0;
   std::uint32_t shape = kNone;
   std::uint8_t op_code = 0;     // 0: the tensor itself
-  std::uint8_t dtype_code = 0;  // 0: not known without the record
+  std::uint8_t dtype_code = 0;  // 0: unknown without the record
   bool has_crc = false;
 
   bool has_record() const { return length != 0; }
@@ -68,15 +69,43 @@ struct IndexedFile {
   WorkerId worker = 0;
   EntryId first_entry = 0;
   std::uint32_t entries = 0;
-  std::uint32_t statistics = 0;            // how many entries have them
+  std::uint32_t statistics = 0;            // number of entries with statistics
   std::uint32_t first_statistics = kNone;  // none: not loaded
-  std::uint32_t event_file = kNone;        // none: named as usual
+  std::uint32_t event_file = kNone;        // none: the usual name
 };
 
 struct IndexedStep {
-  StepId id;  // as the first file of this step says
+  StepId id;  // from the first file of this step
   std::vector<FileId> files;
-  std::uint32_t workers = 0;  // different ones
+  std::uint32_t workers = 0;  // distinct ones
+};
+
+// A list that only grows, for millions of small items. Items never move,
+// growing copies nothing, and little memory is unused. (The blocks of
+// `std::deque` are so small that their pointers matter.)
+template <typename T>
+class ChunkedList {
+ public:
+  std::size_t size() const { return size_; }
+
+  const T& operator[](std::size_t i) const {
+    return (*chunks_[i / kChunk])[i % kChunk];
+  }
+  T& operator[](std::size_t i) { return (*chunks_[i / kChunk])[i % kChunk]; }
+
+  T& emplace_back() {
+    if (size_ == chunks_.size() * kChunk) {
+      chunks_.push_back(std::make_unique<Chunk>());
+    }
+    return (*this)[size_++];
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 1024;
+  using Chunk = std::array<T, kChunk>;
+
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::size_t size_ = 0;
 };
 
 class RunTable {
@@ -85,16 +114,16 @@ class RunTable {
   RunTable(const RunTable&) = delete;
   RunTable& operator=(const RunTable&) = delete;
 
-  // Adds what `content` says. A tensor that the file names twice is kept once:
-  // value and shape are merged, of two values the later one counts.
-  // `with_statistics` is false where the columns were not decoded.
+  // Adds the entries of `content`. Entries with the same tensor are merged; the
+  // later of two values counts. `with_statistics` is false if the columns were
+  // not decoded.
   FileId add_file(const StepFileName& name, const IndexFile& content,
                   bool with_statistics);
 
-  // Fills the statistics of a file that was added without.
+  // Fills the statistics of a file that was added without them.
   void add_statistics(FileId file, const IndexFile& content);
 
-  // True if that step of that worker was added.
+  // Returns true if this step of this worker was added.
   bool has_file(const StepFileName& name) const;
 
   std::size_t tensor_count() const { return tensors_.size(); }
@@ -102,14 +131,15 @@ class RunTable {
   const std::string& tensor_name(TensorId id) const {
     return tensors_[id].name;
   }
-  // The framework's own name, or empty.
+  // Returns the framework's name of the tensor, or an empty text.
   const std::string& original_name(TensorId id) const {
     return tensors_[id].original_name;
   }
   bool is_seen_in(TensorId id, Mode mode) const {
     return tensors_[id].modes >> mode_index(mode) & 1;
   }
-  // Ascending by step; those of one step in the order they were added.
+  // Returns entries in ascending order of steps; those of one step in the order
+  // in which they were added.
   std::span<const EntryId> entries_of(TensorId id) const {
     return tensors_[id].entries;
   }
@@ -121,12 +151,12 @@ class RunTable {
   std::size_t file_count() const { return files_.size(); }
   Step step_of(EntryId id) const { return files_[entries_[id].file].step; }
 
-  // None where the run has none, or they are not loaded.
+  // Returns null if the run has none, or they are not loaded.
   const TensorStatistics* statistics(EntryId id) const;
   bool has_statistics(EntryId id) const;
-  // Which part of a larger tensor the entry is; null: a whole one.
+  // Returns the position within a larger tensor; null for a whole tensor.
   const ShardPlacement* placement(EntryId id) const;
-  // None where it is not known without reading the record.
+  // Returns null if the shape is unknown without the record.
   const std::vector<std::int64_t>* shape(EntryId id) const;
   std::string event_file(FileId id) const;
 
@@ -135,7 +165,7 @@ class RunTable {
 
   const std::map<Step, IndexedStep>& steps() const { return steps_; }
   const IndexedStep* find_step(Step global_step) const;
-  // Steps of one mode: mode step -> global step. Empty for `Mode::global`.
+  // Maps the steps of one mode to global steps. Empty for `Mode::global`.
   const std::map<Step, Step>& steps_of(Mode mode) const {
     return mode_steps_[mode_index(mode)];
   }
@@ -171,7 +201,7 @@ class RunTable {
   std::deque<std::string> workers_;
   std::map<std::vector<std::int64_t>, std::uint32_t> shape_ids_;
   std::vector<const std::vector<std::int64_t>*> shapes_;
-  // Of the entries that are shards, ascending: an entry, and its placement.
+  // Entries that are shards, ascending, and their placements.
   std::vector<std::pair<EntryId, std::uint32_t>> shards_;
   std::map<ShardPlacement, std::uint32_t> placement_ids_;
   std::vector<const ShardPlacement*> placements_;

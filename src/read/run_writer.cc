@@ -1,7 +1,6 @@
 // Who writes a run, how often it was begun, and whether it is still there.
 
 #include "base/environment.h"
-#include "format/claim.h"
 #include "format/file_names.h"
 #include "format/run_file.h"
 #include "read/trial_impl.h"

@@ -6,8 +6,8 @@
 #include "smdebug/base/parallel.h"
 
 #include "base/environment.h"
-#include "format/claim.h"
 #include "format/file_names.h"
+#include "format/run_file.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 
@@ -134,7 +134,7 @@ bool Trial::Impl::has_lost_its_writer() const {
   if (!bytes) return false;
   const auto claim = parse_claim(bytes->text());
   return claim && has_process_ended(claim->host, claim->process_id,
-                                  claim->process_start_ticks);
+                                    claim->process_start_ticks);
 }
 
 }  // namespace smdebug

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/environment.h"
-#include "format/claim.h"
 #include "format/run_file.h"
 #include "read/trial_testing.h"
 
