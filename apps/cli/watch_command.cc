@@ -131,8 +131,8 @@ class Watch {
     Trial* const trial = monitor_->trial();
     if (!monitor_->is_judging()) return WatchEnd::all_judged;
     if (writer == WriterState::ended) return WatchEnd::run_ended;
-    if (writer == WriterState::gone) return WatchEnd::writer_exited;
-    if (trial && steps == 0 && !trial->is_there()) {
+    if (writer == WriterState::exited) return WatchEnd::writer_exited;
+    if (trial && steps == 0 && !trial->exists()) {
       return WatchEnd::run_removed;
     }
     if (interrupts_.take() != 0 || is_told_to_stop()) {

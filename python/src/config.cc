@@ -22,7 +22,6 @@
 #include "smdebug/config/hook_config_file.h"
 #include "smdebug/config/job_environment.h"
 #include "smdebug/config/plan.h"
-#include "smdebug/config/tensorboard_output.h"
 
 #include "bindings.h"
 #include "editable_config.h"

@@ -19,16 +19,16 @@ Result<std::unique_ptr<Recorder>> Recorder::create(
     const HookConfig& config, std::unique_ptr<StepWriter> writer,
     Logger& logger) {
   auto recorder = std::make_unique<Recorder>();
-  const std::size_t bytes = std::max(config.queue_bytes, kMinRingBytes);
+  const std::size_t bytes = std::max(config.buffer_bytes, kMinRingBytes);
   SMD_TRY(recorder->owner_ring, StagingRing::create(bytes));
   SMD_TRY(recorder->shared_ring,
           StagingRing::create(std::max(bytes / kSharedShare, kMinRingBytes)));
   recorder->thread = std::make_unique<WriteThread>(
       *recorder->owner_ring, *recorder->shared_ring, std::move(writer), logger);
   recorder->owner_lane.emplace(*recorder->owner_ring, *recorder->thread,
-                               config.when_full);
+                               config.overflow_policy);
   recorder->shared_lane.emplace(*recorder->shared_ring, *recorder->thread,
-                                config.when_full);
+                                config.overflow_policy);
   return recorder;
 }
 

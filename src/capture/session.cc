@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/core/tensor_names.h"
 #include "smdebug/store/open_storage.h"
 
 #include "capture/session_impl.h"
@@ -28,7 +29,7 @@ Status open_storages(SessionOptions& options) {
   if (!options.storage) {
     if (config.out_dir.empty()) {
       return Error{Error::Code::invalid_argument,
-                   "out_dir is empty: say where the run is to be written"};
+                   "out_dir is empty: name a folder for the run"};
     }
     SMD_TRY(options.storage, open_storage(config.out_dir));
   }
@@ -46,7 +47,7 @@ Status open_storages(SessionOptions& options) {
 void save_number(StepLifecycle& steps, std::string_view name, DType dtype,
                  const void* value, std::optional<double> wall_seconds) {
   constexpr std::array<std::int64_t, 1> kOne = {1};
-  steps.save({.name = "scalar/" + std::string(name),
+  steps.save({.name = scalar_name(name),
               .collections = {},
               .is_scalar = true,
               .wall_seconds = wall_seconds.value_or(0)},
@@ -165,11 +166,11 @@ TensorSlot Session::tensor(std::string_view name,
 }
 
 TensorSlot Session::parameter(std::string_view root, std::string_view path) {
-  return tensor(std::string(root) + "_" + std::string(path));
+  return tensor(parameter_name(root, path));
 }
 
 TensorSlot Session::gradient(std::string_view root, std::string_view path) {
-  return tensor("gradient/" + std::string(root) + "_" + std::string(path));
+  return tensor(gradient_name(parameter_name(root, path)));
 }
 
 ModuleSlots Session::module(std::string_view path) {
@@ -198,7 +199,7 @@ Status Session::save_tensor(std::string_view name, const TensorView& tensor,
                             std::span<const std::string> collections) {
   if (name.empty()) {
     return Error{Error::Code::invalid_argument,
-                 "a tensor is to be saved without a name: give it one"};
+                 "save_tensor needs a name for the tensor"};
   }
   impl_->steps.save({.name = std::string(name),
                      .collections = {collections.begin(), collections.end()}},

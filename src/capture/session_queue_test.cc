@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 using SessionQueueTest = SessionFixture;
 
 TEST_F(SessionQueueTest, WritesATensorThatIsLargerThanTheQueue) {
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   auto session = open();
   std::vector<float> values(3 << 20);
   std::iota(values.begin(), values.end(), 0.0f);
@@ -41,7 +41,7 @@ TEST_F(SessionQueueTest, WritesATensorThatIsLargerThanTheQueue) {
 }
 
 TEST_F(SessionQueueTest, WritesStringsThatAreLargerThanTheQueue) {
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   auto session = open();
   std::mt19937_64 random(3);
   std::vector<std::string> strings(3000);
@@ -56,8 +56,8 @@ TEST_F(SessionQueueTest, WritesStringsThatAreLargerThanTheQueue) {
 }
 
 TEST_F(SessionQueueTest, DropsStringsThatDoNotFitTheQueueAndCountsTheirBytes) {
-  config_.queue_bytes = 1 << 20;
-  config_.when_full = OverflowPolicy::drop;
+  config_.buffer_bytes = 1 << 20;
+  config_.overflow_policy = OverflowPolicy::drop;
   auto session = open();
   session->begin_step();
   // A string of 900 KiB behind a key and a length of three bytes.
@@ -70,7 +70,7 @@ TEST_F(SessionQueueTest, DropsStringsThatDoNotFitTheQueueAndCountsTheirBytes) {
 }
 
 TEST_F(SessionQueueTest, LosesNothingWhenTheQueueIsFullAndThePolicyIsBlock) {
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   auto session = open();
   const std::vector<float> values(50000, 2.0f);
   session->begin_step();
@@ -83,8 +83,8 @@ TEST_F(SessionQueueTest, LosesNothingWhenTheQueueIsFullAndThePolicyIsBlock) {
 TEST_F(SessionQueueTest, CountsWhatItDropsAndWritesItIntoTheIndex) {
   auto faulty = std::make_shared<FaultyStorage>(storage_);
   storage_ = faulty;
-  config_.queue_bytes = 1 << 20;
-  config_.when_full = OverflowPolicy::drop;
+  config_.buffer_bytes = 1 << 20;
+  config_.overflow_policy = OverflowPolicy::drop;
   auto session = open();
   const std::vector<float> values(25000, 2.0f);  // 100,000 bytes
   session->begin_step();

@@ -27,7 +27,7 @@ using SessionRunTest = SessionFixture;
 TEST_F(SessionRunTest, LatchesAFullDiskSaysItOnceAndLetsTheTrainingGoOn) {
   auto faulty = std::make_shared<FaultyStorage>(storage_);
   storage_ = faulty;
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   auto session = open();
   const std::vector<float> values(50000, 2.0f);
   session->begin_step();

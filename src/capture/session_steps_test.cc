@@ -192,7 +192,7 @@ TEST_F(SessionStepsTest, WritesWhatAModelOfARunPredictsOverRandomTrainings) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   every_step(3);
   auto session = open();
   std::map<Step, std::map<std::string, std::vector<float>>> model;

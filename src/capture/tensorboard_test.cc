@@ -175,7 +175,7 @@ TEST_F(TensorBoardTest, ShowsATensorOfManyMessagesWhole) {
   std::normal_distribution<float> normal(0, 1e-3f);
   std::vector<float> values(1000003);
   for (float& x : values) x = normal(random);
-  config_.queue_bytes = 1 << 20;
+  config_.buffer_bytes = 1 << 20;
   auto session = open();
   session->begin_step();
   put(*session, "x", values);

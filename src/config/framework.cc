@@ -57,7 +57,7 @@ Framework make_pytorch() {
                                                  {"losses", kLosses},
                                                  {"all"},
                                                  {"default"}});
-  pytorch.further_collections =
+  pytorch.opt_in_collections =
       make_collections({{"buffers", "^buffer/"},
                         {"optimizer_state", "^optimizer_state/"},
                         {"learning_rate", "^learning_rate/"},
@@ -67,7 +67,7 @@ Framework make_pytorch() {
                         {"labels"}});
   const std::string parameter =
       "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)";
-  pytorch.narrowed = {
+  pytorch.exclusive_patterns = {
       {kWeights, parameter + ".*weight"},
       {kBiases, parameter + ".*bias"},
       {kLosses, std::string("^(?!activation_gradient/).*") + kLosses}};
@@ -160,16 +160,16 @@ bool Framework::knows(std::string_view collection) const {
 }
 
 const Collection* Framework::find(std::string_view collection) const {
-  for (const auto* list : {&collections, &further_collections}) {
+  for (const auto* list : {&collections, &opt_in_collections}) {
     const auto found = std::ranges::find(*list, collection, &Collection::name);
     if (found != list->end()) return &*found;
   }
   return nullptr;
 }
 
-bool Framework::is_further(std::string_view collection) const {
-  return std::ranges::find(further_collections, collection,
-                           &Collection::name) != further_collections.end();
+bool Framework::is_opt_in(std::string_view collection) const {
+  return std::ranges::find(opt_in_collections, collection, &Collection::name) !=
+         opt_in_collections.end();
 }
 
 bool is_scalar_collection(std::string_view name) {

@@ -41,28 +41,29 @@ TEST(Framework, KnowsItsOwnCollectionsAndThoseFilledByName) {
   }
 }
 
-TEST(Framework, FindsItsFurtherCollectionsByName) {
+TEST(Framework, FindsItsOptInCollectionsByName) {
   const Framework& framework = pytorch_framework();
   for (const char* name : {"buffers", "optimizer_state", "inputs"}) {
     ASSERT_NE(framework.find(name), nullptr) << name;
     EXPECT_EQ(framework.find(name)->name(), name);
-    EXPECT_TRUE(framework.is_further(name) && framework.knows(name)) << name;
+    EXPECT_TRUE(framework.is_opt_in(name) && framework.knows(name)) << name;
   }
   ASSERT_NE(framework.find("weights"), nullptr);
-  EXPECT_FALSE(framework.is_further("weights"));
+  EXPECT_FALSE(framework.is_opt_in("weights"));
   EXPECT_EQ(framework.find("mine"), nullptr);
   EXPECT_EQ(plain_framework().find("buffers"), nullptr);
 }
 
-TEST(PytorchFramework, NarrowsOnlyPatternsThatItHas) {
+TEST(PytorchFramework, HasExclusiveFormsOnlyOfPatternsThatItHas) {
   std::set<std::string> patterns;
   for (const Collection& collection : pytorch_framework().collections) {
     const auto& own = collection.tensors.include_regex;
     patterns.insert(own.begin(), own.end());
   }
-  for (const auto& [pattern, narrowed] : pytorch_framework().narrowed) {
+  for (const auto& [pattern, exclusive] :
+       pytorch_framework().exclusive_patterns) {
     EXPECT_TRUE(patterns.contains(pattern)) << pattern;
-    EXPECT_NE(pattern, narrowed);
+    EXPECT_NE(pattern, exclusive);
   }
 }
 

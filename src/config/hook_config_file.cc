@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/config/tensorboard_output.h"
-
 #include "base/regex.h"
 #include "base/text_file.h"
 #include "config/config_document.h"

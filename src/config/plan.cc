@@ -34,8 +34,8 @@ Status check_retention(const HookConfig& config) {
   return {};
 }
 
-// Puts together the collections that exist: the framework's, with the user's
-// edits in their place, then the user's own.
+// Assembles the collections that exist: the framework's, or the user's edited
+// versions of them, and then the user's own.
 class CollectionList {
  public:
   CollectionList(const HookConfig& config, const Framework& framework)
@@ -52,7 +52,7 @@ class CollectionList {
     for (const std::string& name : config_.include_collections) {
       SMD_CHECK_OK(add_included(name));
     }
-    narrow_patterns();
+    exclude_opt_in_tensors();
     add_patterns();
     if (list_.size() > CollectionSet::kMaxCollections) {
       return Error{Error::Code::invalid_config,
@@ -130,22 +130,23 @@ class CollectionList {
                              name, quoted_list(nearest_names(name, names, 3)))};
   }
 
-  // Beside a further collection the others leave its tensors alone.
-  void narrow_patterns() {
-    const bool has_further =
+  // Once an opt-in collection exists, the built-in ones exclude its tensors.
+  void exclude_opt_in_tensors() {
+    const bool has_opt_in =
         std::ranges::any_of(list_, [this](const Collection& collection) {
-          return framework_.is_further(collection.name());
+          return framework_.is_opt_in(collection.name());
         });
-    if (!has_further) return;
+    if (!has_opt_in) return;
+    const auto& exclusive = framework_.exclusive_patterns;
     for (Collection& collection : list_) {
       for (std::string& pattern : collection.tensors.include_regex) {
-        const auto narrowed = framework_.narrowed.find(pattern);
-        if (narrowed != framework_.narrowed.end()) pattern = narrowed->second;
+        const auto found = exclusive.find(pattern);
+        if (found != exclusive.end()) pattern = found->second;
       }
     }
   }
 
-  // What the hook itself asks for goes into `all` and `default`.
+  // The hook's own patterns go into `all` and `default`.
   void add_patterns() {
     if (config_.save_all || contains(config_.include_collections, "all")) {
       auto& patterns = find_or_add("all").tensors.include_regex;
@@ -181,7 +182,7 @@ class CollectionList {
   std::vector<Collection> list_;
 };
 
-// The part of a collection that decides what belongs to it.
+// Decides which tensors belong to a collection.
 struct Matcher {
   std::vector<Regex> patterns;
   std::unordered_set<std::string> tensor_names;
@@ -201,7 +202,7 @@ Result<Matcher> make_matcher(const Collection& collection) {
   return matcher;
 }
 
-// True if the user or the framework asked that `collection` be saved.
+// Whether the user or the framework wants `collection` to be saved.
 bool wants(const HookConfig& config, const Framework& framework,
            std::string_view collection) {
   return config.save_all || contains(config.include_collections, "all") ||
@@ -222,8 +223,8 @@ class Plan::Impl {
     impl->writes_tensorboard = config.tensorboard_dir.has_value();
     SMD_TRY(impl->collections, CollectionList(config, framework).build());
     for (std::size_t i = 0; i < impl->collections.size(); ++i) {
-      // Patterns are checked where nothing is saved too, so that a mistake
-      // shows at once.
+      // Compile the patterns of collections that are not saved as well, so that
+      // mistakes show at once.
       SMD_TRY(Matcher matcher, make_matcher(impl->collections[i]));
       impl->matchers.push_back(std::move(matcher));
       if (wants(config, framework, impl->collections[i].name())) {
@@ -248,7 +249,7 @@ class Plan::Impl {
     return false;
   }
 
-  // Adds what TensorBoard shows of a tensor of `collection`.
+  // Adds the TensorBoard summaries of a tensor of `collection`.
   void show(const Collection& collection, SaveSpec& spec) const {
     if (!writes_tensorboard) return;
     spec.scalar_summary |= has_scalar_summaries(collection.name());

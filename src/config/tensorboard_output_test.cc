@@ -1,11 +1,11 @@
-#include "smdebug/config/tensorboard_output.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "smdebug/config/job_environment.h"
 
 #include "base/result_matchers_testing.h"
 

@@ -63,7 +63,7 @@ class RunMonitor::Impl : private ObservationSink {
     if (result_) return *result_;
     result_.emplace();
     status_->set_training_status(training_status);
-    const bool is_run_there = trial_ && trial_->is_there();
+    const bool is_run_there = trial_ && trial_->exists();
     if (trial_ && !is_run_there) status_->forget_run();
     if (const Status read = compared_.finish(runner_); !read && !error_) {
       error_ = read.error();

@@ -15,8 +15,8 @@
 namespace smdebug {
 namespace {
 
-// Stretches are told up to here; a file can hold a million bad ones.
-constexpr std::size_t kMaxTold = 20;
+// The most skipped ranges that are kept; a file can have a million of them.
+constexpr std::size_t kMaxSkippedKept = 20;
 
 constexpr std::uint64_t kFramingBytes = kRecordHeadBytes + kRecordTailBytes;
 
@@ -31,7 +31,8 @@ Error corrupt(std::string message) {
   return {Error::Code::corrupt, std::move(message)};
 }
 
-// The size of the record at the start of `bytes`, all of which is there.
+// The size of the record at the start of `bytes`. Fails with `corrupt` if
+// `bytes` does not hold all of it.
 Result<std::uint64_t> whole_record_bytes(std::span<const std::byte> bytes,
                                          RecordCheck check) {
   std::uint64_t size = 0;
@@ -54,8 +55,9 @@ Result<std::uint64_t> whole_record_bytes(std::span<const std::byte> bytes,
   return size;
 }
 
-// Where the first record at or behind `from` starts, told by the checksum of
-// its length; the end where there is none. Linear in the bytes that it passes.
+// The start of the first record at or after `from`, recognized by the checksum
+// of its length; the end of the file if there is none. Linear in the bytes
+// skipped.
 std::uint64_t find_record(std::span<const std::byte> file, std::uint64_t from) {
   for (std::uint64_t at = from; at + kFramingBytes <= file.size(); ++at) {
     const auto length = load<std::uint64_t>(file, at);
@@ -108,7 +110,7 @@ Result<std::optional<FileTensor>> FileReader::next_tensor() {
       skip(at_ - record->size(), at_, parsed.error().message);
       continue;
     }
-    has_sound_record_ = true;
+    has_intact_record_ = true;
     if (!parsed) {
       Error error = std::move(parsed).error().within(
           fmt::format("event file '{}': byte {}", path_, at_ - record->size()));
@@ -122,13 +124,13 @@ Result<std::optional<FileTensor>> FileReader::next_tensor() {
                       record_value(*std::move(parsed), file_)};
     return std::optional(std::move(tensor));
   }
-  if (!std::exchange(has_sound_record_, true) && skipped_count_ != 0) {
-    return nothing_sound();
+  if (!std::exchange(has_intact_record_, true) && skipped_count_ != 0) {
+    return no_intact_record();
   }
   return std::optional<FileTensor>();
 }
 
-// Moves behind the next record whose checksums are as they should be.
+// Moves past the next record that passes the checks, and returns it.
 std::optional<std::span<const std::byte>> FileReader::next_record() {
   const std::span<const std::byte> file = file_.span();
   while (at_ < file.size()) {
@@ -159,23 +161,23 @@ Status FileReader::check_word(std::span<const std::byte> record) const {
       mask_crc32c(crc32c(record.first(end).subspan(kRecordHeadBytes)));
   if (word == expected) return {};
   return corrupt(
-      fmt::format("the message has checksum {:#010x}, and {:#010x} "
-                  "stands behind it",
+      fmt::format("the message has checksum {:#010x}, but its record states "
+                  "{:#010x}",
                   expected, word));
 }
 
 void FileReader::skip(std::uint64_t start, std::uint64_t end,
                       std::string what) {
   ++skipped_count_;
-  if (skipped_.size() == kMaxTold) return;
+  if (skipped_.size() == kMaxSkippedKept) return;
   skipped_.push_back({start, end - start, std::move(what)});
 }
 
-Error FileReader::nothing_sound() {
+Error FileReader::no_intact_record() {
   const SkippedBytes& first = skipped_.front();
   return corrupt(fmt::format(
-      "event file '{}': none of its {} bytes are a sound record; byte {}: {}",
-      path_, file_.size(), first.start, first.what));
+      "event file '{}': no intact record in its {} bytes; byte {}: {}", path_,
+      file_.size(), first.start, first.what));
 }
 
 }  // namespace smdebug

@@ -46,7 +46,7 @@ std::uint64_t Trial::Impl::attempts() const {
   return file ? file->attempts.size() : 0;
 }
 
-bool Trial::Impl::is_there() const {
+bool Trial::Impl::exists() const {
   for (const std::string_view prefix : {kCollectionsPrefix, kIndexPrefix}) {
     const auto files = storage_->list(prefix);
     if (!files || !files->empty()) return true;

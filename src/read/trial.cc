@@ -64,7 +64,7 @@ std::optional<RunWriter> Trial::writer() { return impl_->writer(); }
 
 std::uint64_t Trial::attempts() { return impl_->attempts(); }
 
-bool Trial::is_there() { return impl_->is_there(); }
+bool Trial::exists() { return impl_->exists(); }
 
 std::vector<std::string> Trial::tensor_names() {
   impl_->refresh_for_query();

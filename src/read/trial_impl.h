@@ -69,7 +69,7 @@ class Trial::Impl {
   WriterState writer_state();
   std::optional<RunWriter> writer() const;
   std::uint64_t attempts() const;
-  bool is_there() const;
+  bool exists() const;
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted,

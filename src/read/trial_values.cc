@@ -126,7 +126,8 @@ WriterState Trial::Impl::writer_state() {
   if (!has_lost_its_writer()) return WriterState::running;
   // It may have ended the run after the refresh: the next one will see that.
   const auto has_marker = storage_->exists(kEndMarkerKey);
-  return has_marker && !*has_marker ? WriterState::gone : WriterState::running;
+  return has_marker && !*has_marker ? WriterState::exited
+                                    : WriterState::running;
 }
 
 bool Trial::Impl::has_lost_its_writer() const {

@@ -59,9 +59,9 @@ TEST_F(WriterStateTest, IsGoneWhenItsProcessWasKilled) {
   EXPECT_EQ(trial->writer_state(), WriterState::running);
   writer.kill_it();
   writer.watch_it_die();
-  EXPECT_EQ(trial->writer_state(), WriterState::gone);
+  EXPECT_EQ(trial->writer_state(), WriterState::exited);
   writer.wait_for_it();
-  EXPECT_EQ(trial->writer_state(), WriterState::gone);
+  EXPECT_EQ(trial->writer_state(), WriterState::exited);
   EXPECT_FALSE(trial->has_ended());
   run_.put_end_marker();
   EXPECT_EQ(trial->writer_state(), WriterState::ended);
@@ -69,7 +69,7 @@ TEST_F(WriterStateTest, IsGoneWhenItsProcessWasKilled) {
 
 TEST_F(WriterStateTest, IsGoneWhenAnotherProcessHasItsNumber) {
   claim_for(getpid(), host_name(), 1);
-  EXPECT_EQ(open()->writer_state(), WriterState::gone);
+  EXPECT_EQ(open()->writer_state(), WriterState::exited);
 }
 
 TEST_F(WriterStateTest, IsRunningWhereNothingCanBeKnown) {
@@ -125,14 +125,14 @@ TEST_F(WriterStateTest, NamesTheProcessOfTheLastAttemptIfItIsStillThat) {
 
 TEST_F(WriterStateTest, KnowsWhenTheRunWasRemoved) {
   const auto trial = open();
-  EXPECT_TRUE(trial->is_there());
+  EXPECT_TRUE(trial->exists());
   EXPECT_EQ(trial->attempts(), 0u);
   const auto entries = storage_->list("");
   ASSERT_TRUE(entries.ok());
   for (const ObjectEntry& entry : *entries) {
     ASSERT_TRUE(storage_->remove(entry.key).ok());
   }
-  EXPECT_FALSE(trial->is_there());
+  EXPECT_FALSE(trial->exists());
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
 
-// The coming captures of a session, for adapters that decide ahead of time:
-// which hooks to install, which arrays to compute. A view is a pointer to its
-// session and answers for the moment of the call. The owner's thread.
+// The captures that a session plans, for adapters that decide ahead of time
+// which hooks to install or which arrays to compute. A view is a pointer to its
+// session and must not outlive it; it answers for the moment of the call. Call
+// it from the thread that owns the session.
 
 #include <cstdint>
 #include <string>
@@ -15,26 +16,27 @@ struct SessionImpl;
 
 class CapturePlanView {
  public:
-  /// Grows by one each time an edited configuration takes effect. An adapter
-  /// that removed hooks installs them again when it changes.
+  /// Returns a number that grows by one each time an edited configuration takes
+  /// effect. When it changes, an adapter that removed hooks reinstalls them.
   std::uint64_t version() const;
 
-  /// Whether the plan in use ever saves the collection of that name.
+  /// Returns whether the plan in use saves the collection of that name at any
+  /// step; false if there is no such collection.
   bool saves(std::string_view collection) const;
 
-  /// Whether the open step saves a tensor of that name, or the collection. For
-  /// adapters that ask before they create a tensor: it searches the name with
-  /// every pattern and caches nothing.
+  /// Returns whether the open step saves a tensor of that name, or the
+  /// collection. For adapters that ask before they compute a tensor: it
+  /// searches the name with every pattern and caches nothing.
   bool is_due(std::string_view tensor_name, std::string_view collection) const;
 
-  /// The names of the collections that the open step saves, in the plan's
-  /// order; empty if nothing is due. For adapters that ask once per step.
+  /// Returns the names of the collections that the open step saves, in the
+  /// plan's order; empty if nothing is due.
   std::vector<std::string> due_collections() const;
 
-  /// Whether the step that `Session::begin_step` would begin now saves
+  /// Returns whether the step that `Session::begin_step` would begin now saves
   /// anything.
   bool is_next_due() const;
-  /// Whether that step saves a tensor of that name, or the collection.
+  /// Returns whether that step saves a tensor of that name, or the collection.
   bool is_next_due(std::string_view tensor_name,
                    std::string_view collection) const;
 

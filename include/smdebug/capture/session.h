@@ -6,13 +6,13 @@
 // model has the same names in every language. An adapter reports events: a
 // step begins, a module has an output, the optimizer is about to act.
 //
-// Nothing here fails into the training loop. A call returns the caller's own
-// mistakes; every other error is latched in `status()` and logged once, and
-// later calls return at once.
+// No error of smdebug reaches the training loop. A call returns only mistakes
+// in its arguments; the first error of any other kind is latched in `status()`
+// and logged, and later calls return at once.
 //
-// Threads: one thread, the owner, begins and ends steps. Tensors may be put
-// into slots from any thread while a step is open. The other calls belong to
-// the owner.
+// Threads: one thread, the owner, begins and ends steps. Any thread may put
+// tensors into slots while a step is open. Only the owner may make other calls,
+// unless they are marked "Any thread".
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,6 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
 #include "smdebug/capture/capture_plan_view.h"
-#include "smdebug/capture/device_transfer.h"
 #include "smdebug/capture/session_status.h"
 #include "smdebug/capture/tensor_slot.h"
 #include "smdebug/config/framework.h"
@@ -39,11 +38,13 @@
 
 namespace smdebug {
 
-// What `run.json` records about this process besides its configuration.
+// Facts about this process that `run.json` records beside the configuration.
+// Nothing is derived from them.
 struct ProcessFacts {
   std::vector<std::string> command;
-  std::map<std::string, std::string> versions;     // "torch" -> "2.13.0"
-  std::map<std::string, std::string> environment;  // "seed" -> "7"
+  std::map<std::string, std::string> versions;  // "torch" -> "2.13.0"
+  // Settings that help to reproduce the run: "seed" -> "7".
+  std::map<std::string, std::string> environment;
 };
 
 struct SessionOptions {
@@ -55,106 +56,116 @@ struct SessionOptions {
   std::shared_ptr<Storage> tensorboard;
   // null: the adapter copies tensors from a device itself
   std::shared_ptr<DeviceTransfer> device_transfer;
+  // Both must outlive the session.
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
 };
 
 class Session {
  public:
-  /// Fails with `invalid_config` (see Plan::build), or with
-  /// `closed` for an `out_dir` that holds an ended run. An `out_dir`
-  /// that cannot be written is a latched error, not a failure here.
+  /// Creates a session; nothing is written before its first step. Fails with
+  /// `invalid_config` (see Plan::build), with `invalid_argument` for an empty
+  /// `out_dir`, as `open_storage`, and with `closed` if `out_dir` holds a run
+  /// that has ended. An `out_dir` that cannot be written is an error of the
+  /// first step, and latched.
   static Result<std::unique_ptr<Session>> create(SessionOptions options);
 
-  /// Stops the writer without publishing an open step; `close` first.
+  /// Stops the writer without publishing an open step; call `close` first.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // --- configuration ---
 
+  /// Returns the configuration that was set last.
   const HookConfig& config() const;
-  /// Takes effect when the next step begins. Fails with `invalid_config`; the
-  /// old configuration stays.
+  /// Replaces the configuration when the next step begins. Fails with
+  /// `invalid_config` and then keeps the old one.
   Status set_config(HookConfig config);
 
-  /// Names what this session records among the workers of the run: `name`, or
-  /// `worker_<rank>` if that is empty. A process that records several workers,
-  /// such as the devices that share a model, has a session for each and names
-  /// them all; the first of them claims the run. Later calls than before the
-  /// first step are ignored.
+  /// Sets the worker that this session records: `name`, or `worker_<rank>` if
+  /// that is empty. A process that records several workers, such as the
+  /// replicas of a model, has a session for each and names them all; the
+  /// session of rank 0 claims the run. Ignored after the first step has begun.
   void set_worker(int rank, int world_size, std::string_view name = {});
 
-  /// What the present configuration saves.
+  /// Returns a view of what the configuration saves.
   CapturePlanView plan() const;
 
   // --- steps ---
 
+  /// Sets the mode of the steps that begin from now on; the open step keeps its
+  /// mode. Initially `global`.
   void set_mode(Mode mode);
   Mode mode() const;
 
   /// Ends the open step, if there is one, and begins the next step of the
-  /// present mode. Returns whether anything is due in it.
+  /// current mode. Returns whether anything is due in it. May wait for the
+  /// writer if the buffer is full. The calling thread becomes the owner.
   bool begin_step();
-  /// Lets a sink judge the step so far: the gradients are computed and the
-  /// optimizer has not acted on them yet.
+  /// Shows the sink the step so far. Call it when the gradients are computed
+  /// and the optimizer has not applied them yet.
   void before_update();
   /// Ends the open step and passes it to the writer.
   void end_step();
+  /// Returns the step that was begun last, also after its end. Before the first
+  /// step both numbers are -1 and the mode is `global`.
   StepId step() const;
-  /// Whether anything is due in the open step. Any thread.
+  /// Returns whether anything is due in the open step. Any thread.
   bool is_capturing() const;
-  /// Makes the calling thread the owner. For frameworks that begin a step on a
-  /// thread of their own and return from it: the threads own the session one
-  /// after the other, never at the same time.
+  /// Makes the calling thread the owner. For frameworks that begin a step on
+  /// one thread and continue it on another. Two threads must never use the
+  /// session as owners at the same time.
   void bind_to_current_thread();
 
   /// Stops capturing and saving from the next step on, until `resume`. Steps
-  /// are still counted.
+  /// are still counted. Any thread.
   void pause();
   void resume();
   bool is_paused() const;
 
   // --- tensors ---
 
-  /// The slot of a tensor by its full name. The tensor also belongs to the
-  /// named collections, whatever its name, from now on and in every plan. Any
-  /// thread.
+  /// Returns the slot of a tensor by its full name, and creates it on first
+  /// use. From now on and in every plan the tensor also belongs to the
+  /// collections named, whatever its own name. Any thread.
   TensorSlot tensor(std::string_view name,
                     std::span<const std::string> collections = {});
-  /// The names of module frameworks: "Net_fc1.weight",
-  /// "gradient/Net_fc1.weight".
+  /// Return the slots of a module's parameter, "Net_fc1.weight", and of its
+  /// gradient, "gradient/Net_fc1.weight". Any thread.
   TensorSlot parameter(std::string_view root, std::string_view path);
   TensorSlot gradient(std::string_view root, std::string_view path);
-  /// "fc1" gives "fc1_input_0", "fc1_output_0", ...
+  /// Returns the slots of a module's inputs and outputs: for "fc1",
+  /// "fc1_input_0", "fc1_output_0", ... Any thread.
   ModuleSlots module(std::string_view path);
 
-  /// Captures one tensor in those of `slots` that are due. It is stored once
-  /// and readers find it under each name. A reduction is stored once per name.
+  /// Captures one tensor for those of `slots` that are due. Its values are
+  /// stored once, and readers find them under each name; reductions are stored
+  /// once per name.
   void put_shared(std::span<const TensorSlot> slots, const TensorView& tensor);
 
-  /// Saves one number as tensor "scalar/<name>" in the current step and mode,
-  /// due or not. `wall_seconds` is the record's time since the epoch; none:
-  /// the step's.
+  /// Saves one number as float64 tensor "scalar/<name>" in the current step and
+  /// mode, due or not. `wall_seconds` is the record's time in seconds since the
+  /// epoch; none: the time of the step. Any thread.
   void save_scalar(std::string_view name, double value,
                    std::optional<double> wall_seconds = std::nullopt);
-  /// Saves a whole number, as int64.
+  /// Does the same with an int64 tensor.
   void save_integer(std::string_view name, std::int64_t value,
                     std::optional<double> wall_seconds = std::nullopt);
-  /// Saves a tensor in the current step and mode, due or not, in the form that
-  /// the named collections ask for (values, if none of them exists), and lists
-  /// it in them. Collections that do not exist are created. The tensor is
-  /// copied before this returns. A tensor saved before the first step, between
-  /// steps or from another thread is kept for the next step. If a name is
-  /// saved twice in a step, the last tensor counts. Any thread. Fails with
+  /// Saves a tensor in the current step and mode, due or not. The collections
+  /// named get it as a member and decide its form; collections that do not
+  /// exist are created, and values are stored if none exists. Copies the tensor
+  /// before it returns. A tensor saved before the first step, between steps or
+  /// from another thread belongs to the next step. If a name is saved twice in
+  /// a step, readers get the last tensor. Any thread. Fails with
   /// `invalid_argument` for an empty name.
   Status save_tensor(std::string_view name, const TensorView& tensor,
                      std::span<const std::string> collections);
 
-  /// Feeds the steps of this session to `sink`, from the owner's thread. Null
-  /// stops it. Setting the same sink again asks it again what it needs. The
-  /// sink must outlive the session or the next call. Call it while no other
-  /// thread captures.
+  /// Feeds the steps of this session to `sink`, on the owner's thread; null
+  /// stops this. Setting the same sink again repeats the query for the data
+  /// that it needs. The sink must live until the next call or the end of the
+  /// session. Call this while no other thread captures.
   void set_sink(ObservationSink* sink);
 
   // --- the end ---
@@ -162,24 +173,27 @@ class Session {
   /// Writes the collections file with the tensors seen so far, as the end of
   /// each saved step does. Does nothing before the first step.
   void export_collections();
-  /// Returns when all ended steps are readable. Fails with the latched error.
+  /// Blocks until readers can see all ended steps. Fails with the latched
+  /// error, and with `unavailable` if the storage makes no progress for 60 s.
   Status flush();
-  /// Publishes the open step, writes the end marker, stops the writer.
-  /// Returns the latched error, if any. A second call does nothing.
+  /// Publishes the open step, writes the end marker and stops the writer. Fails
+  /// with the latched error. A second call does nothing.
   Status close();
 
-  /// In the child of a fork: the session writes nothing, has no thread, and
-  /// every call returns at once.
+  /// Call in the child of a fork: the session then writes nothing, has no
+  /// thread, and every call returns at once.
   void after_fork_in_child();
 
   // --- reports ---
 
   SessionStatus status() const;
   SessionCost cost() const;
+  /// Returns the name of the worker, "worker_0" by default.
   std::string worker() const;
-  /// Whether this is the first worker, which reports for the whole run.
+  /// Returns whether this is the first worker, which reports for the whole run.
   bool is_first_worker() const;
-  /// What the first saved step matched, as logged; empty before.
+  /// Returns the tensors that the first saved step matched, as text with a line
+  /// per collection; empty before the end of that step.
   std::string summary() const;
 
  private:

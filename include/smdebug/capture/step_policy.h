@@ -33,7 +33,8 @@ enum class StepOn {
   // closures of LBFGS. Optimizers that act one after the other act in the same
   // step. A call that does not train is a step of its own.
   optimizer,
-  // Models that are called together share a step, for scripts that do not say
+  // Models that are called together share a step, for scripts that do not
+  // report
   // when a step begins. The model that was called first leads: a step begins
   // with each of its calls, as for `forward`. After two backward passes without
   // the leader the next model to be called takes the lead. A call that does not
@@ -52,7 +53,7 @@ struct ModelCall {
   // Whether the framework is training. `StepOn::optimizer` needs it only where
   // `mode` is global: the other modes imply it.
   bool is_training = true;
-  // Where this call's part of the batch is; empty where that is unknown.
+  // The device that holds this call's part of the batch; empty if unknown.
   std::string_view device = {};
 };
 
@@ -60,8 +61,8 @@ class StepPolicy {
  public:
   explicit StepPolicy(StepOn step_on) : step_on_(step_on) {}
 
-  /// Returns whether this call begins a step; where not, it belongs to the open
-  /// one. Report each call once, in order.
+  /// Returns whether this call begins a step; if not, it belongs to the open
+  /// step. Report each call once, in order.
   bool begins_step(const ModelCall& call);
 
   /// Whether every call begins a step as long as no call names its device. A

@@ -1,6 +1,7 @@
 #pragma once
 
-// A `Collection` names tensors that are saved alike.
+// A `Collection` is a named set of tensors that are saved at the same steps and
+// in the same form. Frameworks define some; users edit them and add their own.
 
 #include <optional>
 #include <string>
@@ -12,12 +13,17 @@
 namespace smdebug {
 
 struct Collection {
-  TensorGroup tensors;                    // its name and what matches it
-  std::optional<SaveConfig> save_config;  // none: the hook's
-  std::optional<ReductionConfig> reduction_config;  // none: the hook's
+  TensorGroup tensors;  // its name, patterns and tensor names
+  // At which steps and in which form its tensors are saved; none: as the hook
+  // says.
+  std::optional<SaveConfig> save_config;
+  std::optional<ReductionConfig> reduction_config;
+  // Whether TensorBoard shows its tensors as histograms.
   bool save_histogram = true;
-  bool is_optional = false;  // not told where it finds nothing
+  // Log no warning if the collection matches no tensor.
+  bool is_optional = false;
 
+  /// Returns `tensors.name`.
   const std::string& name() const { return tensors.name; }
 
   friend bool operator==(const Collection&, const Collection&) = default;

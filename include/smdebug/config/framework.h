@@ -1,8 +1,8 @@
 #pragma once
 
-// What a framework's users expect without asking: which collections exist,
-// which are saved, how often, and how its reductions are defined. One table
-// per framework, so that no adapter decides any of it.
+// The defaults of a framework: which collections exist, which of them are
+// saved, how often, and how reductions are defined. There is one table per
+// framework, so that no adapter decides any of it.
 
 #include <map>
 #include <string>
@@ -17,67 +17,68 @@ namespace smdebug {
 struct Framework {
   std::string name;                     // "pytorch"
   std::vector<Collection> collections;  // built in, in order of export
-  // Exist where they are asked for by name, and only then: the collections
-  // files of other runs are the original's.
-  std::vector<Collection> further_collections;
-  // Where one of those exists: a pattern of `collections` -> the same pattern,
-  // leaving the tensors of further collections alone.
-  std::map<std::string, std::string> narrowed;
-  std::vector<std::string> default_saved;  // saved without being asked
+  // Exist only if the user includes them by name. By default the collections
+  // file lists the same collections as the original's.
+  std::vector<Collection> opt_in_collections;
+  // Maps a pattern of `collections` to one that excludes the tensors of the
+  // opt-in collections. Replaces it once an opt-in collection exists.
+  std::map<std::string, std::string> exclusive_patterns;
+  std::vector<std::string> default_saved;  // saved by default
   Step default_save_interval = 500;
-  // Saved `std` and `variance` as the framework computes them.
+  // The divisor of saved `std` and `variance`, as in the framework.
   Deviation deviation = Deviation::population;
-  // A saved reduction has shape () and the tensor's dtype; else (1,).
+  // A saved reduction has shape () if true, otherwise (1,).
   bool reductions_are_0d = false;
-  // The name of a saved reduction keeps the ":0" of its tensor's.
+  // The name of a saved reduction keeps the ":0" of the tensor's name.
   bool reductions_keep_colon_digits = false;
 
-  /// True for a collection that exists without pattern or tensor names: this
-  /// framework's own, those that other frameworks fill by name, and those of
-  /// what activations take and give: relu_input, relu_output, tanh_input,
-  /// sigmoid_input.
+  /// Returns true for a collection that may exist without patterns or tensor
+  /// names: this framework's own, those that other frameworks fill by name, and
+  /// those of activations (relu_input, relu_output, tanh_input, sigmoid_input).
   bool knows(std::string_view collection) const;
 
-  /// Returns this framework's own collection of that name, or none.
+  /// Returns this framework's collection of that name, opt-in ones included, or
+  /// null.
   const Collection* find(std::string_view collection) const;
 
-  /// True for the name of a further collection.
-  bool is_further(std::string_view collection) const;
+  /// Returns true for the name of an opt-in collection.
+  bool is_opt_in(std::string_view collection) const;
 };
 
-/// True for the collections of single numbers: losses, metrics and their like.
-/// They are saved raw, without histogram, unless the user says otherwise.
+/// Returns true for collections of single numbers, such as losses and metrics.
+/// They are saved raw and without histogram unless the user configures
+/// otherwise.
 bool is_scalar_collection(std::string_view name);
 
-/// True for the scalar collections whose tensors TensorBoard shows as numbers:
-/// all but `tensorflow_summaries`, which come from TensorBoard's own files.
+/// Returns true for the scalar collections whose tensors TensorBoard shows as
+/// numbers: all but `tensorflow_summaries`, which come from its own files.
 bool has_scalar_summaries(std::string_view name);
 
-/// True for the collections that are saved in training alone: gradients and
-/// optimizer state do not exist outside it, and a framework that shows them in
-/// other modes shows stale ones.
+/// Returns true for collections that are saved only in training: gradients and
+/// optimizer state do not exist in other modes, where a framework may still
+/// show stale ones.
 bool is_training_only(std::string_view collection);
 
-/// PyTorch: weights, biases, gradients, losses. Further: what a model has
-/// beside parameters (buffers, activation_gradients), what its optimizers have
-/// (optimizer_state, learning_rate), and what the loop hands over, whose
-/// patterns the adapter knows (inputs, outputs, labels).
+/// PyTorch: weights, biases, gradients, losses. Opt-in: buffers,
+/// activation_gradients, optimizer_state, learning_rate; and inputs, outputs
+/// and labels, which the training loop saves.
 const Framework& pytorch_framework();
 
-/// XGBoost: metrics and those of them that are losses, hyperparameters,
-/// predictions, labels, feature_importance, average_shap, full_shap, trees.
+/// XGBoost: metrics, losses (the metrics that fall as the model improves),
+/// hyperparameters, predictions, labels, feature_importance, average_shap,
+/// full_shap, trees.
 const Framework& xgboost_framework();
 
-/// MXNet's Gluon: weights, biases, gradients, losses, under the names that
-/// Gluon gives (`dense0_weight`). Activations are known by the adapter.
+/// Gluon of MXNet: weights, biases, gradients, losses, by the names that Gluon
+/// gives (`dense0_weight`). The adapter assigns activations.
 const Framework& mxnet_framework();
 
-/// TensorFlow and Keras: the adapter knows the kind of each tensor, so that
-/// only biases are found by name.
+/// TensorFlow and Keras: the adapter knows the kind of each tensor, so only
+/// biases are found by name.
 const Framework& tensorflow_framework();
 
-/// A training loop of the user's own, in C++ or Python: collections exist by
-/// name (weights, biases, gradients, losses, metrics) and match nothing.
+/// A hand-written training loop, in C++ or Python: the collections exist
+/// (weights, biases, gradients, losses, metrics) but have no patterns.
 const Framework& plain_framework();
 
 }  // namespace smdebug

@@ -1,13 +1,15 @@
 #pragma once
 
-// What the user asked for, as asked: every field may be left out. It becomes
-// a `Plan` (see plan.h) once, at the first step and after each edit; nothing
-// else in the library reads it.
+// The configuration of a hook or session as the user gave it: every field is
+// optional. `Plan::build` (plan.h) checks it and resolves the collections,
+// before the first step and after each edit.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -17,53 +19,60 @@
 
 namespace smdebug {
 
-// What happens to a tensor that finds the queue full. `block`: the training
-// waits for the writer. `drop`: the tensor is lost. Both are counted and shown.
+// If the buffer is full, `block` makes the training wait for the writer, and
+// `drop` loses the tensor. The session counts both.
 enum class OverflowPolicy { block, drop };
 
+// Whether only the first worker of a distributed training saves tensors, or
+// all.
 enum class IncludeWorkers { one, all };
 
-// The word that ends each record: the constant that the original's Trial asks
-// for, or the true checksum, as TFRecord tools ask for.
+// The last word of each record: the constant that the original's Trial expects,
+// or the true checksum, which TFRecord tools verify.
 enum class Checksum { constant, crc32c };
 
 struct HookConfig {
-  std::string out_dir;
+  std::string out_dir;  // a path or an address that `open_storage` takes
+  // For collections without settings of their own. None: every
+  // `Framework::default_save_interval` steps; values without reductions.
   std::optional<SaveConfig> save_config;
   std::optional<ReductionConfig> reduction_config;
-  std::vector<std::string> include_regex;        // into collection `default`
-  std::vector<std::string> include_collections;  // beside the framework's
+  std::vector<std::string> include_regex;  // patterns of collection `default`
+  // Saved in addition to `Framework::default_saved`.
+  std::vector<std::string> include_collections;
   bool save_all = false;
-  bool dry_run = false;
+  bool dry_run = false;  // capture and count, but write nothing
   IncludeWorkers include_workers = IncludeWorkers::one;
-  OverflowPolicy when_full = OverflowPolicy::block;
+  OverflowPolicy overflow_policy = OverflowPolicy::block;
   Checksum checksum = Checksum::constant;
-  std::size_t queue_bytes = std::size_t{64} << 20;
-  // Where TensorBoard finds histograms and numbers, beside the run (see
-  // tensorboard_output.h); none: they are not written. Read when the session
-  // is made.
+  // The size of the buffer between the training and the writer.
+  std::size_t buffer_bytes = std::size_t{64} << 20;
+  // The folder for TensorBoard's histograms and scalars (job_environment.h);
+  // none: they are not written. Read when the session is created.
   std::optional<std::string> tensorboard_dir;
   // The most bytes of event and index files that each worker keeps, over all
-  // attempts in the folder: the oldest published steps are removed when more
-  // are there, but never the newest. More than 0; none: all are kept. Steps
-  // that are a multiple of `keep_every` go last; 0: none is special. Both are
-  // read at the first step; later edits have no effect.
+  // attempts in the folder; more than 0, or none to keep all. Beyond that the
+  // oldest published steps are removed, but never the newest. Steps that are a
+  // multiple of `keep_every` are removed last; 0 treats all steps alike. Both
+  // are read at the first step; later edits have no effect.
   std::optional<std::uint64_t> max_run_bytes;
   Step keep_every = 0;
-  // What an adapter of a framework with modules and optimizers is told: which
-  // event begins a step ("forward", "optimizer"), and which gradients are saved
-  // ("backward": as each leaves them, "final": as the optimizer uses them).
-  // None: the first of them. The core does not look at them.
+  // For adapters of frameworks with modules and optimizers; the core ignores
+  // them. `step_on`: the event that begins a step, "forward" (default) or
+  // "optimizer". `gradients`: which gradients are saved, "backward" (default,
+  // as each backward pass leaves them) or "final" (as the optimizer uses them).
   std::optional<std::string> step_on;
   std::optional<std::string> gradients;
-  // Collections that were created or edited; others keep the framework's
-  // definition.
+  // Collections that were created or edited. All others are the framework's.
   std::vector<Collection> collections;
 
-  /// Returns the collection of that name, or none. Looks at the edited ones
-  /// first, then at the framework's.
+  /// Returns the collection of that name, or null. Searches `collections` first
+  /// and then the framework's. Valid until either changes.
   const Collection* find_collection(const Framework& framework,
-                                    std::string_view name) const;
+                                    std::string_view name) const {
+    const auto edited = std::ranges::find(collections, name, &Collection::name);
+    return edited != collections.end() ? &*edited : framework.find(name);
+  }
 
   friend bool operator==(const HookConfig&, const HookConfig&) = default;
 };

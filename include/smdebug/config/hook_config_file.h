@@ -1,7 +1,7 @@
 #pragma once
 
-// A hook's configuration as JSON: what SageMaker writes into a training
-// container (debughookconfig.json), and what a user may write anywhere.
+// Reads a hook's configuration from JSON: the file that SageMaker writes into a
+// training container (debughookconfig.json), or one that a user writes.
 //
 //   {"LocalPath": "/data/run7",
 //    "HookParameters": {"save_interval": "50", "eval.save_interval": "10"},
@@ -18,13 +18,14 @@
 //
 // CollectionParameters: the save keys and the reduction keys, include_regex,
 // save_histogram. A collection takes each save key, mode by mode, from its own
-// key for that mode, else from its own plain key, else from the hook. Its
-// reductions, where it has any of those keys, replace the hook's as a whole.
-// A name may come twice: patterns add up, otherwise the last one counts.
+// key for that mode, otherwise from its own plain key, otherwise from the hook.
+// If it has any reduction key, its reductions replace the hook's as a whole. A
+// collection may be listed twice: patterns add up, and the last entry decides
+// everything else.
 //
-// Booleans may be text ("true", "False"), numbers may be text, and a list may
-// be text with commas or an array, in which a regular expression keeps its
-// commas. S3OutputPath and S3Path are ignored: they are for the platform.
+// Booleans and numbers may be text ("true", "False", "50"). A list may be an
+// array or text with commas; only in an array can a regular expression contain
+// a comma. S3OutputPath and S3Path are ignored, because the platform uses them.
 
 #include <string>
 #include <string_view>
@@ -39,25 +40,25 @@ namespace smdebug {
 
 struct HookConfigFile {
   HookConfig config;
-  // What was ignored, one sentence each, with file, line, column and path of
-  // keys: unknown keys with the nearest known ones, keys given twice.
+  // One sentence per ignored key, with file, line, column and path of keys:
+  // unknown keys, with the nearest known ones, and keys given twice.
   std::vector<std::string> warnings;
 };
 
-/// Parses `text`; `file` names it in messages. `framework` gives the
-/// collections that the file edits. A file is read only where `job` is a
-/// SageMaker job (see tensorboard_output.h).
+/// Parses `text`; `file` is its name in messages. `framework` provides the
+/// collections that the text edits. In a SageMaker job this also reads the file
+/// of `resolve_tensorboard_dir`.
 ///
-/// Fails with `invalid_config`: "<file>:<line>:<column>: <path of keys>:
-/// expected ..., found ...".
+/// Fails with `invalid_config` ("<file>:<line>:<column>: <path of keys>:
+/// expected ..., found ...") and as `resolve_tensorboard_dir`.
 Result<HookConfigFile> parse_hook_config(std::string_view text,
                                          std::string_view file,
                                          const Framework& framework,
                                          const JobEnvironment& job);
 
-/// Reads and parses the file at `path`; an empty path stands for
-/// `job.hook_config_path`. Fails with `not_found` or `io` where there is no
-/// such file or it cannot be read, else as `parse_hook_config`.
+/// Reads and parses the file at `path`, or at `job.hook_config_path` if `path`
+/// is empty. Fails with `not_found` (`file_missing`) if the file does not
+/// exist, with `io` if it cannot be read, and as `parse_hook_config`.
 Result<HookConfigFile> load_hook_config(const std::string& path,
                                         const Framework& framework,
                                         const JobEnvironment& job);

@@ -1,10 +1,10 @@
 #pragma once
 
-// A `Plan` is a finalized configuration: what the user asked for, merged with
-// what the framework expects, checked, its patterns compiled. It is immutable;
-// an edit makes a new one. Capture asks it two questions: which collections
-// does this name belong to (once per tensor), and which collections are due
-// (once per step).
+// A `Plan` is the resolved configuration: the user's settings merged with the
+// framework's defaults, checked, with compiled patterns. It is immutable; an
+// edit creates a new one. Capture asks it two questions: which collections a
+// tensor belongs to (once per name), and which collections are due (once per
+// step).
 
 #include <array>
 #include <compare>
@@ -24,8 +24,8 @@
 
 namespace smdebug {
 
-// A set of a plan's collections, by their position in it. Fixed in size, so
-// that making one in the training step allocates nothing.
+// A set of a plan's collections, by their index in it. It has a fixed size, so
+// that the training step allocates nothing to create one.
 class CollectionSet {
  public:
   static constexpr std::size_t kMaxCollections = 256;
@@ -57,14 +57,14 @@ class CollectionSet {
   std::array<std::uint64_t, kMaxCollections / 64> words_{};
 };
 
-// What is written of one tensor at one step.
+// The form in which one tensor is written at one step.
 struct SaveSpec {
   bool raw = false;
   bool shape = false;
   std::vector<ReductionOp> reductions;  // without repetition, in writing order
-  // For TensorBoard, where the hook writes for it: whether a tensor of one
-  // element is shown as a number, and the collection under whose name a tensor
-  // is shown as a histogram; empty: it is not.
+  // For TensorBoard, if the hook writes for it: whether a tensor of one element
+  // is shown as a scalar, and the collection whose name tags its histogram;
+  // empty: no histogram.
   bool scalar_summary = false;
   std::string histogram_collection;
 
@@ -73,37 +73,40 @@ struct SaveSpec {
 
 class Plan {
  public:
-  /// Finalizes `config` (docs/design.md, "what is saved"). Fails with
-  /// `invalid_config`, naming the collection and the field: an interval that
-  /// is not positive, a pattern that does not compile, a collection of the
-  /// user's with neither pattern nor tensor names, more than
-  /// `CollectionSet::kMaxCollections` collections, a `max_run_bytes` of 0, a
+  /// Resolves `config`. Fails with `invalid_config`, naming the collection and
+  /// the field, for an interval that is not positive, a pattern that does not
+  /// compile, a user's collection with neither patterns nor tensor names, an
+  /// included collection that does not exist, more than
+  /// `CollectionSet::kMaxCollections` collections, a `max_run_bytes` of 0, or a
   /// negative `keep_every`.
   static Result<std::shared_ptr<const Plan>> build(const HookConfig& config,
                                                    const Framework& framework);
   ~Plan();
 
-  /// Every collection that exists, saved or not, in order of export, with its
-  /// finalized configuration.
+  /// Returns every collection that exists, saved or not, in order of export,
+  /// with its resolved settings.
   std::span<const Collection> collections() const;
+  /// Returns whether the collection at this index is saved at all.
   bool is_saved(std::size_t collection) const;
   const Framework& framework() const;
 
   /// Returns the saved collections that `tensor_name` belongs to. A pattern
-  /// that runs into the match limit matches nothing; see `pattern_errors`.
-  /// Costs a search per pattern: once per tensor. Safe from several threads.
+  /// that exceeds the match limit matches nothing; see `pattern_errors`.
+  /// Searches the name with every pattern, so call it once per name.
+  /// Thread-safe.
   CollectionSet match(std::string_view tensor_name) const;
 
-  /// Returns the saved collections that are due. In modes `eval` and `predict`
-  /// the collections `gradients` and `optimizer_variables` never are.
+  /// Returns the saved collections that are due. Collections of
+  /// `is_training_only` are never due in modes `eval` and `predict`.
   CollectionSet due(const StepId& step) const;
 
-  /// Returns what to write of a tensor whose due collections are `due`. Its
-  /// histogram goes under the first of them that has `save_histogram`.
+  /// Returns the form in which to write a tensor whose due collections are
+  /// `due`. Its histogram is tagged with the first of them that has
+  /// `save_histogram`.
   SaveSpec save_spec(const CollectionSet& due) const;
 
-  /// What went wrong while matching, one sentence per pattern; empty if
-  /// nothing did.
+  /// Returns the errors of `match` so far, one sentence per pattern.
+  /// Thread-safe.
   std::vector<std::string> pattern_errors() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is stored of a tensor: its elements, its shape, numbers computed from
+// The form in which a tensor is stored: its elements, its shape, reductions of
 // it, or only its statistics.
 
 #include <string>
@@ -13,23 +13,23 @@
 namespace smdebug {
 
 struct ReductionConfig {
-  std::vector<ReductionOp> ops;  // in the order they were asked for
+  std::vector<ReductionOp> ops;  // in the user's order
   bool save_raw_tensor = false;
   bool save_shape = false;
-  // Capture the tensor for its statistics. Every captured tensor has them;
-  // this asks for them alone.
+  // Captures the tensor even if nothing else is stored. Statistics are stored
+  // for every captured tensor, so this stores only those.
   bool summary = false;
 
-  /// Parses "mean,abs_max,l2_norm". Fails with `invalid_config`, naming the
-  /// word that is no reduction and the words that are.
+  /// Parses text such as "mean,abs_max,l2_norm". Fails with `invalid_config`,
+  /// naming the unknown word and the reductions that exist.
   static Result<std::vector<ReductionOp>> parse_ops(std::string_view text);
 
-  /// Returns `ops` in the order of writing, without repetition: plain
-  /// reductions, plain norms, "abs_" reductions, "abs_" norms.
+  /// Returns `ops` without repetition, in the order in which they are written:
+  /// plain reductions, plain norms, "abs_" reductions, "abs_" norms.
   std::vector<ReductionOp> ordered_ops() const;
 
-  /// Returns the text of collection files: `ordered_ops`, norms with the
-  /// suffix "_norm".
+  /// Returns `ordered_ops` as text for collections files: names joined by
+  /// commas, norms with the suffix "_norm".
   std::string ops_text() const;
 
   friend bool operator==(const ReductionConfig&,

@@ -11,6 +11,7 @@
 
 namespace smdebug {
 
+// The type of a tensor's elements.
 enum class DType : std::uint8_t {
   float16,
   bfloat16,
@@ -29,27 +30,27 @@ enum class DType : std::uint8_t {
   boolean,
   complex64,
   complex128,
-  string,  // of Unicode characters, in UTF-8
-  bytes,   // strings of any bytes
+  string,  // UTF-8 text
+  bytes,   // strings of arbitrary bytes
 };
 
 inline constexpr std::size_t kDTypeCount = 19;
 
-/// True for `string` and `bytes`, whose elements have any length.
+/// Returns true for `string` and `bytes`, whose elements vary in length.
 constexpr bool is_string(DType dtype) {
   return dtype == DType::string || dtype == DType::bytes;
 }
 
-/// Returns the bytes of one element; 0 for strings, whose size varies.
+/// Returns the size of one element in bytes; 0 for strings.
 std::size_t dtype_bytes(DType dtype);
 
 /// Returns numpy's name: "float32", "bool", "bfloat16", "str", "bytes".
 std::string_view dtype_name(DType dtype);
 
-/// Returns the dtype with this numpy name, if any.
+/// Returns the dtype with this numpy name, or none.
 std::optional<DType> find_dtype(std::string_view name);
 
-/// True if the type has NaN and infinity: float and complex types.
+/// Returns true for float and complex types, which have NaN and infinity.
 bool is_floating(DType dtype);
 
 }  // namespace smdebug

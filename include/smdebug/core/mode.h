@@ -1,6 +1,6 @@
 #pragma once
 
-// The phase of a program, and its position in the run.
+// The phase of a program, and the numbers of its steps.
 
 #include <array>
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace smdebug {
 
-// The numbers are written into every tensor record: never renumber.
+// The phase that a step belongs to; `global` stands for none or for all of
+// them. The numbers are written into every tensor record: never renumber.
 enum class Mode : std::uint8_t { train = 1, eval = 2, predict = 3, global = 4 };
 
 inline constexpr std::array<Mode, 4> kModes = {Mode::train, Mode::eval,
                                                Mode::predict, Mode::global};
 
-/// Returns the position of a mode in `kModes`, for tables by mode.
+/// Returns the index of a mode in `kModes`, for tables by mode.
 constexpr std::size_t mode_index(Mode mode) {
   return static_cast<std::size_t>(mode) - 1;
 }
@@ -23,10 +24,10 @@ constexpr std::size_t mode_index(Mode mode) {
 /// Returns "TRAIN", "EVAL", "PREDICT" or "GLOBAL", as in index files.
 std::string_view mode_name(Mode mode);
 
-/// Returns the mode of that name, in upper or lower case, if any.
+/// Returns the mode of that name, in upper or lower case, or none.
 std::optional<Mode> find_mode(std::string_view name);
 
-// Counts from 0. The step before the first is -1.
+// Steps count from 0; -1 means that there was none yet.
 using Step = std::int64_t;
 
 // One step in both counts: `global` counts the steps of all modes, `mode_step`

@@ -32,7 +32,7 @@ struct TensorGroup {
   friend bool operator==(const TensorGroup&, const TensorGroup&) = default;
 };
 
-// A reduction that is saved in the run.
+// A reduction as the run holds it.
 struct SavedReduction {
   ReductionOp op;
   double value = 0;
@@ -66,21 +66,22 @@ struct Observation {
 enum class StepPhase { before_update, complete };
 
 struct StepView {
-  std::size_t run = 0;  // which of the runs that feed this sink
+  std::size_t run = 0;  // index of the run, among those that feed this sink
   StepId step;
   StepPhase phase = StepPhase::complete;
   std::span<const Observation> observations;
 };
 
+// Receives the steps of one or more runs. One thread at a time calls it.
 class ObservationSink {
  public:
-  // What a sink needs of a tensor.
+  // The data of a tensor that a sink needs. `values` includes `statistics`.
   enum class DataNeed { none, statistics, values };
 
   virtual ~ObservationSink() = default;
 
-  /// Lists the collections of the run, before its first step and again after
-  /// each change.
+  /// Reports the collections of the run, before its first step and again
+  /// after each change.
   virtual void on_collections(std::size_t run,
                               std::span<const TensorGroup> collections) = 0;
 
@@ -90,14 +91,15 @@ class ObservationSink {
   /// `values`.
   virtual DataNeed data_need(std::size_t run, std::string_view tensor_name);
 
-  /// Steps of one run arrive in ascending order of their global step.
+  /// Reports a step. Steps of one run arrive in ascending order of their
+  /// global step.
   virtual void on_step(const StepView& step) = 0;
 
   /// Reports the time in seconds since the epoch, so that a rule can detect
   /// that no step arrives.
   virtual void on_tick(double wall_seconds) = 0;
 
-  /// No step of this run will follow.
+  /// Reports that no further step of this run will follow.
   virtual void on_run_end(std::size_t run) = 0;
 };
 

@@ -35,17 +35,17 @@ struct ReductionOp {
   friend auto operator<=>(const ReductionOp&, const ReductionOp&) = default;
 };
 
-/// Returns "mean", "l2".
+/// Returns the name: "mean", "l2".
 std::string_view reduction_name(Reduction reduction);
 
-/// Returns "mean", "abs_l2": the spelling in a saved tag.
+/// Returns the name as spelled in a saved tag: "mean", "abs_l2".
 std::string reduction_op_name(ReductionOp op);
 
-/// Returns the reduction of a name without prefix, if any. Accepts "l1_norm"
+/// Returns the reduction of a name without prefix, or none. Accepts "l1_norm"
 /// and "l2_norm" as well as "l1" and "l2".
 std::optional<Reduction> find_reduction(std::string_view name);
 
-/// The same with an optional prefix "abs_".
+/// Does the same for a name that may have the prefix "abs_".
 std::optional<ReductionOp> find_reduction_op(std::string_view name);
 
 }  // namespace smdebug

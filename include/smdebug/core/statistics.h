@@ -18,7 +18,7 @@ struct TensorStatistics {
   std::uint64_t positive_inf = 0;
   std::uint64_t negative_inf = 0;
   std::uint64_t zeros = 0;
-  // Over the finite elements; 0 where there are none.
+  // Over the finite elements; 0 if there are none.
   double min = 0;
   double max = 0;
   double mean = 0;
@@ -26,13 +26,14 @@ struct TensorStatistics {
   double sum_abs = 0;
   double sum_squares = 0;
 
+  /// Returns the number of finite elements.
   std::uint64_t finite() const {
     return count - nan - positive_inf - negative_inf;
   }
   bool has_non_finite() const { return finite() != count; }
 
   /// Adds the elements of `other` by Chan's formula, exact up to rounding.
-  /// Merging shards or chunks gives the statistics of the whole.
+  /// Merging all shards or chunks of a tensor gives its statistics.
   void merge(const TensorStatistics& other);
 
   friend bool operator==(const TensorStatistics&,

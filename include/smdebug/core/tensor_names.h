@@ -1,10 +1,10 @@
 #pragma once
 
-// The names of tensors, so that a model has the same names in every language
-// and under every adapter. Adapters pass the parts that only they know (the
-// path of a module, the name of a layer) and keep what they get: a name is
-// built once, at registration. The rules take names apart again, by the same
-// `name_parts` (layer_name.h).
+// Builds the names of tensors, so that a model has the same names in every
+// language and under every adapter. Adapters pass the parts that only they know
+// (the path of a module, the name of a layer) and keep the result: a name is
+// built once, at registration. The rules parse names with the same `name_parts`
+// (layer_name.h).
 //
 // Names reach disk, and users' patterns depend on them: never change one.
 
@@ -72,8 +72,8 @@ std::string activation_gradient_module(std::string_view module);
 
 // --- layers and variables ---
 
-/// Returns the full name of a variable: "dense/kernel:0" for "dense/kernel",
-/// and a name that has its output number already as it is.
+/// Returns the name of a variable with its output number: "dense/kernel:0" for
+/// "dense/kernel". A name that already has one is returned unchanged.
 std::string variable_name(std::string_view variable);
 
 /// Returns "dense/weights/dense/kernel:0" for layer "dense" and variable
@@ -81,7 +81,7 @@ std::string variable_name(std::string_view variable);
 std::string layer_weight_name(std::string_view layer,
                               std::string_view variable);
 
-/// Returns "weights/dense/kernel:0": a variable that is known by no layer.
+/// Returns "weights/dense/kernel:0", for a variable that belongs to no layer.
 std::string weight_name(std::string_view variable);
 
 /// Returns "gradients/dense/kernelGrad" for variable "dense/kernel:0".
@@ -91,13 +91,13 @@ std::string variable_gradient_name(std::string_view variable);
 std::string layer_inputs_name(std::string_view layer);
 std::string layer_outputs_name(std::string_view layer);
 
-/// Returns "dense/relu_input": what the activation "relu" inside of layer
-/// "dense" takes.
+/// Returns "dense/relu_input", for the input of the activation "relu" inside
+/// layer "dense".
 std::string activation_input_name(std::string_view layer,
                                   std::string_view activation);
 
-/// Returns the names of `count` tensors that share `name`: the name itself for
-/// one, "dense/inputs_0", "dense/inputs_1" for several.
+/// Returns the names of `count` tensors that share `name`: the name itself if
+/// there is one, otherwise "dense/inputs_0", "dense/inputs_1", ...
 std::vector<std::string> numbered_names(std::string_view name,
                                         std::size_t count);
 
@@ -111,8 +111,8 @@ std::string metric_name(std::string_view evaluation_set,
 std::string metric_deviation_name(std::string_view evaluation_set,
                                   std::string_view metric);
 
-/// Returns "trees/Gain": one tensor of a collection that holds one per feature,
-/// column or parameter.
+/// Returns "trees/Gain", for a collection with one tensor per feature, column
+/// or parameter.
 std::string member_name(std::string_view collection, std::string_view member);
 
 /// Returns "feature_importance/gain/f0".
@@ -124,21 +124,21 @@ std::string feature_importance_name(std::string_view importance,
 /// Returns "scalar/accuracy".
 std::string scalar_name(std::string_view name);
 
-// Names for things that must differ: the first keeps its name, a later one gets
-// the first free number behind it ("Net", "Net_1", "Net_2").
+// Makes names unique: the first of a kind keeps its name, and later ones get
+// the lowest free number as a suffix ("Net", "Net_1", "Net_2").
 class UniqueNames {
  public:
   UniqueNames() = default;
-  /// Begins with names that are taken already.
+  /// Starts with names that are already taken.
   explicit UniqueNames(std::set<std::string, std::less<>> taken)
       : taken_(std::move(taken)) {}
 
-  /// Returns `name`, or the first that is free with a number behind it, and
-  /// takes it.
+  /// Returns `name`, or `name` with the lowest free number, and takes it.
   std::string take(std::string_view name);
 
-  /// The same for a thing inside of another one: where its name is taken it is
-  /// called "<outer>/<name>", and gets a number where that is taken, too.
+  /// Does the same for an object inside `outer`: if its name is taken it
+  /// becomes
+  /// "<outer>/<name>", with a number if that is taken as well.
   std::string take_inside(std::string_view outer, std::string_view name);
 
  private:

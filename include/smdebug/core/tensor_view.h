@@ -1,8 +1,9 @@
 #pragma once
 
-// `TensorView` is how tensors cross every boundary of the library: a pointer, a
-// dtype, a shape. It owns nothing. A function that takes one reads it before
-// returning, and copies what it needs later.
+// `TensorView` is the form in which tensors cross every boundary of the
+// library: a pointer, a dtype and a shape. It owns nothing. A function that
+// takes one reads it before it returns, and copies the elements that it needs
+// later.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,25 +23,26 @@ struct TensorView {
   // In elements, one per dimension, any sign or zero. Empty: C order.
   std::span<const std::int64_t> strides;
 
-  /// The number of elements: the product of `shape`, 1 for a 0-d tensor.
+  /// Returns the number of elements: the product of `shape`, 1 for a 0-d
+  /// tensor.
   std::int64_t size() const {
     std::int64_t n = 1;
     for (std::int64_t extent : shape) n *= extent;
     return n;
   }
 
-  /// The bytes of the elements in C order. 0 for strings.
+  /// Returns the size of the elements in bytes, in C order; 0 for strings.
   std::size_t bytes() const {
     return static_cast<std::size_t>(size()) * dtype_bytes(dtype);
   }
 
-  /// The elements of a tensor of strings.
+  /// Returns the elements of a tensor of strings.
   std::span<const std::string_view> strings() const {
     return {reinterpret_cast<const std::string_view*>(data),
             static_cast<std::size_t>(size())};
   }
 
-  /// True if the elements lie in C order without gaps.
+  /// Returns true if the elements are in C order without gaps.
   bool is_contiguous() const;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// `FileReader` reads one event file from its start to its end, without the run
-// around it: for tools, and for files that lost their index. What is damaged is
-// skipped, counted and told; the records behind it are found again. A whole run
-// is read by `Trial` (trial.h).
+// `FileReader` reads one event file from start to end, without the rest of the
+// run: for tools, and for files whose index is lost. It skips, counts and
+// reports damaged bytes and continues with the next intact record. `Trial`
+// (trial.h) reads a whole run.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,37 +24,40 @@ namespace smdebug {
 
 class NameFilter;
 
-// Which checksums a record must have. `minimal`: that of its length, and the
-// word that event files have in place of the message's, or the message's own.
-// `full`: both true; event files have it only where they were written so.
-// `none`: neither is looked at.
+// The checks that a record must pass. `minimal`: the checksum of its length,
+// and either the constant word that event files have in place of the message's
+// checksum or that checksum. `full`: both checksums, which event files have
+// only if they were written with `Checksum::crc32c`. `none`: no check.
 enum class RecordCheck { none, minimal, full };
 
 struct FileTensor {
-  std::string name;  // the tag, reductions mangled
+  std::string name;  // the record's tag; tags of reductions are mangled
   StepId step;
-  double wall_seconds = 0;
+  double wall_seconds = 0;  // since the epoch
   TensorValue value;
 };
 
-// A stretch of the file that was left out.
+// A range of the file that was skipped.
 struct SkippedBytes {
   std::uint64_t start = 0;
   std::uint64_t bytes = 0;
-  std::string what;  // one sentence
+  std::string what;  // the reason, one sentence
 };
 
+// Not thread-safe.
 class FileReader {
  public:
-  /// Opens the event file at `path`: "runs/a/events/000000000007/...". Fails as
+  /// Opens the event file at `path`, for example
+  /// "runs/a/events/000000000007/..." or an address of one. Fails as
   /// `open_storage` and `Storage::read`.
   static Result<FileReader> open(std::string_view path,
                                  RecordCheck check = RecordCheck::minimal);
   static Result<FileReader> open(const Storage& run, std::string_view key,
                                  RecordCheck check = RecordCheck::minimal);
 
-  /// Restricts `next` to tensors whose name one of `patterns` finds. Fails with
-  /// `invalid_argument` for a pattern that does not compile.
+  /// Restricts `next` to tensors whose name matches one of `patterns`, as
+  /// Python's `re.search` does. Fails with `invalid_argument` for a pattern
+  /// that does not compile.
   Status select(const std::vector<std::string>& patterns);
 
   /// Returns the next tensor, or none at the end. Its value may point into the
@@ -64,7 +67,7 @@ class FileReader {
   /// file that has bytes but no intact record.
   Result<std::optional<FileTensor>> next();
 
-  /// How many stretches were skipped so far, and the first 20 of them.
+  /// Return the number of ranges skipped so far, and the first 20 of them.
   std::uint64_t skipped_count() const { return skipped_count_; }
   const std::vector<SkippedBytes>& skipped() const { return skipped_; }
 
@@ -76,14 +79,14 @@ class FileReader {
   std::optional<std::span<const std::byte>> next_record();
   Status check_word(std::span<const std::byte> record) const;
   void skip(std::uint64_t start, std::uint64_t end, std::string what);
-  Error nothing_sound();
+  Error no_intact_record();
 
   std::string path_;
   Bytes file_;
   RecordCheck check_;
   std::shared_ptr<const NameFilter> filter_;  // null: every name
   std::uint64_t at_ = 0;
-  bool has_sound_record_ = false;
+  bool has_intact_record_ = false;
   std::uint64_t skipped_count_ = 0;
   std::vector<SkippedBytes> skipped_;
 };

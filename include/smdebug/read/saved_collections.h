@@ -1,8 +1,8 @@
 #pragma once
 
-// The collections file of one worker of a run, by itself: to look into one
-// without opening the run, or to write one where no session does. `Trial`
-// reads and joins those of all workers.
+// Reads and writes the collections file of one worker, for tools that inspect a
+// file without opening the run, and for programs that write a run without a
+// session. `Trial` reads and merges the files of all workers.
 
 #include <string>
 #include <string_view>
@@ -22,15 +22,16 @@ struct SavedCollections {
                          const SavedCollections&) = default;
 };
 
-/// Fails with `invalid_argument` for text that is no collections file, naming
-/// the collection and the field. What a collection leaves out is empty.
+/// Parses the text of a collections file. Fields that a collection omits are
+/// empty. Fails with `invalid_argument` for any other text, naming the
+/// collection and the field.
 Result<SavedCollections> parse_collections(std::string_view text);
 
-/// Returns the text of a collections file (docs/format.md).
+/// Returns `saved` as the text of a collections file (docs/format.md).
 std::string collections_text(const SavedCollections& saved);
 
-/// Writes the text to "collections/000000000/<file_name>" of `run`. Fails with
-/// `invalid_argument` for a name that is no file's, and with `io`.
+/// Writes `saved` to "collections/000000000/<file_name>" of `run`. Fails with
+/// `invalid_argument` if `file_name` cannot be a file name, and with `io`.
 Status write_collections(const SavedCollections& saved, Storage& run,
                          std::string_view file_name);
 

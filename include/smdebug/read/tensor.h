@@ -1,8 +1,8 @@
 #pragma once
 
-// A `Tensor` is one name in a run: at which steps and from which workers it
-// was saved, and what it held. It is a handle into its `Trial` and must not
-// outlive it.
+// A `Tensor` is one tensor name of a run: the steps and workers that it was
+// saved at, and its values, reductions and statistics. It is a handle into its
+// `Trial` and must not outlive it.
 
 #include <cstdint>
 #include <map>
@@ -26,9 +26,9 @@ namespace smdebug {
 
 class Trial;
 
-// The elements of one tensor at one step, in C order. Views live as long as
-// this does; the bytes, a copy or a mapping of the file, as long as any copy of
-// them.
+// The elements of one tensor at one step, in C order. A view is valid as long
+// as this object; the bytes, a copy or a mapping of the file, as long as any
+// copy of `bytes()`.
 class TensorValue {
  public:
   /// `strings` are the elements of `DType::string` and `DType::bytes`, `bytes`
@@ -43,7 +43,7 @@ class TensorValue {
   const std::vector<std::string>& strings() const { return strings_->owned; }
 
  private:
-  // Kept together, so that a copy's views are of the same strings.
+  // Shared by copies, so that their views refer to the same strings.
   struct Strings {
     std::vector<std::string> owned;
     std::vector<std::string_view> views;
@@ -55,68 +55,82 @@ class TensorValue {
   std::shared_ptr<const Strings> strings_;  // never null
 };
 
-// The answer to a query that names a step.
+// Names a step of a tensor, and optionally the worker that saved it.
 struct StepQuery {
   Step step = 0;
   Mode mode = Mode::global;
-  std::optional<std::string> worker;  // none: the first by name
+  std::optional<std::string> worker;  // none: the first by name that saved it
 };
 
 struct StepValue {
-  Step step = 0;  // of the mode asked for
+  Step step = 0;  // of the query's mode
   TensorValue value;
 };
 
+// Queries refresh the trial if they need to (see `Trial`). Errors name the
+// tensor, step and worker in their `subject`.
 class Tensor {
  public:
   const std::string& name() const;
-  /// The framework's own name, where the run renamed it.
+  /// Returns the framework's own name, or none if the run did not rename it.
   std::optional<std::string> original_name() const;
 
+  /// Returns the steps of `mode` at which any worker saved the tensor, in
+  /// ascending order; empty for a mode in which it was not saved. Steps that
+  /// workers are still writing are included only with `incomplete`.
   std::vector<Step> steps(Mode mode = Mode::global, bool incomplete = false);
-  /// The last `n` steps up to and including `step`; 0 gives all.
+  /// Returns the last `n` of `steps(mode)` up to and including `step`, in
+  /// ascending order; all of them if `n` is 0.
   std::vector<Step> prev_steps(Step step, std::size_t n, Mode mode);
-  /// Fails with `not_found` for a step that the tensor was not saved at.
+  /// Returns the names of the workers that saved the tensor at `step`, sorted.
+  /// Fails as `value` for the step.
   Result<std::vector<std::string>> workers(Step step, Mode mode);
 
-  /// Fails with `not_found` (not saved at this step, or only as reductions: the
-  /// message says what there is), `not_yet` (the step may still come),
-  /// `invalid_argument` (an unknown worker), `corrupt`, `io`, or `unavailable`
-  /// (the event file is missing and may still come: it was waited for as long
-  /// as the trial's options say).
+  /// Returns the elements at one step. Waits for an event file that is missing
+  /// and may still appear, for `TrialOptions::missing_event_file_retries`.
+  /// Fails with `not_found` (`tensor_not_at_step`, `only_reductions`,
+  /// `elements_unavailable`, or `worker_unknown` for a worker that did not save
+  /// it), `not_yet` (`step_not_yet`: the step may still be written),
+  /// `invalid_argument` (`worker_unknown`: no such worker in the run),
+  /// `unavailable` (the event file did not appear), `interrupted`, `corrupt` or
+  /// `io`.
   Result<TensorValue> value(const StepQuery& query);
-  /// The values at all steps of `steps(mode)`, or at those asked for, in their
-  /// order; files are read by several threads at once. Fails as `value` does
-  /// for the first step that cannot be read.
+  /// Returns the values at all steps of `steps(mode)`, or at the steps given,
+  /// in their order. Reads files with several threads. Fails as `value` for the
+  /// first step that cannot be read.
   Result<std::vector<StepValue>> values(Mode mode = Mode::global,
                                         std::optional<std::string> worker = {});
   Result<std::vector<StepValue>> values(std::span<const Step> steps, Mode mode,
                                         std::optional<std::string> worker = {});
+  /// Return the shape and the dtype, from the index if it has them, otherwise
+  /// from the values. Fail as `value`; `shape` with `shape_unavailable` if the
+  /// run holds only reductions.
   Result<std::vector<std::int64_t>> shape(const StepQuery& query);
   Result<DType> dtype(const StepQuery& query);
 
-  /// Reductions that were saved, by operation; empty where none were. Fails as
-  /// `value` for the step, the worker and the bytes.
+  /// Returns the reductions that were saved, by operation; empty if there are
+  /// none. Fails as `value` for the step, the worker and the bytes.
   Result<std::map<ReductionOp, double>> reductions(const StepQuery& query);
-  /// The same as they were stored: one element of the writer's dtype.
+  /// Returns the same as they were stored: one element of the writer's dtype.
   Result<std::map<ReductionOp, TensorValue>> saved_reductions(
       const StepQuery& query);
-  /// The saved one, or computed from the statistics or the values: `std` and
-  /// `variance` of the population, `l1` and `l2` of the flattened tensor.
-  /// Fails as `value`, and with `not_found` for a tensor without elements or
-  /// of strings.
+  /// Returns the saved reduction, or computes it from the statistics or the
+  /// values: `std` and `variance` of the population, `l1` and `l2` of the
+  /// flattened tensor. Fails as `value`, and with `not_found` for a tensor of
+  /// strings or without elements.
   Result<double> reduction(const StepQuery& query, ReductionOp op);
-  /// From the index, or computed from the values. Fails as `value`.
+  /// Returns the statistics from the index, or computes them from the values.
+  /// Fails as `value`.
   Result<TensorStatistics> statistics(const StepQuery& query);
 
-  /// Which part of a larger tensor was saved; none: a whole one. Fails as
-  /// `value` for the step and the worker.
+  /// Returns the part of a larger tensor that was saved; none for a whole
+  /// tensor. Fails as `value` for the step and the worker.
   Result<std::optional<ShardPlacement>> placement(const StepQuery& query);
-  /// The statistics of the whole, from the shards that all workers saved;
-  /// replicas of a shard count once. Of a tensor that one worker saved whole,
-  /// its own. Fails as `value` for the step, with `not_found` where parts are
-  /// missing, and with `invalid_argument` where several workers saved a tensor
-  /// each that is no shard: their values are of different things.
+  /// Returns the statistics of the whole tensor, merged from the shards of all
+  /// workers; replicas of a shard count once. If one worker saved the whole
+  /// tensor, returns its statistics. Fails as `value` for the step, with
+  /// `not_found` if shards are missing, and with `invalid_argument` if several
+  /// workers saved whole tensors, because those may differ.
   Result<TensorStatistics> merged_statistics(Step step, Mode mode);
 
  private:

@@ -1,10 +1,12 @@
 #pragma once
 
-// A `Trial` reads a run: which tensors it holds, at which steps, and what is
-// in them, while the run is still growing or long after. Start here to look
-// at a run; `tensor.h` is one tensor of it.
+// A `Trial` reads a run, whether it is still growing or has ended: its tensors,
+// steps, workers and collections. Start here to inspect a run; a `Tensor`
+// (tensor.h) reads the values of one tensor.
 //
-// A trial is used by one thread at a time.
+// Queries look for new files first, unless `set_refreshing(false)` was called.
+// A refresh that fails is logged once, and the query answers from the files
+// that are known. Use a trial from one thread at a time.
 
 #include <chrono>
 #include <cstdint>
@@ -29,32 +31,34 @@
 namespace smdebug {
 
 struct TrialOptions {
-  std::string name;  // empty: the last part of the location
+  std::string name;  // empty: the last component of the location
   // Global steps outside [first, end) are never loaded.
   std::optional<Step> first_step;
   std::optional<Step> end_step;
-  // How long to wait until every worker has written its collections. None:
+  // How long `open` waits until every worker has written its collections. None:
   // forever, with a log line every 10 s. 0: fail at once with `not_found`.
   std::optional<std::chrono::nanoseconds> timeout;
   // Fails with `collections_missing` if the run ended before every worker wrote
   // its collections, and logs a warning if the timeout passes before that.
   bool require_all_workers = false;
-  // Called about ten times a second while the trial waits, by the thread that
-  // waits. Returning true ends the wait, which fails with `interrupted`.
+  // Called about ten times a second by a thread that waits. If it returns true,
+  // the wait fails with `interrupted`.
   std::function<bool()> check_interrupt;
-  // Called before each refresh. A caller that knows the writer of this run in
-  // this process flushes it here.
+  // Called before each refresh. If a session of this process writes the run,
+  // flush it here.
   std::function<void()> before_refresh;
-  // A step that one worker never wrote is given up once this many newer steps
-  // exist. None: the variable SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, or 1000.
+  // A step that a worker did not write counts as complete once this many newer
+  // steps exist. None: the variable SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, or
+  // 1000.
   std::optional<int> incomplete_step_window;
-  // How long after the end marker a missing worker's files may still appear.
+  // How long to wait after the end marker for files of missing workers.
   // None: the seconds in SMDEBUG_TRAINING_END_DELAY_REFRESH, or 1.
   std::optional<std::chrono::nanoseconds> end_delay;
   // How many times, 2 s apart, to retry a value whose event file is missing and
   // may still come. None: SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, or 100.
   std::optional<int> missing_event_file_retries;
-  bool keep_values = false;      // keeps values in memory once they are read
+  bool keep_values = false;  // keeps values in memory after reading them
+  // Both must outlive the trial.
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
 };
@@ -62,37 +66,42 @@ struct TrialOptions {
 // Whether a step can be read. The numbers are the original's.
 enum class StepState { unavailable = 0, available = 1, not_yet_available = 2 };
 
-// Whether somebody may still write the run. `gone`: the process that claimed
-// it, on this host, lives no more and left no end marker. Of a run that nobody
-// claimed, as one of several workers, nothing is known: it is `running`.
-enum class WriterState { running, ended, gone };
+// Whether a process may still write the run. `exited`: the process that claimed
+// the run, on this host, exited without an end marker. A run without a claim
+// and without an end marker, such as one of separate workers, is `running`.
+enum class WriterState { running, ended, exited };
 
 // The process that writes a run, or wrote it last.
 struct RunWriter {
   std::string host;
   std::int64_t process_id = 0;
-  std::uint64_t start_ticks = 0;  // since boot; process ids return
+  // When it started, in clock ticks since boot: process ids are reused.
+  std::uint64_t start_ticks = 0;
 };
 
-// Something in the run that could not be read, and was left out.
+// A file, or a part of one, that could not be read and was skipped.
 struct Damage {
   std::string key;   // the file, relative to the run
-  std::string what;  // one sentence
+  std::string what;  // the reason, one sentence
 };
 
+// Selects tensors by name. All fields that are set must match, except that
+// `names` adds to `regexes`.
 struct TensorNameQuery {
   std::optional<Step> step;  // a step of `mode`
   Mode mode = Mode::global;
-  std::vector<std::string> regexes;       // names that any of them finds
-  std::optional<std::string> collection;  // those of a collection, by name
-  std::vector<std::string> names;         // these, beside what a regex finds
+  std::vector<std::string> regexes;       // names that match any of them
+  std::optional<std::string> collection;  // members of this collection
+  std::vector<std::string> names;         // exactly these
 };
 
 class Trial {
  public:
-  /// Opens the run at `location` and loads what is there. Fails with
-  /// `not_found` when the timeout passes with nothing to read, `io`,
-  /// `unsupported` or `invalid_argument`.
+  /// Opens the run at a path or address and loads its index; waits for the run
+  /// as `options` specify. Fails with `not_found` if the timeout passes without
+  /// a run or, with `collections_missing`, if workers are missing; with
+  /// `invalid_argument` for an empty range of steps; with `interrupted`,
+  /// `unsupported` or `io`.
   static Result<std::unique_ptr<Trial>> open(std::string_view location,
                                              TrialOptions options = {});
   static Result<std::unique_ptr<Trial>> open(
@@ -102,78 +111,98 @@ class Trial {
   const std::string& name() const;
   const std::string& location() const;
 
-  /// Looks for new steps now. Queries do it by themselves unless
-  /// `set_refreshing(false)`; a run that has ended is not looked at again.
+  /// Loads new steps; does nothing after the end of the run. Waits for
+  /// `TrialOptions::end_delay` if the run has just ended and workers are
+  /// missing. Fails with `io` or `interrupted`; later calls try again.
   Status refresh();
+  /// Sets whether queries refresh first; initially true.
   void set_refreshing(bool refreshing);
   bool is_refreshing() const;
 
-  /// True once the end marker was seen and every file loaded.
+  /// Returns true once the end marker exists and every file is loaded.
   bool has_ended();
-  /// Looks now, even where queries do not.
+  /// Refreshes, even after `set_refreshing(false)`, and returns the state.
   WriterState writer_state();
-  /// The process that claimed the run; of a run that nobody claimed, as one of
-  /// several workers, the one that wrote `run.json` last, if it still lives on
-  /// this host. None where neither is known.
+  /// Returns the process that claimed the run. For a run without a claim, such
+  /// as one of separate workers, returns the process that wrote `run.json`
+  /// last, if it still runs on this host; otherwise none.
   std::optional<RunWriter> writer();
-  /// How often the training was started in this folder; 0 where the run does
-  /// not say, as one of the original.
+  /// Returns how often the training was started in this folder; 0 if the run
+  /// has no `run.json`, as runs of the original.
   std::uint64_t attempts();
-  /// False once the run's files are gone: its folder was removed.
-  bool is_there();
+  /// Returns false if the run's folder was removed; true if it has files or
+  /// cannot be listed.
+  bool exists();
 
+  /// Returns the names of all tensors, sorted.
   std::vector<std::string> tensor_names();
-  /// Sorted. Unknown steps and modes give an empty list. Fails with
-  /// `invalid_argument` for a pattern that does not compile or when both a
-  /// regex and a collection are given, `not_found` for an unknown collection.
+  /// Returns the names that match `query`, sorted; empty for an unknown step or
+  /// mode. Fails with `invalid_argument` for a pattern that does not compile or
+  /// if both a regex and a collection are given, and with `not_found` for an
+  /// unknown collection.
   Result<std::vector<std::string>> tensor_names(const TensorNameQuery& query);
 
-  /// Fails with `not_found`, naming the nearest names.
+  /// Returns the tensor of that name. Fails with `not_found`
+  /// (`tensor_unknown`), naming the nearest names.
   Result<Tensor> tensor(std::string_view name);
   bool has_tensor(std::string_view name);
 
-  /// Steps of `mode`, ascending: those that every worker wrote, or that were
-  /// given up on; with `incomplete`, all.
+  /// Returns the steps of `mode`, ascending: those that every worker wrote or
+  /// that are no longer waited for; with `incomplete`, all.
   std::vector<Step> steps(Mode mode = Mode::global, bool incomplete = false);
-  /// Modes seen, in the order of `Mode`, never `global`.
+  /// Returns the modes that have steps, in the order of `Mode`, never `global`.
   std::vector<Mode> modes();
+  /// Returns both numbers of a step, or none if the run has no such step.
   std::optional<StepId> step_id(Step global_step);
+  /// Returns the global number of a step of `mode`, or none if the run has no
+  /// such step. In mode `global` returns `mode_step` itself.
   std::optional<Step> global_step(Mode mode, Step mode_step);
 
+  /// Returns the names of the workers that have written files, sorted.
   std::vector<std::string> workers();
+  /// Returns the number of workers that the collections files state; 1 without
+  /// such files. Does not refresh.
   int num_workers() const;
-  /// -1: none yet.
+  /// Returns the last global step that is complete or no longer waited for; -1
+  /// if there is none. Does not refresh.
   Step last_complete_step() const;
-  /// Where the next listing starts, as the original keeps it.
+  /// Returns the key of the index file from which the original would list next;
+  /// empty before the first step. Does not refresh.
   std::string last_index_token() const;
 
-  /// In the order of the run's collections file.
+  /// Returns the collections in the order of the run's collections file; empty
+  /// for a run without such files.
   std::vector<Collection> collections();
+  /// Returns the collection of that name, or none. Does not refresh.
   std::optional<Collection> find_collection(std::string_view name);
 
+  /// Returns whether a step can be read now, may still appear, or never will.
   StepState has_passed_step(Step step, Mode mode = Mode::global);
   /// Waits until every step of `steps` is available and logs a reminder every
-  /// 10 s. Fails with `not_found` for a step that will never come
-  /// (`step_passed`, or `no_more_data` in a run that has ended), with `not_yet`
-  /// (`step_not_yet`) when `timeout`, which covers all steps together, passes
-  /// first, and with `interrupted`. Without a timeout it waits forever.
+  /// 10 s. `timeout` covers all steps together; none waits forever. Fails with
+  /// `not_found` for a step that will never be available (`step_passed`, or
+  /// `no_more_data` in a run that has ended), with `not_yet` (`step_not_yet`)
+  /// after the timeout, with `interrupted`, and as `refresh`.
   Status wait_for_steps(
       std::span<const Step> steps, Mode mode = Mode::global,
       std::optional<std::chrono::nanoseconds> timeout = std::nullopt);
 
-  /// What was left out so far, and drops that the writer counted.
+  /// Returns the files that were skipped so far because they are damaged.
   std::vector<Damage> damage();
+  /// Returns how many tensors the writer dropped because its buffer was full.
   std::uint64_t dropped_tensors();
-  /// Bytes of all files of the run.
+  /// Returns the size of all files of the run in bytes. Lists them on each
+  /// call. Fails as `Storage::list`.
   Result<std::uint64_t> bytes();
-  /// `run.json` as it stands; `not_found` for a run of the original.
+  /// Returns the text of `run.json`. Fails with `not_found` for a run of the
+  /// original, and with `io`.
   Result<std::string> run_file_text();
 
-  /// Feeds every complete step from `first` to before `end` to `sink`, in
-  /// order, and returns the next global step to feed from. Only tensors for
-  /// which `wanted` is true are fed; with none, all. Does not wait.
-  /// Observations of a run of the original have no statistics; they hold its
-  /// reductions instead. `on_tick` and `on_run_end` are left to the caller.
+  /// Feeds every complete step in [first, end) to `sink`, in order, as run
+  /// number `run`, and returns the next global step to feed from. Feeds only
+  /// tensors for which `wanted` returns true; all tensors if it is empty. Does
+  /// not wait. Observations of a run of the original have its reductions
+  /// instead of statistics. The caller calls `on_tick` and `on_run_end`.
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted = {},
                     Step end = std::numeric_limits<Step>::max());
@@ -185,8 +214,9 @@ class Trial {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Returns those of `names` that one of `patterns` finds, in their order. Fails
-/// with `invalid_argument` for a pattern that does not compile.
+/// Returns those of `names` that match one of `patterns`, as Python's
+/// `re.search` does, in their order. Fails with `invalid_argument` for a
+/// pattern that does not compile.
 Result<std::vector<std::string>> find_names(
     std::vector<std::string> names, const std::vector<std::string>& patterns);
 
