@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::string_view kNumber = "a number or numeric text";
 
-// A value as it was written, as far as a message has room. Pure ASCII, so that
-// it may be cut anywhere.
+// A value as JSON, shortened to fit into a message. It is pure ASCII, so that
+// any byte is a character boundary.
 std::string shown(const Json& value) {
-  constexpr std::size_t kRoom = 60;
+  constexpr std::size_t kMaxShown = 60;
   std::string text = value.dump(JsonStyle::spaced);
-  if (text.size() > kRoom) text.replace(kRoom, std::string::npos, "...");
+  if (text.size() > kMaxShown)
+    text.replace(kMaxShown, std::string::npos, "...");
   return text;
 }
 
@@ -73,8 +74,8 @@ Result<Json> parse_config_json(std::string_view text, std::string_view file) {
     return Error{
         Error::Code::invalid_config,
         ConfigDocument(text, file)
-            .place(*json, "",
-                   fmt::format("expected an object, found {}", shown(*json)))};
+            .locate(*json, "",
+                    fmt::format("expected an object, found {}", shown(*json)))};
   }
   return json;
 }
@@ -98,8 +99,8 @@ void ConfigDocument::warn_of_repeated_keys(const Json& value,
   }
 }
 
-std::string ConfigDocument::place(const Json& value, std::string_view path,
-                                  std::string_view what) const {
+std::string ConfigDocument::locate(const Json& value, std::string_view path,
+                                   std::string_view what) const {
   const TextPlace at = place_in(text_, value.offset());
   return fmt::format("{}:{}:{}: {}{}{}", file_, at.line, at.column, path,
                      path.empty() ? "" : ": ", what);
@@ -122,7 +123,7 @@ std::string ConfigObject::path_of(std::string_view key) const {
 
 Error ConfigObject::mistake(std::string_view key, std::string_view what) const {
   return {Error::Code::invalid_config,
-          document_->place(at(key), path_of(key), what)};
+          document_->locate(at(key), path_of(key), what)};
 }
 
 Error ConfigObject::expected(std::string_view key,
@@ -216,9 +217,9 @@ Result<std::vector<ConfigObject>> ConfigObject::objects(
         fmt::format("{}[{}]", path_of(key), objects.size());
     if (element.as_object() == nullptr) {
       return Error{Error::Code::invalid_config,
-                   document_->place(element, path,
-                                    fmt::format("expected an object, found {}",
-                                                shown(element)))};
+                   document_->locate(element, path,
+                                     fmt::format("expected an object, found {}",
+                                                 shown(element)))};
     }
     objects.emplace_back(*document_, element, path);
   }
@@ -226,7 +227,7 @@ Result<std::vector<ConfigObject>> ConfigObject::objects(
 }
 
 void ConfigObject::warn_of_unknown(std::span<const std::string> known) const {
-  // A key longer than this is no slip of the hand.
+  // Longer keys are not typing errors.
   constexpr std::size_t kLongest = 100;
   for (const auto& [key, value] : members()) {
     if (std::ranges::find(known, key) != known.end()) continue;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads configurations that people wrote as JSON: booleans and numbers may be
-// text, lists may be text with commas, and what is wrong is told with the
-// file, line, column and path of keys, so that it can be found:
+// Reads JSON configurations that people write: booleans and numbers may be
+// text, and lists may be text with commas. Errors name the file, line, column
+// and path of keys:
 //
 //   debughookconfig.json:4:21: HookParameters.save_interval: expected a number
 //   or numeric text, found "often"
@@ -20,25 +20,25 @@
 
 namespace smdebug {
 
-// Parses a configuration, which is an object. Fails with `invalid_config`:
+// Parses a configuration, which must be an object. Fails with `invalid_config`:
 // "<file>:<line>:<column>: ...".
 Result<Json> parse_config_json(std::string_view text, std::string_view file);
 
-// The text and what was told about it. Lives longer than its objects.
+// The text of a configuration, and the warnings about it. Outlives its objects.
 class ConfigDocument {
  public:
   ConfigDocument(std::string_view text, std::string_view file)
       : text_(text), file_(file) {}
 
-  // "file:line:column: path: what", for `value` at `path`.
-  std::string place(const Json& value, std::string_view path,
-                    std::string_view what) const;
+  // Returns "file:line:column: path: what", for `value` at `path`.
+  std::string locate(const Json& value, std::string_view path,
+                     std::string_view what) const;
 
   void warn(const Json& value, std::string_view path, std::string_view what) {
-    warnings.push_back(place(value, path, what));
+    warnings.push_back(locate(value, path, what));
   }
 
-  // Warns of each key that an object has twice: the last one counts.
+  // Warns of each key that an object has twice; the last one counts.
   void warn_of_repeated_keys(const Json& value, const std::string& path = "");
 
   std::vector<std::string> warnings;
@@ -48,8 +48,8 @@ class ConfigDocument {
   std::string_view file_;
 };
 
-// One object of the document. A member that is null counts as absent: each
-// function then returns none. All fail with `invalid_config`.
+// One object of the document. For a member that is absent or null, each
+// function returns none. All fail with `invalid_config`.
 class ConfigObject {
  public:
   // `json` is an object and outlives this.
@@ -64,26 +64,28 @@ class ConfigObject {
   }
 
   Result<std::optional<std::string>> text(std::string_view key) const;
-  // true, false, or a word for one of them.
+  // Reads true, false, or a word for one of them.
   Result<std::optional<bool>> flag(std::string_view key) const;
-  // A number or numeric text; what follows the point is cut off.
+  // Reads a number or numeric text, and truncates decimals.
   Result<std::optional<Step>> number(std::string_view key) const;
-  // "1,2,3", or an array of what `number` takes, or one number.
+  // Reads "1,2,3", an array of what `number` accepts, or one number.
   Result<std::optional<std::vector<Step>>> numbers(std::string_view key) const;
-  // "a,b", or an array of texts, in which a comma is a comma.
+  // Reads "a,b", or an array of strings, which may contain commas.
   Result<std::optional<std::vector<std::string>>> texts(
       std::string_view key) const;
   Result<std::optional<ConfigObject>> object(std::string_view key) const;
-  // The objects of an array.
+  // Reads an array of objects.
   Result<std::vector<ConfigObject>> objects(std::string_view key) const;
 
-  // "...: path.key: expected <expected>, found <the value>". `key` exists.
+  // Returns "...: path.key: expected <expected>, found <the value>". The key
+  // must exist.
   Error expected(std::string_view key, std::string_view expected) const;
-  // "...: path.key: <what>", or without a key about the object itself.
+  // Returns "...: path.key: <what>"; without a key, an error about the object.
   Error mistake(std::string_view key, std::string_view what) const;
   void warn(std::string_view key, std::string_view what) const;
 
-  // Warns of each member that is not in `known`, with the nearest that are.
+  // Warns of each member that is not in `known`, and suggests the nearest
+  // names.
   void warn_of_unknown(std::span<const std::string> known) const;
 
  private:

@@ -11,12 +11,12 @@ constexpr std::array<std::string_view, 7> kScalarCollections = {
     "losses",     "metrics",       "feature_importance",  "average_shap",
     "sm_metrics", "learning_rate", "tensorflow_summaries"};
 
-// An adapter that knows its modules by kind fills these.
+// Filled by adapters that recognize activation modules.
 constexpr std::array<std::string_view, 4> kActivationCollections = {
     "relu_input", "relu_output", "tanh_input", "sigmoid_input"};
 
-// The name of a collection, and the pattern that finds its tensors; none: the
-// adapter or the user names them.
+// The name of a collection, and the pattern that its tensors match; empty: the
+// adapter or the user assigns them.
 struct BuiltIn {
   const char* name;
   std::string pattern = {};
@@ -33,7 +33,7 @@ std::vector<Collection> make_collections(const std::vector<BuiltIn>& built_in) {
   return collections;
 }
 
-// A framework with the defaults of the struct; what differs is set after it.
+// A framework with the defaults of `Framework`; callers set other fields.
 Framework make_framework(std::string name,
                          const std::vector<BuiltIn>& collections,
                          std::vector<std::string> default_saved = {"losses"}) {
@@ -44,7 +44,7 @@ Framework make_framework(std::string name,
   return framework;
 }
 
-// PyTorch and Gluon name parameters and gradients alike.
+// PyTorch and Gluon use the same names for parameters and gradients.
 constexpr const char* kWeights = "^(?!gradient).*weight";
 constexpr const char* kBiases = "^(?!gradient).*bias";
 constexpr const char* kGradients = "^gradient";
@@ -77,13 +77,13 @@ Framework make_pytorch() {
 }
 
 Framework make_xgboost() {
-  // Evaluation results are named `<evaluation set>-<metric>`; features, whose
-  // names may hold a dash too, follow one of these prefixes.
+  // Evaluation results are named `<evaluation set>-<metric>`. Names of features
+  // may contain a dash as well, but follow one of these prefixes.
   const std::string no_feature =
       "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
       "scalar)/)";
-  // A metric that is better when it is higher is not a loss, nor is a standard
-  // deviation over folds.
+  // Metrics that rise as the model improves are not losses, nor are standard
+  // deviations over folds.
   const std::string no_score =
       "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)(?:@[^-]*)?-?$)"
       "(?!.*-std$)";
@@ -181,7 +181,7 @@ bool has_scalar_summaries(std::string_view name) {
   return is_scalar_collection(name) && name != "tensorflow_summaries";
 }
 
-// Never destroyed: sessions may end after main().
+// Never destroyed, because sessions may end after main().
 const Framework& pytorch_framework() {
   static const Framework& pytorch = *new Framework(make_pytorch());
   return pytorch;

@@ -36,7 +36,7 @@ Names joined(const Names& own) {
   return all;
 }
 
-// "a{1" and "2}" are two patterns that nobody meant.
+// Detects a repetition such as "a{1,2}" that was split at its comma.
 bool splits_a_repetition(std::string_view left, std::string_view right) {
   constexpr std::string_view kDigits = "0123456789";
   const auto brace = left.find_last_not_of(kDigits);
@@ -69,7 +69,7 @@ Result<Names> parse_patterns(const ConfigObject& parameters) {
   return *std::move(patterns);
 }
 
-// None where no key asks for reductions.
+// None if there is no key about reductions.
 Result<std::optional<ReductionConfig>> parse_reductions(
     const ConfigObject& parameters) {
   if (std::ranges::none_of(kReductionKeys, [&](const std::string& key) {
@@ -211,7 +211,8 @@ class HookConfigParser {
     }
     include(*name);
     Collection& collection = find_or_add(*name);
-    // The last entry of a name says when it is saved, even by silence.
+    // The last entry of a name decides when it is saved, even if it has no
+    // keys.
     collection.save_config.reset();
     SMD_TRY(const auto parameters, entry.object("CollectionParameters"));
     return parameters ? edit(*parameters, collection) : Status();
@@ -256,7 +257,7 @@ class HookConfigParser {
   const Framework& framework_;
   const JobEnvironment& job_;
   HookConfig config_;
-  SaveKeys save_keys_;  // the hook's
+  SaveKeys save_keys_;  // of the hook
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {
     "save_interval", "start_step", "end_step", "save_steps"};
 
-// "eval.end_step" is of mode `eval`, "end_step" of none.
+// "eval.end_step" applies to mode `eval`, "end_step" to none in particular.
 struct ModeKey {
   std::optional<Mode> mode;
   std::string_view name;
@@ -55,9 +55,9 @@ Result<SaveKeys> SaveKeys::parse(const ConfigObject& parameters) {
   for (const auto& [key, value] : parameters.members()) {
     const auto found = find_mode_key(key);
     if (!found) continue;
-    Keys& place =
+    Keys& of_mode =
         found->mode ? keys.modes_[mode_index(*found->mode)] : keys.plain_;
-    SMD_CHECK_OK(take(parameters, key, found->name, place));
+    SMD_CHECK_OK(take(parameters, key, found->name, of_mode));
   }
   return keys;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The keys that say when something is saved, as a JSON configuration has
-// them: "save_interval", and "eval.save_interval" for one mode.
+// The keys of a JSON configuration that decide when tensors are saved:
+// "save_interval", and "eval.save_interval" for one mode.
 
 #include <array>
 #include <optional>
@@ -17,20 +17,22 @@ namespace smdebug {
 
 class SaveKeys {
  public:
-  // Fails with `invalid_config`, naming the key.
+  // Reads all save keys of an object. Fails with `invalid_config`, naming the
+  // key.
   static Result<SaveKeys> parse(const ConfigObject& parameters);
 
-  // "save_interval", ..., "global.end_step".
+  // Lists the keys: "save_interval", ..., "global.end_step".
   static const std::vector<std::string>& names();
 
-  // True if no key is given.
+  // Returns true if no key is set.
   bool empty() const;
 
-  // These keys, with those that are missing taken from `below`, mode by mode.
-  // A plain key of ours stands above a mode's key of `below`.
+  // Returns these keys, with missing ones taken from `below`, mode by mode. A
+  // plain key here overrides a mode's key of `below`.
   SaveKeys over(const SaveKeys& below) const;
 
-  // What is still missing is the default, the interval `default_interval`.
+  // Returns the settings. Missing keys get their defaults, and the interval
+  // `default_interval`.
   SaveConfig config(Step default_interval) const;
 
  private:
@@ -44,7 +46,7 @@ class SaveKeys {
     friend bool operator==(const Keys&, const Keys&) = default;
   };
 
-  // Sets what `key`, without its mode, says.
+  // Reads `key`; `name` is the key without its mode.
   static Status take(const ConfigObject& parameters, const std::string& key,
                      std::string_view name, Keys& keys);
 
