@@ -1,6 +1,7 @@
 #include "smdebug/capture/session_group.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace smdebug {
 namespace {
@@ -60,12 +61,26 @@ std::optional<std::size_t> SessionGroup::select(
   return before;
 }
 
-std::span<Session* const> SessionGroup::selected() const {
+WorkerRange SessionGroup::selected_workers() const {
+  const WorkerRange all = {.first = 0, .count = sessions_.size()};
+  if (all.count == 1) return all;
   std::lock_guard lock(mutex_);
   const auto found = selections_.find(std::this_thread::get_id());
-  if (found == selections_.end() || found->second >= sessions_.size())
-    return sessions_;
-  return std::span(sessions_).subspan(found->second, 1);
+  if (found == selections_.end() || found->second >= all.count) return all;
+  return {.first = found->second, .count = 1};
+}
+
+std::span<Session* const> SessionGroup::selected() const {
+  const WorkerRange workers = selected_workers();
+  return std::span(sessions_).subspan(workers.first, workers.count);
+}
+
+GroupSlot SessionGroup::tensor(std::string_view name,
+                               std::span<const std::string> collections) {
+  std::vector<TensorSlot> slots;
+  for (Session* session : sessions_)
+    slots.push_back(session->tensor(name, collections));
+  return {this, std::move(slots)};
 }
 
 bool SessionGroup::begin_step() {
@@ -149,6 +164,8 @@ Status SessionGroup::close() {
 }
 
 void SessionGroup::after_fork_in_child() {
+  // Another thread of the parent may have held it.
+  std::construct_at(&mutex_);
   for (Session* session : sessions_) session->after_fork_in_child();
 }
 
@@ -164,6 +181,37 @@ SessionCost SessionGroup::cost() const {
   for (const Session* session : sessions_) costs.push_back(session->cost());
   return merged_cost(costs);
 }
+
+WorkerRange GroupSlot::selected() const {
+  const WorkerRange workers = group_->selected_workers();
+  const WorkerRange all = {.first = 0, .count = slots_.size()};
+  return workers.first + workers.count > all.count ? all : workers;
+}
+
+void GroupSlot::put(const TensorView& tensor) const {
+  const WorkerRange workers = selected();
+  for (const TensorSlot& slot :
+       std::span(slots_).subspan(workers.first, workers.count)) {
+    slot.put(tensor);
+  }
+}
+
+Status GroupSlot::put_each(std::span<const TensorView> tensors) const {
+  if (tensors.size() != slots_.size()) {
+    return Error{Error::Code::invalid_argument,
+                 std::to_string(slots_.size()) + " workers cannot share " +
+                     std::to_string(tensors.size()) + " tensors"};
+  }
+  const WorkerRange workers = selected();
+  for (std::size_t i = 0; i < workers.count; ++i)
+    slots_[workers.first + i].put(tensors[workers.first + i]);
+  return {};
+}
+
+void GroupSlot::skip(std::string_view reason) const { first().skip(reason); }
+bool GroupSlot::is_due() const { return first().is_due(); }
+bool GroupSlot::is_next_due() const { return first().is_next_due(); }
+bool GroupSlot::can_match() const { return first().can_match(); }
 
 SessionStatus merged_status(std::span<const SessionStatus> statuses) {
   const auto failed = std::ranges::find_if(

@@ -55,12 +55,14 @@ class SessionGroupTest : public ::testing::Test {
     return group.spread(further, workers);
   }
 
+  static TensorView view(const float& value) {
+    static constexpr std::array<std::int64_t, 1> kShape = {1};
+    return {
+        DType::float32, reinterpret_cast<const std::byte*>(&value), kShape, {}};
+  }
+
   static Status save(SessionGroup& group, float value) {
-    const std::array<std::int64_t, 1> shape = {1};
-    return group.save_tensor(
-        "a",
-        {DType::float32, reinterpret_cast<const std::byte*>(&value), shape, {}},
-        {});
+    return group.save_tensor("a", view(value), {});
   }
 
   // The names of the tensors that a worker saved in a step.
@@ -146,6 +148,75 @@ TEST_F(SessionGroupTest, TakesASelectionWithoutASessionForAllWorkers) {
   SessionGroup group(*sessions_[0]);
   group.select(1);
   EXPECT_THAT(group.selected(), ElementsAre(sessions_[0].get()));
+}
+
+TEST_F(SessionGroupTest, PutsATensorOnceForEachSelectedWorker) {
+  SessionGroup group(*sessions_[0]);
+  ASSERT_TRUE(spread(group).ok());
+  const GroupSlot shared = group.tensor("shared");
+  const GroupSlot own = group.tensor("own");
+  group.begin_step();
+  EXPECT_TRUE(shared.is_due());
+  shared.put(view(1));
+  group.select(1);
+  own.put(view(2));
+  ASSERT_TRUE(group.close().ok());
+  EXPECT_THAT(saved(0, kDevices[0]), ElementsAre("shared"));
+  EXPECT_THAT(saved(0, kDevices[1]), ElementsAre("shared", "own"));
+}
+
+TEST_F(SessionGroupTest, PutsOneTensorOfEachWorker) {
+  SessionGroup group(*sessions_[0]);
+  ASSERT_TRUE(spread(group).ok());
+  const GroupSlot both = group.tensor("both");
+  const GroupSlot second = group.tensor("second");
+  const float values[] = {1, 2};
+  const std::array<TensorView, 2> tensors = {view(values[0]), view(values[1])};
+  group.begin_step();
+  EXPECT_TRUE(both.put_each(tensors).ok());
+  EXPECT_FALSE(both.put_each(std::span(tensors).first(1)).ok());
+  group.select(1);
+  EXPECT_TRUE(second.put_each(tensors).ok());
+  ASSERT_TRUE(group.close().ok());
+  EXPECT_THAT(saved(0, kDevices[0]), ElementsAre("both"));
+  EXPECT_THAT(saved(0, kDevices[1]), ElementsAre("both", "second"));
+}
+
+TEST_F(SessionGroupTest, ReportsASkippedTensorOnce) {
+  SessionGroup group(*sessions_[0]);
+  ASSERT_TRUE(spread(group).ok());
+  group.begin_step();
+  group.tensor("sparse").skip("it is sparse");
+  EXPECT_THAT(group.status().skipped,
+              ElementsAre(Pair("sparse", "it is sparse")));
+  EXPECT_THAT(sessions_[1]->status().skipped, IsEmpty());
+}
+
+TEST_F(SessionGroupTest, LetsTheFirstSelectedWorkerAnswer) {
+  SessionGroup group(*sessions_[0]);
+  ASSERT_TRUE(spread(group).ok());
+  EXPECT_FALSE(group.has_begun());
+  const GroupSlot slot = group.tensor("a");
+  EXPECT_TRUE(slot.can_match());
+  EXPECT_TRUE(slot.is_next_due());
+  group.select(1);
+  group.begin_step();
+  EXPECT_TRUE(group.has_begun());
+  EXPECT_EQ(&group.first_selected(), sessions_[1].get());
+  EXPECT_TRUE(slot.is_due());
+  group.select(0);
+  EXPECT_FALSE(slot.is_due());
+}
+
+TEST_F(SessionGroupTest, GivesASlotThatIsOlderThanAWorkerToTheOthers) {
+  SessionGroup group(*sessions_[0]);
+  const GroupSlot slot = group.tensor("a");
+  ASSERT_TRUE(spread(group).ok());
+  group.begin_step();
+  slot.put(view(1));
+  ASSERT_TRUE(group.close().ok());
+  EXPECT_THAT(saved(0, kDevices[0]), ElementsAre("a"));
+  EXPECT_THAT(saved(0, kDevices[1]), IsEmpty());
 }
 
 TEST_F(SessionGroupTest, CountsTheStepsOfASelectedWorkerOnly) {

@@ -23,12 +23,52 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "smdebug/base/result.h"
 #include "smdebug/capture/session.h"
+#include "smdebug/capture/tensor_slot.h"
 
 namespace smdebug {
+
+class SessionGroup;
+
+/// Consecutive workers of a group, by number.
+struct WorkerRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+// The slots of one tensor, one for each worker. Like `TensorSlot`, it is valid
+// as long as its group, and the first selected worker answers its questions.
+class GroupSlot {
+ public:
+  /// Captures the tensor for the selected workers, where it is due. Any thread.
+  void put(const TensorView& tensor) const;
+  /// Captures `tensors[i]` for worker i, if that is selected. Fails with
+  /// `invalid_argument` if there is not one tensor for each worker. Any thread.
+  Status put_each(std::span<const TensorView> tensors) const;
+  /// See `TensorSlot`.
+  void skip(std::string_view reason) const;
+  bool is_due() const;
+  bool is_next_due() const;
+  bool can_match() const;
+
+  /// The slots of all workers.
+  std::span<const TensorSlot> slots() const { return slots_; }
+  /// The workers that calls of this thread concern; never empty.
+  WorkerRange selected() const;
+
+ private:
+  friend class SessionGroup;
+  GroupSlot(const SessionGroup* group, std::vector<TensorSlot> slots)
+      : group_(group), slots_(std::move(slots)) {}
+  const TensorSlot& first() const { return slots_[selected().first]; }
+
+  const SessionGroup* group_;
+  std::vector<TensorSlot> slots_;
+};
 
 class SessionGroup {
  public:
@@ -49,12 +89,23 @@ class SessionGroup {
   std::size_t size() const { return sessions_.size(); }
   /// Whether a worker has a session. A group of one has only worker 0.
   bool has_worker(std::int64_t worker) const;
+  /// Whether a step has begun, after which no worker can be added.
+  bool has_begun() const { return has_begun_; }
 
   /// Selects a worker for the calling thread, or all with none. Returns the
   /// selection before. A worker without a session selects all.
   std::optional<std::size_t> select(std::optional<std::size_t> worker);
   /// The sessions that calls of this thread concern; never empty.
   std::span<Session* const> selected() const;
+  WorkerRange selected_workers() const;
+  /// The first of them. It answers questions that have one answer, such as the
+  /// step, or whether a tensor is due.
+  Session& first_selected() const { return *selected().front(); }
+
+  /// The slots of a tensor under all workers; see `Session::tensor`. Workers
+  /// that are added later have no slot.
+  GroupSlot tensor(std::string_view name,
+                   std::span<const std::string> collections = {});
 
   // --- the selected workers ---
 
