@@ -995,7 +995,7 @@ class Session:
     def end_step(self) -> None: ...
 
     @property
-    def step(self) -> tuple: ...
+    def step(self) -> tuple[int, ModeKeys, int]: ...
 
     def is_capturing(self) -> bool: ...
 
@@ -1051,6 +1051,135 @@ def install_termination_flush() -> bool:
     """
     From now on SIGTERM lets every session publish the steps that ended before the process dies of it. Returns False, and changes nothing, where the program has its own handler.
     """
+
+class GroupSlot:
+    """
+    The slots of one tensor, one for each worker of a SessionGroup. The first selected worker answers.
+    """
+
+    def put(self, tensor: object) -> None:
+        """Captures the tensor for the selected workers, where it is due."""
+
+    def put_each(self, tensors: list[object]) -> None:
+        """
+        Captures a list of tensors, one of each worker, for the selected workers. Raises SMDebugValueError for a list of another length.
+        """
+
+    def is_due(self) -> bool:
+        """Returns whether the open step saves the tensor."""
+
+    def is_next_due(self) -> bool:
+        """Returns whether the next step saves it."""
+
+    def can_match(self) -> bool:
+        """Returns whether the plan in use can ever save it."""
+
+    def skip(self, reason: str) -> None:
+        """Reports, once, that the tensor cannot be saved."""
+
+class WorkerContext:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+class SessionGroup:
+    """
+    Drives the sessions of several workers in one process as one session: each worker has files of its own. Steps and values concern the worker that the calling thread selected, or all.
+    """
+
+    def __init__(self, first: Session) -> None:
+        """Makes a group of one session."""
+
+    def spread(self, further: Sequence[Session], workers: Sequence[str]) -> None:
+        """
+        Adds the sessions `further` of the same run, and names all workers, the first session's included. Raises SMDebugValueError if the numbers do not match, after a step has begun, and in a second call.
+        """
+
+    @property
+    def size(self) -> int:
+        """The number of workers."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step has begun."""
+
+    def has_worker(self, worker: int) -> bool:
+        """Returns whether the worker of that number has a session."""
+
+    def for_worker(self, worker: int | None) -> WorkerContext:
+        """
+        A context in which the steps and tensors of this thread belong to one worker; None means to all workers.
+        """
+
+    def tensor(self, name: str, collections: Sequence[str] = []) -> GroupSlot:
+        """
+        Returns the slots of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
+        """
+
+    @property
+    def mode(self) -> ModeKeys: ...
+
+    @property
+    def step(self) -> tuple[int, ModeKeys, int]: ...
+
+    @property
+    def plan_version(self) -> int: ...
+
+    def is_capturing(self) -> bool: ...
+
+    @overload
+    def is_next_due(self) -> bool: ...
+
+    @overload
+    def is_next_due(self, tensor_name: str, collection: str) -> bool: ...
+
+    def is_due(self, tensor_name: str, collection: str) -> bool: ...
+
+    def summary(self) -> str: ...
+
+    def begin_step(self) -> bool: ...
+
+    def before_update(self) -> None: ...
+
+    def end_step(self) -> None: ...
+
+    def bind_to_current_thread(self) -> None:
+        """Makes the calling thread the owner of the open step."""
+
+    def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None: ...
+
+    def save_integer(self, name: str, value: int, wall_seconds: float | None = None) -> None: ...
+
+    def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None: ...
+
+    def set_config(self, config: HookConfig) -> None: ...
+
+    def set_worker(self, rank: int, world_size: int) -> None:
+        """
+        Names the worker of a group of one. Ignored once the workers have names.
+        """
+
+    def set_mode(self, mode: ModeKeys) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def export_collections(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def after_fork_in_child(self) -> None: ...
+
+    def status(self) -> HookStatus:
+        """
+        Returns the status of the first session that failed, or of the first session, with the tensors of all.
+        """
+
+    def cost(self) -> HookCost:
+        """Returns the overhead of all sessions together."""
 
 class StepPolicy:
     """

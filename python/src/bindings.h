@@ -13,6 +13,7 @@ void bind_editable_config(nanobind::module_& m);  // editable_config.cc
 void bind_config(nanobind::module_& m);           // config.cc
 void bind_status(nanobind::module_& m);           // hook_status.cc
 void bind_capture(nanobind::module_& m);          // capture.cc
+void bind_session_group(nanobind::module_& m);    // session_group.cc
 void bind_steps(nanobind::module_& m);            // step_policy.cc
 void bind_read(nanobind::module_& m);             // read.cc
 void bind_files(nanobind::module_& m);            // files.cc

@@ -2,6 +2,8 @@
 // adapters keep. A call with a tensor is made once per tensor and step, so it
 // asks first whether the tensor is due and looks at it only then.
 
+#include "capture.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -68,9 +70,13 @@ void put_due(const TensorSlot& slot, nb::handle tensor) {
   put_import(slot, copied, was_copied);
 }
 
-void put(const TensorSlot& slot, nb::handle tensor) {
+}  // namespace
+
+void put_tensor(const TensorSlot& slot, nb::handle tensor) {
   if (slot.is_due()) put_due(slot, tensor);
 }
+
+namespace {
 
 // No array is made of it.
 void put_number(const TensorSlot& slot, double value) {
@@ -134,8 +140,8 @@ struct BoundSlots {
   void put(nb::list tensors) const {
     const std::size_t count = std::min(slots.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
-      smdebug::put(slots[i],
-                   PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
+      put_tensor(slots[i],
+                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
   }
   // One tensor that has all these names.
@@ -250,7 +256,7 @@ void bind_statistics(nb::module_& m) {
 
 void bind_slots(nb::module_& m) {
   nb::class_<TensorSlot>(m, "TensorSlot")
-      .def("put", &put, "tensor"_a,
+      .def("put", &put_tensor, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("put_number", &put_number, "value"_a,
            "Captures the number, a float64 of shape (1,), if it is due.")
@@ -320,19 +326,23 @@ Result<std::unique_ptr<Session>> create_session(
   return session;
 }
 
-Status save_tensor(Session& self, const std::string& name, nb::handle tensor,
+}  // namespace
+
+Status save_tensor(Session& session, const std::string& name, nb::handle tensor,
                    const std::vector<std::string>& collections) {
   TensorImport imported;
   SMD_CHECK_OK(imported.load(tensor));
   if (imported.placement())
-    self.tensor(name).set_placement(imported.placement());
-  Status status = self.save_tensor(name, imported.view(), collections);
+    session.tensor(name).set_placement(imported.placement());
+  Status status = session.save_tensor(name, imported.view(), collections);
   if (status || status.error().code != Error::Code::unsupported) return status;
   return std::move(status)
       .error()
       .within("tensor '" + name + "' cannot be saved")
       .with(Error::Detail::type_unsupported);
 }
+
+namespace {
 
 BoundSlots make_tensor_slots(Session& self,
                              const std::vector<std::string>& names,
@@ -411,12 +421,14 @@ void bind_session(nb::module_& m) {
            "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update)
       .def("end_step", &Session::end_step, WithoutGil())
-      .def_prop_ro("step",
-                   [](const Session& self) {
-                     const StepId step = self.step();
-                     return nb::make_tuple(step.global, step.mode,
-                                           step.mode_step);
-                   })
+      .def_prop_ro(
+          "step",
+          [](const Session& self) {
+            const StepId step = self.step();
+            return nb::make_tuple(step.global, step.mode, step.mode_step);
+          },
+          nb::for_getter(
+              nb::sig("def step(self) -> tuple[int, ModeKeys, int]")))
       .def("is_capturing", &Session::is_capturing)
       .def(
           "tensor",
