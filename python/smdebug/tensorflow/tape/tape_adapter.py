@@ -118,18 +118,18 @@ class TapeAdapter:
         that replica is recorded."""
         self._steps.bind_to_current_thread()
         replica = current_replica()
-        is_recorded = replica is None or self._session.records(replica)
+        is_recorded = replica is None or self._session.has_worker(replica)
         if replica is None or not is_recorded:
             yield is_recorded
         else:
-            with self._session.for_replica(replica):
+            with self._session.for_worker(replica):
                 yield True
 
     def _call_for_replica(self, replica, save, *arguments):
         if replica is None:
             save(*arguments)
-        elif self._session.records(replica):
-            with self._session.for_replica(replica):
+        elif self._session.has_worker(replica):
+            with self._session.for_worker(replica):
                 save(*arguments)
 
     # --- what a watched tape reports (tapes.py) ---
@@ -171,7 +171,7 @@ class TapeAdapter:
         if replica is not None:
             strategy = tf.distribute.get_strategy()
             self._session.follow_strategy(strategy)
-            if not self._session.records(replica):
+            if not self._session.has_worker(replica):
                 self._warn_not_recorded(strategy)
                 return None
         if tf.executing_eagerly():

@@ -53,7 +53,7 @@ class TapeSteps:
 
     def for_replica(self, replica: int | None) -> contextlib.AbstractContextManager[None]:
         """A context in which the tensors of this thread belong to `replica`."""
-        return self._session.for_replica(replica)
+        return self._session.for_worker(replica)
 
     # --- the beginning ---
 
