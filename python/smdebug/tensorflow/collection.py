@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
@@ -16,9 +17,9 @@ class Collection(BaseCollection):
     """A collection of smdebug.collection that also takes variables, tensors and layers."""
 
     def add(self, arg: Any) -> None:
-        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list,
-        tuple or set of them. Raises SMDebugTypeError for what has no name, such as a tensor of
-        eager code."""
+        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a
+        list, tuple or set of them. Raises SMDebugTypeError for what has no name, such as a tensor
+        of eager code."""
         if isinstance(arg, (list, tuple, set)):
             for each in arg:
                 self.add(each)
@@ -27,15 +28,15 @@ class Collection(BaseCollection):
         self.mark_edited()
 
     def add_for_mode(self, arg: Any, mode: ModeKeys) -> None:
-        """The same as `add`: the graph of each mode has its own names. `mode` is one of
-        smdebug.modes; raises SMDebugTypeError for anything else."""
+        """Does the same as `add`, because the graph of each mode has its own names. `mode` is one
+        of smdebug.modes; raises SMDebugTypeError for anything else."""
         if not isinstance(mode, ModeKeys):
             raise SMDebugTypeError(f"mode must be one of smdebug.modes, found {mode!r}")
         self.add(arg)
 
     def add_keras_layer(self, layer: Any, inputs: bool = False, outputs: bool = True) -> None:
-        """Adds the inputs, the outputs or both of a layer whose model the hook records. Raises
-        SMDebugTypeError for what is no layer."""
+        """Adds the inputs, the outputs or both of a layer whose model the hook records.
+        Raises SMDebugTypeError for what is no layer."""
         if not _is_layer(layer):
             raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
         self.added_layers().append((layer, inputs, outputs))
@@ -46,7 +47,7 @@ class Collection(BaseCollection):
         return self.__dict__.setdefault("_added_patterns", [])
 
     def added_layers(self) -> list[tuple[Any, bool, bool]]:
-        """(layer, inputs, outputs) of each layer that was added."""
+        """Returns (layer, inputs, outputs) of each layer that was added."""
         return self.__dict__.setdefault("_added_layers", [])
 
 
@@ -57,11 +58,11 @@ def _is_layer(thing):
 
 
 def _pattern_of(thing):
-    """A regular expression for the names of `thing` in a run."""
+    """Returns a regular expression for the names of `thing` in a run."""
     history = getattr(thing, "_keras_history", None)
     if history is not None:  # of a functional model: the layer that makes it
         layer = getattr(history, "layer", None) or history.operation
-        return layer_pattern(names.layer_outputs(layer.name))
+        return layer_pattern(_core.layer_outputs_name(layer.name))
     try:
         if not isinstance(thing.name, str):
             raise AttributeError
@@ -75,5 +76,5 @@ def _pattern_of(thing):
 
 
 def layer_pattern(name: str) -> str:
-    """A regular expression for `name`, and for `name` with a number after it."""
+    """Returns a regular expression for `name`, and for `name` with a number after it."""
     return rf"^{re.escape(name)}(_\d+)?$"

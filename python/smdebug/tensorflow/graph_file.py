@@ -10,7 +10,7 @@ from smdebug.log import get_logger
 # files of steps, whose names continue with a process id.
 _WORKER = "0_graph"
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class GraphFile:
@@ -40,4 +40,4 @@ class GraphFile:
             with FileWriter(worker=_WORKER, wtype="tensorboard", **where) as file:
                 file.write_graph(graph.as_graph_def())
         except Exception as error:  # a full disk, or a graph beyond the 2 GiB of a message
-            logger.warning("TensorBoard shows no graph; the run continues: %s", error)
+            _logger.warning("TensorBoard shows no graph; the run continues: %s", error)

@@ -63,7 +63,7 @@ class _Launch:
             setattr(model_class, name, self._registered(original))
 
     def hook(self):
-        """The hook of this process, created by the first call."""
+        """Returns the hook of this process, created by the first call."""
         if self._hook is None:
             from smdebug.tensorflow.keras.hook import KerasHook
 
@@ -88,8 +88,8 @@ class _Launch:
         return call
 
     def _callbacks(self, bound):
-        """The callbacks of a call with the hook among them; None if the call is to stay as it
-        is."""
+        """Returns the callbacks of a call with the hook among them; None if the call is to stay as
+        it is."""
         given = bound.arguments.get("callbacks")
         if not (given is None or isinstance(given, (list, tuple)) or hasattr(given, "set_model")):
             return None

@@ -48,7 +48,7 @@ class LaunchedSessionHook(SessionHook):
         self._adapter.optimizers = optimizers
 
     def computes_update(self, graph: Any, arguments: Any) -> bool:
-        """Whether an optimizer acts in a run with these `arguments`, a SessionRunArgs."""
+        """Returns whether an optimizer acts in a run with these `arguments`, a SessionRunArgs."""
         return self._adapter.computes_update(graph, arguments)
 
     def before_run(self, run_context: Any) -> Any:
@@ -75,7 +75,7 @@ class _LaunchedSessions:
         self._hook = None
 
     def hook(self):
-        """The hook; None if it cannot be created."""
+        """Returns the hook; None if it cannot be created."""
         if self._hook is None:
             self._hook = self._attempt(lambda: self._make_hook(LaunchedSessionHook))
             if self._hook is not None:
@@ -83,7 +83,7 @@ class _LaunchedSessions:
         return self._hook
 
     def run(self, original, session, fetches, feed_dict, *rest):
-        """A run of a session without hooks. It is a step if it computes an update."""
+        """Runs a session without hooks. The run is a step if it computes an update."""
         hook = self._hook
         is_inside = hook is not None and hook.is_in_run
         if is_inside or not self._is_training(session, fetches, feed_dict):

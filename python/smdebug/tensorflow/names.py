@@ -1,6 +1,4 @@
-"""The names of TensorFlow's and Keras's tensors, and the full names of variables.
-
-The core builds the names (tensor_names.h):
+"""The names of TensorFlow's and Keras's tensors. The core builds those that have parts:
 
 <layer>/weights/<variable>     a weight of a layer in `fit`: dense/weights/dense/kernel:0
 weights/<variable>             a weight in a loop with a GradientTape
@@ -11,35 +9,9 @@ gradients/<variable>Grad       its gradient, without the variable's ":0"
 replica_loss                   the loss that one replica minimizes; `loss` is the one Keras logs
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from smdebug import _core
-from smdebug._core import activation_input_name as activation_input
-from smdebug._core import layer_inputs_name as layer_inputs
-from smdebug._core import layer_outputs_name as layer_outputs
-from smdebug._core import layer_weight_name as layer_weight
-from smdebug._core import numbered_names as numbered
-from smdebug._core import variable_gradient_name as gradient
-from smdebug._core import weight_name as tape_weight
-
-__all__ = [
-    "BATCH",
-    "INPUTS",
-    "LABELS",
-    "LOSS",
-    "PREDICTIONS",
-    "REPLICA_LOSS",
-    "activation_input",
-    "gradient",
-    "layer_inputs",
-    "layer_outputs",
-    "layer_weight",
-    "numbered",
-    "tape_weight",
-    "variable_name",
-]
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
 LOSS, BATCH = "loss", "batch"
@@ -52,3 +24,8 @@ def variable_name(variable: Any) -> str:
     Keras 3 keeps it in the path of its variables; their `name` is only `kernel`.
     """
     return _core.variable_name(getattr(variable, "path", None) or variable.name)
+
+
+def gradient_name(variable: Any) -> str:
+    """Returns the name of a variable's gradient, such as `gradients/dense/kernelGrad`."""
+    return _core.variable_gradient_name(variable_name(variable))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from smdebug.tensorflow.capture_sink import CaptureSink, attempt
+from smdebug.tensorflow.capture_sink import CaptureSink
 from smdebug.tensorflow.keras.step_backend import backend
 from smdebug.tensorflow.keras.step_trace import current_trace
 from smdebug.tensorflow.private_names import hyper_variables, left_alone
@@ -58,7 +58,7 @@ class WatchedOptimizer:
             for gradient, variable in pairs():
                 trace.gradient_found(variable, gradient)
 
-        attempt(self._sink, report, "at the gradients")
+        self._sink.attempt(report, "at the gradients")
 
     def _unscaled(self, gradients, variables):
         """Keras 3 passes gradients to its LossScaleOptimizer that are still scaled."""
@@ -75,7 +75,7 @@ class WatchedOptimizer:
 
 
 def optimizer_variables(optimizer: Any) -> list[Any]:
-    """The variables of an optimizer of Keras 2 or 3."""
+    """Returns the variables of an optimizer of Keras 2 or 3."""
     variables = getattr(optimizer, "variables", ())
     if callable(variables) and not isinstance(variables, (list, tuple)):
         variables = variables()

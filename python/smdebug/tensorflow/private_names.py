@@ -29,8 +29,8 @@ from typing import Any
 
 
 def left_alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls `function`, and that AutoGraph does not convert. AutoGraph still
-    converts the functions that `function` calls."""
+    """Returns a function that calls `function`, and that AutoGraph does not convert. AutoGraph
+    still converts the functions that `function` calls."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):
@@ -50,7 +50,7 @@ def as_traced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def layers_inside(layer: Any) -> list[Any]:
-    """The layers that a layer or model holds itself, without those inside them."""
+    """Returns the layers that a layer or model holds itself, without those inside them."""
     flatten = getattr(layer, "_flatten_layers", None)
     if flatten is None:
         return list(getattr(layer, "layers", ()))
@@ -58,18 +58,18 @@ def layers_inside(layer: Any) -> list[Any]:
 
 
 def hyper_variables(optimizer: Any) -> list[Any]:
-    """The variables of a legacy optimizer that are no slots, such as its learning rate."""
+    """Returns the variables of a legacy optimizer that are no slots, such as its learning rate."""
     hyper = getattr(optimizer, "_hyper", None) or {}
     return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]
 
 
 def is_compilation_known() -> bool:
-    """Whether `is_compiled` can tell."""
+    """Returns whether `is_compiled` can tell."""
     return _is_in_xla_context() is not None
 
 
 def is_compiled() -> bool:
-    """Whether XLA compiles the function that is being traced."""
+    """Returns whether XLA compiles the function that is being traced."""
     import tensorflow as tf
 
     is_in_xla_context = _is_in_xla_context()
@@ -87,7 +87,7 @@ def _is_in_xla_context():
 
 @functools.cache
 def function_class() -> type:
-    """The class of what tf.function returns."""
+    """Returns the class of what tf.function returns."""
     import tensorflow as tf
 
     return type(tf.function(lambda: None))
@@ -101,8 +101,8 @@ def function_graphs(graph: Any) -> Iterator[Any]:
 
 
 def variable_handles(graph: Any) -> list[tuple[Any, Any]] | None:
-    """(handle, dtype) of each variable that the graph of a function reads or writes, except those
-    that a graph around it passes in; None if they are unknown."""
+    """Returns (handle, dtype) of each variable that the graph of a function reads or writes, except
+    those that a graph around it passes in; None if they are unknown."""
     import tensorflow as tf
 
     if not hasattr(graph, "captures"):
@@ -122,7 +122,7 @@ def variable_handles(graph: Any) -> list[tuple[Any, Any]] | None:
 
 
 def can_replace_inputs() -> bool:
-    """Whether `replace_input` works."""
+    """Returns whether `replace_input` works."""
     import tensorflow as tf
 
     return hasattr(tf.Operation, "_update_input")
@@ -134,7 +134,7 @@ def replace_input(operation: Any, index: int, tensor: Any) -> None:
 
 
 def is_stateful_operation(name: str) -> bool:
-    """Whether TensorFlow calls operations of that type stateful; True if unknown."""
+    """Returns whether TensorFlow calls operations of that type stateful; True if unknown."""
     registry = _operation_registry()
     definition = registry.get(name) if registry is not None else None
     return definition is None or definition.is_stateful
@@ -150,7 +150,7 @@ def _operation_registry():
 
 
 def steps_per_execution(model: Any) -> int | None:
-    """How many batches a function of `model` takes; None if unknown."""
+    """Returns how many batches a function of `model` takes; None if unknown."""
     import tensorflow as tf
 
     steps = getattr(model, "steps_per_execution", None)

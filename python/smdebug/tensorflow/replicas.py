@@ -6,15 +6,15 @@ import tensorflow as tf
 
 
 def are_replicas_known(strategy: Any) -> bool:
-    """Whether `strategy` has several replicas that can be distinguished: replicas of one process
-    that mirror their variables."""
+    """Returns whether `strategy` has several replicas that can be distinguished: replicas of one
+    process that mirror their variables."""
     is_mirrored = isinstance(strategy, tf.distribute.MirroredStrategy)
     return is_mirrored and strategy.num_replicas_in_sync > 1
 
 
 def current_replica() -> int | None:
-    """The number of the replica that this thread runs or traces; None where there are not several,
-    and -1 where the number is unknown."""
+    """Returns the number of the replica that this thread runs or traces; None where there are not
+    several, and -1 where the number is unknown."""
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return None
@@ -23,5 +23,5 @@ def current_replica() -> int | None:
 
 
 def device_of(replica: int) -> str:
-    """The name of the device of a replica of the current strategy."""
+    """Returns the name of the device of a replica of the current strategy."""
     return tf.distribute.get_strategy().extended.worker_devices[replica]

@@ -12,7 +12,7 @@ def get_hook(
     json_config_path: str | None = None,
     create_if_not_exists: bool = False,
 ) -> TensorFlowHook | None:
-    """The hook that was created last.
+    """Returns the hook that was created last.
 
     If there is none, `create_if_not_exists` creates one from a JSON configuration: the file at
     `json_config_path`, or the file that create_from_json_file takes. `hook_type` is its class; the

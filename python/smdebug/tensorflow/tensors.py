@@ -32,12 +32,13 @@ def as_array(tensor: Any) -> Any:
 
 @functools.cache
 def _has(kind, method):
-    """Whether a class has a method: a tensor of TensorFlow is slow to say that it has not."""
+    """Returns whether a class has a method: a tensor of TensorFlow is slow to say that it has
+    not."""
     return hasattr(kind, method)
 
 
 def why_not(tensor: Any) -> str | None:
-    """Why a value cannot be saved; None if it can. The value may be a tensor of a graph."""
+    """Returns why a value cannot be saved; None if it can. The value may be a tensor of a graph."""
     kind = type(tensor).__name__
     if kind in ("RaggedTensor", "RaggedTensorValue"):
         return "its rows differ in length"
@@ -51,7 +52,7 @@ def why_not(tensor: Any) -> str | None:
 
 
 def dense_bytes(slices: Any) -> int | None:
-    """The size of a tf.IndexedSlices as a dense tensor; None if its shape is unknown."""
+    """Returns the size of a tf.IndexedSlices as a dense tensor; None if its shape is unknown."""
     shape = slices.dense_shape
     if shape is None:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from smdebug import _core
 from smdebug.tensorflow import names
 from smdebug.tensorflow.tensors import as_array
 
@@ -19,7 +20,7 @@ class VariableValues:
         self._are_mirrored: list[bool] = []  # whether replicas hold copies, alike in theory
 
     def may_be_due(self) -> bool:
-        """Whether one of the known variables is due, or none is known."""
+        """Returns whether one of the known variables is due, or none is known."""
         return not self._slots or any(slot.is_due() for slot in self._slots)
 
     def follow_weights(self, weights: Sequence[tuple[str, Any]]) -> None:
@@ -30,7 +31,7 @@ class VariableValues:
         for layer, variable in weights:
             name = names.variable_name(variable)
             collection = "biases" if self._is_bias(name) else "weights"
-            named.append((names.layer_weight(layer, name), collection, variable))
+            named.append((_core.layer_weight_name(layer, name), collection, variable))
         self._follow(named)
         # A variable that is not trained moves with the replica's part of the data. Keras merges the
         # copies when the model is read.
@@ -77,7 +78,7 @@ def put_copies(session: Any, slot: Any, variable: Any) -> None:
 
 
 def value_of(variable: Any) -> Any:
-    """The present value of a variable of TensorFlow or Keras: a tensor of the framework."""
+    """Returns the present value of a variable of TensorFlow or Keras: a tensor of the framework."""
     value = variable.value
     value = value() if callable(value) else value  # tf.Variable; Keras 3 has it as a property
     read = getattr(value, "read_value", None)  # Keras 3 on TensorFlow: a tf.Variable inside

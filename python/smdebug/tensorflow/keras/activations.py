@@ -13,8 +13,8 @@ from typing import Any
 
 import keras
 
+from smdebug import _core
 from smdebug.activation_collections import kind_and_side
-from smdebug.tensorflow import names
 from smdebug.tensorflow.private_names import left_alone
 
 # By the names of the functions: Keras, TensorFlow and JAX each have their own.
@@ -29,7 +29,7 @@ def activation_patterns(collection: Any, layers: Sequence[tuple[str, Any]]) -> l
     if kind is None:
         return []
     found = [
-        re.escape(names.layer_outputs(name) if side == "output" else _input_name(name, layer))
+        re.escape(_core.layer_outputs_name(name) if side == "output" else _input_name(name, layer))
         for name, layer in layers
         if activation_kind(layer) == kind
     ]
@@ -37,8 +37,8 @@ def activation_patterns(collection: Any, layers: Sequence[tuple[str, Any]]) -> l
 
 
 def activation_kind(layer: Any) -> str | None:
-    """The activation that produces the outputs of a layer: "relu", "tanh", "sigmoid", or None for
-    anything else."""
+    """Returns the activation that produces the outputs of a layer: "relu", "tanh", "sigmoid", or
+    None for anything else."""
     if isinstance(layer, keras.layers.ReLU):
         return None if layer.negative_slope else "relu"
     is_recurrent = isinstance(layer, keras.layers.RNN) or hasattr(layer, "state_size")
@@ -48,14 +48,15 @@ def activation_kind(layer: Any) -> str | None:
 
 
 def has_inner_input(layer: Any) -> bool:
-    """Whether the input of a layer's activation differs from the input of the layer."""
+    """Returns whether the input of a layer's activation differs from the input of the layer."""
     is_activation = isinstance(layer, (keras.layers.ReLU, keras.layers.Activation))
     return not is_activation and "activation" in vars(layer) and activation_kind(layer) is not None
 
 
 @contextlib.contextmanager
 def inner_input_reported(layer: Any, report: Callable[[Any], None]) -> Iterator[None]:
-    """A context in which the activation of a layer that `has_inner_input` calls `report(input)`."""
+    """Returns a context in which the activation of a layer that `has_inner_input` calls
+    `report(input)`."""
     attributes = vars(layer)
     activation = attributes["activation"]
 
@@ -73,10 +74,11 @@ def inner_input_reported(layer: Any, report: Callable[[Any], None]) -> Iterator[
 
 def _input_name(name, layer):
     if has_inner_input(layer):
-        return names.activation_input(name, activation_kind(layer))
-    return names.layer_inputs(name)
+        return _core.activation_input_name(name, activation_kind(layer))
+    return _core.layer_inputs_name(name)
 
 
 def _is_called_as_by_keras(layer):
-    """A layer of the user's may use its `activation` in any way."""
+    """Returns whether Keras's own code calls the activation: a user's layer may use it in any
+    way."""
     return type(layer).call.__module__.partition(".")[0] in ("keras", "tf_keras")

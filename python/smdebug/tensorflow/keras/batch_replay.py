@@ -48,8 +48,8 @@ class BatchReplay:
         self.is_possible = True  # as far as the graphs are known
 
     def can_run(self, data: Any) -> bool:
-        """Whether a batch can run twice, as far as its graph is known. `data` is what Keras gives
-        to the function."""
+        """Returns whether a batch can run twice, as far as its graph is known. `data` is what Keras
+        gives to the function."""
         if not self.is_possible or self._model.run_eagerly:
             return False
         if self._model.jit_compile and _xla_randomness.is_used:
@@ -75,7 +75,7 @@ class BatchReplay:
         return False
 
     def draws_of(self, graph: Any) -> list[Any]:
-        """The random numbers that a lean graph draws, for it to return."""
+        """Returns the random numbers that a lean graph draws, for it to return."""
         return self._draws.of(graph)
 
     def replace_draws(self, graph: Any) -> None:
@@ -95,13 +95,14 @@ class BatchReplay:
         return self._repeater.taken(self._model, data)
 
     def knows_draws(self, draws: Sequence[Any]) -> bool:
-        """Whether `draws`, which the lean function returned, are all random numbers of its step."""
+        """Returns whether `draws`, which the lean function returned, are all random numbers of its
+        step."""
         return len(draws) == self._draw_count
 
     @contextlib.contextmanager
     def undone(self, draws: Sequence[Any]) -> Iterator[None]:
-        """A context in which the variables have their values from `begin`, and random operations
-        give `draws`. Afterwards the variables have their present values again."""
+        """Returns a context in which the variables have their values from `begin`, and random
+        operations give `draws`. Afterwards the variables have their present values again."""
         with self._variables.taken_back():
             self._draws.set(draws)
             yield

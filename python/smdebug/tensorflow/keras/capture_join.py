@@ -32,8 +32,8 @@ class CaptureJoin:
     # --- while a step is traced or runs eagerly ---
 
     def wanted(self, trace: StepTrace, is_graph: bool) -> dict[str, Any]:
-        """The tensors of a trace that the coming step saves, or, if the trace built a graph, that
-        any step may save. By name."""
+        """Returns the tensors of a trace that the coming step saves, or, if the trace built a
+        graph, that any step may save. By name."""
         found = {}
         for name, collections, tensor in trace.finished():
             slot = self._slots[name] = self._saver.slot(name, collections)
@@ -42,7 +42,7 @@ class CaptureJoin:
         return found
 
     def note_returned(self, names: Mapping[str, Any]) -> None:
-        """A function that was just traced returns the tensors of those names."""
+        """Notes the names of the tensors that a newly traced function returns."""
         self._returned |= set(names)
 
     def join(
@@ -52,9 +52,9 @@ class CaptureJoin:
         draws: Sequence[Any] | None = None,
         replicas: ReplicaCaptures | None = None,
     ) -> Any:
-        """The result of a step with what it captures: `captures` by name, or the random numbers
-        `draws`; None for nothing. Under a strategy, `replicas` joins the captures of one replica,
-        also empty ones, since the results of replicas must be alike."""
+        """Returns the result of a step with what it captures: `captures` by name, or the random
+        numbers `draws`; None for nothing. Under a strategy, `replicas` joins the captures of one
+        replica, also empty ones, since the results of replicas must be alike."""
         captures = captures or {}
         if not captures and not draws and replicas is None:
             return result
@@ -72,7 +72,8 @@ class CaptureJoin:
     # --- after a call ---
 
     def split(self, result: Any) -> tuple[Any, Mapping[str, Any] | None]:
-        """(the result as Keras knows it, the captured tensors by name or None). Keeps `draws`."""
+        """Returns (the result as Keras knows it, the captured tensors by name or None). Keeps
+        `draws`."""
         self.draws = ()
         if not isinstance(result, dict) or not (CAPTURES in result or _DRAWS in result):
             return result, None
@@ -93,9 +94,9 @@ class CaptureJoin:
         return bool(self._slots)
 
     def next_due(self) -> set[str]:
-        """The names of the known tensors that the coming step saves."""
+        """Returns the names of the known tensors that the coming step saves."""
         return {name for name, slot in self._slots.items() if slot.is_next_due()}
 
     def lacks(self, names: set[str]) -> bool:
-        """Whether the capturing function was traced without one of these tensors."""
+        """Returns whether the capturing function was traced without one of these tensors."""
         return bool(self._returned) and not names <= self._returned

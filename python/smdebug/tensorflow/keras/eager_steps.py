@@ -19,29 +19,29 @@ class NoReplay:
 
 
 def graph() -> None:
-    """The graph that is being built: none."""
+    """Returns the graph that is being built: none."""
     return None
 
 
 def make_replay(model: Any) -> NoReplay:
-    """A NoReplay, for each step function of `model`."""
+    """Returns a NoReplay, for each step function of `model`."""
     return NoReplay()
 
 
 def are_replicas_known(strategy: Any) -> bool:
-    """Whether `strategy` has several replicas that can be distinguished: False, because only
-    TensorFlow has strategies."""
+    """Returns whether `strategy` has several replicas that can be distinguished: False, because
+    only TensorFlow has strategies."""
     return False
 
 
 def unknown_replicas() -> str | None:
-    """The name of a strategy whose replicas cannot be distinguished: none."""
+    """Returns the name of a strategy whose replicas cannot be distinguished: none."""
     return None
 
 
 def flat(structure: Any, graph: None) -> list[Any]:
-    """The tensors in a structure that have values. Keras calls a layer with some that have none to
-    find out its shapes."""
+    """Returns the tensors in a structure that have values. Keras calls a layer with some that have
+    none to find out its shapes."""
     found = keras.tree.flatten(structure)
     return [each for each in found if _is_tensor(each) and each.device.type != "meta"]
 
@@ -51,20 +51,20 @@ def _is_tensor(thing):
 
 
 def why_not(tensor: Any, graph: None) -> str | None:
-    """Why a tensor cannot leave the step; None if it can."""
+    """Returns why a tensor cannot leave the step; None if it can."""
     return None
 
 
 def kept(gradient: Any) -> Any:
-    """A copy of a gradient: an optimizer may change the gradient itself."""
+    """Returns a copy of a gradient: an optimizer may change the gradient itself."""
     return gradient.detach().clone()
 
 
 def dense(tensor: Any) -> Any:
-    """A sparse gradient as a dense tensor; any other tensor unchanged."""
+    """Returns a sparse gradient as a dense tensor; any other tensor unchanged."""
     return tensor.to_dense() if tensor.is_sparse else tensor
 
 
 def unscaled(gradient: Any, scale: Any) -> Any:
-    """A gradient divided by the scale of the loss."""
+    """Returns a gradient divided by the scale of the loss."""
     return gradient / scale

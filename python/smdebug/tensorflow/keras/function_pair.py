@@ -48,7 +48,7 @@ class FunctionPair:
         return self._dispatch
 
     def choose(self, is_capturing: bool) -> Any:
-        """The function for a batch."""
+        """Returns the function for a batch."""
         if self._single is not None:
             return self._single
         if is_capturing not in self._called:
@@ -58,20 +58,20 @@ class FunctionPair:
         return self._last
 
     def resting(self) -> Any:
-        """The function for a batch while the hook is not in the model: one that is traced already,
-        if there is one."""
+        """Returns the function for a batch while the hook is not in the model: one that is traced
+        already, if there is one."""
         if self.is_single or self._called:
             return self._single or self._called.get(False) or self._called[True]
         return self.choose(False)
 
     def forget_capturing(self) -> None:
-        """The capturing function captures too little: the next batch makes a new one."""
+        """Discards the capturing function, so that the next batch makes a new one."""
         if not self.is_single:
             self._called.pop(True, None)
 
     def keep_single(self) -> bool:
-        """The function that runs now is the only one from here on. Returns whether the other one
-        has run before."""
+        """Keeps the function that runs now as the only one. Returns whether the other one has run
+        before."""
         self._single = self._last
         return len(self._called) > 1
 

@@ -1,22 +1,22 @@
-"""`KerasHook`: a callback that records what Keras does."""
+"""`KerasHook`: a callback that records trainings with Keras."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import keras
 
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
-from smdebug.tensorflow.tensorflow_hook import HookPlan, HookSink, TensorFlowHook
+from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
-if HAS_TENSORFLOW:
+if TYPE_CHECKING or HAS_TENSORFLOW:
     from smdebug.tensorflow.tape.tape_adapter import TapeAdapter
-else:
-    from smdebug.tensorflow.keras.no_tapes import TapeAdapter
 
 
 class KerasHook(TensorFlowHook, keras.callbacks.Callback):
@@ -29,10 +29,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             loss = loss_of(labels, model(inputs, training=True))
         gradients = tape.gradient(loss, model.trainable_variables)
 
-    In `fit` and its like, losses and metrics are what Keras logs; at the end of an epoch they are
-    saved even if they are not due. Weights and the optimizer's variables have their values after
-    the update; gradients are those that the optimizer was given. The mode of a step is that of the
-    call: TRAIN, EVAL or PREDICT. `register_model` also records `train_on_batch` and its like.
+    In `fit`, `evaluate` and `predict`, losses and metrics are those that Keras logs; at the end of
+    an epoch they are saved even if they are not due. Weights and the optimizer's variables have
+    their values after the update; gradients are those that the optimizer received. The mode of a
+    step is that of the call: TRAIN, EVAL or PREDICT. `register_model` also records
+    `train_on_batch`, `test_on_batch` and `predict_on_batch`.
 
     In a loop with a tape, a step begins when the tape is entered. Losses and gradients are those of
     `tape.gradient`, and weights have their values before the update.
@@ -49,10 +50,10 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     """
 
     patterned_collections = ACTIVATION_COLLECTIONS
-    vetoes = ("raise", "stop")
+    vetoes: tuple[str, ...] = ("raise", "stop")
     # A hook that was unpickled has no adapters and does nothing.
     _keras: KerasAdapter | None = None
-    _tapes: TapeAdapter | None = None
+    _tapes: "TapeAdapter | None" = None
 
     def __init__(self, out_dir: str, *arguments: Any, **keywords: Any) -> None:
         keras.callbacks.Callback.__init__(self)
@@ -61,10 +62,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         patterns, biases.include_regex = list(biases.include_regex), []
         make_another = self._make_replica_session if self.include_workers == "all" else None
         self._session = ReplicaSessions(self._session, make_another)
-        self._sink, plan = HookSink(self), HookPlan(self, patterns)
-        self._keras = KerasAdapter(self._sink, plan, self._session, self.out_dir)
-        adapter = self._keras
-        self._tapes = TapeAdapter(self._sink, plan, self._session, lambda: adapter.is_counting)
+        self._sink = CaptureSink(self)
+        context = CaptureContext(self._sink, PlanView(self, patterns), self._session)
+        self._keras = KerasAdapter(context, self.out_dir)
+        if HAS_TENSORFLOW:
+            self._tapes = TapeAdapter(context, self._keras.is_counting)
 
     def _make_replica_session(self):
         session = self._make_session()
@@ -80,7 +82,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         steps of `train_on_batch`, `test_on_batch` and `predict_on_batch`. These have the mode that
         `set_mode` was given, or their own.
 
-        Raises SMDebugTypeError for what is no keras.Model.
+        Raises SMDebugTypeError for anything but a keras.Model.
         """
         if not isinstance(model, keras.Model):
             raise SMDebugTypeError(f"register_model takes a keras.Model, found {model!r}")
@@ -95,6 +97,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """
         if self._tapes:
             self._tapes.watch_tape(tape)
+        elif self._keras:
+            raise SMDebugNotImplementedError(
+                f"wrap_tape takes a tf.GradientTape, found {tape!r}: TensorFlow is not imported; "
+                "Keras on this backend is recorded in fit, evaluate and predict"
+            )
         return tape
 
     def wrap_optimizer(self, optimizer: Any) -> Any:
@@ -103,6 +110,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
         Raises SMDebugTypeError for anything else.
         """
+        has_gradients = callable(getattr(optimizer, "apply_gradients", None))
+        if not has_gradients or not hasattr(optimizer, "variables"):
+            raise SMDebugTypeError(f"wrap_optimizer takes a Keras optimizer, found {optimizer!r}")
         if self._tapes:
             self._tapes.watch_optimizer(optimizer)
         return optimizer
@@ -111,46 +121,40 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """Saves a value of a loop, such as a metric, in collection `metrics` if the current step
         saves that. `save_tensor` saves in every step.
 
-        Raises SMDebugTypeError for a name that is no text and a value that is no tensor.
+        Raises SMDebugTypeError for a name that is not a string and a value that is not a tensor.
         """
         if not isinstance(tensor_name, str):
             raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
-        if self._tapes and self._tapes.defer(
-            self.record_tensor_value, tensor_value, lambda value: (tensor_name, value)
-        ):
-            return
-        if self.should_save_tensor_or_collection(tensor_name, "metrics"):
-            self.save_tensor(tensor_name, tensor_value, "metrics")
+
+        def record(name, value):
+            if self.should_save_tensor_or_collection(name, "metrics"):
+                self.save_tensor(name, value, "metrics")
+
+        self._save(
+            self.record_tensor_value, record, tensor_value, lambda value: (tensor_name, value)
+        )
 
     def save_tensor(
         self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
     ) -> None:
-        if self._tapes is None:
-            super().save_tensor(tensor_name, tensor_value, collections_to_write)
-            return
-        if self._tapes.defer(
-            self.save_tensor, tensor_value, lambda value: (tensor_name, value, collections_to_write)
-        ):
-            return
-        with self._tapes.saving() as is_recorded:
-            if is_recorded:
-                super().save_tensor(tensor_name, tensor_value, collections_to_write)
+        self._save(
+            self.save_tensor,
+            super().save_tensor,
+            tensor_value,
+            lambda value: (tensor_name, value, collections_to_write),
+        )
 
     save_tensor.__doc__ = TensorFlowHook.save_tensor.__doc__
 
     def save_scalar(
         self, name: str, value: Any, sm_metric: bool = False, timestamp: float | None = None
     ) -> None:
-        if self._tapes is None:
-            super().save_scalar(name, value, sm_metric, timestamp)
-            return
-        if self._tapes.defer(
-            self.save_scalar, value, lambda number: (name, number, sm_metric, timestamp)
-        ):
-            return
-        with self._tapes.saving() as is_recorded:
-            if is_recorded:
-                super().save_scalar(name, value, sm_metric, timestamp)
+        self._save(
+            self.save_scalar,
+            super().save_scalar,
+            value,
+            lambda number: (name, number, sm_metric, timestamp),
+        )
 
     save_scalar.__doc__ = TensorFlowHook.save_scalar.__doc__
 
@@ -161,55 +165,58 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     set_mode.__doc__ = TensorFlowHook.set_mode.__doc__
 
-    # --- what Keras calls ---
+    # --- events of Keras ---
 
     def set_model(self, model: keras.Model) -> None:
-        """Keras is about to run `model`."""
+        """Prepares for a run of `model`."""
         super().set_model(model)
         if self._keras:
             self._keras.attach(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """A `fit` begins."""
+        """Begins a `fit` or `predict`."""
         if self._keras:
             self._keras.begin_run()
 
+    on_predict_begin = on_train_begin
+
     def on_test_begin(self, logs: Any = None) -> None:
-        """An `evaluate` or a validation begins."""
+        """Begins an `evaluate` or a validation."""
         if self._keras:
             self._keras.begin_evaluation()
 
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """A `predict` begins."""
-        if self._keras:
-            self._keras.begin_run()
-
     def on_train_end(self, logs: Any = None) -> None:
-        """A `fit` ends."""
+        """Ends a `fit`, `evaluate`, validation or `predict`."""
         if self._keras:
             self._keras.end_run()
 
-    def on_test_end(self, logs: Any = None) -> None:
-        """An `evaluate` or a validation ends."""
-        if self._keras:
-            self._keras.end_run()
-
-    def on_predict_end(self, logs: Any = None) -> None:
-        """A `predict` ends."""
-        if self._keras:
-            self._keras.end_run()
+    on_test_end = on_predict_end = on_train_end
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """An epoch of `fit` begins."""
+        """Begins an epoch of `fit`."""
         if self._keras:
             self._keras.begin_epoch(epoch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """An epoch of `fit` ends, of which Keras logs `logs`."""
+        """Ends an epoch of `fit`, and saves the `logs` of Keras."""
         if self._keras:
             self._keras.end_epoch(epoch, logs)
 
-    # --- what the base classes ask ---
+    # --- for the base classes ---
+
+    def _save(
+        self,
+        method: Callable[..., None],
+        save: Callable[..., None],
+        value: Any,
+        arguments_of: Callable[[Any], tuple],
+    ) -> None:
+        """Calls `save(*arguments_of(value))`; for a value of a graph, `method` with the value that
+        it has when the graph runs."""
+        if self._tapes:
+            self._tapes.save(method, save, value, arguments_of)
+        else:
+            save(*arguments_of(value))
 
     def _module_patterns(self, collection):
         layers = self._keras.named_layers() if self._keras else []
@@ -219,7 +226,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         return self._keras.layer_name(layer) if self._keras else layer.name
 
     def _detach(self):
-        self._tapes.detach()
+        if self._tapes:
+            self._tapes.detach()
         self._sink.close()
         self._keras.detach()
         super()._detach()

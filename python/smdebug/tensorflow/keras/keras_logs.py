@@ -31,15 +31,15 @@ class KerasLogs:
         self._is_epoch_saved = False
 
     def begin_run(self) -> None:
-        """A `fit`, `evaluate` or `predict` begins, perhaps inside another."""
+        """Begins a `fit`, `evaluate` or `predict`, perhaps inside another."""
         self._batch = 0
 
     def end_runs(self) -> None:
-        """No `fit`, `evaluate` or `predict` runs any more."""
+        """Ends all `fit`, `evaluate` and `predict` calls."""
         self._last_train_logs = None
 
     def begin_epoch(self, epoch: int) -> None:
-        """The epoch of that number begins."""
+        """Begins the epoch of that number."""
         self._batch, self._epoch = 0, epoch
         self._is_training_saved = self._is_epoch_saved = False
 

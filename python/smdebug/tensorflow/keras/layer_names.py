@@ -23,7 +23,7 @@ class LayerNames:
         self._unique = UniqueNames()
 
     def __call__(self, layer: Any) -> str:
-        """The name of a layer, in the model or not."""
+        """Returns the name of a layer, in the model or not."""
         if id(layer) not in self._names:
             self._follow()
         if id(layer) not in self._names:
@@ -31,18 +31,18 @@ class LayerNames:
         return self._names[id(layer)]
 
     def knows(self, layer: Any) -> bool:
-        """Whether the layer is in the model."""
+        """Returns whether the layer is in the model."""
         self._follow()
         return id(layer) in self._names
 
     def named_layers(self) -> list[tuple[str, Any]]:
-        """(name, layer) of all layers that the model has by now."""
+        """Returns (name, layer) of all layers that the model has by now."""
         self._follow()
         return [(self._names[id(layer)], layer) for layer in self._layers]
 
     def weights(self) -> list[tuple[str, Any]]:
-        """(name of the layer, variable) of each weight of the model, under the innermost layer
-        that has it."""
+        """Returns (name of the layer, variable) of each weight of the model, under the innermost
+        layer that has it."""
         self._follow()
         owners = {}
         for _, layer in self._pairs():
@@ -59,7 +59,7 @@ class LayerNames:
                 self._name(layer, None if outer is self._model else outer)
 
     def _pairs(self):
-        """(outer layer, layer) of each, those of the model itself first."""
+        """Returns (outer layer, layer) of each, those of the model itself first."""
         seen, outer_layers = {id(self._model)}, [self._model]
         for outer in outer_layers:
             for layer in layers_inside(outer):

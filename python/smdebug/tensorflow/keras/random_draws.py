@@ -19,7 +19,7 @@ _RANDOM = re.compile(
 
 
 def is_random(operation: str) -> bool:
-    """Whether operations of that type draw from a state of their own."""
+    """Returns whether operations of that type draw from a state of their own."""
     return bool(_RANDOM.match(operation))
 
 
@@ -31,7 +31,7 @@ class RandomDraws:
 
     @staticmethod
     def of(graph: Any) -> list[Any]:
-        """The tensors that random operations of `graph` produce, in their order."""
+        """Returns the tensors that random operations of `graph` produce, in their order."""
         operations = [each for each in graph.get_operations() if is_random(each.type)]
         return [output for operation in operations for output in operation.outputs]
 

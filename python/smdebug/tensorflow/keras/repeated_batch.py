@@ -12,15 +12,15 @@ from smdebug.tensorflow.private_names import steps_per_execution
 
 
 def can_be_given_twice(model: Any, data: Any) -> bool:
-    """Whether a function of `model` can be called with the same `data` twice: not if a strategy
-    distributes it, or if Keras does not say how many batches a call takes."""
+    """Returns whether a function of `model` can be called with the same `data` twice: not if a
+    strategy distributes it, or if Keras does not say how many batches a call takes."""
     has_replicas = model.distribute_strategy.num_replicas_in_sync > 1
     is_distributed = has_replicas or isinstance(data, tf.distribute.DistributedIterator)
     return not is_distributed and steps_per_execution(model) is not None
 
 
 def takes_one_batch(model: Any) -> bool:
-    """Whether a call of a function of `model` takes exactly one batch."""
+    """Returns whether a call of a function of `model` takes exactly one batch."""
     return steps_per_execution(model) == 1
 
 
@@ -104,7 +104,7 @@ class RepeatedBatch:
         self._is_over = count > 0 and not self._batches
 
     def again(self) -> Any:
-        """The data, for one call."""
+        """Returns the data, for one call."""
         return self._data if self._is_over else self._again(self._batches)
 
     def raise_late_error(self) -> None:

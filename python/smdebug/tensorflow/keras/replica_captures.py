@@ -32,7 +32,7 @@ class ReplicaCaptures:
         self._replaced.undo()
 
     def of_replica(self, tensors: Mapping[str, Any]) -> Any:
-        """The value that the step of one replica returns for `tensors`."""
+        """Returns the value that the step of one replica returns for `tensors`."""
         if _graph() is self._graph:
             return _OfReplica(tensors)
         return tensors  # in a function that all replicas share

@@ -25,8 +25,8 @@ backend = _module()
 
 
 def why_closed(model: Any) -> str | None:
-    """Why no tensor inside a step of `model` can be captured without changing the results; None if
-    tensors can be captured."""
+    """Returns why no tensor inside a step of `model` can be captured without changing the results;
+    None if tensors can be captured."""
     if NAME == "jax":
         return "Keras on JAX does not expose them"
     if NAME == "torch" and model.jit_compile:

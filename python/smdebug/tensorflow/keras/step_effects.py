@@ -22,9 +22,9 @@ _OF_VARIABLES = re.compile(
 def has_lasting_effects(
     graph: Any, is_allowed: Callable[[str], bool] = lambda operation: False
 ) -> bool:
-    """Whether a tf.Graph, or a function that it calls, has effects beyond variables, or may have.
-    `is_allowed(type)` returns whether operations of that type are allowed in the graph itself, not
-    in its functions."""
+    """Returns whether a tf.Graph, or a function that it calls, has effects beyond variables, or may
+    have. `is_allowed(type)` returns whether operations of that type are allowed in the graph
+    itself, not in its functions."""
     definition = graph.as_graph_def()
     inside = {node.op for function in definition.library.function for node in function.node_def}
     outside = {node.op for node in definition.node if not is_allowed(node.op)}

@@ -14,12 +14,10 @@ from typing import Any, Protocol
 
 from smdebug._core import ModeKeys
 from smdebug.log import get_logger
-from smdebug.tensorflow.capture_sink import CaptureSink, attempt
 from smdebug.tensorflow.keras.capture_join import CAPTURES, CaptureJoin
 from smdebug.tensorflow.keras.function_pair import FunctionPair
 from smdebug.tensorflow.keras.step_backend import NAME, backend, why_closed
 from smdebug.tensorflow.keras.step_trace import LayerCalls, StepTrace, TraceSettings, collecting
-from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
 
@@ -28,13 +26,13 @@ MODES = {"train": ModeKeys.TRAIN, "test": ModeKeys.EVAL, "predict": ModeKeys.PRE
 
 
 class BatchObserver(Protocol):
-    """Takes what the step functions of models report."""
+    """Receives the events of the step functions of models: see KerasAdapter."""
 
     def expects(self, function: "StepFunction") -> bool:
-        """Whether the coming run of Keras is to be recorded."""
+        """Returns whether to record the coming run of Keras."""
 
     def release(self, model: Any) -> None:
-        """Keras runs `model` without the hook."""
+        """Removes the hook from `model`, which Keras runs without it."""
 
     def batch_begins(self, function: "StepFunction") -> bool:
         """Returns whether the graph of the coming batch is to pass out tensors."""
@@ -42,33 +40,26 @@ class BatchObserver(Protocol):
     def batch_ended(
         self, function: "StepFunction", result: Any, captures: Any, state: Any = None
     ) -> None:
-        """A batch is done: see KerasAdapter."""
+        """Saves the step of a batch that is done."""
 
     def batches_are_over(self) -> None:
-        """An exception passes through Keras."""
+        """Releases all models, because an exception passes through Keras."""
 
 
 class StepFunction:
     """One of the three functions of one model. `kind` is "train", "test" or "predict"."""
 
-    def __init__(
-        self,
-        observer: BatchObserver,
-        sink: CaptureSink,
-        saver: TensorSaver,
-        settings: TraceSettings,
-        kind: str,
-    ) -> None:
+    def __init__(self, observer: BatchObserver, settings: TraceSettings, kind: str) -> None:
         self.kind = kind
         self.mode = MODES[kind]
         self.model = settings.model
         self._observer = observer
-        self._sink = sink
-        self._saver = saver
         self._settings = settings
+        self._sink = settings.context.sink
+        self._saver = settings.saver
         self._functions = FunctionPair(self.model, kind, self._dispatch)
         self._replay = backend.make_replay(self.model)
-        self._join = CaptureJoin(kind, saver)
+        self._join = CaptureJoin(kind, settings.saver)
         self._replaced: list[ReplacedMethod] = []
         self._is_installed = False
         self._is_capturing: bool | None = None  # in a batch: whether it is to pass out tensors
@@ -145,7 +136,7 @@ class StepFunction:
         return result
 
     def _run(self, arguments):
-        """(the function's result, the tensors that it passes out or None)."""
+        """Returns (the function's result, the tensors that it passes out or None)."""
         self._data = arguments[0]
         if self._is_capturing and not self._functions.is_single:
             if self._replay.can_run(self._data):
@@ -156,7 +147,7 @@ class StepFunction:
         """Runs the lean function, and then the capturing one beside it."""
         replay = self._replay
         self._is_capturing = False
-        if not attempt(self._sink, lambda: replay.begin(self._data), "before a batch is captured"):
+        if not self._sink.attempt(lambda: replay.begin(self._data), "before a batch is captured"):
             return self._join.split(self._call((self._data,)))
         try:
             batch = replay.take(self._data)
@@ -166,8 +157,8 @@ class StepFunction:
                 batch.raise_late_error()
             self._is_capturing = True
             if replay.is_possible:  # the call may have traced a graph for which it is not
-                captures = attempt(
-                    self._sink, lambda: self._captured_beside(batch), "while a batch is captured"
+                captures = self._sink.attempt(
+                    lambda: self._captured_beside(batch), "while a batch is captured"
                 )
             return result, captures
         finally:
@@ -220,22 +211,22 @@ class StepFunction:
             self._sink.offer_graph(graph)
         if not self._wants_trace():
             result = step(data)
-            attempt(self._sink, lambda: self._note_graph(graph), "after a trace")
+            self._sink.attempt(lambda: self._note_graph(graph), "after a trace")
             return self._join.join(result, replicas=self._replicas)
         LayerCalls.watch(self)
         trace = StepTrace(self._settings)
-        attempt(self._sink, lambda: trace.step_begins(data), "before a step is traced")
+        self._sink.attempt(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
-        passed_out = attempt(
-            self._sink,
+        passed_out = self._sink.attempt(
             lambda: self._passed_out(trace, graph, self._note_graph(graph)),
             "while a step is traced",
         )
         return self._join.join(result, *(passed_out or (None, None)), self._replicas)
 
     def _note_graph(self, graph):
-        """Whether the step that was traced in `graph` can run twice; eager code has no graph."""
+        """Returns whether the step that was traced in `graph` can run twice; eager code has no
+        graph."""
         return graph is not None and self._replay.note_graph(graph, self._data)
 
     def _wants_trace(self):
@@ -251,7 +242,8 @@ class StepFunction:
         return self._is_capturing or backend.graph() is not None
 
     def _passed_out(self, trace, graph, is_repeatable):
-        """(tensors by name, random numbers) that this function passes out; None for nothing."""
+        """Returns (tensors by name, random numbers) that this function passes out; None for
+        nothing."""
         wanted = self._join.wanted(trace, is_graph=graph is not None)
         if not wanted:
             return None, None
@@ -276,7 +268,8 @@ class StepFunction:
     # --- what is due ---
 
     def wants_next(self) -> bool:
-        """Whether the coming step saves a tensor of this graph, as far as the graph is known."""
+        """Returns whether the coming step saves a tensor of this graph, as far as the graph is
+        known."""
         due = self._join.next_due()
         if self._join.lacks(due):
             self._functions.forget_capturing()  # the configuration was edited since the trace

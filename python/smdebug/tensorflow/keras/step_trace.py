@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import keras
 
+from smdebug import _core
 from smdebug.tensorflow import names
-from smdebug.tensorflow.capture_sink import PlanView
+from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.keras.activations import (
     activation_kind,
     has_inner_input,
@@ -23,7 +24,6 @@ from smdebug.tensorflow.keras.activations import (
 from smdebug.tensorflow.keras.step_backend import backend
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.private_names import left_alone
-from smdebug.tensorflow.replica_sessions import ReplicaSessions
 
 _NO_VALUES = ("training", "mask")  # arguments of a layer that are not its inputs
 
@@ -34,8 +34,7 @@ class TraceSettings:
 
     model: Any
     layer_names: Callable[[Any], str]
-    plan: PlanView
-    session: ReplicaSessions
+    context: CaptureContext
     saver: TensorSaver
 
 
@@ -43,8 +42,8 @@ class StepTrace:
     """Collects tensors by kind and name while a step runs."""
 
     def __init__(self, settings: TraceSettings) -> None:
-        self.has_inner_inputs = settings.plan.saves_activations
-        self._has_replica_loss = settings.session.is_per_replica
+        self.has_inner_inputs = settings.context.plan.saves_activations
+        self._has_replica_loss = settings.context.session.is_per_replica
         self._model = settings.model
         self._layer_names = settings.layer_names
         self._skip = settings.saver.skip
@@ -67,12 +66,12 @@ class StepTrace:
             return
         name = self._layer_names(layer)
         keywords = {key: value for key, value in keywords.items() if key not in _NO_VALUES}
-        self._add(names.layer_inputs(name), ("layers",), (arguments, keywords))
-        self._add(names.layer_outputs(name), ("layers",), outputs)
+        self._add(_core.layer_inputs_name(name), ("layers",), (arguments, keywords))
+        self._add(_core.layer_outputs_name(name), ("layers",), outputs)
 
     def activation_called(self, layer: Any, x: Any) -> None:
         """Collects the input of the activation inside `layer`."""
-        name = names.activation_input(self._layer_names(layer), activation_kind(layer))
+        name = _core.activation_input_name(self._layer_names(layer), activation_kind(layer))
         self._add(name, (), [x])
 
     def loss_found(self, loss: Any) -> None:
@@ -83,13 +82,12 @@ class StepTrace:
     def gradient_found(self, variable: Any, value: Any) -> None:
         """Collects the gradient of a variable, unless it is None."""
         if value is not None:
-            name = names.gradient(names.variable_name(variable))
-            self._add(name, ("gradients",), [backend.kept(value)])
+            self._add(names.gradient_name(variable), ("gradients",), [backend.kept(value)])
 
     def finished(self) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-        """(name, collections, tensor) of each tensor that can leave the step."""
+        """Returns (name, collections, tensor) of each tensor that can leave the step."""
         for (base, collections), tensors in self._found.items():
-            for name, tensor in zip(names.numbered(base, len(tensors)), tensors, strict=True):
+            for name, tensor in zip(_core.numbered_names(base, len(tensors)), tensors, strict=True):
                 why = backend.why_not(tensor, self._graph)
                 if why:
                     self._skip(name, why)
@@ -125,7 +123,7 @@ class collecting:
 
 
 def current_trace() -> StepTrace | None:
-    """The trace that runs in this thread."""
+    """Returns the trace that runs in this thread."""
     return _current.trace
 
 
@@ -150,7 +148,7 @@ class LayerCalls:
 
     @classmethod
     def watch(cls, user: object) -> None:
-        """The layers that `user` calls report from now on. A second call does nothing."""
+        """Makes all layers report their calls. A second call for a `user` does nothing."""
         with cls._lock:
             if not cls._users:
                 cls._replace()

@@ -21,8 +21,8 @@ Handles = dict[int, tuple[Any, tf.DType]]
 
 
 def can_be_repeated(graph: Any, can_set_draws: bool) -> bool:
-    """Whether `graph` can run a second time without lasting effect: everything that it changes is
-    known variables and, if `can_set_draws`, the state of its random operations."""
+    """Returns whether `graph` can run a second time without lasting effect: everything that it
+    changes is known variables and, if `can_set_draws`, the state of its random operations."""
     graphs = list(function_graphs(graph))
     if not graphs or any(variable_handles(each) is None for each in graphs):
         return False
@@ -64,8 +64,8 @@ class StepVariables:
 
     @contextlib.contextmanager
     def taken_back(self) -> Iterator[None]:
-        """A context in which the variables have their values from `begin`. Afterwards they have the
-        values from its start again."""
+        """Returns a context in which the variables have their values from `begin`. Afterwards they
+        have the values from its start again."""
         before, self._open = self._open, self._snapshot(1)
         try:
             before.restore()
@@ -158,6 +158,6 @@ def _has_value(handle):
 
 
 def _value(handle, dtype):
-    """The value of a variable in host memory: a device may have no memory left."""
+    """Returns the value of a variable in host memory: a device may have no memory left."""
     with tf.device("CPU:0"):
         return tf.identity(tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype))

@@ -16,7 +16,7 @@ class TensorSaver:
         self._session = session
 
     def slot(self, name: str, collections: Iterable[str]) -> Any:
-        """The slot of a tensor, which belongs to `collections` beside those that its name
+        """Returns the slot of a tensor, which belongs to `collections` beside those that its name
         matches."""
         return self._session.tensor(name, list(collections))
 

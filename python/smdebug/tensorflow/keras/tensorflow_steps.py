@@ -16,32 +16,33 @@ END_OF_DATA = (StopIteration, tf.errors.OutOfRangeError)
 
 
 def graph() -> Any:
-    """The graph that is being built, or None in eager code."""
+    """Returns the graph that is being built, or None in eager code."""
     return None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
 
 
 def make_replay(model: Any) -> BatchReplay:
-    """A BatchReplay for one step function of `model`."""
+    """Returns a BatchReplay for one step function of `model`."""
     return BatchReplay(model)
 
 
 def unknown_replicas() -> str | None:
-    """The name of the current strategy, if it has several replicas that cannot be distinguished."""
+    """Returns the name of the current strategy, if it has several replicas that cannot be
+    distinguished."""
     strategy = tf.distribute.get_strategy()
     is_unknown = strategy.num_replicas_in_sync > 1 and not are_replicas_known(strategy)
     return type(strategy).__name__ if is_unknown else None
 
 
 def flat(structure: Any, graph: Any) -> list[Any]:
-    """The tensors in a structure: those of `graph`, or, if that is None, those that have values.
-    Keras 3 may call a layer in another graph to build it."""
+    """Returns the tensors in a structure: those of `graph`, or, if that is None, those that have
+    values. Keras 3 may call a layer in another graph to build it."""
     found = [structure] if isinstance(structure, _TENSORS) else tf.nest.flatten(structure)
     found = [each for each in found if isinstance(each, _TENSORS)]
     return [each for each in found if graph is not None or not tf.is_symbolic_tensor(each)]
 
 
 def why_not(tensor: Any, graph: Any) -> str | None:
-    """Why a tensor cannot leave the step that runs in `graph`; None if it can."""
+    """Returns why a tensor cannot leave the step that runs in `graph`; None if it can."""
     if isinstance(tensor, tf.IndexedSlices):
         size = tensors.dense_bytes(tensor)
         if size is None or size > tensors.LARGEST_DENSE_BYTES:
@@ -54,17 +55,17 @@ def why_not(tensor: Any, graph: Any) -> str | None:
 
 
 def kept(gradient: Any) -> Any:
-    """A gradient as it is now: tensors of TensorFlow never change."""
+    """Returns a gradient as it is now: tensors of TensorFlow never change."""
     return gradient
 
 
 def dense(tensor: Any) -> Any:
-    """A sparse gradient as a dense tensor; any other tensor unchanged."""
+    """Returns a sparse gradient as a dense tensor; any other tensor unchanged."""
     return tf.convert_to_tensor(tensor) if isinstance(tensor, tf.IndexedSlices) else tensor
 
 
 def unscaled(gradient: Any, scale: Any) -> Any:
-    """A gradient divided by the scale of the loss."""
+    """Returns a gradient divided by the scale of the loss."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient / scale
     return tf.IndexedSlices(gradient.values / scale, gradient.indices, gradient.dense_shape)

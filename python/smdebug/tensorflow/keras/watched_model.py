@@ -1,50 +1,43 @@
-"""`WatchedModel`: everything that a hook does with one model of Keras."""
+"""`WatchedModel`: the work of a hook with one model of Keras."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from smdebug import _core
 from smdebug.tensorflow import names
-from smdebug.tensorflow.capture_sink import CaptureSink, PlanView, attempt
+from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.keras.activations import activation_kind, has_inner_input
 from smdebug.tensorflow.keras.layer_names import LayerNames
-from smdebug.tensorflow.keras.step_function import BatchObserver, StepFunction
+from smdebug.tensorflow.keras.step_function import MODES, BatchObserver, StepFunction
 from smdebug.tensorflow.keras.step_trace import TraceSettings, current_trace
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.optimizers import WatchedOptimizer, optimizer_variables
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
-from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.variable_values import VariableValues
 
 
 class WatchedModel:
-    """Puts the hook into a model and takes it out again; functions that were traced stay.
+    """Installs the hook in a model and removes it; traced functions stay.
 
-    `observer` takes what the model's step functions report.
+    `observer` receives the events of the model's step functions.
     """
 
     def __init__(
         self,
         observer: BatchObserver,
-        sink: CaptureSink,
-        plan: PlanView,
-        session: ReplicaSessions,
+        context: CaptureContext,
         saver: TensorSaver,
         model: Any,
     ) -> None:
+        self._sink, self._plan, self._session = context
         self.model = model
-        self.layer_names = LayerNames(model, plan.mark_edited)
-        self._sink = sink
-        self._plan = plan
-        self._session = session
-        self._weights = VariableValues(session, plan.is_bias)
-        self._optimizer_variables = VariableValues(session)
+        self.layer_names = LayerNames(model, self._plan.mark_edited)
+        self._weights = VariableValues(self._session, self._plan.is_bias)
+        self._optimizer_variables = VariableValues(self._session)
         self._optimizer: WatchedOptimizer | None = None
-        settings = TraceSettings(model, self.layer_names, plan, session, saver)
-        self._functions = [
-            StepFunction(observer, sink, saver, settings, kind)
-            for kind in ("train", "test", "predict")
-        ]
+        settings = TraceSettings(model, self.layer_names, context, saver)
+        self._functions = [StepFunction(observer, settings, kind) for kind in MODES]
         self._is_installed = False
         self._loss: ReplacedMethod | None = None  # in place of the model's compute_loss
 
@@ -98,26 +91,23 @@ class WatchedModel:
         return values
 
     def candidates(self, kind: str) -> list[tuple[str, str]]:
-        """(name, collection) of the tensors that the graph of a step probably holds, judging by the
-        model. `kind` is "train", "test" or "predict"."""
-        found = [
-            (names.INPUTS, "inputs"),
-            (names.LABELS, "outputs"),
-            (names.PREDICTIONS, "outputs"),
-        ]
+        """Returns (name, collection) of the tensors that the graph of a step probably holds,
+        judging by the model. `kind` is "train", "test" or "predict"."""
+        found = [(names.INPUTS, "inputs")]
+        found += [(name, "outputs") for name in (names.LABELS, names.PREDICTIONS)]
         for name, layer in self.layer_names.named_layers():
-            found.append((names.layer_inputs(name), "layers"))
-            found.append((names.layer_outputs(name), "layers"))
+            found.append((_core.layer_inputs_name(name), "layers"))
+            found.append((_core.layer_outputs_name(name), "layers"))
             if self._plan.saves_activations and has_inner_input(layer):
                 function = activation_kind(layer)
-                found.append((names.activation_input(name, function), f"{function}_input"))
+                found.append((_core.activation_input_name(name, function), f"{function}_input"))
         if kind != "predict" and self._session.is_per_replica:
             found.append((names.REPLICA_LOSS, "losses"))
         if kind == "train":
             # Keras 2 raises for a model that has no variables yet.
-            for variable in self.model.trainable_variables if self.model.built else ():
-                found.append((names.gradient(names.variable_name(variable)), "gradients"))
-            found.append((names.gradient("kernel:0"), "gradients"))  # of such a model
+            variables = self.model.trainable_variables if self.model.built else ()
+            found += [(names.gradient_name(variable), "gradients") for variable in variables]
+            found.append((_core.variable_gradient_name("kernel:0"), "gradients"))  # of such a model
         return found
 
     def _watch_loss(self):
@@ -130,20 +120,17 @@ class WatchedModel:
             loss = as_traced(replaced.original)(*arguments, **keywords)
             trace = current_trace()
             if trace is not None:
-                attempt(self._sink, lambda: trace.loss_found(loss), "at a loss")
+                self._sink.attempt(lambda: trace.loss_found(loss), "at a loss")
             return loss
 
         self._loss = replaced = ReplacedMethod(self.model, "compute_loss", left_alone(watched))
 
     def _watch_optimizer(self):
-        """A model that is compiled again has another optimizer."""
-        optimizer = getattr(self.model, "optimizer", None)
-        if optimizer is None or (self._optimizer and self._optimizer.optimizer is optimizer):
-            watched = self._optimizer
-        else:
-            watched = WatchedOptimizer(optimizer, self._sink)
-        if self._optimizer is not None and self._optimizer is not watched:
-            self._optimizer.uninstall()
-        self._optimizer = watched
+        # A model that is compiled again has another optimizer.
+        optimizer, watched = getattr(self.model, "optimizer", None), self._optimizer
+        if optimizer is not None and (watched is None or watched.optimizer is not optimizer):
+            if watched is not None:
+                watched.uninstall()
+            self._optimizer = watched = WatchedOptimizer(optimizer, self._sink)
         if watched is not None:
             watched.install()

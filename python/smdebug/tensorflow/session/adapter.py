@@ -11,35 +11,26 @@ import tensorflow as tf
 
 from smdebug.exceptions import SMDebugError
 from smdebug.log import get_logger
-from smdebug.tensorflow.capture_sink import CaptureSink, PlanView
+from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.session.session_graph import SessionGraph
 from smdebug.tensorflow.session.session_tensors import Fetched, SessionTensors
 
-logger = get_logger()
+_logger = get_logger()
 
-# So many names of tensors fit into a warning.
+# The number of tensor names in a warning.
 _NAMES_IN_WARNING = 5
 
 
 class SessionAdapter:
-    """Follows the graph of a session, and records what its runs return.
+    """Follows the graph of a session, and records the results of its runs.
 
-    `session` is that of the core. `bias_patterns()` returns regular expressions for the names of
-    variables that are biases.
+    `bias_patterns()` returns regular expressions for the names of variables that are biases.
     """
 
-    def __init__(
-        self,
-        sink: CaptureSink,
-        plan: PlanView,
-        session: Any,
-        bias_patterns: Callable[[], list[str]],
-    ) -> None:
-        self.optimizers = SessionOptimizers()
-        self._sink = sink
-        self._plan = plan
-        self._session = session
+    def __init__(self, context: CaptureContext, bias_patterns: Callable[[], list[str]]) -> None:
+        self.optimizers: SessionOptimizers = SessionOptimizers()
+        self._sink, self._plan, self._session = context
         self._bias_patterns = bias_patterns
         self._graph: SessionGraph | None = None
         self._tensors: SessionTensors | None = None
@@ -48,7 +39,7 @@ class SessionAdapter:
         self._missed: dict[str, bool] = {}  # name of a due tensor -> whether no run returned it
 
     def computes_update(self, graph: Any, arguments: Any) -> bool:
-        """Whether an optimizer acts in a run with these `arguments`, a SessionRunArgs."""
+        """Returns whether an optimizer acts in a run with these `arguments`, a SessionRunArgs."""
         updates = self.optimizers.updates(graph)
         if not updates:
             return False
@@ -57,7 +48,7 @@ class SessionAdapter:
         return not updates.isdisjoint(computed)
 
     def follow(self, graph: Any) -> None:
-        """Finds what can be saved of `graph`, if it or the configuration is new."""
+        """Finds the tensors of `graph` to save, if the graph or the configuration is new."""
         self._look_at(graph)
         current = (self._graph, self._session.plan_version)
         if self._described != current:
@@ -73,7 +64,7 @@ class SessionAdapter:
             )
 
     def before_run(self, run_context: Any) -> Any:
-        """Begins a step. Returns what the run is to fetch beside its own: a SessionRunArgs or None.
+        """Begins a step. Returns the fetches to add to the run: a SessionRunArgs or None.
 
         Raises SMDebugError for an invalid configuration.
         """
@@ -91,7 +82,7 @@ class SessionAdapter:
         return tf.compat.v1.train.SessionRunArgs([each.tensor for each in self._fetched])
 
     def after_run(self, results: Any) -> None:
-        """Saves what the run returned for the SessionRunArgs of `before_run`, and publishes the
+        """Saves `results`, those of the fetches that `before_run` returned, and publishes the
         step."""
         with self._sink.isolate_errors("after a session's run"):
             for each, value in zip(self._fetched, results or [], strict=True):
@@ -100,11 +91,11 @@ class SessionAdapter:
         self._fetched = []
 
     def report_missed(self) -> None:
-        """Logs the tensors that were due, and that no run has returned."""
+        """Logs the tensors that were due, but that no run has returned."""
         missed = sorted(name for name, is_missed in self._missed.items() if is_missed)
         self._missed = {}
         if missed:
-            logger.warning(
+            _logger.warning(
                 "%d tensors are not saved, such as '%s': no run computed them, and computing them "
                 "would have changed something. They depend on a placeholder that was not fed, on "
                 "random numbers or a queue, or are inside a branch or loop",

@@ -6,10 +6,12 @@ import tensorflow as tf
 
 from smdebug.exceptions import SMDebugNotImplementedError
 from smdebug.log import get_logger
+from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.session.adapter import SessionAdapter
-from smdebug.tensorflow.tensorflow_hook import HookPlan, HookSink, TensorFlowHook
+from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 
-logger = get_logger()
+_logger = get_logger()
 
 _BIASES = "biases"
 _BIAS_PATTERN = "bias"
@@ -28,8 +30,8 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
     | variables to train, before the run | biases if the name matches its patterns, or weights |
     | variables of a wrapped optimizer, before the run | optimizer_variables |
     | gradients that a wrapped optimizer applies | gradients |
-    | what a wrapped optimizer minimizes, what tf.compat.v1.losses keeps, those added | losses |
-    | any other tensor of the graph | those with a pattern in its name, or that it was added to |
+    | minimized by a wrapped optimizer, kept by tf.compat.v1.losses, or added | losses |
+    | any other tensor of the graph | those that it was added to, or whose patterns match it |
 
     Names are TensorFlow's (`dense/kernel:0`). Each run is a step, and can be read when it has
     returned. A tensor is saved if the run computes it anyway, or if computing it changes nothing.
@@ -41,16 +43,16 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
     RuleEvaluationConditionMet out of it.
     """
 
-    vetoes = ("raise", "stop")
+    vetoes: tuple[str, ...] = ("raise", "stop")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Its patterns are for variables only: the names of other tensors contain the same word.
         self.get_collection(_BIASES).include_regex = []
-        self._sink = HookSink(self)
-        self._adapter = SessionAdapter(
-            self._sink, HookPlan(self, []), self._session, self._bias_patterns
-        )
+        self._session = ReplicaSessions(self._session, None)
+        self._sink = CaptureSink(self)
+        context = CaptureContext(self._sink, PlanView(self, []), self._session)
+        self._adapter = SessionAdapter(context, self._bias_patterns)
 
     def wrap_optimizer(self, optimizer: Any) -> Any:
         """Records the gradients and variables of `optimizer`, a tf.compat.v1.train.Optimizer. Call
@@ -61,10 +63,10 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         self._adapter.optimizers.wrap(optimizer)
         return optimizer
 
-    # --- what the session calls ---
+    # --- events of the session ---
 
     def begin(self) -> None:
-        """The graph is built, and can still grow."""
+        """Finds the tensors to save in the default graph, which can still grow."""
         self._adapter.follow(tf.compat.v1.get_default_graph())
 
     def before_run(self, run_context: Any) -> Any:
@@ -75,7 +77,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         return self._adapter.before_run(run_context) if self._session else None
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Saves what the run returned, and publishes the step. Raises what a rule asks for."""
+        """Saves the results of the run and publishes the step. Raises what a rule asks for."""
         if not self._session or not self._sink.is_recording:
             return
         self._adapter.after_run(run_values.results)
@@ -83,7 +85,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
             self._rules.apply(lambda verdict: self._stop(run_context, verdict))
 
     def end(self, session: Any) -> None:
-        """Logs what was asked for and came with no run."""
+        """Logs the tensors that you asked for and that no run has returned."""
         with self._sink.isolate_errors("at the end of a session"):
             self._adapter.report_missed()
 
@@ -96,7 +98,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         super()._detach()
 
     def _stop(self, run_context, verdict):
-        logger.error("a rule stops the session: %s", verdict["message"])
+        _logger.error("a rule stops the session: %s", verdict["message"])
         run_context.request_stop()
 
 
@@ -104,7 +106,7 @@ class EstimatorHook(SessionHook):
     """A SessionHook for `estimator.train(hooks=[hook])`, `evaluate` and `predict`. Call `set_mode`
     before each of them.
 
-    Raises SMDebugNotImplementedError if TensorFlow has no Estimator any more.
+    Raises SMDebugNotImplementedError if this version of TensorFlow has no Estimator.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

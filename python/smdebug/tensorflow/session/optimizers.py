@@ -55,19 +55,19 @@ class SessionOptimizers:
             self._losses.setdefault(loss.graph, []).append(loss)
 
     def losses(self, graph: Any) -> list[Any]:
-        """The tensors that optimizers minimize in `graph`."""
+        """Returns the tensors that optimizers minimize in `graph`."""
         return self._losses.get(graph, [])
 
     def applied(self, graph: Any) -> list[tuple[Any, Any]]:
-        """(gradient, variable) of the gradients that optimizers apply in `graph`."""
+        """Returns (gradient, variable) of the gradients that optimizers apply in `graph`."""
         return self._applied.get(graph, [])
 
     def updates(self, graph: Any) -> set[Any]:
-        """The operations of `graph` in which optimizers act."""
+        """Returns the operations of `graph` in which optimizers act."""
         return self._updates.get(graph, set())
 
     def variables(self, graph: Any) -> list[Any]:
-        """The optimizers' variables that are in `graph`, each once."""
+        """Returns the optimizers' variables that are in `graph`, each once."""
         found = {}
         for optimizer in self._optimizers:
             own = getattr(optimizer, "variables", ())

@@ -29,7 +29,7 @@ class SessionGraph:
         self._computed: dict[Any, set[Any]] = {}
 
     def is_of(self, graph: Any) -> bool:
-        """Whether it still describes `graph`."""
+        """Returns whether it still describes `graph`."""
         return graph is self._graph and graph.version == self._version
 
     def tensors(self) -> list[Any]:
@@ -44,8 +44,8 @@ class SessionGraph:
         ]
 
     def computed(self, fetches: Any, feeds: Iterable[Any]) -> set[Any]:
-        """The operations that a run of `fetches`, given `feeds`, computes. They are found once for
-        each such run."""
+        """Returns the operations that a run of `fetches`, given `feeds`, computes. They are found
+        once for each such run."""
         key = run_key(fetches, feeds)
         if key not in self._computed:
             self._computed[key] = self._look_up(fetches, feeds)
@@ -66,8 +66,9 @@ class SessionGraph:
         return found
 
     def is_harmless(self, tensor: Any, computed: set[Any], known: dict[Any, bool]) -> bool:
-        """Whether `tensor` can be fetched beside a run that computes the operations `computed`.
-        `known` keeps what was found out about operations, for the next call about the same run."""
+        """Returns whether `tensor` can be fetched beside a run that computes the operations
+        `computed`. `known` keeps what was found out about operations, for the next call about the
+        same run."""
         todo = [tensor.op]
         while todo:
             operation = todo[-1]
@@ -88,7 +89,7 @@ class SessionGraph:
         return tensor.op in computed or known[tensor.op]
 
     def _elements(self, thing):
-        """The tensors and operations that a fetch or a feed names."""
+        """Returns the tensors and operations that a fetch or a feed names."""
         try:
             return [self._graph.as_graph_element(thing, allow_tensor=True, allow_operation=True)]
         except (TypeError, ValueError, KeyError):

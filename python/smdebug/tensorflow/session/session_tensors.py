@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from smdebug._core import GroupSlot
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.session.session_graph import SessionGraph, run_key
 from smdebug.tensorflow.tape.tape_tensors import put_array
@@ -20,7 +22,7 @@ class Fetched:
     it is, if it is a tf.IndexedSlices."""
 
     name: str
-    slot: Any
+    slot: GroupSlot
     tensor: Any
     shape: tuple[int, ...] | None = None
 
@@ -35,8 +37,8 @@ class Fetched:
 
 
 class SessionTensors:
-    """Everything that can be saved of one graph: `variables`, which are read before a run, and
-    `tensors`, which are fetched with it; both are lists of Fetched.
+    """The tensors of one graph that can be saved: `variables`, which are read before a run, and
+    `tensors`, which are fetched with it.
 
     `wanted` has (collection, regular expressions): tensors whose names match belong to the
     collection. `bias_patterns` are regular expressions for the names of biases.
@@ -44,7 +46,7 @@ class SessionTensors:
 
     def __init__(
         self,
-        session: Any,
+        session: ReplicaSessions,
         tf_graph: Any,
         graph: SessionGraph,
         optimizers: SessionOptimizers,
@@ -57,12 +59,13 @@ class SessionTensors:
         self._wanted = [(name, [re.compile(each) for each in found]) for name, found in wanted]
         self._bias_patterns = [re.compile(each) for each in bias_patterns]
         self._of_runs: dict[Any, list[Fetched]] = {}  # by (fetches, feeds)
-        self.variables = self._trainable() + self._of_optimizers(optimizers)
-        self.tensors = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
+        self.variables: list[Fetched] = self._trainable() + self._of_optimizers(optimizers)
+        found = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
+        self.tensors: list[Fetched] = found
 
     def of_run(self, fetches: Any, feeds: Iterable[Any]) -> list[Fetched]:
-        """Those of `tensors` that a run of `fetches`, given `feeds`, can return without any
-        effect."""
+        """Returns those of `tensors` that a run of `fetches`, given `feeds`, can return without
+        any effect."""
         key = run_key(fetches, feeds)
         if key not in self._of_runs:
             computed = self._graph.computed(fetches, feeds)

@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from smdebug._core import UniqueNames
 from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape.function_calls import function_calls
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph
@@ -28,11 +29,11 @@ class CompiledSteps:
         self._references: list[weakref.ref[CompiledStep]] = []
 
     def new_step(self, replica: int | None = None) -> "CompiledStep":
-        """A step of the graph that is being built, which lives as long as the graph. Its
+        """Returns a step of the graph that is being built, which lives as long as the graph. Its
         tensors belong to `replica`, if there are several."""
         self.watch_calls()
-        with self._steps.for_replica(replica):
-            due = [self._steps.is_next_due()] * len(KINDS)
+        with self._steps.session.for_worker(replica):
+            due = [self._steps.plan.is_next_due()] * len(KINDS)
         step = CompiledStep(due, replica)
         keep_with_graph(step)
         self._references.append(weakref.ref(step))
@@ -62,7 +63,7 @@ class CompiledSteps:
             self.after_call()  # the call that built the graph was not watched
             with self._steps.isolate_errors():
                 for step in steps:
-                    with self._steps.for_replica(step.replica):
+                    with self._steps.session.for_worker(step.replica):
                         step.set_due(self._steps.next_due_kinds())
 
     def after_call(self) -> None:
@@ -71,7 +72,7 @@ class CompiledSteps:
             self._steps.judge(step.replica)
 
     def failed_call(self) -> BaseException | None:
-        """The exception of a rule that ended a call, or None."""
+        """Returns the exception of a rule that ended a call, or None."""
         return self._steps.take_ending()
 
     def take(self) -> Iterator["CompiledStep"]:
@@ -80,7 +81,7 @@ class CompiledSteps:
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._steps.begin(step.replica)
                 if is_due and turns_left == 0:
-                    with self._steps.isolate_errors(), self._steps.for_replica(step.replica):
+                    with self._steps.isolate_errors(), self._steps.session.for_worker(step.replica):
                         step.put()
                     yield step
 
@@ -90,7 +91,7 @@ class CompiledStep:
 
     def __init__(self, due: list[bool], replica: int | None) -> None:
         self.replica = replica
-        self.losses = 0
+        self.losses = UniqueNames()
         self._is_due = due
         self._kept: dict[str, list[tuple[TapeTensor, list[Any]]]] = {kind: [] for kind in KINDS}
         self._seen_runs = 0
@@ -129,7 +130,7 @@ class CompiledStep:
             self._is_due = due
 
     def take_runs(self) -> int:
-        """How often the graph has run since the last call of this."""
+        """Returns how often the graph has run since the last call of this."""
         runs = int(self._runs)
         new, self._seen_runs = runs - self._seen_runs, runs
         return new
@@ -165,9 +166,9 @@ class CompiledStep:
         tf.cond(is_due, keep, lambda: tf.constant(False))
 
     def _made_outside(self, make):
-        """The result of `make()`, which is called outside of the graph that is being built: the
-        thread that builds it may make variables in its first call only, and they would belong to
-        the function. They are placed on the replica's device, since compiled code reaches no
+        """Returns the result of `make()`, which is called outside of the graph that is being built:
+        the thread that builds it may make variables in its first call only, and they would belong
+        to the function. They are placed on the replica's device, since compiled code reaches no
         other."""
         made = []
 

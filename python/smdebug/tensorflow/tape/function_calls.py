@@ -13,16 +13,16 @@ from smdebug.tensorflow.private_names import function_class
 
 
 class CallWatcher(Protocol):
-    """Takes the reports of FunctionCalls."""
+    """Receives the events of FunctionCalls."""
 
     def before_call(self) -> None:
-        """A function is about to be called."""
+        """Prepares for the call of a function."""
 
     def after_call(self) -> None:
-        """It has returned. May raise what the training is to end by."""
+        """Takes the results of the call. May raise an exception to end the training."""
 
     def failed_call(self) -> BaseException | None:
-        """It has failed. Returns the exception of smdebug that caused it, or None."""
+        """Returns the exception of smdebug that made the call fail, or None."""
 
 
 class FunctionCalls:

@@ -24,7 +24,7 @@ def keep_with_graph(thing: Any) -> None:
 
 
 def weakly(method: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
-    """A function that calls the bound method `method` while its object lives, and returns
+    """Returns a function that calls the bound method `method` while its object lives, and returns
     `otherwise` after that."""
     reference = weakref.WeakMethod(method)
 

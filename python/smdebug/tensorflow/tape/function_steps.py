@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from smdebug._core import UniqueNames
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import is_compiled
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph, weakly
@@ -23,7 +24,7 @@ from smdebug.tensorflow.variable_values import value_of
 _DONE = np.bool_(True)
 _NOTHING_DUE = np.zeros(len(KINDS), bool)
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class FunctionStep:
@@ -38,7 +39,7 @@ class FunctionStep:
         self._replica = replica
         self._saved: list[Any] = []  # operations that pass tensors out
         self._passed_out: list[list[TapeTensor]] = []
-        self.losses = 0
+        self.losses = UniqueNames()
         keep_with_graph(self)
         self._due = tf.numpy_function(weakly(self._begin, _NOTHING_DUE), [], tf.bool)
         self._due.set_shape([len(KINDS)])
@@ -67,7 +68,7 @@ class FunctionStep:
         """`gradients`, which become available once the step has begun and the rules have judged
         it."""
         steps = self._steps
-        is_judged = steps is not None and steps.has_rules
+        is_judged = steps is not None and steps.plan.has_rules
         with tf.control_dependencies([self._judged() if is_judged else self._due]):
             return tf.nest.map_structure(
                 lambda each: None if each is None else tf.identity(each),
@@ -105,7 +106,7 @@ class FunctionStep:
         steps, tensors = self._steps, self._passed_out[number:]
         if steps is None or not tensors:
             return _DONE
-        with steps.isolate_errors(), steps.for_replica(self._replica):
+        with steps.isolate_errors(), steps.session.for_worker(self._replica):
             arrays = list(arrays)
             for each, count in zip(tensors[0], counts, strict=True):
                 own, arrays = arrays[:count], arrays[count:]
@@ -121,7 +122,8 @@ class FunctionStep:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether `value` is a tensor of a graph, which has a value only when the graph runs."""
+    """Returns whether `value` is a tensor of a graph, which has a value only when the graph
+    runs."""
     return isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
 
 
@@ -131,7 +133,7 @@ def call_in_graph(
     """Calls the bound method `method` each time the graph of the tensor `value` runs, with
     `arguments_of(array)`. Its object is not kept alive."""
     if is_compiled():
-        logger.warning(
+        _logger.warning(
             "%s is not saved: XLA compiles the function around it; return it from the function and "
             "save it there",
             value,

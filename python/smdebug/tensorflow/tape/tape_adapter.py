@@ -4,18 +4,16 @@ A step begins when a watched tape is entered, and lasts until the next step begi
 and the result of `tape.gradient` are recorded when it is called, before the optimizer acts.
 """
 
-import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.tensorflow.capture_sink import CaptureSink, PlanView
+from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
-from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.replicas import are_replicas_known, current_replica
 from smdebug.tensorflow.tape import tapes
 from smdebug.tensorflow.tape.compiled_steps import CompiledStep, CompiledSteps
@@ -47,26 +45,18 @@ class TapeAdapter:
     `is_counted_elsewhere()` returns whether Keras counts the steps at present, as in `fit`.
     """
 
-    def __init__(
-        self,
-        sink: CaptureSink,
-        plan: PlanView,
-        session: ReplicaSessions,
-        is_counted_elsewhere: Callable[[], bool],
-    ) -> None:
-        self._sink = sink
-        self._plan = plan
-        self._session = session
+    def __init__(self, context: CaptureContext, is_counted_elsewhere: Callable[[], bool]) -> None:
+        self._sink, self._plan, self._session = context
         self._is_counted_elsewhere = is_counted_elsewhere
         self._tapes = threading.local()
-        self._steps = TapeSteps(sink, plan, session, is_counted_elsewhere)
+        self._steps = TapeSteps(context, is_counted_elsewhere)
         self._compiled_steps = CompiledSteps(self._steps)
         self._function_steps: weakref.WeakSet[FunctionStep] | None = weakref.WeakSet()
-        if plan.has_rules:
+        if self._plan.has_rules:
             self._compiled_steps.watch_calls()
 
     def detach(self) -> None:
-        """Saves what the last step has left, and lets go of every graph."""
+        """Saves the rest of the last step, and releases every graph."""
         with self._steps.isolate_errors():
             list(self._compiled_steps.take())
             self._steps.put_optimizers()
@@ -75,55 +65,42 @@ class TapeAdapter:
             step.close()
         self._function_steps = None
 
-    # --- what a script hands over ---
+    # --- calls of a script ---
 
     def watch_tape(self, tape: Any) -> None:
-        """Records what `tape`, a tf.GradientTape that was not entered yet, is used for. Raises
+        """Records the use of `tape`, a tf.GradientTape that was not entered yet. Raises
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
             raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {tape!r}")
         tapes.watch(tape, self)
 
     def watch_optimizer(self, optimizer: Any) -> None:
-        """Records the variables of a Keras optimizer after each update. Raises SMDebugTypeError for
-        anything else."""
-        if not callable(getattr(optimizer, "apply_gradients", None)) or not hasattr(
-            optimizer, "variables"
-        ):
-            raise SMDebugTypeError(f"wrap_optimizer takes a Keras optimizer, found {optimizer!r}")
+        """Records the variables of a Keras optimizer after each update."""
         self._steps.add_optimizer(optimizer)
 
-    # --- what a script saves by itself ---
+    def save(
+        self,
+        method: Callable[..., None],
+        save: Callable[..., None],
+        value: Any,
+        arguments_of: Callable[[Any], tuple],
+    ) -> None:
+        """Calls `save(*arguments_of(value))` for the replica that this thread runs, if it is
+        recorded.
 
-    def defer(
-        self, method: Callable[..., Any], value: Any, arguments_of: Callable[[Any], tuple]
-    ) -> bool:
-        """If `value` is a tensor of a graph, calls `method(*arguments_of(array))` with its value
-        each time the graph runs, for the replica that is traced now. Returns whether it is one.
-
-        `method` is a bound method, whose object is not kept alive; `arguments_of` must not refer to
-        that object.
+        If `value` is a tensor of a graph, calls the bound method `method(*arguments_of(array))`
+        instead, each time the graph runs. Its object is not kept alive, so `arguments_of` must not
+        refer to it.
         """
-        if not is_symbolic(value):
-            return False
-        replica, save = current_replica(), weakly(method, None)
-        call_in_graph(
-            self._call_for_replica, value, lambda found: (replica, save, *arguments_of(found))
-        )
-        return True
-
-    @contextlib.contextmanager
-    def saving(self) -> Iterator[bool]:
-        """A context in which values belong to the replica that this thread runs. Yields whether
-        that replica is recorded."""
-        self._steps.bind_to_current_thread()
         replica = current_replica()
-        is_recorded = replica is None or self._session.has_worker(replica)
-        if replica is None or not is_recorded:
-            yield is_recorded
+        if is_symbolic(value):
+            weak = weakly(method, None)
+            call_in_graph(
+                self._call_for_replica, value, lambda array: (replica, weak, *arguments_of(array))
+            )
         else:
-            with self._session.for_worker(replica):
-                yield True
+            self._steps.bind_to_current_thread()
+            self._call_for_replica(replica, save, *arguments_of(value))
 
     def _call_for_replica(self, replica, save, *arguments):
         if replica is None:
@@ -132,7 +109,7 @@ class TapeAdapter:
             with self._session.for_worker(replica):
                 save(*arguments)
 
-    # --- what a watched tape reports (tapes.py) ---
+    # --- events of a watched tape (tapes.py) ---
 
     def tape_entered(self, tape: Any) -> None:
         """Begins a step, unless `tape` is inside another watched tape."""
@@ -142,7 +119,7 @@ class TapeAdapter:
         open_tapes.append(weakref.ref(tape))
 
     def tape_left(self, tape: Any) -> None:
-        """Notes that `tape` records no longer."""
+        """Forgets `tape`."""
         self._tapes.open = [each for each in self._open_tapes() if each() not in (tape, None)]
 
     def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
@@ -152,13 +129,13 @@ class TapeAdapter:
         if step is None or not self._sink.is_recording:
             return gradients
         with self._steps.isolate_errors():
-            step.record(self._steps.tensors.sorted_out(step, target, sources, gradients))
+            step.record(self._steps.tensors.sorted_out(step.losses, target, sources, gradients))
         is_held = self._plan.has_rules or self._steps.has_optimizers
         return step.held(gradients) if is_held else gradients
 
     def _open_tapes(self):
-        """The tapes that this thread has entered and not left. They are held weakly: a tape that
-        was never left must not outlive its owner."""
+        """Returns the tapes that this thread has entered and not left. They are held weakly: a tape
+        that was never left must not outlive its owner."""
         if not hasattr(self._tapes, "open"):
             self._tapes.open = []
         self._tapes.open = [each for each in self._tapes.open if each() is not None]

@@ -4,20 +4,18 @@ Three kinds of code use it: eager code (`EagerStep`, here), a tf.function (funct
 tf.function that XLA compiles (compiled_steps.py).
 """
 
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from smdebug._core import ModeKeys
+from smdebug._core import ModeKeys, UniqueNames
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugError
 from smdebug.tensorflow import names
-from smdebug.tensorflow.capture_sink import CaptureSink, PlanView
+from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.optimizers import optimizer_variables
-from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, TapeTensors, put_variable
 from smdebug.tensorflow.variable_values import put_copies
 
@@ -29,17 +27,9 @@ class TapeSteps:
     whether Keras counts the steps at present, as in `fit`.
     """
 
-    def __init__(
-        self,
-        sink: CaptureSink,
-        plan: PlanView,
-        session: ReplicaSessions,
-        is_counted_elsewhere: Callable[[], bool],
-    ) -> None:
-        self.tensors = TapeTensors(session, plan.is_bias)
-        self._sink = sink
-        self._plan = plan
-        self._session = session
+    def __init__(self, context: CaptureContext, is_counted_elsewhere: Callable[[], bool]) -> None:
+        self._sink, self.plan, self.session = context
+        self.tensors = TapeTensors(self.session, self.plan.is_bias)
         self._is_counted_elsewhere = is_counted_elsewhere
         self._optimizers: list[Any] = []
         self._begun_in_graph = False
@@ -51,10 +41,6 @@ class TapeSteps:
         """See CaptureSink."""
         return self._sink.isolate_errors("in a step of a tf.GradientTape", passing)
 
-    def for_replica(self, replica: int | None) -> contextlib.AbstractContextManager[None]:
-        """A context in which the tensors of this thread belong to `replica`."""
-        return self._session.for_worker(replica)
-
     # --- the beginning ---
 
     def begin(self, replica: int | None = None) -> bool:
@@ -62,9 +48,9 @@ class TapeSteps:
         invalid configuration."""
         if not self._sink.is_recording:
             return False
-        with self.isolate_errors(passing=SMDebugError), self.for_replica(replica):
+        with self.isolate_errors(passing=SMDebugError), self.session.for_worker(replica):
             self.put_optimizers()
-            mode = self._plan.mode
+            mode = self.plan.mode
             return self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)
         return False
 
@@ -74,36 +60,27 @@ class TapeSteps:
         with self.isolate_errors():
             is_due = self.begin(replica)
             self._begun_in_graph = True
-            with self.for_replica(replica):
+            with self.session.for_worker(replica):
                 return np.array([is_due and self.tensors.is_due(kind) for kind in KINDS])
         return np.zeros(len(KINDS), bool)
 
-    def is_next_due(self) -> bool:
-        """Whether the next step saves anything."""
-        return self._plan.is_next_due()
-
     def next_due_kinds(self) -> list[bool]:
         """Which KINDS the next step may save."""
-        is_due = self._plan.is_next_due()
+        is_due = self.plan.is_next_due()
         return [is_due and self.tensors.can_match(kind) for kind in KINDS]
 
     def bind_to_current_thread(self) -> None:
         """Makes the main thread the owner of a step that a graph began on another thread."""
         is_main = threading.current_thread() is threading.main_thread()
         if self._begun_in_graph and is_main:
-            self._session.bind_to_current_thread()
+            self.session.bind_to_current_thread()
 
     # --- rules ---
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether rules judge the steps."""
-        return self._plan.has_rules
 
     def judge(self, replica: int | None = None) -> None:
         """Lets the rules judge the step so far, and raises what one of them asks for: see
         CaptureSink.judge_step."""
-        with self.for_replica(replica):
+        with self.session.for_worker(replica):
             self._sink.judge_step()
 
     def judge_in_graph(self, replica: int | None = None) -> None:
@@ -116,7 +93,7 @@ class TapeSteps:
             raise RuntimeError(f"smdebug ends the training: {error!r}") from error
 
     def take_ending(self) -> BaseException | None:
-        """The exception that stopped a graph, once; otherwise None."""
+        """Returns the exception that stopped a graph, once; otherwise None."""
         ending, self._ending = self._ending, None
         return ending
 
@@ -133,17 +110,17 @@ class TapeSteps:
             self._optimizers.append(optimizer)
 
     def optimizer_variables(self) -> list[Any]:
-        """The variables that the recorded optimizers have so far."""
+        """Returns the variables that the recorded optimizers have so far."""
         return [each for optimizer in self._optimizers for each in optimizer_variables(optimizer)]
 
     def put_optimizers(self) -> None:
         """Saves the variables of optimizers at the end of the step in which they acted."""
-        if not self._optimizers or not self._session.is_capturing() or self._is_counted_elsewhere():
+        if not self._optimizers or not self.session.is_capturing() or self._is_counted_elsewhere():
             return
         for variable in self.optimizer_variables():
-            slot = self._session.tensor(names.variable_name(variable), ["optimizer_variables"])
-            if self._session.is_per_replica:
-                put_copies(self._session, slot, variable)
+            slot = self.session.tensor(names.variable_name(variable), ["optimizer_variables"])
+            if self.session.is_per_replica:
+                put_copies(self.session, slot, variable)
             else:
                 put_variable(slot, variable)
 
@@ -155,12 +132,12 @@ class EagerStep:
         self._steps = steps
         self._is_due = is_due
         self._replica = replica
-        self.losses = 0
+        self.losses = UniqueNames()
 
     def record(self, tensors: list[TapeTensor]) -> None:
         """Saves the tensors of one call of `tape.gradient`."""
         if self._is_due:
-            with self._steps.for_replica(self._replica):
+            with self._steps.session.for_worker(self._replica):
                 for each in tensors:
                     each.put()
 

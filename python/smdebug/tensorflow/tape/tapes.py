@@ -17,20 +17,21 @@ not_converted = tf.autograph.experimental.do_not_convert
 
 
 class TapeObserver(Protocol):
-    """Takes the reports of watched tapes."""
+    """Receives the events of watched tapes."""
 
     def tape_entered(self, tape: Any) -> None:
-        """`tape` was entered."""
+        """Takes note that `tape` was entered."""
 
     def tape_left(self, tape: Any) -> None:
-        """`tape` is about to be left."""
+        """Takes note that `tape` is about to be left."""
 
     def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
-        """`tape.gradient(target, sources)` computed `gradients`. Returns what the script gets."""
+        """Takes the `gradients` of `tape.gradient(target, sources)`. Returns those for the
+        script."""
 
 
 def is_tape(thing: Any) -> bool:
-    """Whether `thing` is a tf.GradientTape."""
+    """Returns whether `thing` is a tf.GradientTape."""
     return isinstance(thing, tf.GradientTape)
 
 
@@ -43,7 +44,7 @@ def watch(tape: Any, observer: TapeObserver) -> None:
 
 
 def is_watched(tape: Any) -> bool:
-    """Whether `watch` was called for `tape`."""
+    """Returns whether `watch` was called for `tape`."""
     return hasattr(tape, "smdebug_observer")
 
 
