@@ -1,11 +1,12 @@
 """smdebug for TensorFlow and Keras: `KerasHook` records `fit`, `evaluate`, `predict` and loops with
 a GradientTape, `SessionHook` and `EstimatorHook` record graphs of TensorFlow 1.
 
-The hooks are loaded when they are asked for: Keras need not be there for a session, nor
-TensorFlow for Keras on another backend.
+The hooks are imported on first use: a session needs no Keras, and Keras on another backend needs no
+TensorFlow.
 """
 
 import importlib
+from typing import Any
 
 from smdebug._core import ModeKeys as modes
 from smdebug.collection import CollectionKeys
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in _HOOKS:
         raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'")
     value = getattr(importlib.import_module(_HOOKS[name]), name)
@@ -46,5 +47,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_HOOKS})

@@ -17,8 +17,8 @@ class Collection(BaseCollection):
     """A collection of smdebug.collection that also takes variables, tensors and layers."""
 
     def add(self, arg: Any) -> None:
-        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a
-        list, tuple or set of them. Raises SMDebugTypeError for what has no name, such as a tensor
+        """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list,
+        tuple or set of them. Raises SMDebugTypeError for an object without a name, such as a tensor
         of eager code."""
         if isinstance(arg, (list, tuple, set)):
             for each in arg:
@@ -35,19 +35,19 @@ class Collection(BaseCollection):
         self.add(arg)
 
     def add_keras_layer(self, layer: Any, inputs: bool = False, outputs: bool = True) -> None:
-        """Adds the inputs, the outputs or both of a layer whose model the hook records.
-        Raises SMDebugTypeError for what is no layer."""
+        """Adds the inputs, the outputs or both of a layer whose model the hook records. Raises
+        SMDebugTypeError if `layer` is not a layer."""
         if not _is_layer(layer):
             raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
         self.added_layers().append((layer, inputs, outputs))
         self.mark_edited()
 
     def added_patterns(self) -> list[str]:
-        """Regular expressions for the names of what was added."""
+        """Returns regular expressions for the names of the added objects."""
         return self.__dict__.setdefault("_added_patterns", [])
 
     def added_layers(self) -> list[tuple[Any, bool, bool]]:
-        """Returns (layer, inputs, outputs) of each layer that was added."""
+        """Returns (layer, inputs, outputs) of each added layer."""
         return self.__dict__.setdefault("_added_layers", [])
 
 

@@ -14,7 +14,7 @@ _logger = get_logger()
 
 
 class GraphFile:
-    """Writes the first graph that it is offered, once.
+    """Writes the first graph that `offer` receives, once.
 
     `tensorboard_dir` is the folder of TensorBoard's files; None writes nothing.
     """
@@ -30,8 +30,8 @@ class GraphFile:
             self._graph = self._graph or graph
 
     def write(self, mode: ModeKeys) -> None:
-        """Writes the graph, which is complete now, into the folder of `mode`. A failure is logged
-        and ends nothing."""
+        """Writes the graph, which is complete now, into the folder of `mode`. A failure is logged;
+        the run continues."""
         if self._graph is None:
             return
         graph, self._graph, self._is_written = self._graph, None, True

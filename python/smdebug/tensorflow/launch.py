@@ -1,8 +1,9 @@
 """Records Keras in an unmodified script: the part of `smdebug run` inside the trainer.
 
 `fit`, `evaluate` and `predict` of keras.Model are replaced by functions that put a hook among the
-callbacks, unless there is one; `train_on_batch` and `test_on_batch` register the model. Nothing is
-created before one of them is called. launch_native.py records loops with a tape, and sessions.
+callbacks, unless the callbacks contain one; `train_on_batch` and `test_on_batch` register the
+model. Nothing is created before one of them is called. launch_native.py records loops with a tape,
+and sessions.
 """
 
 import functools
@@ -22,8 +23,8 @@ _launch = None
 
 
 def watch(settings: Mapping[str, Any]) -> None:
-    """Waits for a training. It is called after the import of TensorFlow and after that of Keras, in
-    any order. `settings` is the JSON object of the environment variable SMDEBUG_RUN."""
+    """Watches for a training. Called after the import of TensorFlow and after that of Keras, in any
+    order. `settings` is the JSON object of the environment variable SMDEBUG_RUN."""
     global _launch
     if _launch is None:
         _launch = _Launch(settings)
@@ -88,8 +89,8 @@ class _Launch:
         return call
 
     def _callbacks(self, bound):
-        """Returns the callbacks of a call with the hook among them; None if the call is to stay as
-        it is."""
+        """Returns the callbacks of a call with the hook among them; None to leave the call
+        unchanged."""
         given = bound.arguments.get("callbacks")
         if not (given is None or isinstance(given, (list, tuple)) or hasattr(given, "set_model")):
             return None

@@ -2,8 +2,9 @@
 without Keras.
 
 `tf.GradientTape.__enter__` and, for graphs of TensorFlow 1, the constructors of monitored sessions,
-`Session.run` and two methods of optimizers are replaced; each calls what it replaced. Nothing is
-created before one of them is used. Tapes that Keras itself enters are recorded by launch.py.
+`Session.run` and two methods of optimizers are replaced; each replacement calls the original.
+Nothing is created before one of them is used. Tapes that Keras itself enters are recorded by
+launch.py.
 """
 
 import functools
@@ -21,7 +22,7 @@ from smdebug.tensorflow.session.hook import SessionHook
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.tape import tapes
 
-tf1 = tf.compat.v1
+tf1: Any = tf.compat.v1
 _KERAS = ("keras.", "tf_keras.", "tensorflow.python.keras.")
 
 
@@ -37,14 +38,14 @@ def watch_native_loops(make_hook: Callable[[type], Any], tape_hook: Callable[[],
 
 
 class LaunchedSessionHook(SessionHook):
-    """A hook for a script that does not set a mode: a run is training if it computes an update."""
+    """A hook for a script that does not set a mode: a run that computes an update is training."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.is_in_run = False
+        self.is_in_run: bool = False
 
     def use_optimizers(self, optimizers: SessionOptimizers) -> None:
-        """Takes what others noted about optimizers."""
+        """Uses the notes in `optimizers`."""
         self._adapter.optimizers = optimizers
 
     def computes_update(self, graph: Any, arguments: Any) -> bool:
@@ -60,7 +61,7 @@ class LaunchedSessionHook(SessionHook):
         return super().before_run(run_context)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Saves what the run returned: see SessionHook."""
+        """Saves the results of the run: see SessionHook."""
         self.is_in_run = False
         super().after_run(run_context, run_values)
 

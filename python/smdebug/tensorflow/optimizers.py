@@ -12,8 +12,8 @@ from smdebug.tensorflow.replaced_method import ReplacedMethod
 class WatchedOptimizer:
     """Reports the gradients of one optimizer to the trace that runs.
 
-    They are what the training computed: without the scale of a mixed precision optimizer, and
-    before the optimizer clips them.
+    These are the gradients that the training computed: without the scale of a mixed precision
+    optimizer, and before the optimizer clips them.
     """
 
     def __init__(self, optimizer: Any, sink: CaptureSink) -> None:
@@ -61,7 +61,8 @@ class WatchedOptimizer:
         self._sink.attempt(report, "at the gradients")
 
     def _unscaled(self, gradients, variables):
-        """Keras 3 passes gradients to its LossScaleOptimizer that are still scaled."""
+        """Divides gradients by the loss scale: Keras 3 passes scaled ones to its
+        LossScaleOptimizer."""
         if variables is None:
             variables = self.optimizer._trainable_variables
         if hasattr(self.optimizer, "initial_scale"):

@@ -1,5 +1,4 @@
-"""The private names of TensorFlow and Keras that the adapter uses, each with what happens without
-it.
+"""The private names of TensorFlow and Keras that the adapter uses, and the behavior without each.
 
 | name | used for | without it |
 |---|---|---|
@@ -16,8 +15,8 @@ it.
 | Function.__call__ | what a compiled function leaves behind | nothing of it is recorded |
 
 If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
-graph with our calls in it could not be compiled. If it is unknown what a step of Keras changes, or
-how many batches it takes, one function always passes its tensors out.
+graph with our calls in it could not be compiled. If the changes of a Keras step or its number of
+batches are unknown, one function always passes its tensors out.
 
 Callers import TensorFlow themselves where they need it: Keras may run without it.
 """
@@ -41,7 +40,7 @@ def left_alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_traced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as AutoGraph would call it here: converted inside a tf.function."""
+    """Returns `function` as AutoGraph would call it here: converted inside a tf.function."""
     tf = sys.modules.get("tensorflow")
     autograph = getattr(getattr(tf, "__internal__", None), "autograph", None)
     if autograph is None or tf.executing_eagerly():
@@ -87,14 +86,14 @@ def _is_in_xla_context():
 
 @functools.cache
 def function_class() -> type:
-    """Returns the class of what tf.function returns."""
+    """Returns the class of the objects that tf.function returns."""
     import tensorflow as tf
 
     return type(tf.function(lambda: None))
 
 
 def function_graphs(graph: Any) -> Iterator[Any]:
-    """`graph` and the graphs of functions around it, as around the body of a loop."""
+    """Yields `graph` and the graphs of functions around it, as around the body of a loop."""
     while graph is not None and getattr(graph, "building_function", False):
         yield graph
         graph = getattr(graph, "outer_graph", None)

@@ -5,14 +5,14 @@ from typing import Any
 
 
 class ReplacedMethod:
-    """Replaces a method of one instance until `undo`. The method is stored past Keras, which
-    searches everything that an object is given for layers and variables.
+    """Replaces a method of one instance until `undo`. The method is stored in the dict of the
+    instance, because Keras searches each new attribute for layers and variables.
 
     Raises AttributeError if `owner` has no method of that name.
     """
 
     def __init__(self, owner: Any, name: str, method: Callable[..., Any]) -> None:
-        self.original = getattr(owner, name)
+        self.original: Any = getattr(owner, name)
         self._own = vars(owner)
         self._name = name
         self._method = method

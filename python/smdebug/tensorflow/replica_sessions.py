@@ -1,9 +1,9 @@
 """`ReplicaSessions`: a session of the core for each replica of a tf.distribute strategy.
 
 Each replica is a worker of the run, named after its device. One process trains all of them, but a
-session of the core records one worker, so there is a session for each replica where
-`include_workers` is "all". Where it is "one" there is one session, `worker_0`. That session records
-what belongs to the whole model, and the first replica of what each replica has for itself.
+session of the core records one worker. With `include_workers="all"`, each replica has its own
+session. With "one", the only session is `worker_0`: it records the tensors of the whole model, and
+of the tensors that each replica has, those of the first replica.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ReplicaSessions(SessionGroup):
 
     @property
     def records_all(self) -> bool:
-        """Whether each replica gets its own session where replicas can be distinguished."""
+        """Whether each replica gets its own session if replicas can be distinguished."""
         return self._make_another is not None
 
     def follow_strategy(self, strategy: Any) -> None:

@@ -1,4 +1,4 @@
-"""Which replica of a tf.distribute strategy a thread runs."""
+"""Finds the replica of a tf.distribute strategy that a thread runs."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ def are_replicas_known(strategy: Any) -> bool:
 
 
 def current_replica() -> int | None:
-    """Returns the number of the replica that this thread runs or traces; None where there are not
-    several, and -1 where the number is unknown."""
+    """Returns the number of the replica that this thread runs or traces; None without several
+    replicas, -1 if the number is unknown."""
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return None

@@ -1,4 +1,4 @@
-"""The hook of this process, for scripts that get it where they need it."""
+"""The current hook of this process."""
 
 from typing import Literal
 
@@ -27,8 +27,8 @@ def get_hook(
 
 
 def set_hook(hook: TensorFlowHook) -> None:
-    """Makes `hook` the one that `get_hook` returns. Raises SMDebugTypeError for what is no hook of
-    smdebug.tensorflow."""
+    """Makes `hook` the one that `get_hook` returns. Raises SMDebugTypeError for anything but a hook
+    of smdebug.tensorflow."""
     current_hook.set_hook_of(TensorFlowHook, hook)
 
 

@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from smdebug import _core
+from smdebug.collection import Collection as BaseCollection
 from smdebug.hook import BaseHook
 from smdebug.tensorflow.collection import Collection, layer_pattern
 
@@ -11,11 +12,11 @@ from smdebug.tensorflow.collection import Collection, layer_pattern
 class TensorFlowHook(BaseHook):
     """A hook whose collections take variables, tensors and layers."""
 
-    collection_class = Collection
+    collection_class: type[BaseCollection] = Collection
 
     def add_to_collection(self, collection_name: str, variable: Any) -> None:
-        """Returns adds `variable` to the collection of that name, which is created if needed.
-        `variable` is a variable, a tensor of a graph, an operation, or a list of them.
+        """Adds `variable` to the collection of that name, which is created if needed. `variable` is
+        a variable, a tensor of a graph, an operation, or a list of them.
 
         Raises SMDebugTypeError for an object without a name, such as a tensor of eager code.
         """

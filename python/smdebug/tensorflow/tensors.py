@@ -1,4 +1,5 @@
-"""Tensors of TensorFlow as the core takes them: by the buffer protocol, without a copy."""
+"""Converts tensors of TensorFlow for the core, which reads them by the buffer protocol, without a
+copy."""
 
 import functools
 from typing import Any
@@ -10,13 +11,14 @@ LARGEST_DENSE_BYTES = 256 * 2**20
 
 
 class NotTaken(Exception):
-    """A tensor that is not saved; the text says why."""
+    """A tensor cannot be saved; the message is the reason."""
 
 
 def as_array(tensor: Any) -> Any:
-    """`tensor` as a numpy array, which shares its memory if possible; a torch tensor stays one.
+    """Returns `tensor` as a numpy array, which shares its memory if possible; a torch tensor stays
+    one.
 
-    Numbers become arrays of shape (1,). Raises NotTaken for what has no values of its own.
+    Numbers become arrays of shape (1,). Raises NotTaken for an object without values of its own.
     """
     if isinstance(tensor, (bool, int, float, complex)):
         return np.asarray([tensor])
@@ -38,7 +40,8 @@ def _has(kind, method):
 
 
 def why_not(tensor: Any) -> str | None:
-    """Returns why a value cannot be saved; None if it can. The value may be a tensor of a graph."""
+    """Returns the reason why a value cannot be saved; None if it can. The value may be a tensor of
+    a graph."""
     kind = type(tensor).__name__
     if kind in ("RaggedTensor", "RaggedTensorValue"):
         return "its rows differ in length"

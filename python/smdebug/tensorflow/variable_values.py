@@ -1,4 +1,4 @@
-"""The values of variables, saved once per step: weights, and what an optimizer keeps."""
+"""Saves the values of variables once per step: weights, and the variables of an optimizer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -43,8 +43,8 @@ class VariableValues:
             self._follow([(names.variable_name(v), "optimizer_variables", v) for v in variables])
 
     def put(self, values: Mapping[int, Any], is_per_replica: bool) -> None:
-        """Saves the variables that are due: the entry of `values` under the variable's id, or what
-        the variable holds. If it `is_per_replica`, each replica's own copy is saved."""
+        """Saves the variables that are due: the entry of `values` under the variable's id, or the
+        variable's present value. With `is_per_replica`, each replica's own copy is saved."""
         known = zip(self._slots, self._variables, self._are_mirrored, strict=True)
         for slot, variable, is_mirrored in known:
             if not slot.is_due():

@@ -1,15 +1,16 @@
-"""`KerasHook` and what it is made of: models that Keras trains.
+"""`KerasHook` and its parts, which record models that Keras trains.
 
-The hooks are imported when they are first used, because modules of this package are also
-imported one by one.
+The hook is imported on first use, because modules of this package are also imported one by
+one.
 """
 
 import importlib
+from typing import Any
 
 __all__ = ["KerasHook"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(importlib.import_module(f"{__name__}.hook"), name)

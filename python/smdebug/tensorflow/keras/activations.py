@@ -1,4 +1,4 @@
-"""Collections of the inputs and outputs of activations, whatever their layers are called.
+"""Collections of the inputs and outputs of activations, regardless of the names of their layers.
 
 The rules for activations use `relu_output`, `relu_input`, `tanh_input` and `sigmoid_input`. Most
 activations of Keras have no layer: the outputs of `Dense(8, activation="relu")` are those of its
@@ -22,9 +22,9 @@ _FUNCTIONS = {"relu": "relu", "relu6": "relu", "tanh": "tanh", "sigmoid": "sigmo
 
 
 def activation_patterns(collection: Any, layers: Sequence[tuple[str, Any]]) -> list[str]:
-    """Regular expressions for the tensors of a collection such as `relu_input`, by the kinds of the
-    `layers`: (name, layer) of each. Empty for any other collection, and for one that names its
-    tensors itself."""
+    """Returns regular expressions for the tensors of a collection such as `relu_input`, by the
+    kinds of the `layers`: (name, layer) of each. Returns none for any other collection, and for one
+    that names its tensors itself."""
     kind, side = kind_and_side(collection)
     if kind is None:
         return []

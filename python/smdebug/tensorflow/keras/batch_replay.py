@@ -1,4 +1,4 @@
-"""`BatchReplay`: what it takes to run a batch twice, the second time without effect.
+"""`BatchReplay`: runs a batch a second time, without effect.
 
 The second run gets the same batch, the variables as they were before the first run, and the random
 numbers that the first graph drew. Its changes are undone.
@@ -45,11 +45,11 @@ class BatchReplay:
         self._repeater = BatchRepeater()
         self._draws = RandomDraws()
         self._draw_count = 0  # tensors of random numbers in a step
-        self.is_possible = True  # as far as the graphs are known
+        self.is_possible: bool = True  # as far as the graphs are known
 
     def can_run(self, data: Any) -> bool:
-        """Returns whether a batch can run twice, as far as its graph is known. `data` is what Keras
-        gives to the function."""
+        """Returns whether a batch can run twice, as far as its graph is known. `data` is the
+        argument that Keras passes to the function."""
         if not self.is_possible or self._model.run_eagerly:
             return False
         if self._model.jit_compile and _xla_randomness.is_used:
@@ -59,8 +59,8 @@ class BatchReplay:
     # --- while a step is traced ---
 
     def note_graph(self, graph: Any, data: Any) -> bool:
-        """Learns what `graph`, which was just built for `data`, reads and changes. Returns whether
-        it can run twice."""
+        """Finds the variables that `graph`, which was just built for `data`, reads and changes.
+        Returns whether it can run twice."""
         self._variables.note_graph(graph)
         can_set_draws = (
             not self._model.jit_compile
@@ -75,7 +75,7 @@ class BatchReplay:
         return False
 
     def draws_of(self, graph: Any) -> list[Any]:
-        """Returns the random numbers that a lean graph draws, for it to return."""
+        """Returns the random numbers that a lean graph draws, so that it can return them."""
         return self._draws.of(graph)
 
     def replace_draws(self, graph: Any) -> None:
@@ -91,7 +91,7 @@ class BatchReplay:
         return True
 
     def take(self, data: Any) -> RepeatedBatch:
-        """Takes the batch out of `data`. Raises what `data` raises, such as StopIteration."""
+        """Takes the batch out of `data`. Raises every error of `data`, such as StopIteration."""
         return self._repeater.taken(self._model, data)
 
     def knows_draws(self, draws: Sequence[Any]) -> bool:

@@ -13,11 +13,10 @@ class FunctionPair:
 
     The lean function is the one that Keras would have without a hook. The result of the capturing
     one also holds the tensors that the hook saves. Keras makes both; each is traced when it is
-    called first. Where a batch cannot run twice, there is one function from some point on, which is
-    then `is_single`.
+    called first. If a batch cannot run twice, one function remains, and the pair `is_single`.
 
-    `dispatch` is what the model has instead of the function, such as in `model.train_function`. It
-    is recognized by identity.
+    `dispatch` replaces the function in the model, such as in `model.train_function`. It is
+    recognized by identity.
     """
 
     def __init__(self, model: Any, kind: str, dispatch: Callable[..., Any]) -> None:
@@ -36,8 +35,8 @@ class FunctionPair:
         return self._single is not None
 
     def make(self, force: bool) -> Any:
-        """Makes both functions and puts `dispatch` into the model, unless the model has it
-        already and the call is without `force`. Returns `dispatch`."""
+        """Makes both functions and puts `dispatch` into the model. Does nothing if the model has it
+        already, except with `force`. Returns `dispatch`."""
         if getattr(self._model, self._attribute) is self._dispatch and not force:
             return self._dispatch
         self._called, self._single = {}, None
@@ -58,8 +57,8 @@ class FunctionPair:
         return self._last
 
     def resting(self) -> Any:
-        """Returns the function for a batch while the hook is not in the model: one that is traced
-        already, if there is one."""
+        """Returns the function for a batch while the hook is not in the model, preferably a traced
+        one."""
         if self.is_single or self._called:
             return self._single or self._called.get(False) or self._called[True]
         return self.choose(False)

@@ -144,8 +144,6 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             lambda value: (tensor_name, value, collections_to_write),
         )
 
-    save_tensor.__doc__ = TensorFlowHook.save_tensor.__doc__
-
     def save_scalar(
         self, name: str, value: Any, sm_metric: bool = False, timestamp: float | None = None
     ) -> None:
@@ -156,14 +154,10 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             lambda number: (name, number, sm_metric, timestamp),
         )
 
-    save_scalar.__doc__ = TensorFlowHook.save_scalar.__doc__
-
     def set_mode(self, mode: ModeKeys) -> None:
         super().set_mode(mode)
         if self._keras:
             self._keras.keep_mode()
-
-    set_mode.__doc__ = TensorFlowHook.set_mode.__doc__
 
     # --- events of Keras ---
 
@@ -209,7 +203,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         method: Callable[..., None],
         save: Callable[..., None],
         value: Any,
-        arguments_of: Callable[[Any], tuple],
+        arguments_of: Callable[[Any], tuple[Any, ...]],
     ) -> None:
         """Calls `save(*arguments_of(value))`; for a value of a graph, `method` with the value that
         it has when the graph runs."""

@@ -1,4 +1,4 @@
-"""`KerasLogs`: saves what Keras logs after each batch, and at the end of an epoch."""
+"""`KerasLogs`: saves the logs of Keras after each batch and at the end of an epoch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from smdebug.tensorflow.tensors import as_array
 
 
 class KerasLogs:
-    """Losses and metrics, beside the number of the batch or epoch as tensor `batch`.
+    """Saves losses and metrics, and the number of the batch or epoch as tensor `batch`.
 
     Logs of a batch are saved when they are due. At the end of an epoch they are saved even if they
     are not due, into the last step of the epoch.
@@ -45,7 +45,7 @@ class KerasLogs:
 
     def end_batch(self, kind: str, result: Any, is_due: bool) -> None:
         """Saves the logs of a batch if its step `is_due`. `kind` is "train", "test" or "predict",
-        `result` what the step function returned."""
+        `result` the result of the step function."""
         logs = result if isinstance(result, dict) and kind != "predict" else {}
         self._last_train_logs = logs if kind == "train" else None
         if is_due:
@@ -54,15 +54,15 @@ class KerasLogs:
         self._batch += 1
 
     def end_training(self) -> None:
-        """Saves the training logs of an epoch before its validation begins: that has steps of its
-        own, and what Keras logs at the end of the epoch would fall into the last of them."""
+        """Saves the training logs of an epoch before its validation begins: the validation has
+        steps of its own, and the logs at the end of the epoch would belong to the last of them."""
         if self._last_train_logs is not None:
             self._save({**self._last_train_logs, names.BATCH: self._epoch})
             self._is_training_saved = True
             self._last_train_logs = None
 
     def end_epoch(self, epoch: int, logs: Mapping[str, Any]) -> None:
-        """Saves what Keras logs at the end of an epoch. A second call for it does nothing."""
+        """Saves the logs of Keras at the end of an epoch. A second call for it does nothing."""
         if self._is_epoch_saved:
             return
         logs = {**logs, names.BATCH: epoch}

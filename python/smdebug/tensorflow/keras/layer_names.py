@@ -11,15 +11,15 @@ class LayerNames:
     """In Keras only the names of a model's direct layers differ, not those of layers inside them.
 
     Of several layers with one name the first keeps it. A later one is called `<outer
-    layer>/<name>`, with a number after it if that is taken too. `on_new_layer` is called after each
-    layer that gets a name, because a new layer changes the patterns by kinds of layers.
+    layer>/<name>`, with a number after it if that name is taken too. `on_new_layer` is called after
+    each layer that gets a name, because a new layer changes the patterns by kinds of layers.
     """
 
     def __init__(self, model: Any, on_new_layer: Callable[[], None]) -> None:
         self._model = model
         self._on_new_layer = on_new_layer
         self._names = {}  # id of a layer -> its name
-        self._layers = []  # which keeps the ids theirs
+        self._layers = []  # keeps the ids valid
         self._unique = UniqueNames()
 
     def __call__(self, layer: Any) -> str:
@@ -53,7 +53,7 @@ class LayerNames:
         return [(self(owners[id(variable)]), variable) for variable in self._model.weights]
 
     def _follow(self):
-        """Names the layers that came since: a model may make them when it is called first."""
+        """Names new layers: a model may create layers in its first call."""
         for outer, layer in self._pairs():
             if id(layer) not in self._names:
                 self._name(layer, None if outer is self._model else outer)

@@ -36,14 +36,15 @@ class RandomDraws:
         return [output for operation in operations for output in operation.outputs]
 
     def set(self, values: Sequence[Any]) -> None:
-        """Sets what the next run of a graph uses for which `replace` was called, or will be."""
+        """Sets the random numbers for the next run of each graph that `replace` changes."""
         if not self._variables:
             self._variables = [_variable_for(value) for value in values]
         for variable, value in zip(self._variables, values, strict=True):
             variable.assign(value)
 
     def replace(self, graph: Any) -> None:
-        """Makes `graph`, while it is built, use what `set` was given instead of its own draws."""
+        """Makes `graph`, while it is built, use the numbers passed to `set` instead of its own
+        draws."""
         for drawn, variable in zip(self.of(graph), self._variables, strict=True):
             value = variable.read_value()
             value.set_shape(drawn.shape)

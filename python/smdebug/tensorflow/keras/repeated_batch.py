@@ -1,4 +1,4 @@
-"""The data of one call of a model's function, for several calls."""
+"""Repeats the data of one call of a model's function."""
 
 import collections
 import collections.abc
@@ -13,7 +13,7 @@ from smdebug.tensorflow.private_names import steps_per_execution
 
 def can_be_given_twice(model: Any, data: Any) -> bool:
     """Returns whether a function of `model` can be called with the same `data` twice: not if a
-    strategy distributes it, or if Keras does not say how many batches a call takes."""
+    strategy distributes it, or if the number of batches in a call is unknown."""
     has_replicas = model.distribute_strategy.num_replicas_in_sync > 1
     is_distributed = has_replicas or isinstance(data, tf.distribute.DistributedIterator)
     return not is_distributed and steps_per_execution(model) is not None
@@ -38,7 +38,7 @@ class BatchRepeater:
         self._given: collections.deque[list[Any]] = collections.deque()
 
     def prepare(self, data: Any) -> None:
-        """To be called before `taken`, with the same data."""
+        """Prepares for a call of `taken` with the same data."""
         if isinstance(data, tf.data.Iterator):
             self._follow(data.element_spec)
 
@@ -47,8 +47,8 @@ class BatchRepeater:
         self._given.clear()
 
     def taken(self, model: Any, data: Any) -> "RepeatedBatch":
-        """Takes a RepeatedBatch out of `data`: an iterator, of which a call takes one batch, or as
-        many as `steps_per_execution` says, or the batch itself."""
+        """Takes a RepeatedBatch out of `data`: an iterator, of which a call takes one batch or
+        `steps_per_execution` batches, or the batch itself."""
         count = steps_per_execution(model)
         if isinstance(data, tf.data.Iterator):
             return RepeatedBatch(data, count, lambda batches: self._again(batches, count))
@@ -85,7 +85,7 @@ class RepeatedBatch:
     """The data of one call: up to `count` elements of `data`. `again(batches)` returns them in the
     form that the function takes.
 
-    Raises what the data raises before its first batch. A later error is kept for
+    Raises an error that the data raises before its first batch. A later error is kept for
     `raise_late_error`, because a call runs the batches before it.
     """
 

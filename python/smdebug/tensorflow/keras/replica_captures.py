@@ -61,8 +61,8 @@ class ReplicaCaptures:
 
 
 class _OfReplica:
-    """Tensors of one replica. TensorFlow takes it for a value, and does not look inside: it fails
-    for dicts of replicas that differ in their keys."""
+    """Tensors of one replica. TensorFlow treats this object as a value and does not look inside; it
+    fails for dicts of replicas with different keys."""
 
     def __init__(self, tensors):
         self.tensors = tensors

@@ -21,7 +21,7 @@ def _module() -> ModuleType:
     return importlib.import_module(f"{__package__}.{name}")
 
 
-backend = _module()
+backend: ModuleType = _module()
 
 
 def why_closed(model: Any) -> str | None:

@@ -1,6 +1,6 @@
-"""Whether the graph of a Keras step does more than compute its results and change variables.
+"""Finds graphs of Keras steps that do more than compute results and change variables.
 
-Calls of Python, printing, and changes of a table can neither be repeated nor undone.
+Python calls, printing, and changes of a table can be neither repeated nor undone.
 """
 
 import re

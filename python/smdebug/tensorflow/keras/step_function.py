@@ -1,11 +1,11 @@
 """`StepFunction`: a model's train, test or predict function, and how tensors leave it.
 
-Keras traces the function once and calls it for each batch. Here there are up to two functions: a
-lean one, which is the function that Keras would have, and a capturing one, whose result also holds
-the tensors that the hook saves (function_pair.py, capture_join.py). The lean one runs every batch.
-A graph with more results is another program to TensorFlow, which may fuse its operations
-differently, and so round differently. So where something is due, the capturing function runs after
-the lean one on the same batch, and its changes are undone (batch_replay.py).
+Keras traces the function once and calls it for each batch. A StepFunction has up to two functions:
+a lean one, which Keras would also use without the hook, and a capturing one, whose result also
+holds the tensors that the hook saves (function_pair.py, capture_join.py). The lean one runs every
+batch. To TensorFlow, a graph with more results is a different program: it may fuse operations
+differently, and therefore round differently. When a tensor is due, the capturing function runs
+after the lean one on the same batch, and its changes are undone (batch_replay.py).
 
 A graph that cannot run twice has only one function, which always passes its tensors out.
 """
@@ -51,8 +51,8 @@ class StepFunction:
 
     def __init__(self, observer: BatchObserver, settings: TraceSettings, kind: str) -> None:
         self.kind = kind
-        self.mode = MODES[kind]
-        self.model = settings.model
+        self.mode: ModeKeys = MODES[kind]
+        self.model: Any = settings.model
         self._observer = observer
         self._settings = settings
         self._sink = settings.context.sink
@@ -63,7 +63,7 @@ class StepFunction:
         self._replaced: list[ReplacedMethod] = []
         self._is_installed = False
         self._is_capturing: bool | None = None  # in a batch: whether it is to pass out tensors
-        self._data: Any = None  # in a batch: what Keras gave to the function
+        self._data: Any = None  # in a batch: the argument of the function
         self._replicas: Any = None  # in a call under a strategy: its ReplicaCaptures
 
     # --- in and out ---
@@ -190,7 +190,8 @@ class StepFunction:
                 self._replicas = None
 
     def _run_uninstalled(self, arguments):
-        """Keras 2 looks the step up when it traces: a trace must not escape."""
+        """Runs a batch while the hook is not installed. Keras 2 looks up the step when it traces,
+        so a new trace must still go through the hook."""
         if not self._sink.is_recording or why_closed(self.model):
             return self._functions.resting()(*arguments)
         self._data = arguments[0]
@@ -281,5 +282,5 @@ class StepFunction:
         return self._join.is_known
 
     def put(self, captures: dict[str, Any]) -> None:
-        """Saves what is due of the tensors that a batch passed out."""
+        """Saves the due tensors among those that a batch passed out."""
         self._join.put(captures)

@@ -42,7 +42,7 @@ class StepTrace:
     """Collects tensors by kind and name while a step runs."""
 
     def __init__(self, settings: TraceSettings) -> None:
-        self.has_inner_inputs = settings.context.plan.saves_activations
+        self.has_inner_inputs: bool = settings.context.plan.saves_activations
         self._has_replica_loss = settings.context.session.is_per_replica
         self._model = settings.model
         self._layer_names = settings.layer_names
@@ -58,7 +58,7 @@ class StepTrace:
         self._add(names.LABELS, ("outputs",), y)
 
     def layer_called(
-        self, layer: Any, arguments: tuple, keywords: dict[str, Any], outputs: Any
+        self, layer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: Any
     ) -> None:
         """Collects the inputs and outputs of a call of `layer`; of the model, its predictions."""
         if layer is self._model:
@@ -101,7 +101,7 @@ class StepTrace:
 
 
 class _Current(threading.local):
-    """The trace that runs in this thread: a strategy traces each replica in a thread of its own."""
+    """The trace that runs in this thread: a strategy traces each replica in its own thread."""
 
     trace = None
 
@@ -134,17 +134,16 @@ def _reported_inside(trace, layer):
 
 
 class LayerCalls:
-    """Replaces Keras's own `Layer.__call__` from the first step that is traced until the hook
-    leaves.
+    """Replaces Keras's own `Layer.__call__` from the first traced step until the hook is removed.
 
     Keras has no public hooks for layers that run inside a graph. The replacement is expensive,
-    because Python then drops what it has cached of every class of layers; a `fit` whose functions
-    are traced already runs without it.
+    because it invalidates Python's method cache for every class of layers; a `fit` whose functions
+    are traced runs without it.
     """
 
     _users: ClassVar[set[object]] = set()
     _original: ClassVar[Any] = None
-    _lock = threading.Lock()  # replicas are traced in threads of their own
+    _lock = threading.Lock()  # each replica is traced in its own thread
 
     @classmethod
     def watch(cls, user: object) -> None:

@@ -52,13 +52,13 @@ class StepVariables:
                 self._open.add(self._handles())
 
     def begin(self) -> None:
-        """Keeps what the variables hold now. From here to `end`, `taken_back` may be used."""
+        """Keeps the present values of the variables. `taken_back` may be used until `end`."""
         if self._are_settled and self._all is None:
             self._all = AllVariables(self._handles())
         self._open = self._snapshot(0)
 
     def end(self) -> None:
-        """Releases what `begin` kept."""
+        """Releases the values that `begin` kept."""
         self._open = None
         self._are_settled = True
 
@@ -89,7 +89,7 @@ class StepVariables:
 
 
 class Snapshot:
-    """The values of variables at the time when it was made: of all `variables`, which keep them in
+    """The values of variables when the snapshot was made: of all `variables`, which keep them in
     their `place` 0 or 1, and of those that were added. `variables` may be None."""
 
     def __init__(self, variables: "AllVariables | None", place: int) -> None:
@@ -106,7 +106,7 @@ class Snapshot:
                 self._more[key] = (handle, _value(handle, dtype))
 
     def restore(self) -> None:
-        """Gives the variables their values back."""
+        """Restores the values of the variables."""
         if self._variables is not None:
             self._variables.give_back(self._place)
         for handle, value in self._more.values():
@@ -114,7 +114,7 @@ class Snapshot:
 
 
 class AllVariables:
-    """A set of variables, with memory for two states of them. Each state is kept and given back in
+    """A set of variables, with memory for two states of them. Each state is kept and restored in
     one call: one call per variable would take longer than a small step."""
 
     def __init__(self, handles: Handles) -> None:
@@ -127,11 +127,11 @@ class AllVariables:
         return key in self._handles
 
     def keep(self, place: int) -> None:
-        """Keeps what the variables hold in place 0 or 1."""
+        """Keeps the values of the variables in place 0 or 1."""
         self._keep[place]()
 
     def give_back(self, place: int) -> None:
-        """Gives the variables what is kept in place 0 or 1."""
+        """Restores the values that are kept in place 0 or 1."""
         self._give[place]()
 
     @staticmethod

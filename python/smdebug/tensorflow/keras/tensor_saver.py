@@ -1,4 +1,4 @@
-"""`TensorSaver`: saves the tensors of a Keras training, whatever backend they belong to."""
+"""`TensorSaver`: saves the tensors of a Keras training, for every backend."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from smdebug.tensorflow.tensors import NotTaken, as_array
 
 
 class TensorSaver:
-    """Puts tensors into the slots of a session; logs once what it cannot save, and why."""
+    """Puts tensors into the slots of a session; logs once why a tensor cannot be saved."""
 
     def __init__(self, sink: CaptureSink, session: ReplicaSessions) -> None:
         self._sink = sink

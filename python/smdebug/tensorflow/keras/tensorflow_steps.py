@@ -12,7 +12,7 @@ from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)
 
 # A step function raises one of these when the data ends.
-END_OF_DATA = (StopIteration, tf.errors.OutOfRangeError)
+END_OF_DATA: tuple[type[Exception], ...] = (StopIteration, tf.errors.OutOfRangeError)
 
 
 def graph() -> Any:

@@ -32,7 +32,7 @@ class WatchedModel:
     ) -> None:
         self._sink, self._plan, self._session = context
         self.model = model
-        self.layer_names = LayerNames(model, self._plan.mark_edited)
+        self.layer_names: LayerNames = LayerNames(model, self._plan.mark_edited)
         self._weights = VariableValues(self._session, self._plan.is_bias)
         self._optimizer_variables = VariableValues(self._session)
         self._optimizer: WatchedOptimizer | None = None
@@ -42,7 +42,8 @@ class WatchedModel:
         self._loss: ReplacedMethod | None = None  # in place of the model's compute_loss
 
     def install(self) -> None:
-        """Replaces what reports the model's steps. A second call only follows a new optimizer."""
+        """Replaces the methods of the model that report its steps. A second call only follows a new
+        optimizer."""
         self._watch_optimizer()
         if self._is_installed:
             return
@@ -52,7 +53,7 @@ class WatchedModel:
         self._watch_loss()
 
     def uninstall(self) -> None:
-        """Restores what `install` replaced."""
+        """Restores the methods that `install` replaced."""
         if not self._is_installed:
             return
         self._is_installed = False
@@ -69,8 +70,8 @@ class WatchedModel:
         return any(function.is_in_batch for function in self._functions)
 
     def put_variables(self, state: Sequence[Any] | None = None) -> None:
-        """Saves the variables that are due. `state` has their values on JAX, by kind of variable;
-        otherwise the variables have them."""
+        """Saves the variables that are due. On JAX, `state` holds their values, by kind of
+        variable."""
         values = {} if state is None else self._values_in(state)
         if self._weights.may_be_due():
             self._weights.follow_weights(self.layer_names.weights())
@@ -111,7 +112,7 @@ class WatchedModel:
         return found
 
     def _watch_loss(self):
-        """Each replica computes a loss of its own, which Keras does not log."""
+        """Watches the loss that each replica computes, which Keras does not log."""
         is_there = callable(getattr(self.model, "compute_loss", None))
         if not self._session.is_per_replica or not is_there:
             return

@@ -1,15 +1,16 @@
-"""`SessionHook`, `EstimatorHook` and what they are made of: graphs of TensorFlow 1.
+"""`SessionHook`, `EstimatorHook` and their parts, which record graphs of TensorFlow 1.
 
-The hooks are imported when they are first used, because modules of this package are also
-imported one by one.
+The hooks are imported on first use, because modules of this package are also imported one by
+one.
 """
 
 import importlib
+from typing import Any
 
 __all__ = ["EstimatorHook", "SessionHook"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(importlib.import_module(f"{__name__}.hook"), name)

@@ -1,7 +1,7 @@
 """`SessionAdapter`: records the runs of a session of TensorFlow 1 for a hook.
 
-A run is a step. Variables are read before it, so that they have the values that the step starts
-from. Tensors are fetched with it if that changes nothing of what it computes (session_graph.py).
+A run is a step. Variables are read before the run, so that they have the initial values of the
+step. Tensors are fetched with the run if this does not change its computation (session_graph.py).
 """
 
 from collections.abc import Callable

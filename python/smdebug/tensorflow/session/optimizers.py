@@ -1,7 +1,6 @@
-"""The loss, gradients, update and variables of an optimizer of TensorFlow 1, which it shows while
-its graph is built.
+"""The loss, gradients, update and variables of optimizers of TensorFlow 1.
 
-The optimizer gets a class derived from its own, which notes them.
+A wrapped optimizer gets a class derived from its own, which notes them while the graph is built.
 """
 
 import functools
@@ -15,7 +14,7 @@ from smdebug.exceptions import SMDebugTypeError
 
 
 class SessionOptimizers:
-    """The wrapped optimizers, and what they add to each graph."""
+    """The wrapped optimizers, and their additions to each graph."""
 
     def __init__(self) -> None:
         self._optimizers: list[Any] = []

@@ -1,4 +1,5 @@
-"""The tensors of a graph of TensorFlow 1 that may be fetched beside a run without any effect on it.
+"""Finds the tensors of a graph of TensorFlow 1 that can be fetched beside a run without any effect
+on it.
 
 A fetch makes TensorFlow compute everything that it depends on. So a tensor may be fetched if its
 run computes it anyway, or if nothing that is computed for it has an effect: a fetch must not draw a
@@ -20,7 +21,7 @@ _BRANCH_ENDS = ("Merge", "RefMerge", "Exit", "RefExit")
 
 
 class SessionGraph:
-    """A tf.Graph as it is now: make another one when it has grown."""
+    """A tf.Graph in its present state: make a new SessionGraph after the graph has grown."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -29,11 +30,11 @@ class SessionGraph:
         self._computed: dict[Any, set[Any]] = {}
 
     def is_of(self, graph: Any) -> bool:
-        """Returns whether it still describes `graph`."""
+        """Returns whether this object still describes `graph`."""
         return graph is self._graph and graph.version == self._version
 
     def tensors(self) -> list[Any]:
-        """Every tensor that can be fetched at all."""
+        """Returns every tensor that can be fetched."""
         return [
             tensor
             for operation in self._graph.get_operations()
@@ -67,8 +68,8 @@ class SessionGraph:
 
     def is_harmless(self, tensor: Any, computed: set[Any], known: dict[Any, bool]) -> bool:
         """Returns whether `tensor` can be fetched beside a run that computes the operations
-        `computed`. `known` keeps what was found out about operations, for the next call about the
-        same run."""
+        `computed`. `known` caches the answers about operations, for further calls about the same
+        run."""
         todo = [tensor.op]
         while todo:
             operation = todo[-1]
@@ -126,7 +127,7 @@ def _has_no_effect(operation):
 
 
 def _operations_in_branches(graph):
-    """Operations in loops, and those of which only the run shows whether it computes them."""
+    """Returns the operations in loops, and those that a run computes only on some branches."""
     found = set()
     for operation in graph.get_operations():
         if operation.type in _BRANCH_ENDS:

@@ -1,9 +1,9 @@
 """Steps of loops inside a tf.function that XLA compiles.
 
-Compiled code cannot call Python. It leaves what is due in variables, which are read when the
-function has returned; before the call, another variable is set to what is due. Both happen where
-functions are called (function_calls.py). A call is one step, even if the function holds a loop:
-then the last turn is recorded.
+Compiled code cannot call Python. It stores due tensors in variables, which are read after the
+function has returned. Before the call, another variable is set to the kinds of tensors that are
+due. Both happen where functions are called (function_calls.py). A call is one step. If the function
+contains a loop, its last iteration is recorded.
 """
 
 import threading
@@ -44,7 +44,7 @@ class CompiledSteps:
         function_calls.add(self)
 
     def close(self) -> None:
-        """Lets go of all graphs."""
+        """Releases all graphs."""
         for step in self._live_steps():
             step.close()
         function_calls.remove(self)
@@ -67,7 +67,7 @@ class CompiledSteps:
                         step.set_due(self._steps.next_due_kinds())
 
     def after_call(self) -> None:
-        """Records what the call has left. Raises what the rules ask for."""
+        """Records the tensors that the call has stored. Raises what the rules ask for."""
         for step in self.take():
             self._steps.judge(step.replica)
 
@@ -76,7 +76,7 @@ class CompiledSteps:
         return self._steps.take_ending()
 
     def take(self) -> Iterator["CompiledStep"]:
-        """Records what compiled code has left; yields after each step that is saved."""
+        """Records the tensors that compiled code has stored; yields after each saved step."""
         for step in self._live_steps():
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._steps.begin(step.replica)
@@ -105,7 +105,7 @@ class CompiledStep:
         self._runs.assign_add(1)
 
     def record(self, tensors: list[TapeTensor]) -> None:
-        """Makes the compiled code keep the tensors of one call of `tape.gradient` that are due."""
+        """Makes the compiled code store the due tensors of one call of `tape.gradient`."""
         for number, kind in enumerate(KINDS):
             kept = [each for each in tensors if each.kind == kind and self._can_be_kept(each)]
             if kept:
@@ -117,7 +117,7 @@ class CompiledStep:
         return gradients
 
     def close(self) -> None:
-        """Makes the graph keep nothing from now on, and releases the slots. The graph may still
+        """Makes the graph store nothing from now on, and releases the slots. The graph may still
         run, and needs its variables."""
         self.set_due([False] * len(KINDS))
         self._variables = [own for kept in self._kept.values() for _, own in kept]
@@ -136,7 +136,7 @@ class CompiledStep:
         return new
 
     def put(self) -> None:
-        """Saves what the last call has kept."""
+        """Saves the tensors that the last call has stored."""
         for number, kind in enumerate(KINDS):
             if not self._is_due[number]:
                 continue

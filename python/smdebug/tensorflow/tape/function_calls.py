@@ -1,6 +1,6 @@
 """Reports the calls of a tf.function that come from outside of any other tf.function.
 
-While somebody watches, the method `__call__` of TensorFlow's class of functions is replaced.
+While there are watchers, the method `__call__` of TensorFlow's class of functions is replaced.
 """
 
 import functools
@@ -86,4 +86,4 @@ class FunctionCalls:
             raise
 
 
-function_calls = FunctionCalls()
+function_calls: FunctionCalls = FunctionCalls()

@@ -65,8 +65,8 @@ class FunctionStep:
                 self._saved.append(self._pass_out(self._due[number], of_kind))
 
     def held(self, gradients: Any) -> Any:
-        """`gradients`, which become available once the step has begun and the rules have judged
-        it."""
+        """Returns `gradients`, which become available once the step has begun and the rules have
+        judged it."""
         steps = self._steps
         is_judged = steps is not None and steps.plan.has_rules
         with tf.control_dependencies([self._judged() if is_judged else self._due]):
@@ -128,7 +128,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def call_in_graph(
-    method: Callable[..., Any], value: Any, arguments_of: Callable[[Any], tuple]
+    method: Callable[..., Any], value: Any, arguments_of: Callable[[Any], tuple[Any, ...]]
 ) -> None:
     """Calls the bound method `method` each time the graph of the tensor `value` runs, with
     `arguments_of(array)`. Its object is not kept alive."""

@@ -1,8 +1,8 @@
-"""A value of a graph, computed once more by operations of its own.
+"""Computes a value of a graph a second time, by operations of its own.
 
 TensorFlow rearranges sums and products whose operands nothing else uses, so that vectors and
-scalars meet in another order, which rounds differently. A further user of such an operand, and the
-gradient is an operand of the update, would keep the order as written. So it gets a copy.
+scalars meet in another order, which rounds differently. The gradient is an operand of the update:
+another user of it would keep the order as written. Therefore that user gets a copy.
 """
 
 from typing import Any
@@ -20,8 +20,8 @@ _REARRANGED = {
 
 
 def recomputed(tensor: Any) -> Any:
-    """`tensor`, which belongs to a graph around the one that is being built; if it is a sum or a
-    product, a copy of it, and of those operands that nothing else uses."""
+    """Returns `tensor`, which belongs to a graph around the one that is being built. If it is a sum
+    or a product, returns a copy of it, and of those operands that nothing else uses."""
     compute = _REARRANGED.get(tensor.op.type)
     if compute is None:
         return tensor

@@ -1,4 +1,4 @@
-"""`TapeAdapter`: records what a script does with a tf.GradientTape in its own loop.
+"""`TapeAdapter`: records loops of a script with a tf.GradientTape.
 
 A step begins when a watched tape is entered, and lasts until the next step begins. The arguments
 and the result of `tape.gradient` are recorded when it is called, before the optimizer acts.
@@ -83,7 +83,7 @@ class TapeAdapter:
         method: Callable[..., None],
         save: Callable[..., None],
         value: Any,
-        arguments_of: Callable[[Any], tuple],
+        arguments_of: Callable[[Any], tuple[Any, ...]],
     ) -> None:
         """Calls `save(*arguments_of(value))` for the replica that this thread runs, if it is
         recorded.
@@ -123,8 +123,8 @@ class TapeAdapter:
         self._tapes.open = [each for each in self._open_tapes() if each() not in (tape, None)]
 
     def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
-        """Records a call of `tape.gradient(target, sources)` and what it returned. Returns the
-        gradients to use, which have the same values."""
+        """Records a call of `tape.gradient(target, sources)` and its result. Returns the gradients
+        to use, which have the same values."""
         step = tape.smdebug_step
         if step is None or not self._sink.is_recording:
             return gradients

@@ -1,4 +1,4 @@
-"""`TapeSteps`: the steps of loops with a tf.GradientTape, wherever they run.
+"""`TapeSteps`: the steps of loops with a tf.GradientTape, in eager code and in graphs.
 
 Three kinds of code use it: eager code (`EagerStep`, here), a tf.function (function_steps.py), and a
 tf.function that XLA compiles (compiled_steps.py).
@@ -21,7 +21,7 @@ from smdebug.tensorflow.variable_values import put_copies
 
 
 class TapeSteps:
-    """Begins steps, has the rules judge them, and saves what optimizers keep at their end.
+    """Begins steps, has the rules judge them, and saves the variables of optimizers at their end.
 
     Where a method takes `replica`, None means all replicas. `is_counted_elsewhere()` returns
     whether Keras counts the steps at present, as in `fit`.
@@ -29,11 +29,11 @@ class TapeSteps:
 
     def __init__(self, context: CaptureContext, is_counted_elsewhere: Callable[[], bool]) -> None:
         self._sink, self.plan, self.session = context
-        self.tensors = TapeTensors(self.session, self.plan.is_bias)
+        self.tensors: TapeTensors = TapeTensors(self.session, self.plan.is_bias)
         self._is_counted_elsewhere = is_counted_elsewhere
         self._optimizers: list[Any] = []
         self._begun_in_graph = False
-        self._ending: BaseException | None = None  # what a graph was stopped by
+        self._ending: BaseException | None = None  # the exception that stopped a graph
 
     def isolate_errors(
         self, passing: type[Exception] | tuple[type[Exception], ...] = ()
@@ -65,7 +65,7 @@ class TapeSteps:
         return np.zeros(len(KINDS), bool)
 
     def next_due_kinds(self) -> list[bool]:
-        """Which KINDS the next step may save."""
+        """Returns which KINDS the next step may save."""
         is_due = self.plan.is_next_due()
         return [is_due and self.tensors.can_match(kind) for kind in KINDS]
 
@@ -93,7 +93,7 @@ class TapeSteps:
             raise RuntimeError(f"smdebug ends the training: {error!r}") from error
 
     def take_ending(self) -> BaseException | None:
-        """Returns the exception that stopped a graph, once; otherwise None."""
+        """Returns the exception that stopped a graph, or None. A second call returns None."""
         ending, self._ending = self._ending, None
         return ending
 
@@ -126,7 +126,7 @@ class TapeSteps:
 
 
 class EagerStep:
-    """A step of eager code, which reads what is due at once."""
+    """A step of eager code, which reads due tensors at once."""
 
     def __init__(self, steps: TapeSteps, is_due: bool, replica: int | None = None) -> None:
         self._steps = steps

@@ -75,15 +75,15 @@ class TapeTensor:
     tensor: Any
 
     def why_not(self) -> str | None:
-        """Returns why it cannot be saved; None if it can."""
+        """Returns the reason why it cannot be saved; None if it can."""
         return why_not(self.tensor)
 
     def parts(self) -> list[Any]:
-        """Returns the tensors that make it up."""
+        """Returns its tensors."""
         return [self.tensor]
 
     def specs(self) -> list[tf.TensorSpec]:
-        """Shape and dtype of each part."""
+        """Returns the shape and dtype of each part."""
         return [tf.TensorSpec(part.shape, part.dtype) for part in self.parts()]
 
     def whole(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -104,7 +104,7 @@ class Weight(TapeTensor):
         return [value_of(self.tensor)]
 
     def specs(self) -> list[tf.TensorSpec]:
-        """Shape and dtype, without a read."""
+        """Returns the shape and dtype, without a read."""
         return [tf.TensorSpec(self.tensor.shape, self.tensor.dtype)]
 
 
@@ -115,7 +115,7 @@ class SparseGradient(TapeTensor):
     shape: tuple[int, ...]
 
     def why_not(self) -> str | None:
-        """Returns why it cannot be saved; None if it can."""
+        """Returns the reason why it cannot be saved; None if it can."""
         if not all(self.shape):
             return None
         dense_bytes = int(np.prod(self.shape, dtype=np.int64)) * self.tensor.dtype.size
@@ -147,7 +147,7 @@ def is_variable(source: Any) -> bool:
 
 
 def put_variable(slot: GroupSlot, variable: Any) -> None:
-    """Saves what a variable holds now, if it is due."""
+    """Saves the present value of a variable, if it is due."""
     if slot.is_due():
         put_array(slot, as_array(value_of(variable)))
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 # AutoGraph would rewrite these methods if the loop is in a tf.function.
-not_converted = tf.autograph.experimental.do_not_convert
+not_converted: Any = tf.autograph.experimental.do_not_convert
 
 
 class TapeObserver(Protocol):
