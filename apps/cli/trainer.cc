@@ -139,7 +139,7 @@ void Trainer::reap() {
       continue;
     }
     if (reaped != group_) continue;
-    ending_.emplace();
+    ending_ = Ending{};
     if (WIFSIGNALED(status)) {
       ending_->signal = WTERMSIG(status);
       ending_->exit_code = 128 + WTERMSIG(status);

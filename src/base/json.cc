@@ -42,9 +42,6 @@ class CountedInput {
   friend bool operator==(const CountedInput& a, const CountedInput& b) {
     return a.at_ == b.at_;
   }
-  friend bool operator!=(const CountedInput& a, const CountedInput& b) {
-    return a.at_ != b.at_;
-  }
 
  private:
   const char* at_;

@@ -43,25 +43,29 @@ struct Message {
   // the step that is being written.
   std::uint64_t sequence = 0;
 
+  struct TensorFields {
+    SlotState* slot;
+    const SaveSpec* spec;
+    std::uint64_t strings_bytes;      // of all elements, if they are strings
+    double wall_seconds;              // the tensor's own time; 0: the step's
+    const ShardPlacement* placement;  // null: a whole tensor
+    // Further names of the same record; null: none.
+    const std::vector<SlotState*>* also;
+  };
+  struct BeginFields {
+    double wall_seconds;
+    StepId step;
+  };
+  struct EndFields {
+    std::uint64_t shared_end;  // position of the shared lane
+    std::uint64_t dropped_tensors;
+    std::uint64_t dropped_bytes;
+  };
+
   union {
-    struct {
-      SlotState* slot;
-      const SaveSpec* spec;
-      std::uint64_t strings_bytes;  // of all elements, where they are strings
-      double wall_seconds;          // of its own; 0: the step's
-      const ShardPlacement* placement;  // null: a whole tensor
-      // Further names of the same record; null: none.
-      const std::vector<SlotState*>* also;
-    } tensor;
-    struct {
-      double wall_seconds;
-      StepId step;
-    } begin;
-    struct {
-      std::uint64_t shared_end;  // where the shared lane stood
-      std::uint64_t dropped_tensors;
-      std::uint64_t dropped_bytes;
-    } end;
+    TensorFields tensor;
+    BeginFields begin;
+    EndFields end;
     Document* document;  // owned by the message
   };
   TensorStatistics statistics;

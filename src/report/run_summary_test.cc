@@ -16,7 +16,7 @@ RunSummary stopped() {
   page.steps = 5;
   page.modes = {{Mode::train, 4, 0, 30}, {Mode::eval, 1, 0, 0}};
   page.losses = {{"Loss_output_0", Mode::train, 4, 2.25, 0.5}};
-  page.attempt.emplace();
+  page.attempt = RunPage::Attempt{};
   page.attempt->cost = {
       {"step_thread_seconds", 0.02}, {"run_seconds", 4}, {"steps", 31}};
   page.dropped_tensors = 2;
