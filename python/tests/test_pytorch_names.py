@@ -157,10 +157,10 @@ def test_an_integer_tensor_and_a_nan_are_saved(out_dir):
         reductions=["mean", "std", "max"], norms=["l2"], save_raw_tensor=True
     )
     with every_step(out_dir, save_all=True, reduction_config=config) as hook:
-        hook.register_module(Odd())
-        Odd()  # another one is not recorded
-        hook_model = next(iter(hook._modules))
-        hook_model(torch.zeros(2))
+        odd = Odd()
+        hook.register_module(odd)
+        Odd()(torch.ones(3))  # another one is not recorded
+        odd(torch.zeros(2))
     trial = read(out_dir)
     integers = trial.tensor("Odd_output_0")
     assert integers.value(0).dtype == np.int64

@@ -8,6 +8,7 @@ import torch
 
 import smdebug.pytorch as smd
 from conftest import Net, read, train
+from smdebug import _core
 from smdebug.exceptions import (
     NoMoreData,
     NoMoreProfilerData,
@@ -21,7 +22,7 @@ from smdebug.exceptions import (
     TensorUnavailableForStep,
 )
 from smdebug.rules import Rule, invoke_rule
-from smdebug.rules.action import Actions, MessageAction, StopTrainingAction
+from smdebug.rules.action import Actions
 from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial
 
@@ -208,12 +209,8 @@ ACTIONS = """[
 
 
 def test_an_action_string_lists_actions_whose_values_keep_their_case():
-    stop, email, sms = Actions(ACTIONS, "MyRule")._actions
-    assert isinstance(stop, StopTrainingAction) and isinstance(email, MessageAction)
-    assert (stop._rule_name, stop._training_job_prefix) == ("MyRule", "My-Job")
-    assert (email._protocol, email._message_endpoint) == ("email", "Ann@example.com")
-    assert (sms._protocol, sms._message_endpoint) == ("sms", "+1 555")
-    assert sms._topic_name == "SMDebugRules"
+    entries = [("stop", "My-Job"), ("email", "Ann@example.com"), ("sms", "+1 555")]
+    assert _core.parse_action_string(ACTIONS) == (entries, [])
 
 
 @pytest.mark.parametrize(
@@ -228,15 +225,18 @@ def test_an_action_string_lists_actions_whose_values_keep_their_case():
 )
 def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, logged):
     good = '{"name": "sms", "endpoint": "555"}'
-    (kept,) = Actions(f"[{entry}, {good}]", "MyRule")._actions
-    assert kept._protocol == "sms"
+    entries, refused = _core.parse_action_string(f"[{entry}, {good}]")
+    assert entries == [("sms", "555")] and len(refused) == 1
+    Actions(f"[{entry}, {good}]", "MyRule")
     (said,) = logged
     assert "'MyRule': no action" in said and entry in said
 
 
 @pytest.mark.parametrize("nothing", [None, "", "  ", "[]"])
-def test_an_empty_action_string_lists_nothing(nothing):
-    assert Actions(nothing, "MyRule")._actions == []
+def test_an_empty_action_string_lists_nothing(nothing, logged):
+    assert _core.parse_action_string(nothing or "") == ([], [])
+    Actions(nothing, "MyRule").invoke()
+    assert logged == []
 
 
 def test_an_action_string_that_is_not_json_raises(run):

@@ -70,7 +70,9 @@ def test_a_value_outlives_its_trial_and_its_file(large_run):
 def test_all_values_at_once_are_the_values_of_each_step(tmp_path):
     shutil.unpack_archive(GOLDEN / "many_steps" / "run.tar.gz", tmp_path)
     trial = create_trial(str(next(tmp_path.rglob("index")).parent))
-    for name in trial.tensor_names():
+    names = trial.tensor_names()
+    assert names
+    for name in names:
         tensor = trial.tensor(name)
         for mode in (modes.GLOBAL, modes.TRAIN):
             values = tensor.values(mode)

@@ -105,6 +105,7 @@ def test_the_default_set_is_what_the_zoo_found(committed):
 
 
 def test_the_default_set_raised_no_false_alarm_and_needs_no_argument(committed):
+    assert committed["default_set"]
     for rule in committed["default_set"]:
         halves = committed["rules"][rule].values()
         assert sum(half["tuned"]["false_alarms"] for half in halves) == 0, rule
