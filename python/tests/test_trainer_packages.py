@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from conftest import run_script
-from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.optional_import import require
 
 WITHOUT = """
 import sys

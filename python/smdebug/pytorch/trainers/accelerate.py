@@ -21,7 +21,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.optional_import import require
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from smdebug._core import ModeKeys
-from smdebug.pytorch.trainers.requirement import require
+from smdebug.pytorch.trainers.optional_import import require
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
 
