@@ -1,45 +1,58 @@
 """Records the model of an unmodified script: the part of `smdebug run` inside the trainer.
 
-torch's public hooks on all modules are used only to find things: the roots, which are modules with
-parameters to train that are called from outside, and the loss modules. Then a normal `Hook` takes
-over, and the hooks on all modules are gone when an optimizer has acted for the first time, or a
-second backward pass begins. Nothing is made before a root is called.
+Two things are found with torch's public hooks on all modules: the roots, which are modules with
+parameters to train that are called from outside, and the loss modules. A normal `Hook` then records
+them. The hooks on all modules are removed when an optimizer has acted for the first time, or when a
+second backward pass begins. Nothing is created before a root is called.
 """
+
+from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
+from smdebug import current_hook
 from smdebug._core import ModeKeys, StepPolicy
 from smdebug.autostart import complain
 from smdebug.launched_hook import is_recorded, make_hook
+from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
-from smdebug.pytorch.launch_notes import LaunchNotes
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from smdebug.pytorch.roots import Root
 
 FUNCTIONAL_LOSS = "loss"
 
 
-def watch(settings):
-    """Waits for a model. `settings` is what SMDEBUG_RUN says."""
+def watch(settings: Mapping[str, Any]) -> None:
+    """Waits for a model. `settings` are those that SMDEBUG_RUN holds."""
     Launch(settings).find()
-    LaunchNotes()
+    _note_at_first_update()
 
 
 class LaunchedHook(Hook):
-    """A hook for a script that says neither its mode nor its rank."""
+    """A hook for a script that sets neither its mode nor its rank."""
 
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
-    _counts_evaluations = True  # a model tried out between two calls of the leader is in its step
+    _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
 
-    def _make_steps(self):
+    def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
 
-    def _begin_root_step(self, root):
+    def _begin_root_step(self, root: Root) -> None:
         is_training = root.module.training and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
         if mode is not self.mode:
@@ -47,23 +60,23 @@ class LaunchedHook(Hook):
             self.on_mode_change()
         super()._begin_root_step(root)
 
-    def backward_began(self, name, loss):
-        """`loss` is what it starts from, None where that is not one number."""
+    def backward_began(self, name: str, loss: torch.Tensor | None) -> None:
+        """Notes a backward pass. It starts from `loss`, or from None if that is not one number."""
         if loss is not None:
             self.record_loss_of_backward(name, loss)
         self._steps.backward_began()
 
-    def on_mode_change(self):
-        """Another loss module may come into use."""
+    def on_mode_change(self) -> None:
+        """Called when the mode changes: another loss may come into use. The launch replaces it."""
 
-    def on_detach(self):
-        """Undoes what the launch did to torch."""
+    def on_detach(self) -> None:
+        """Called when the run ends. The launch replaces it."""
 
-    def _detach(self):
+    def _detach(self) -> None:
         self.on_detach()
         super()._detach()
 
-    def _rank_and_size(self):
+    def _rank_and_size(self) -> tuple[int, int]:
         rank, size = super()._rank_and_size()
         if size == 1 and os.environ.get("WORLD_SIZE", "1").isdigit():
             size = int(os.environ.get("WORLD_SIZE", "1"))
@@ -72,17 +85,19 @@ class LaunchedHook(Hook):
 
 
 class Launch:
-    def __init__(self, settings):
+    """Finds the models and losses of a script and registers them with a LaunchedHook."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
-        self._hook = None
+        self._hook: Any = None
         self._depth = threading.local()
-        self._handles = []
-        self._optimizer_handle = None
+        self._handles: list[RemovableHandle] = []
+        self._optimizer_handle: RemovableHandle | None = None
         self._backwards = 0  # since the search began
         self._backward_watch = BackwardWatch(self._on_backward, self._wants_loss, self._give_up)
 
-    def find(self):
-        """Puts hooks on all modules: to find the roots, later to find losses."""
+    def find(self) -> None:
+        """Installs hooks on all modules, at first to find roots, later to find losses."""
         if self._handles:
             return
         self._depth = threading.local()
@@ -94,17 +109,18 @@ class Launch:
         if self._optimizer_handle is None:
             self._optimizer_handle = register_optimizer_step_post_hook(self._on_optimizer)
 
-    def _stop_finding(self):
+    def _stop_finding(self) -> None:
         for handle in self._handles:
             handle.remove()
         self._handles = []
 
-    def _on_enter(self, module, arguments):
+    def _on_enter(self, module: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
         depth = getattr(self._depth, "value", 0)
         self._depth.value = depth + 1
         if depth or torch.compiler.is_compiling() or current_graph_task_id() != -1:
             return
-        if is_recorded() or _is_tried_out(arguments):  # by Keras on torch, which has its own launch
+        # Keras on torch has its own launch, and calls modules without values to find their shapes.
+        if is_recorded() or any(map(_is_placeholder, arguments)):
             return
         try:
             if is_loss(module):
@@ -114,22 +130,22 @@ class Launch:
         except Exception as error:
             self._give_up(error)
 
-    def _on_leave(self, module, arguments, output):
+    def _on_leave(self, module: torch.nn.Module, arguments: Any, output: Any) -> None:
         # The search may have begun inside this call.
         self._depth.value = max(getattr(self._depth, "value", 0) - 1, 0)
 
-    def _is_new_root(self, module):
-        """A further root must be training: a teacher that only judges is none."""
+    def _is_new_root(self, module: torch.nn.Module) -> bool:
+        """Every root after the first must be training, unlike the teacher in a distillation."""
         if self._hook is None:
             return _is_trainable(module)
         is_training = module.training and torch.is_grad_enabled()
         takes_hooks = not isinstance(unwrapped(module), torch.jit.ScriptModule)
         return is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
 
-    def _is_known(self, module):
+    def _is_known(self, module: torch.nn.Module) -> bool:
         return any(map(self._hook.is_registered, unwrapped(module).modules()))
 
-    def _found_root(self, root, arguments):
+    def _found_root(self, root: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
         if self._hook is None:
             self._hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
@@ -138,29 +154,29 @@ class Launch:
         self._hook.register_module(root)
         self._hook.begin_during_call(root, arguments)
 
-    def _found_loss(self, loss):
+    def _found_loss(self, loss: torch.nn.Module) -> None:
         if self._hook is not None and not self._hook.is_registered(loss):
             self._hook.register_loss(loss)
 
-    def _undo(self):
+    def _undo(self) -> None:
         self._stop_finding()
         self._forget_optimizers()
         self._backward_watch.remove()
 
-    def _wants_loss(self):
+    def _wants_loss(self) -> bool:
         return self._hook.wants_loss_of_backward()
 
-    def _on_optimizer(self, optimizer, arguments, keywords):
-        # torch walks over its optimizer hooks just now: ours comes out later.
+    def _on_optimizer(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
+        # torch is iterating over its optimizer hooks, so this one is removed later.
         if self._hook is not None:
             self._stop_finding()
 
-    def _forget_optimizers(self):
+    def _forget_optimizers(self) -> None:
         if self._optimizer_handle is not None:
             self._optimizer_handle.remove()
             self._optimizer_handle = None
 
-    def _on_backward(self, loss):
+    def _on_backward(self, loss: torch.Tensor | None) -> None:
         self._backwards += 1
         if self._backwards > 1:
             self._stop_finding()
@@ -168,23 +184,50 @@ class Launch:
             self._forget_optimizers()
         self._hook.backward_began(FUNCTIONAL_LOSS, loss)
 
-    def _give_up(self, error):
+    def _give_up(self, error: Exception) -> None:
         self._stop_finding()
         complain(repr(error))
         if self._hook is not None:
             self._hook.close()
 
 
-def _is_trainable(module):
+def _is_trainable(module: torch.nn.Module) -> bool:
     return any(
         parameter.requires_grad or torch.nn.parameter.is_lazy(parameter)
         for parameter in unwrapped(module).parameters()
     )
 
 
-def _is_tried_out(arguments):
-    """Whether a module is called without values, to find out its shapes."""
-    return any(
-        getattr(each, "is_meta", False) or type(each).__name__ == "KerasTensor"
-        for each in arguments
-    )
+def _is_placeholder(argument: Any) -> bool:
+    return getattr(argument, "is_meta", False) or type(argument).__name__ == "KerasTensor"
+
+
+def _note_at_first_update() -> None:
+    """Logs what cannot be recorded of the script, when an optimizer acts for the first time. The
+    hook stays installed, because torch iterates over its hooks while it calls one."""
+    has_noted = False
+
+    def note(optimizer: Any, arguments: Any, keywords: Any) -> None:
+        nonlocal has_noted
+        if not has_noted:
+            has_noted = True
+            try:
+                _note_gaps(current_hook.open_hooks())
+            except Exception as error:
+                complain(repr(error))
+
+    register_optimizer_step_pre_hook(note)
+
+
+def _note_gaps(hooks: list[Any]) -> None:
+    if not hooks:
+        complain(
+            "an optimizer acts, but no model with trainable parameters was called: a model is "
+            "recorded when it is called as model(x), not as model.forward(x)"
+        )
+    modules = [module for hook in hooks for module in getattr(hook, "registered_modules", list)()]
+    if any(isinstance(module, torch.nn.TransformerEncoderLayer) for module in modules):
+        get_logger().info(
+            "torch does not use the fast path of TransformerEncoderLayer in evaluation while it is "
+            "recorded: evaluation results may differ in the last bits, training results do not"
+        )
