@@ -1,12 +1,15 @@
-"""Tensors that are spread over processes: torch's DTensor, and what fully_shard makes of a model.
+"""Tensors that are distributed over processes: DTensor, and the models of fully_shard.
 
-What is recorded is the part that lies in this process, with its place in the whole beside it, so
-that a reader can put the statistics of all parts together. Nothing is gathered: no call here is a
-collective.
+Each process records its own part, with the position of the part in the whole tensor, so that a
+reader can combine the statistics of all parts. Nothing is gathered: no call here is a collective.
 """
+
+from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -14,31 +17,39 @@ from smdebug import _core
 from smdebug.pytorch.private_names import fsdp_parameters
 
 
-def local_part(tensor):
-    """What the core asks of a tensor without elements of its own.
+def local_part(
+    tensor: torch.Tensor,
+) -> tuple[torch.Tensor, list[int] | None, list[int] | None] | None:
+    """Returns (part in this process, shape of the whole, offsets of the part) of a DTensor, and
+    None for any other tensor.
 
-    Returns (local tensor, shape of the whole, offsets) of a DTensor; shape and offsets are None
-    where the part is the whole, or is no box of it, as with partial sums. None for other tensors.
+    Shape and offsets are None if the part is the whole, or is no box of it, as with partial sums.
     """
     if not hasattr(tensor, "placements") or not hasattr(tensor, "to_local"):
         return None
     with torch.no_grad():
         part = tensor.to_local()
-    if hasattr(part, "trigger_wait"):  # what redistributes it is still on its way
+    if hasattr(part, "trigger_wait"):  # its redistribution has not finished
         part = part.trigger_wait()
+    mesh = tensor.device_mesh
     offsets = offsets_of_part(
-        tensor.shape, tensor.device_mesh.shape, tensor.device_mesh.get_coordinate(),
-        tensor.placements, part.shape,
-    )  # fmt: skip
+        tensor.shape, mesh.shape, mesh.get_coordinate(), tensor.placements, part.shape
+    )
     return part.detach(), offsets and list(tensor.shape), offsets
 
 
-def offsets_of_part(shape, mesh_shape, coordinate, placements, part_shape):
-    """Where a part of shape `part_shape` begins in a tensor of shape `shape` that is cut along
-    each dimension of a mesh as `placements` say, as torch.chunk cuts; `coordinate` is this
-    process's place in the mesh.
+def offsets_of_part(
+    shape: Sequence[int],
+    mesh_shape: Sequence[int],
+    coordinate: Sequence[int] | None,
+    placements: Sequence[Any],
+    part_shape: Sequence[int],
+) -> list[int] | None:
+    """Returns where a part of shape `part_shape` begins in a tensor of shape `shape`.
 
-    None where nothing is cut, and where the parts are no boxes that make up the whole.
+    The tensor is cut along each dimension of a mesh as `placements` say, in the way of torch.chunk.
+    `coordinate` is the position of this process in the mesh. Returns None if nothing is cut, and if
+    the parts are not boxes that make up the whole.
     """
     from torch.distributed.tensor import Replicate, Shard
 
@@ -48,26 +59,29 @@ def offsets_of_part(shape, mesh_shape, coordinate, placements, part_shape):
     if any(type(placement).__name__ == "_StridedShard" for placement in placements):
         cuts = _without_strides(shape, cuts)
     begin, extent = [0] * len(shape), list(shape)
+    is_cut = False
     for placement, processes, position in cuts:
         if type(placement) is Replicate:
             continue
-        if type(placement) is not Shard:  # partial sums, strides that leave no box
+        if type(placement) is not Shard:  # partial sums, strides whose parts are not boxes
             return None
+        is_cut = True
         dim = placement.dim
         chunk = -(-extent[dim] // processes)
         first = min(position * chunk, extent[dim])
         begin[dim] += first
         extent[dim] = min(chunk, extent[dim] - first)
-    is_cut = any(type(placement) is Shard for placement, _, _ in cuts)
     return begin if is_cut and tuple(extent) == tuple(part_shape) else None
 
 
-def _without_strides(shape, cuts):
-    """The same parts as cuts without strides, in another order, where they are boxes.
+def _without_strides(
+    shape: Sequence[int], cuts: list[tuple[Any, int, int]]
+) -> list[tuple[Any, int, int]]:
+    """Returns the same parts as cuts without strides, in another order, if they are boxes.
 
-    fully_shard over a tensor that is cut along the same dimension already (tensor parallelism) says
-    so by a stride: of each of `split_factor` pieces its processes have a part. It is the inner cut
-    then, although its dimension of the mesh is the outer one.
+    fully_shard uses a stride for a tensor that tensor parallelism has cut along the same dimension:
+    each of its processes has a part of each of `split_factor` pieces. Such a cut is the inner one,
+    although its dimension of the mesh is the outer one.
     """
     from torch.distributed.tensor import Shard
 
@@ -88,28 +102,37 @@ def _without_strides(shape, cuts):
     return outer + inner
 
 
-def managed_parameters(root):
-    """The parameters of `root` that fully_shard manages: (module, key) -> (owner, key of owner)
-    of the shard. While the module computes it holds the whole parameter, gathered for the moment.
+def managed_parameters(
+    root: torch.nn.Module,
+) -> dict[tuple[torch.nn.Module, str], tuple[dict[str, Any], str]]:
+    """Returns (owner, key of owner) of the shard for the (module, key) of each parameter of `root`
+    that fully_shard manages. During its forward pass, the module itself holds the whole parameter.
     """
-    if "torch.distributed.fsdp" not in sys.modules:
-        return {}
-    from torch.distributed.fsdp import FSDPModule
-
+    kind = _class_of_sharded_modules()
     found = {}
     for module in root.modules():
-        if isinstance(module, FSDPModule):
+        if isinstance(module, kind):
             found.update(fsdp_parameters(module))
     return found
 
 
-def class_name(module):
-    """The name of the user's class: fully_shard puts one of its own in front of it."""
-    if "torch.distributed.fsdp" not in sys.modules:
-        return type(module).__name__
-    from torch.distributed.fsdp import FSDPModule
+def class_name(module: torch.nn.Module) -> str:
+    """Returns the name of the user's class, without the class that fully_shard adds to it."""
+    kind = _class_of_sharded_modules()
+    return next(c.__name__ for c in type(module).__mro__ if not issubclass(c, kind))
 
-    return next(c.__name__ for c in type(module).__mro__ if not issubclass(c, FSDPModule))
+
+def _class_of_sharded_modules() -> Any:
+    """FSDPModule; no class if nothing has imported it, so that no module is sharded."""
+    return getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", ())
+
+
+def rank_and_size() -> tuple[int, int]:
+    """Returns the rank of this process and the number of processes of the training."""
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return 0, 1
 
 
 _core.set_local_part(local_part)

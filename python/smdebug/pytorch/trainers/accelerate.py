@@ -22,13 +22,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.trainer_hook import TrainerHook
-from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
 
-accelerate = require("accelerate", ["Accelerator.accumulate"], "accelerate", "0.20")
+accelerate: Any = require("accelerate", ["Accelerator.accumulate"], "accelerate", "0.20")
 
 
-class SMDebugRecorder:
+class SMDebugRecorder(TrainingCallback):
     """A context manager that records what `accelerator` does with `model` into `out_dir`.
 
     `model` is the model to train, prepared or not. A training step is one update of the parameters.
@@ -55,16 +54,11 @@ class SMDebugRecorder:
     ) -> None:
         if not isinstance(accelerator, accelerate.Accelerator):
             raise SMDebugTypeError(f"expected an accelerate.Accelerator, found {accelerator!r}")
-        self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
+        super().__init__(out_dir, rules, stop, **hook_options)
         self._accelerator = accelerator
         self._model = model
         self._was_synced = True
         self._post_hook: Any = None
-
-    @property
-    def hook(self) -> TrainerHook:
-        """The hook that records, for its collections, modes and `status()`."""
-        return self.watch.hook
 
     @property
     def should_stop(self) -> bool:
@@ -74,7 +68,7 @@ class SMDebugRecorder:
     def close(self) -> None:
         """Publishes the last step and ends the run. The end of the program does the same."""
         self._end()
-        self.watch.close()
+        super().close()
 
     def __enter__(self) -> SMDebugRecorder:
         self._begin()

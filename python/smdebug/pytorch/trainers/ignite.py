@@ -15,15 +15,14 @@ from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.trainer_hook import TrainerHook
-from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
 
-events = require(
+events: Any = require(
     "ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10"
 )
 
 
-class SMDebugHandler:
+class SMDebugHandler(TrainingCallback):
     """Records what Ignite's engines do into `out_dir`.
 
     A training step is one update of the parameters: one iteration of the trainer, or
@@ -46,17 +45,8 @@ class SMDebugHandler:
         gradient_accumulation_steps: int = 1,
         **hook_options: Any,
     ) -> None:
-        self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
+        super().__init__(out_dir, rules, stop, **hook_options)
         self._batches = gradient_accumulation_steps
-
-    @property
-    def hook(self) -> TrainerHook:
-        """The hook that records, for its collections, modes and `status()`."""
-        return self.watch.hook
-
-    def close(self) -> None:
-        """Publishes the last step and ends the run. The end of the program does the same."""
-        self.watch.close()
 
     def attach(self, trainer: Any, model: Any, evaluators: Iterable[Any] = ()) -> None:
         """Records the engine `trainer`, which trains `model`, and the engines `evaluators`, which

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.trainer_hook import TrainerHook
-from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
 
 _NAMES = {"lightning.pytorch": "lightning", "pytorch_lightning": "pytorch-lightning"}
 
@@ -32,7 +30,7 @@ def _callback_classes() -> tuple[Any, ...]:
     return tuple(require(name, needed, _NAMES[name], "2.0").Callback for name in modules)
 
 
-class SMDebugCallback(*_callback_classes()):
+class SMDebugCallback(TrainingCallback, *_callback_classes()):
     """Records what a Lightning Trainer does into `out_dir`.
 
     With automatic optimization, a training step is one update of the parameters, over
@@ -51,21 +49,7 @@ class SMDebugCallback(*_callback_classes()):
     recording, never the training.
     """
 
-    def __init__(
-        self, out_dir: str, rules: Iterable[Any] = (), stop: bool = True, **hook_options: Any
-    ) -> None:
-        super().__init__()
-        self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
-        self._update: int | None = None  # global_step at the start of the update
-
-    @property
-    def hook(self) -> TrainerHook:
-        """The hook that records, for its collections, modes and `status()`."""
-        return self.watch.hook
-
-    def close(self) -> None:
-        """Publishes the last step and ends the run. The end of the program does the same."""
-        self.watch.close()
+    _update: int | None = None  # global_step at the start of the update
 
     # --- training ---
 

@@ -1,4 +1,4 @@
-"""`require`: imports the package of a trainer, or raises an error that says what to install."""
+"""`require`: imports the package of a trainer, or names the version to install in an error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`TrainingWatch`: the common part of the callbacks of all trainers.
+"""The common part of the callbacks of all trainers: `TrainingCallback` and `TrainingWatch`.
 
-A callback translates the events of its trainer into calls of this class, and copies `should_stop`
-to the flag of the trainer. Only the constructor raises. Every method of a callback goes through
-`contained`: an error of smdebug ends the recording, never the training.
+A callback translates the events of its trainer into calls of its TrainingWatch, and copies
+`should_stop` to the flag of the trainer. Only the constructor raises. Every method of a callback is
+decorated with `contained`: an error of smdebug ends the recording, never the training.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torch
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
+from smdebug.pytorch.shards import rank_and_size
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.rules.run_monitor import RunMonitor
 
 logger = get_logger()
-
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -37,6 +37,29 @@ def contained(method: Method) -> Method:
             self.watch.fail(f"in {type(self).__name__}.{method.__name__}", error)
 
     return cast(Method, safe)
+
+
+class TrainingCallback:
+    """The members that the callbacks of all trainers share: arguments, `hook` and `close`."""
+
+    def __init__(
+        self,
+        out_dir: str,
+        rules: str | Iterable[Any] = (),
+        stop: bool = True,
+        **hook_options: Any,
+    ) -> None:
+        super().__init__()
+        self.watch: TrainingWatch = TrainingWatch(out_dir, rules, stop, hook_options)
+
+    @property
+    def hook(self) -> TrainerHook:
+        """The hook that records, for its collections, modes and `status()`."""
+        return self.watch.hook
+
+    def close(self) -> None:
+        """Publishes the last step and ends the run. The end of the program does the same."""
+        self.watch.close()
 
 
 class TrainingWatch:
@@ -59,8 +82,8 @@ class TrainingWatch:
         self._set_up()
 
     def _set_up(self) -> None:
-        self.hook = TrainerHook(**self._options)
-        self.should_stop = False
+        self.hook: TrainerHook = TrainerHook(**self._options)
+        self.should_stop: bool = False
         self._rules: RunMonitor | None = None
         if self._rule_requests:
             self._rules = self._make_rules()
@@ -97,7 +120,8 @@ class TrainingWatch:
             return
         if self._rules and status.last_step >= 0:
             self._rules = self._make_rules(status.last_step + 1)
-        if _rank() > 0:
+        rank, world_size = rank_and_size()
+        if rank > 0:
             self._rules = None  # the first process judges
         self._backward = BackwardWatch(
             hook.add_loss, hook.wants_loss, lambda error: self.fail("while saving a loss", error)
@@ -105,12 +129,12 @@ class TrainingWatch:
         self._is_fitting = True
         hook.attach_to(model)
         self._backward.install()
-        if self._rules and self._wants_stop and _world_size() > 1:
+        if self._rules and self._wants_stop and world_size > 1:
             logger.warning(
                 "a rule that fires will be logged but will not stop this training: it runs in %d "
                 "processes, and if only one stops, the others hang; to stop all of them, start "
                 "the training with 'smdebug run --stop'",
-                _world_size(),
+                world_size,
             )
 
     def end_fit(self) -> None:
@@ -174,7 +198,7 @@ class TrainingWatch:
         self.hook.flush()
         for verdict in self._rules.poll():
             logger.error("%s", verdict["message"])
-            self.should_stop = self._wants_stop and _world_size() == 1
+            self.should_stop = self._wants_stop and rank_and_size()[1] == 1
 
     def _sum_up(self) -> None:
         status, cost = self.hook.status(), self.hook.cost()
@@ -192,15 +216,3 @@ class TrainingWatch:
         if self._rules:
             lines.append(self._rules.text().rstrip())
         logger.info("the training has ended: %s", "\n".join(lines))
-
-
-def _is_distributed() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
-
-
-def _world_size() -> int:
-    return torch.distributed.get_world_size() if _is_distributed() else 1
-
-
-def _rank() -> int:
-    return torch.distributed.get_rank() if _is_distributed() else 0

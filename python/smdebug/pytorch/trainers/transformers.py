@@ -10,15 +10,14 @@ Needs `transformers`; see docs/trainers.md.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.trainer_hook import TrainerHook
-from smdebug.pytorch.trainers.training_watch import TrainingWatch, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
 
-transformers = require(
+transformers: Any = require(
     "transformers",
     ["TrainerCallback.on_step_begin", "TrainerCallback.on_pre_optimizer_step"],
     "transformers",
@@ -26,7 +25,7 @@ transformers = require(
 )
 
 
-class SMDebugCallback(transformers.TrainerCallback):
+class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
     """Records what a Trainer does into `out_dir`.
 
     A training step is one update of the parameters. Its `trainer.state.global_step` is saved as
@@ -41,21 +40,6 @@ class SMDebugCallback(transformers.TrainerCallback):
     program. Raises for invalid arguments; later errors are logged and end the recording, never the
     training.
     """
-
-    def __init__(
-        self, out_dir: str, rules: Iterable[Any] = (), stop: bool = True, **hook_options: Any
-    ) -> None:
-        super().__init__()
-        self.watch = TrainingWatch(out_dir, rules, stop, hook_options)
-
-    @property
-    def hook(self) -> TrainerHook:
-        """The hook that records, for its collections, modes and `status()`."""
-        return self.watch.hook
-
-    def close(self) -> None:
-        """Publishes the last step and ends the run. The end of the program does the same."""
-        self.watch.close()
 
     @contextlib.contextmanager
     def recording(self, model: Any, mode: ModeKeys = ModeKeys.EVAL) -> Iterator[SMDebugCallback]:
