@@ -439,7 +439,8 @@ def test_memory_that_cannot_be_pinned_is_said_once(out_dir, device, logged, monk
     run, _ = record(out_dir, torch.ones(2), torch.zeros(1 << 19))
     assert run.tensor("Given_output_0").value(0).tolist() == [1, 1]
     assert [line for line in logged if "no pinned memory today" in line] == [
-        "no pinned memory for copies from the device, they take longer: no pinned memory today"
+        "host memory for copies from the device cannot be pinned, so copies take longer: "
+        "no pinned memory today"
     ]
 
 
@@ -486,7 +487,7 @@ def test_pieces_of_memory_never_overlap_and_never_exceed_the_limit():
             for _ in range(random.integers(1, 20)):
                 shape = tuple(int(each) for each in random.integers(0, 60, random.integers(0, 4)))
                 dtype = [torch.uint8, torch.float32, torch.complex128][random.integers(3)]
-                piece = memory.room_for(shape, dtype)
+                piece = memory.allocate(shape, dtype)
                 assert memory.held_bytes <= most_bytes
                 if piece is None:
                     continue
@@ -498,7 +499,7 @@ def test_pieces_of_memory_never_overlap_and_never_exceed_the_limit():
                 assert one[1] <= other[0], f"seed {seed}"
             memory.rewind()
         wanted = most_bytes // 2
-        fits = memory.room_for((wanted,), torch.uint8) is not None
+        fits = memory.allocate((wanted,), torch.uint8) is not None
         assert fits == (wanted >= 512), f"seed {seed}: room came back"
 
 

@@ -1,40 +1,47 @@
 """The buffers of one root, such as the running mean of a BatchNorm: collection `buffers`."""
 
-import torch
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
 
 from smdebug._core import buffer_name
 
+if TYPE_CHECKING:
+    from smdebug._core import Session
+
 
 class RootBuffers:
-    """Saves a root's buffers at the beginning of a step, as `buffer/<root>_<path>`."""
+    """Saves the buffers of a root at the beginning of a step, as `buffer/<root>_<path>`."""
 
-    def __init__(self, session, root_name, root):
+    def __init__(self, session: Session, root_name: str, root: nn.Module) -> None:
         self._session = session
         self._root_name = root_name
         self._root = root
-        self._paths = []
-        self._sites = None
+        self._paths: list[str] = []
+        self._slots = session.tensors([])
         self._is_saved = False
 
-    def follow_plan(self):
-        """Buffers are looked for only where the plan has their collection."""
+    def follow_plan(self) -> None:
+        """Checks whether the current plan saves the collection."""
         self._is_saved = self._session.saves("buffers")
 
-    def put(self):
-        """Saves the values that are due. A buffer is listed anew each time: a model may gain,
-        lose and replace them."""
+    def put(self) -> None:
+        """Saves the values that are due. Lists the buffers in each step, because a model may add,
+        remove and replace them."""
         if not self._is_saved:
             return
-        paths, values = [], []
-        for path, buffer in self._root.named_buffers():
-            if not torch.nn.parameter.is_lazy(buffer):
-                paths.append(path)
-                values.append(buffer)
+        buffers = {
+            path: buffer
+            for path, buffer in self._root.named_buffers()
+            if not nn.parameter.is_lazy(buffer)
+        }
+        paths = list(buffers)
         if paths != self._paths:
             self._paths = paths
-            self._sites = self._session.tensors([self._name(path) for path in paths])
-        if self._sites is not None:
-            self._sites.put(values)
+            self._slots = self._session.tensors([self._name(path) for path in paths])
+        self._slots.put(list(buffers.values()))
 
-    def _name(self, path):
+    def _name(self, path: str) -> str:
         return buffer_name(self._root_name, path.replace("_orig_mod.", ""))

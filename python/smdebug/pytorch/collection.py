@@ -1,17 +1,28 @@
-"""PyTorch's `Collection`: it can also name the tensors of a module."""
+"""PyTorch's `Collection`, which can also select the tensors of a module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
+
+if TYPE_CHECKING:
+    from torch import nn
 
 __all__ = ["Collection", "CollectionKeys"]
 
 
 class Collection(BaseCollection):
-    def add_module_tensors(self, module, inputs=False, outputs=True):
-        """Adds the inputs and outputs of a module that is registered before the first step."""
+    """A named set of tensors, selected by patterns, names or modules."""
+
+    def add_module_tensors(
+        self, module: nn.Module, inputs: bool = False, outputs: bool = True
+    ) -> None:
+        """Adds the inputs and outputs of a module. Register its model before the first step."""
         self.module_tensors().append((module, inputs, outputs))
         self.mark_edited()
 
-    def module_tensors(self):
-        """(module, inputs, outputs) of each module that was added."""
+    def module_tensors(self) -> list[tuple[nn.Module, bool, bool]]:
+        """Returns (module, inputs, outputs) of each module that was added."""
         return self.__dict__.setdefault("_module_tensors", [])

@@ -1,26 +1,43 @@
-"""`DetachableHook`: one hook in one module, which goes out and comes back as if it had stayed."""
+"""`DetachableHook`: a forward hook that can be removed and registered again at its old position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any
 
 from smdebug.pytorch.private_names import hook_tables
 
+if TYPE_CHECKING:
+    from torch import nn
+    from torch.utils.hooks import RemovableHandle
+
 
 class DetachableHook:
-    """A forward hook, or with `is_before` a forward pre-hook, that is out at first.
+    """A forward hook, or with `is_before` a forward pre-hook. It starts out removed.
 
-    It comes back under the number that it had: torch.compile looks for hooks that it has seen. It
-    also comes back at its place among the module's other hooks, so that it sees the same of a
-    tensor that one of them replaces, however often it was out.
+    It keeps its number, because torch.compile checks for the hooks that it has seen. It also keeps
+    its position among the hooks of the module, so that it sees the same value of a tensor that
+    another hook replaces, however often it was removed.
     """
 
-    def __init__(self, module, hook, is_before=False, takes_keywords=False):
+    def __init__(
+        self,
+        module: nn.Module,
+        hook: Callable[..., Any],
+        is_before: bool = False,
+        takes_keywords: bool = False,
+    ) -> None:
         self._module = module
         self._hook = hook
         self._is_before = is_before
         self._takes_keywords = takes_keywords
-        self._handle = None
-        self._earlier = ()  # the numbers of those in front of it when it went out
+        self._handle: RemovableHandle | None = None
+        # The numbers of the hooks in front of it when it was removed.
+        self._earlier: Container[int] = ()
         self.is_in = False
 
-    def put_in(self):
+    def put_in(self) -> None:
+        """Installs the hook. Does nothing if it is installed."""
         if self.is_in:
             return
         self.is_in = True
@@ -34,32 +51,24 @@ class DetachableHook:
         if self._takes_keywords:
             with_keywords[number] = True
         if len(hooks) > 1:
-            self._go_to_its_place(hooks, number)
+            for other in list(hooks):  # those that came after it, or while it was removed
+                if other != number and other not in self._earlier:
+                    hooks.move_to_end(other)
 
-    def take_out(self):
+    def take_out(self) -> None:
+        """Removes the hook. Does nothing if it is removed."""
         if not self.is_in:
             return
         self.is_in = False
         tables = hook_tables(self._module, self._is_before)
-        if tables is not None and len(tables[0]) > 1:
-            self._earlier = _keys_before(tables[0], self._handle.id)
-        else:
-            self._earlier = ()
+        self._earlier = ()
+        if tables is not None and len(tables[0]) > 1 and self._handle.id in tables[0]:
+            numbers = list(tables[0])
+            self._earlier = numbers[: numbers.index(self._handle.id)]
         self._handle.remove()
 
-    def _register(self):
+    def _register(self) -> None:
         register = self._module.register_forward_hook
         if self._is_before:
             register = self._module.register_forward_pre_hook
         self._handle = register(self._hook, with_kwargs=self._takes_keywords)
-
-    def _go_to_its_place(self, hooks, number):
-        """Lets those that came behind it, or since it went out, go behind it."""
-        for other in list(hooks):
-            if other != number and other not in self._earlier:
-                hooks.move_to_end(other)
-
-
-def _keys_before(hooks, number):
-    keys = list(hooks)
-    return frozenset(keys[: keys.index(number)]) if number in hooks else ()

@@ -1,10 +1,15 @@
-"""What is to be seen when an optimizer acts: final gradients, its state, its learning rates.
+"""Records what optimizers use and change: final gradients, their state, their learning rates.
 
-torch's public hooks on all optimizers are in only where one of these is asked for, or where
-optimizers count the steps. Optimizers that move no parameter of a registered model are passed by.
+torch's public hooks on all optimizers are installed only if the plan saves one of these, or if
+optimizers count the steps. Optimizers that update no parameter of a registered model are ignored.
 """
 
+from __future__ import annotations
+
 import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,26 +23,42 @@ from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import left_scale
 
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from smdebug.pytorch.module_hooks import Gate
+    from smdebug.pytorch.roots import Root
+    from smdebug.pytorch.veto import OptimizerVeto
+
 logger = get_logger()
 
 
 class Optimizers:
-    """Follows every optimizer of the process that moves a parameter of `roots`.
+    """Follows every optimizer of the process that updates a parameter of `roots`.
 
     | tensor | name | when |
     |---|---|---|
-    | gradient, where `final_gradients` | `gradient/<root>_<path>` | before the update |
+    | gradient, if `final_gradients` | `gradient/<root>_<path>` | before the update |
     | state | `optimizer_state/<root>_<path>/<key>` | after the update |
-    | learning rate of group i, float64 (1,) | `learning_rate/<optimizer>/<i>` | before it |
+    | learning rate of group i, float64 (1,) | `learning_rate/<optimizer>/<i>` | before the update |
 
-    A final gradient is what the optimizer uses: accumulated, reduced, clipped, and unscaled also
-    where the optimizer itself undoes the scale of a GradScaler. An optimizer that was given a
-    closure computes its gradients inside; the last ones are taken, after the update.
+    A final gradient is what the optimizer uses: accumulated, reduced, clipped, and unscaled even if
+    the optimizer itself undoes the scale of a GradScaler. An optimizer with a closure computes its
+    gradients inside its step, so the last ones are saved after the update.
 
-    A `veto` (veto.py) is asked before each update of a saved step, when what is there was saved.
+    A `veto` (veto.py) runs before each update of a saved step, after these tensors were saved.
     """
 
-    def __init__(self, session, gate, roots, steps, final_gradients, unharmed, veto=None):
+    def __init__(
+        self,
+        session: _core.Session,
+        gate: Gate,
+        roots: list[Root],
+        steps: _core.StepPolicy,
+        final_gradients: bool,
+        unharmed: Callable[[str], AbstractContextManager[Any]],
+        veto: OptimizerVeto | None = None,
+    ) -> None:
         self._session = session
         self._gate = gate
         self._roots = roots
@@ -47,16 +68,16 @@ class Optimizers:
         self._veto = veto
         self._saves_state = False
         self._saves_rates = False
-        self._names = weakref.WeakKeyDictionary()  # optimizer -> its name
-        self._ours = weakref.WeakSet()  # those that were seen to move our parameters
-        self._sites = {}
-        self._handles = []
+        self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._ours: weakref.WeakSet[Any] = weakref.WeakSet()  # they update parameters of `roots`
+        self._slots: dict[tuple[Any, ...], _core.TensorSlot] = {}
+        self._handles: list[RemovableHandle] = []
         self._was_compiled = False
-        self.acted_in_graph = False  # until the hook has reported it to the step policy
-        self._has_told = False
+        self.acted_in_graph: bool = False  # until the hook has reported it to the step policy
+        self._has_warned = False
 
-    def follow_plan(self, counts_steps):
-        """Has the hooks in where the plan, or `counts_steps`, asks for them."""
+    def follow_plan(self, counts_steps: bool) -> None:
+        """Installs the hooks if the current plan or `counts_steps` requires them."""
         self._saves_state = self._session.saves("optimizer_state")
         self._saves_rates = self._session.saves("learning_rate")
         saves_anything = self._final_gradients or self._saves_state or self._saves_rates
@@ -69,21 +90,22 @@ class Optimizers:
         elif not is_wanted:
             self.close()
 
-    def close(self):
+    def close(self) -> None:
+        """Removes the hooks."""
         for handle in self._handles:
             handle.remove()
         self._handles = []
 
-    def tell(self):
-        """Says once, outside of compiled code, what is missing where the optimizer is compiled."""
-        if self._was_compiled and not self._has_told:
-            self._has_told = True
+    def tell(self) -> None:
+        """Logs once what cannot be saved of a compiled optimizer. Call it outside compiled code."""
+        if self._was_compiled and not self._has_warned:
+            self._has_warned = True
             logger.warning(
-                "an optimizer acts inside compiled code: its final gradients, state and learning "
-                "rates are not saved; leave its step out of torch.compile to have them"
+                "an optimizer acts inside compiled code, so its final gradients, state and "
+                "learning rates are not saved; to save them, call its step outside torch.compile"
             )
 
-    def _before(self, optimizer, args, kwargs):
+    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if is_compiling() or not self._gate.is_open:
             return
         named, has_closure = [], _has_closure(optimizer, args, kwargs)
@@ -96,7 +118,7 @@ class Optimizers:
         if named and self._veto is not None:
             self._veto.before(optimizer, has_closure)
 
-    def _after(self, optimizer, args, kwargs):
+    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if is_compiling():  # compiled code may set attributes, but not call the extension
             self._was_compiled = self.acted_in_graph = True
             return
@@ -113,13 +135,14 @@ class Optimizers:
                     self._put_state(optimizer, named)
             self._steps.optimizer_acted()
 
-    def _is_ours(self, optimizer):
+    def _is_ours(self, optimizer: Any) -> bool:
         if optimizer not in self._ours and self._parameters_of(optimizer):
             self._ours.add(optimizer)
         return optimizer in self._ours
 
-    def _parameters_of(self, optimizer):
-        """(parameter, root's name, path) of those that it moves and a registered model has."""
+    def _parameters_of(self, optimizer: Any) -> list[tuple[torch.Tensor, str, str]]:
+        """Returns (parameter, name of its root, path) of the parameters that the optimizer updates
+        and a registered model owns."""
         names = {
             id(parameter): (root.name, path)
             for root in self._roots
@@ -132,48 +155,47 @@ class Optimizers:
             if id(parameter) in names
         ]
 
-    def _put_gradients(self, optimizer, named):
+    def _put_gradients(self, optimizer: Any, named: list[tuple[torch.Tensor, str, str]]) -> None:
         scale = left_scale(optimizer)
         for parameter, root, path in named:
-            site = self._site(_gradient_name, root, path)
-            if parameter.grad is not None and site.is_due():
+            slot = self._slot(_gradient_name, root, path)
+            if parameter.grad is not None and slot.is_due():
                 gradient = parameter.grad.detach()
-                site.put(gradient if scale is None else gradient / scale)
+                slot.put(gradient if scale is None else gradient / scale)
 
-    def _put_state(self, optimizer, named):
+    def _put_state(self, optimizer: Any, named: list[tuple[torch.Tensor, str, str]]) -> None:
         for parameter, root, path in named:
             for key, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, torch.Tensor):
-                    self._site(_state_name, root, path, key).put(value)
+                    self._slot(_state_name, root, path, key).put(value)
 
-    def _put_rates(self, optimizer):
+    def _put_rates(self, optimizer: Any) -> None:
         name = self._names.get(optimizer)
         if name is None:
             names = _core.UniqueNames(list(self._names.values()))
-            name = names.take(type(optimizer).__name__)
-            self._names[optimizer] = name
+            name = self._names[optimizer] = names.take(type(optimizer).__name__)
         for number, group in enumerate(optimizer.param_groups):
-            site = self._site(_core.learning_rate_name, name, number)
-            if "lr" in group and site.is_due():
-                site.put(np.array([float(group["lr"])]))
+            slot = self._slot(_core.learning_rate_name, name, number)
+            if "lr" in group and slot.is_due():
+                slot.put(np.array([float(group["lr"])]))
 
-    def _site(self, name_of, *parts):
-        """The place of a tensor, whose name is built once: by `name_of(*parts)`."""
+    def _slot(self, name_of: Callable[..., str], *parts: Any) -> _core.TensorSlot:
+        """Returns the slot of the tensor `name_of(*parts)`. Builds each name only once."""
         key = (name_of, *parts)
-        if key not in self._sites:
-            self._sites[key] = self._session.tensor(name_of(*parts))
-        return self._sites[key]
+        if key not in self._slots:
+            self._slots[key] = self._session.tensor(name_of(*parts))
+        return self._slots[key]
 
 
-def _gradient_name(root, path):
+def _gradient_name(root: str, path: str) -> str:
     return _core.gradient_name(_core.parameter_name(root, path))
 
 
-def _state_name(root, path, key):
+def _state_name(root: str, path: str, key: object) -> str:
     return _core.optimizer_state_name(_core.parameter_name(root, path), str(key))
 
 
-def _has_closure(optimizer, args, kwargs):
-    """`args` are those of `step`, with the optimizer itself in front."""
+def _has_closure(optimizer: Any, args: Any, kwargs: Any) -> bool:
+    """`args` are those of `step`, beginning with the optimizer itself."""
     given = (*args, *kwargs.values())
     return any(callable(each) and each is not optimizer for each in given)

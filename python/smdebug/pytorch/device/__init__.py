@@ -1,1 +1,1 @@
-"""Tensors on an accelerator: copied to the host, or reduced to statistics where they are."""
+"""Tensors on an accelerator: copied to the host, or reduced to statistics on the device."""

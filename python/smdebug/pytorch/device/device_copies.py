@@ -1,27 +1,34 @@
-"""Tensors on an accelerator: copied while the program goes on, handed over before their step ends.
+"""`DeviceCopies`: copies tensors from an accelerator while the program continues.
 
-A tensor that is due and lies on a device is copied to pinned host memory on the stream that is
-current where it is put, and an event marks the end of the step's copies. The program waits for
-that one event where the values are needed: when the step ends, or before the rules are asked
-whether the optimizer may act. docs/decisions/0010-one-wait-per-step.md says why not later.
+A tensor on a device that is due is copied to pinned host memory, on the stream that is current when
+it is put, and an event marks the end of the copies of the step. The program waits for this one
+event when the values are needed: at the end of the step, or before the rules decide whether the
+optimizer may act. docs/decisions/0010-one-wait-per-step.md explains why not later.
 
-Of a tensor whose statistics say all that is kept of it, those are made on the device and copied in
-place of its elements (device_statistics.py).
+If only the statistics of a tensor are kept, the device computes them, and they are copied instead
+of the elements (device_statistics.py).
 
-Only public names of torch are used. What the accelerator cannot do is said once, and the core
-copies tensor by tensor then.
+Only public names of torch are used. If an accelerator does not support an operation, a warning is
+logged once, and the core copies tensor by tensor from then on.
 """
+
+from __future__ import annotations
 
 import collections
 import functools
 import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
 from smdebug.log import get_logger
 from smdebug.pytorch.device import device_statistics
 from smdebug.pytorch.device.pinned_memory import PinnedMemory
+
+if TYPE_CHECKING:
+    from smdebug._core import TensorSlot
 
 logger = get_logger()
 
@@ -30,26 +37,30 @@ _MOST_BYTES = 256 << 20
 
 
 class DeviceCopies:
-    """The copies of one session that have not arrived yet. Any thread; nothing here raises.
+    """The copies of one session that are in progress. Thread-safe; no method raises.
 
-    The session gets `take` as its device transfer. `accelerator` does the copying and the
-    waiting, see TorchAccelerator. `most_bytes` bounds the pinned memory.
+    `take` is the device transfer of the session. `accelerator`, by default that of this process,
+    copies and waits. `most_bytes` limits the pinned memory.
     """
 
-    def __init__(self, accelerator=None, most_bytes=_MOST_BYTES):
+    def __init__(
+        self, accelerator: TorchAccelerator | None = None, most_bytes: int = _MOST_BYTES
+    ) -> None:
         self._accelerator = accelerator or TorchAccelerator()
         self._memory = PinnedMemory(most_bytes)
-        # A signal may close the hook inside of a call here.
+        # A signal handler may close the hook during a call here.
         self._lock = threading.RLock()
         # (slot, copy, what takes the copy), in the order of their calls
-        self._under_way = collections.deque()
-        self._events = {}  # stream -> what marks the end of the copies on it
+        self._under_way: collections.deque[
+            tuple[TensorSlot, torch.Tensor, Callable[[torch.Tensor], None]]
+        ] = collections.deque()
+        self._events: dict[torch.Stream, torch.Event] = {}  # the end of the copies on each stream
         self._is_off = False
         self._makes_statistics = True  # on the device
-        self.wait_seconds = 0.0  # of the training, for copies
+        self.wait_seconds: float = 0.0  # that the training has waited for copies
 
-    def take(self, slot, tensor):
-        """Starts to copy `tensor` for `slot`, a TensorSlot. False: it did not."""
+    def take(self, slot: TensorSlot, tensor: torch.Tensor) -> bool:
+        """Starts to copy `tensor` for `slot`. Returns False if the core must copy it."""
         if self._is_off:
             return False
         with self._lock:
@@ -60,13 +71,13 @@ class DeviceCopies:
                     slot.skip("it is computed while a graph is captured, which reads no values")
                     return True
                 source, put = self._what_to_copy(slot, tensor)
-                copy = self._room_for(source)
-            except Exception:  # the core tells what is wrong with this one
+                copy = self._allocate(source)
+            except Exception:  # the core reports what is wrong with this tensor
                 return False
             return copy is not None and self._begin(slot, source, copy, put)
 
-    def hand_over(self):
-        """Waits for the copies that are under way, if any, and captures them."""
+    def hand_over(self) -> None:
+        """Waits for the copies that are in progress, if any, and captures them."""
         if not self._under_way:
             return
         with self._lock:
@@ -79,14 +90,17 @@ class DeviceCopies:
                     slot.skip(f"the device did not copy it: {error!r}")
             self._memory.rewind()
 
-    def after_fork_in_child(self):
-        """The device is the parent's: nothing is waited for, nothing given back to it."""
+    def after_fork_in_child(self) -> None:
+        """Stops using the device, which belongs to the parent: neither waits for copies nor frees
+        their memory."""
         self._is_off = True
         self._kept = self._under_way, self._events, self._memory
         self._under_way, self._events = collections.deque(), {}
         self._lock = threading.RLock()  # another thread of the parent may have held it
 
-    def _what_to_copy(self, slot, tensor):
+    def _what_to_copy(
+        self, slot: TensorSlot, tensor: torch.Tensor
+    ) -> tuple[torch.Tensor, Callable[[torch.Tensor], None]]:
         """A contiguous tensor on the device, and what takes a copy of it in host memory."""
         if (
             self._makes_statistics
@@ -100,18 +114,26 @@ class DeviceCopies:
             except Exception as error:
                 self._makes_statistics = False
                 logger.warning(
-                    "tensors on '%s' are copied, for statistics too: %r", tensor.device, error
+                    "tensors on '%s' are copied even if only statistics are saved: %r",
+                    tensor.device,
+                    error,
                 )
         return tensor.detach().resolve_conj().resolve_neg().contiguous(), slot.put_copy
 
-    def _room_for(self, source):
-        copy = self._memory.room_for(source.shape, source.dtype)
+    def _allocate(self, source: torch.Tensor) -> torch.Tensor | None:
+        copy = self._memory.allocate(source.shape, source.dtype)
         if copy is None and self._under_way:
             self.hand_over()
-            copy = self._memory.room_for(source.shape, source.dtype)
+            copy = self._memory.allocate(source.shape, source.dtype)
         return copy
 
-    def _begin(self, slot, source, copy, put):
+    def _begin(
+        self,
+        slot: TensorSlot,
+        source: torch.Tensor,
+        copy: torch.Tensor,
+        put: Callable[[torch.Tensor], None],
+    ) -> bool:
         try:
             stream = self._accelerator.copy(source, copy)
             event = self._events.get(stream)
@@ -119,16 +141,18 @@ class DeviceCopies:
                 event = self._events[stream] = self._accelerator.make_event(source.device)
             event.record(stream)  # again: it marks the last of the copies
         except Exception as error:
-            self._is_off = True  # the memory of what was begun is never handed out again
+            self._is_off = True  # the memory of the copies that began is never reused
             logger.warning(
-                "tensors on '%s' are copied one by one, and waited for: %r", source.device, error
+                "tensors on '%s' are copied one by one, and the training waits for each: %r",
+                source.device,
+                error,
             )
             return False
         self._under_way.append((slot, copy, put))
         return True
 
-    def _wait(self):
-        """What went wrong, or None."""
+    def _wait(self) -> Exception | None:
+        """Waits for all copies. Returns the error if that fails."""
         start = time.perf_counter()
         try:
             for event in self._events.values():
@@ -143,32 +167,36 @@ class DeviceCopies:
 
 
 class TorchAccelerator:
-    """The accelerator of this process, through torch's public names."""
+    """The accelerator of this process, through the public names of torch."""
 
-    _type = None
+    _type: str | None = None
 
-    def serves(self, device):
-        """Asked of a device that a tensor lies on: before there is one, to look for an accelerator
-        could start it, and a program that forks later would find it unusable in the child."""
+    def serves(self, device: torch.device) -> bool:
+        """Returns whether tensors on `device` are on the accelerator.
+
+        Looks for an accelerator only when a tensor is on a device: before that, the search could
+        start the accelerator, which is then unusable in the children of a program that forks.
+        """
         if self._type is None:
             known = hasattr(torch, "accelerator") and torch.accelerator.current_accelerator()
             self._type = known.type if known else ""
         return device.type == self._type
 
-    def is_recorded(self, device):
-        """Whether what runs now is recorded to run later: a copy would have no elements yet, and
-        to wait for it would break the recording."""
+    def is_recorded(self, device: torch.device) -> bool:
+        """Returns whether the current calls are recorded to run later. A copy would have no
+        elements yet, and waiting for it would break the recording."""
         return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
-    def copy(self, source, copy):
-        """Begins the copy and returns its stream, the current one of the source's device.
+    def copy(self, source: torch.Tensor, copy: torch.Tensor) -> torch.Stream:
+        """Starts the copy and returns its stream, the current one of the source's device.
 
-        Whatever changes or frees the source afterwards, an optimizer in place or the caching
-        allocator, does so on a stream that runs behind this copy; a side stream would have to be
-        waited for by each of them. So `record_stream` is not needed either.
+        Everything that changes or frees the source later, an optimizer or the caching allocator,
+        does so on a stream that runs after this copy. Each of them would have to wait for a side
+        stream. For the same reason, `record_stream` is not needed.
         """
         copy.copy_(source, non_blocking=True)
         return torch.accelerator.current_stream(source.device)
 
-    def make_event(self, device):
+    def make_event(self, device: torch.device) -> torch.Event:
+        """Returns an event of that type of device, which is not recorded yet."""
         return torch.Event(device.type)

@@ -1,30 +1,34 @@
-"""The statistics of a tensor, made on the accelerator that it lies on.
+"""The statistics of a tensor, computed on the accelerator that holds it.
 
-Where a run keeps of a tensor only what `_core.TensorStatistics` holds, its elements stay where they
-are: operations of torch make ten numbers of each piece of it, and those are copied to host memory.
+If a run keeps only the members of `_core.TensorStatistics` of a tensor, its elements stay on the
+device: torch reduces each piece of the tensor to ten numbers, and those are copied to host memory.
 Nothing here waits for the device, and no shape depends on values.
 
-All is computed in float64, from any dtype, as the core does in host memory: counts and bounds are
-the same, sums and the absolutes of complex numbers to rounding. A device without float64 (mps)
-raises, and its elements are copied: squares in float32 would leave its range from 1e19 on and
-below 1e-19.
+All numbers are computed in float64, whatever the dtype, as in the core: counts and bounds are the
+same, sums and the absolute values of complex numbers agree up to rounding. A device without float64
+(mps) raises, and the elements are copied instead: squares in float32 would leave its range from
+1e19 on and below 1e-19.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import torch
 
 from smdebug import _core
 
-# The statistics of a piece take 22 launches (28 of float64): a tenth of a millisecond of the
-# program's time, estimated, whatever its size. To go through a megabyte in host memory takes as
-# long: what is smaller is copied.
+# The statistics of a piece take 22 launches (28 for float64), whatever its size: an estimated tenth
+# of a millisecond of the program's time. Reducing a megabyte in host memory takes as long, so
+# smaller tensors are copied.
 _LEAST_BYTES = 1 << 20
 
-# Of a piece. Up to four float64 tensors of that size are held meanwhile, 64 MiB of the device.
+# Of a piece. Up to four float64 tensors of that size exist meanwhile, 64 MiB on the device.
 _MOST_ELEMENTS = 1 << 21
 
 _INFINITY = float("inf")
 
-# By numpy's names, as the core has them.
+# The names of dtypes in numpy and in the core.
 _NAMES = {
     getattr(torch, name): name
     for name in (
@@ -35,35 +39,37 @@ _NAMES = {
     if hasattr(torch, name)
 }
 
-# Their sum may leave the range of float64 where their mean does not.
+# Their sum may leave the range of float64 although their mean does not.
 _WIDE = (torch.float64, torch.complex128)
 
 
-def are_worth_it(tensor):
-    """Whether statistics on the device cost less than a copy of the elements."""
+def are_worth_it(tensor: torch.Tensor) -> bool:
+    """Returns whether statistics on the device cost less than a copy of the elements."""
     return tensor.nbytes >= _LEAST_BYTES and tensor.dtype in _NAMES
 
 
-def begin_statistics(tensor):
-    """Has the device begin with the statistics of a strided tensor that is not empty.
+def begin_statistics(tensor: torch.Tensor) -> torch.Tensor:
+    """Starts to compute the statistics of a strided tensor that is not empty.
 
-    Returns a flat float64 tensor on the device, for `put_statistics` once it was copied to host
-    memory. Raises what torch raises where the device cannot do it.
+    Returns a flat float64 tensor on the device. Pass a copy of it in host memory to
+    `put_statistics`. Raises what torch raises if the device does not support an operation.
     """
     plain = tensor.detach().as_subclass(torch.Tensor)
     return torch.stack([number for piece in _pieces(plain) for number in _numbers_of(piece)])
 
 
-def put_statistics(slot, dtype, shape, numbers):
-    """Captures in `slot`, a TensorSlot, the tensor that `numbers` were made of."""
+def put_statistics(
+    slot: _core.TensorSlot, dtype: torch.dtype, shape: Sequence[int], numbers: torch.Tensor
+) -> None:
+    """Captures a tensor of that dtype and shape in `slot`, by the `numbers` of its statistics."""
     whole = _core.TensorStatistics()
     for row in numbers.view(-1, _NUMBERS).tolist():
-        whole.merge(_statistics_from(*row))
+        whole.merge(_statistics_from(row))
     slot.put_statistics(_NAMES[dtype], shape, whole)
 
 
-def _pieces(tensor):
-    """Views that make up `tensor`, none of more than _MOST_ELEMENTS."""
+def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Views that make up `tensor`, each of at most _MOST_ELEMENTS."""
     if tensor.numel() <= _MOST_ELEMENTS:
         yield tensor
         return
@@ -74,8 +80,8 @@ def _pieces(tensor):
         yield from _pieces(part if rows else part[0])
 
 
-def _numbers_of(piece):
-    """What `_statistics_from` takes, as float64 tensors without dimensions."""
+def _numbers_of(piece: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The row that `_statistics_from` takes, as float64 tensors without dimensions."""
     values = _in_float64(piece)
     finite = values.nan_to_num(0.0, 0.0, 0.0)  # 0 in place of all others
     others = values - finite  # NaN and infinities, 0 in place of all finite ones
@@ -105,42 +111,33 @@ def _numbers_of(piece):
 _NUMBERS = 10
 
 
-def _in_float64(piece):
+def _in_float64(piece: torch.Tensor) -> torch.Tensor:
     if not piece.is_complex():
         return piece.to(torch.float64)
-    # Complex elements count by their absolute value, infinite where either part is.
+    # A complex element counts by its absolute value, which is infinite if either part is.
     return torch.hypot(piece.real.to(torch.float64), piece.imag.to(torch.float64))
 
 
-def _count_nonzero(values):
-    # torch.count_nonzero makes a tensor of int64 in between.
+def _count_nonzero(values: torch.Tensor) -> torch.Tensor:
+    # torch.count_nonzero allocates a tensor of int64 of the same shape.
     return torch.linalg.vector_norm(values, ord=0)
 
 
-def _statistics_from(
-    count,
-    count_others,
-    sum_signs,
-    count_infinite,
-    count_nonzero,
-    least,
-    greatest,
-    mean,
-    m2,
-    sum_abs,
-):
-    """The statistics of a piece; the counts of the first five are of finite elements, of others,
-    of infinite ones and of finite ones that are not 0, `sum_signs` is that of the infinite ones."""
+def _statistics_from(row: list[float]) -> _core.TensorStatistics:
+    """The statistics of a piece, from the counts of its finite elements, of all others, of infinite
+    elements (and the sum of their signs) and of finite elements that are not 0; then the moments of
+    the finite elements."""
+    finite, others, sum_signs, infinite, nonzero, least, greatest, mean, m2, sum_abs = row
     return _core.TensorStatistics(
-        count=int(count + count_others),
-        nan=int(count_others - count_infinite),
-        positive_inf=int(count_infinite + sum_signs) // 2,
-        negative_inf=int(count_infinite - sum_signs) // 2,
-        zeros=int(count - count_nonzero),
-        min=least if count else 0.0,
-        max=greatest if count else 0.0,
+        count=int(finite + others),
+        nan=int(others - infinite),
+        positive_inf=int(infinite + sum_signs) // 2,
+        negative_inf=int(infinite - sum_signs) // 2,
+        zeros=int(finite - nonzero),
+        min=least if finite else 0.0,
+        max=greatest if finite else 0.0,
         mean=mean,
         m2=m2,
         sum_abs=sum_abs,
-        sum_squares=m2 + count * mean * mean,
+        sum_squares=m2 + finite * mean * mean,
     )
