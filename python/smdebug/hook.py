@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from smdebug import _core, current_hook
@@ -26,6 +25,7 @@ from smdebug.exceptions import (
 )
 from smdebug.hook_arguments import (
     as_tensor,
+    checked_choice,
     checked_collection_names,
     checked_count,
     checked_flag,
@@ -34,6 +34,7 @@ from smdebug.hook_arguments import (
     checked_path,
     checked_tensorboard_dir,
 )
+from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
@@ -50,25 +51,7 @@ logger = get_logger()
 class BaseHook:
     """Records what a training does into `out_dir`.
 
-    `export_tensorboard` also writes histograms of the saved tensors, and losses and saved scalars
-    as numbers, for TensorBoard: into `tensorboard_dir`, by default `<out_dir>/tensorboard`. Giving
-    a `tensorboard_dir` has the same effect; in a SageMaker job the platform decides.
-
-    `checksum="crc32c"` ends each record with its true checksum, which TFRecord tools require; the
-    original's Trial reads only the default, a constant.
-
-    `max_run_bytes` (default None: no limit) limits the size of the event and index files of each
-    worker, over all attempts: after each published step, the oldest ones are removed until the rest
-    fits. Steps that are a multiple of `keep_every` (default 0: none) are removed last; the newest
-    step always stays.
-
-    `rules` judge each saved step while it runs: a list of names of built-in rules, of results of
-    `smdebug.rules.builtin`, of classes derived from `smdebug.rules.Rule`, or of pairs of a name or
-    a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. The tensors that they
-    need are saved as often as `save_config` says. `on_fire` is the response when a rule fires:
-    "record" (logged once, and listed by `verdicts()`), another answer that the adapter supports, or
-    a function that takes the verdict, a dict, and returns one of these or None. Raises
-    SMDebugValueError for an answer that the adapter does not support.
+    See HookOptions for the arguments.
 
     SIGTERM publishes every finished step before the process terminates, unless the program has its
     own handler.
@@ -92,57 +75,46 @@ class BaseHook:
     # The answers to a rule that fires, besides "record", that the adapter supports.
     vetoes: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        out_dir: str | os.PathLike[str],
-        export_tensorboard: bool = False,
-        tensorboard_dir: str | None = None,
-        dry_run: bool = False,
-        reduction_config: ReductionConfig | None = None,
-        save_config: SaveConfig | dict[Any, Any] | None = None,
-        include_regex: list[str] | None = None,
-        include_collections: list[str] | None = None,
-        save_all: bool = False,
-        include_workers: str = "one",
-        checksum: str = "constant",
-        max_run_bytes: int | None = None,
-        keep_every: int = 0,
-        rules: str | Iterable[Any] | None = None,
-        on_fire: str | Callable[[dict[str, Any]], str | None] = "record",
-    ) -> None:
-        if checksum not in ("constant", "crc32c"):
-            raise SMDebugValueError(f"checksum must be 'constant' or 'crc32c', found {checksum!r}")
-        if include_workers not in ("one", "all"):
-            raise SMDebugValueError(
-                f"include_workers must be 'one' or 'all', found {include_workers!r}"
-            )
-        self.out_dir = checked_path(out_dir)
+    @takes_options(HookOptions)
+    def __init__(self, options: HookOptions) -> None:
+        """See HookOptions for the arguments.
+
+        Raises SMDebugTypeError or SMDebugValueError for an invalid one, and SMDebugError if
+        `out_dir` contains an ended run.
+        """
+        self._initialize(options)
+
+    def _initialize(self, options: HookOptions) -> None:
+        self.out_dir = checked_path(options.out_dir)
         self.tensorboard_dir = _core.resolve_tensorboard_dir(
-            checked_flag("export_tensorboard", export_tensorboard),
-            checked_tensorboard_dir(tensorboard_dir),
+            checked_flag("export_tensorboard", options.export_tensorboard),
+            checked_tensorboard_dir(options.tensorboard_dir),
             self.out_dir,
             _core.JobEnvironment.read(),
         )
-        self.dry_run = checked_flag("dry_run", dry_run)
-        self.save_all = checked_flag("save_all", save_all)
-        self.include_workers = include_workers
-        self.checksum = checksum
-        self.max_run_bytes = checked_count("max_run_bytes", max_run_bytes, 1, or_none=True)
-        self.keep_every = checked_count("keep_every", keep_every, 0)
+        self.dry_run = checked_flag("dry_run", options.dry_run)
+        self.save_all = checked_flag("save_all", options.save_all)
+        self.include_workers = checked_choice(
+            "include_workers", options.include_workers, ("one", "all")
+        )
+        self.checksum = checked_choice("checksum", options.checksum, ("constant", "crc32c"))
+        self.max_run_bytes = checked_count("max_run_bytes", options.max_run_bytes, 1, or_none=True)
+        self.keep_every = checked_count("keep_every", options.keep_every, 0)
         self._revision = _core.ConfigRevision()
         self._seen_revision = None
         self._collections = {}
         self._save_config = self._reduction_config = None
-        self._default = Collection("default", include_regex)  # has the hook's own patterns
-        self.save_config = save_config
-        self.reduction_config = reduction_config
-        self.include_collections = checked_names("include_collections", include_collections)
+        self._default = Collection("default", options.include_regex)  # has the hook's own patterns
+        self.save_config = options.save_config
+        self.reduction_config = options.reduction_config
+        self.include_collections = checked_names("include_collections", options.include_collections)
         self.mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
         self._added = set()  # names of collections that the user handed in
         self._handed_over = None
         self._has_begun = False
-        self._rules = StepMonitor(rules, on_fire, self.vetoes, self.out_dir) if rules else None
+        if options.rules:
+            self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
         self._session = self._make_session()
         if self._rules:
             self._rules.join(self, self._session)

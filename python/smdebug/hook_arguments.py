@@ -41,6 +41,14 @@ def checked_flag(field, value):
     return value
 
 
+def checked_choice(field: str, value: str, choices: tuple[str, ...]) -> str:
+    """Returns `value` if it is one of `choices`."""
+    if value not in choices:
+        known = " or ".join(map(repr, choices))
+        raise SMDebugValueError(f"{field} must be {known}, found {value!r}")
+    return value
+
+
 def checked_count(field, value, least, or_none=False):
     if value is None and or_none:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import mxnet
@@ -20,6 +21,8 @@ from smdebug import _core
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
+from smdebug.hook_arguments import checked_choice
+from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
@@ -29,6 +32,19 @@ from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
 from smdebug.mxnet.private_names import parameters_of
 from smdebug.rules.update_veto import UpdateVeto
+
+
+@dataclass(frozen=True, kw_only=True)
+class MXNetOptions(HookOptions):
+    """The arguments of a Hook for MXNet, in addition to those of all frameworks.
+
+    `step_on="forward"` (the default) makes each call of a registered block a step; calls for the
+    parts of one batch on several devices are one step. With `step_on="optimizer"` a step lasts
+    until a trainer has acted, over all calls of all models before that; a call that does not train
+    (mode EVAL or PREDICT, or mode GLOBAL outside of `autograd.train_mode`) is a separate step.
+    """
+
+    step_on: str = "forward"
 
 
 class Hook(BaseHook):
@@ -50,12 +66,9 @@ class Hook(BaseHook):
     several times in a step, the numbers of its tensors continue. Tensors inside of hybridized
     blocks are saved if the graph shows them (smdebug/mxnet/hybrid.py).
 
-    `step_on="forward"` (the default) makes each call of a registered block a step; calls for the
-    parts of one batch on several devices are one step. With `step_on="optimizer"` a step lasts
-    until a trainer has acted, over all calls of all models before that; a call that does not train
-    (mode EVAL or PREDICT, or mode GLOBAL outside of `autograd.train_mode`) is a separate step.
+    See HookOptions and MXNetOptions for the arguments.
 
-    `rules` judge each saved step before the trainer acts: see BaseHook. `on_fire` may also be
+    `rules` judge each saved step before the trainer acts. `on_fire` may also be
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
@@ -65,28 +78,10 @@ class Hook(BaseHook):
     vetoes = ("skip_step", "raise", "stop")
     _gate = Gate()
 
-    def __init__(
-        self,
-        out_dir,
-        export_tensorboard=False,
-        tensorboard_dir=None,
-        dry_run=False,
-        reduction_config=None,
-        save_config=None,
-        include_regex=None,
-        include_collections=None,
-        save_all=False,
-        include_workers="one",
-        checksum="constant",
-        max_run_bytes=None,
-        keep_every=0,
-        step_on="forward",
-        rules=None,
-        on_fire="record",
-    ):
-        if step_on not in ("forward", "optimizer"):
-            raise SMDebugValueError(f"step_on must be 'forward' or 'optimizer', found {step_on!r}")
-        self.step_on = step_on
+    @takes_options(MXNetOptions)
+    def __init__(self, options: MXNetOptions) -> None:
+        """See HookOptions and MXNetOptions for the arguments, and BaseHook for errors."""
+        self.step_on = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
         self._gate = Gate()
         self._steps = self._make_steps()
         self._models = {}  # registered block -> its ModelParameters
@@ -100,23 +95,7 @@ class Hook(BaseHook):
         self._is_settling = False
         self._veto = None
         self._place = None  # rank and number of workers, from the first step on
-        super().__init__(
-            out_dir,
-            export_tensorboard,
-            tensorboard_dir,
-            dry_run,
-            reduction_config,
-            save_config,
-            include_regex,
-            include_collections,
-            save_all,
-            include_workers,
-            checksum,
-            max_run_bytes,
-            keep_every,
-            rules,
-            on_fire,
-        )
+        self._initialize(options)
         if self._rules:
             self._veto = UpdateVeto(
                 self._session,

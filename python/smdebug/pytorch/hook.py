@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
-from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,6 +20,8 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
+from smdebug.hook_arguments import checked_choice
+from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.activations import activation_patterns
@@ -41,18 +42,11 @@ from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.veto import OptimizerVeto
-from smdebug.reduction_config import ReductionConfig
-from smdebug.save_config import SaveConfig
 
 
-class Hook(BaseHook):
-    """Records a PyTorch training.
-
-        hook = Hook(out_dir="runs/1", save_all=True, save_config=SaveConfig(save_interval=10))
-        hook.register_module(model)
-        hook.register_loss(criterion)
-
-    The last step is readable after `close()`, which also happens when the program ends.
+@dataclass(frozen=True, kw_only=True)
+class PyTorchOptions(HookOptions):
+    """The arguments of a Hook for PyTorch, in addition to those of all frameworks.
 
     With `step_on="forward"` (the default), each call of a registered model is a step. With
     `step_on="optimizer"`, a step ends when an optimizer has acted and includes all earlier calls of
@@ -64,6 +58,22 @@ class Hook(BaseHook):
     `gradients="final"` saves the gradient that the optimizer uses, just before it acts: accumulated
     over several backward passes, reduced over processes, clipped, and without the scale of a
     GradScaler. If the GradScaler skips the update, there is none.
+    """
+
+    step_on: str = "forward"
+    gradients: str = "backward"
+
+
+class Hook(BaseHook):
+    """Records a PyTorch training.
+
+        hook = Hook(out_dir="runs/1", save_all=True, save_config=SaveConfig(save_interval=10))
+        hook.register_module(model)
+        hook.register_loss(criterion)
+
+    The last step is readable after `close()`, which also happens when the program ends.
+
+    See HookOptions and PyTorchOptions for the arguments.
 
     Collections that the original does not have, saved only if `include_collections` or a JSON file
     names them: `buffers` (`buffer/<root>_<path>`), `optimizer_state` and `learning_rate` (see
@@ -76,7 +86,7 @@ class Hook(BaseHook):
     them, are saved of a tensor of one megabyte or more, the device computes them, and no element is
     copied.
 
-    `rules` judge each saved step before the optimizer acts: see BaseHook. `on_fire` may also be
+    `rules` judge each saved step before the optimizer acts. `on_fire` may also be
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
@@ -89,30 +99,11 @@ class Hook(BaseHook):
     _counts_evaluations = False  # as calls that train, for the step policy
     _device_copies = None
 
-    def __init__(
-        self,
-        out_dir: str | os.PathLike[str],
-        export_tensorboard: bool = False,
-        tensorboard_dir: str | None = None,
-        dry_run: bool = False,
-        reduction_config: ReductionConfig | None = None,
-        save_config: SaveConfig | dict[Any, Any] | None = None,
-        include_regex: list[str] | None = None,
-        include_collections: list[str] | None = None,
-        save_all: bool = False,
-        include_workers: str = "one",
-        checksum: str = "constant",
-        max_run_bytes: int | None = None,
-        keep_every: int = 0,
-        step_on: str = "forward",
-        gradients: str = "backward",
-        rules: str | Iterable[Any] | None = None,
-        on_fire: str | Callable[[dict[str, Any]], str | None] = "record",
-    ) -> None:
-        _check_choice("step_on", step_on, ("forward", "optimizer"))
-        _check_choice("gradients", gradients, ("backward", "final"))
-        self.step_on = step_on
-        self.gradients = gradients
+    @takes_options(PyTorchOptions)
+    def __init__(self, options: PyTorchOptions) -> None:
+        """See HookOptions and PyTorchOptions for the arguments, and BaseHook for errors."""
+        self.step_on = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
+        self.gradients = checked_choice("gradients", options.gradients, ("backward", "final"))
         self._gate = Gate()
         self._steps = self._make_steps()
         self._each_call_is_a_step = self._steps.each_call_is_a_step
@@ -124,30 +115,14 @@ class Hook(BaseHook):
         self._watched_roots = {}  # root -> its WatchedModule
         self._installer = HookInstaller(self._gate)
         self._device_copies = DeviceCopies()
-        super().__init__(
-            out_dir,
-            export_tensorboard,
-            tensorboard_dir,
-            dry_run,
-            reduction_config,
-            save_config,
-            include_regex,
-            include_collections,
-            save_all,
-            include_workers,
-            checksum,
-            max_run_bytes,
-            keep_every,
-            rules,
-            on_fire,
-        )
+        self._initialize(options)
         self._activation_gradients = ActivationGradients(self._session, self._gate)
         self._optimizers = Optimizers(
             self._session,
             self._gate,
             self._roots,
             self._steps,
-            gradients == "final",
+            self.gradients == "final",
             self._unharmed,
             self._make_veto(),
         )
@@ -509,9 +484,3 @@ class Hook(BaseHook):
         self._gate.is_open = False
         self._device_copies.after_fork_in_child()
         super()._after_fork_in_child()
-
-
-def _check_choice(field, value, choices):
-    if value not in tuple(choices):
-        known = " or ".join(repr(choice) for choice in choices)
-        raise SMDebugValueError(f"{field} must be {known}, found {value!r}")

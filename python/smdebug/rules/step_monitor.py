@@ -35,7 +35,7 @@ class StepMonitor:
     """The rules of one hook, and the response when one of them fires. The core's StepMonitor
     judges. If a hook records several workers, each worker gets its own rules.
 
-    `rules` and `on_fire` are those of BaseHook: `on_fire` is one of ANSWERS, or a function that
+    `rules` and `on_fire` are those of HookOptions: `on_fire` is one of ANSWERS, or a function that
     takes a verdict and returns one of them or None, which means "record". `vetoes` are the answers
     that the adapter can give. `out_dir` is where the run is written.
 

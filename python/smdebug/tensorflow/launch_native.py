@@ -40,9 +40,7 @@ def watch_native_loops(make_hook: Callable[[type], Any], tape_hook: Callable[[],
 class LaunchedSessionHook(SessionHook):
     """A hook for a script that does not set a mode: a run that computes an update is training."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.is_in_run: bool = False
+    is_in_run: bool = False
 
     def use_optimizers(self, optimizers: SessionOptimizers) -> None:
         """Uses the notes in `optimizers`."""

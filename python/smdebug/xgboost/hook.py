@@ -6,6 +6,7 @@ tensors of a round, model_tensors.py reads them from the model.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from xgboost import collective
 from smdebug import _core
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.hook import BaseHook
+from smdebug.hook_options import HookOptions, takes_options
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost.collection import Collection
@@ -24,6 +26,23 @@ from smdebug.xgboost.rounds import RoundRecorder
 logger = get_logger()
 
 SAVE_INTERVAL = 10  # rounds
+
+
+@dataclass(frozen=True)
+class XGBoostOptions(HookOptions):
+    """The arguments of a Hook for XGBoost, in addition to those of all frameworks.
+
+    - `hyperparameters`: the hyperparameters to save; None for all that the booster uses.
+    - `train_data`: the rows for SHAP values.
+    - `validation_data`: the rows for predictions and labels.
+
+    The data are a DMatrix or a pair (path, content type). Content types are csv (label first, no
+    header) and libsvm. All three can also be set later, as properties of the hook.
+    """
+
+    hyperparameters: dict[str, Any] | None = None
+    train_data: xgboost.DMatrix | tuple[str, str] | None = None
+    validation_data: xgboost.DMatrix | tuple[str, str] | None = None
 
 
 class Hook(BaseHook, xgboost.callback.TrainingCallback):
@@ -47,71 +66,37 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
       `full_shap/<feature>` is the whole matrix for each feature.
     - trees: `trees/<column>`, for the trees of the newest round. Needs pandas.
 
-    `train_data` and `validation_data` are a DMatrix or a pair (path, content type). Content types
-    are csv (label first, no header) and libsvm. All three can also be set later.
-
     In `xgboost.cv`, a metric is the mean over folds, and `<set>-<metric>-std` its standard
     deviation. No tensors of a single model are saved.
 
     A `reduction_config` for the whole hook is ignored with a warning; a collection may have one.
 
-    `rules` judge each saved round: see BaseHook. `on_fire` may be "stop", which ends the training
-    after this round as early stopping does, or "raise", which raises RuleEvaluationConditionMet in
-    the training.
+    See HookOptions and XGBoostOptions for the arguments. `rules` judge each saved round. `on_fire`
+    may be "stop", which ends the training after this round as early stopping does, or "raise",
+    which raises RuleEvaluationConditionMet in the training.
     """
 
     collection_class = Collection
     vetoes = ("raise", "stop")
 
-    def __init__(
-        self,
-        out_dir,
-        export_tensorboard=False,
-        tensorboard_dir=None,
-        dry_run=False,
-        reduction_config=None,
-        save_config=None,
-        include_regex=None,
-        include_collections=None,
-        save_all=False,
-        include_workers="one",
-        hyperparameters=None,
-        train_data=None,
-        validation_data=None,
-        checksum="constant",
-        max_run_bytes=None,
-        keep_every=0,
-        rules=None,
-        on_fire="record",
-    ):
-        if reduction_config is not None:
+    @takes_options(XGBoostOptions)
+    def __init__(self, options: XGBoostOptions) -> None:
+        """See HookOptions and XGBoostOptions for the arguments, and BaseHook for errors."""
+        if options.reduction_config is not None:
             logger.warning(
                 "reduction_config is ignored: XGBoost's tensors are saved whole; "
                 "set the reduction_config of a collection instead"
             )
-        self._data = {}
-        self.hyperparameters = hyperparameters
-        self.train_data = train_data
-        self.validation_data = validation_data
+            options = options.replace(reduction_config=None)
+        if options.save_config is None:
+            options = options.replace(save_config=SaveConfig(save_interval=SAVE_INTERVAL))
+        self._data: dict[str, DataArgument] = {}
+        self.hyperparameters = options.hyperparameters
+        self.train_data = options.train_data
+        self.validation_data = options.validation_data
         self._trainings = 0
         self._has_told_no_stop = False
-        super().__init__(
-            out_dir,
-            export_tensorboard,
-            tensorboard_dir,
-            dry_run,
-            None,
-            SaveConfig(save_interval=SAVE_INTERVAL) if save_config is None else save_config,
-            include_regex,
-            include_collections,
-            save_all,
-            include_workers,
-            checksum,
-            max_run_bytes,
-            keep_every,
-            rules,
-            on_fire,
-        )
+        self._initialize(options)
         self._rounds = RoundRecorder(self._session, self)
 
     @classmethod

@@ -8,6 +8,7 @@ import keras
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
@@ -43,7 +44,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     `replica_loss`, loss. `rules` judge each replica separately. "one" records the first replica, as
     `worker_0`.
 
-    The arguments are those of BaseHook. Here `on_fire` may also be "stop", which ends `fit` after
+    See HookOptions for the arguments. Here `on_fire` may also be "stop", which ends `fit` after
     the batch as `model.stop_training` does, or "raise", which raises RuleEvaluationConditionMet out
     of Keras. In a loop with a tape both act before the update: "stop" ends the program (exit code
     3), "raise" raises there.
@@ -55,9 +56,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     _keras: KerasAdapter | None = None
     _tapes: "TapeAdapter | None" = None
 
-    def __init__(self, out_dir: str, *arguments: Any, **keywords: Any) -> None:
+    def _initialize(self, options: HookOptions) -> None:
         keras.callbacks.Callback.__init__(self)
-        super().__init__(out_dir, *arguments, **keywords)
+        super()._initialize(options)
         biases = self.get_collection("biases")
         patterns, biases.include_regex = list(biases.include_regex), []
         make_another = self._make_replica_session if self.include_workers == "all" else None

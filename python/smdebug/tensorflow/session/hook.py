@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug.exceptions import SMDebugNotImplementedError
+from smdebug.hook_options import HookOptions
 from smdebug.log import get_logger
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
@@ -45,8 +46,8 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     vetoes: tuple[str, ...] = ("raise", "stop")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def _initialize(self, options: HookOptions) -> None:
+        super()._initialize(options)
         # Its patterns are for variables only: the names of other tensors contain the same word.
         self.get_collection(_BIASES).include_regex = []
         self._session = ReplicaSessions(self._session, None)
@@ -109,10 +110,10 @@ class EstimatorHook(SessionHook):
     Raises SMDebugNotImplementedError if this version of TensorFlow has no Estimator.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def _initialize(self, options: HookOptions) -> None:
         if not hasattr(tf, "estimator"):
             raise SMDebugNotImplementedError(
                 f"TensorFlow {tf.__version__} has no tf.estimator, which EstimatorHook records: "
                 "use TensorFlow 2.15, SessionHook with a MonitoredSession, or KerasHook"
             )
-        super().__init__(*args, **kwargs)
+        super()._initialize(options)
