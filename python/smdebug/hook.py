@@ -43,9 +43,13 @@ from smdebug.rules.step_monitor import StepMonitor
 from smdebug.save_config import SaveConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Self
 
-logger = get_logger()
+    from smdebug.save_config import SaveConfigMode
+
+_logger = get_logger()
 
 
 class BaseHook:
@@ -61,7 +65,7 @@ class BaseHook:
     """
 
     # A hook that was unpickled has no session and does nothing.
-    _session: Any = None
+    _session: Any = None  # a _core.Session, or what an adapter uses like one
     _failure: dict[str, Any] | None = None
     _rules: StepMonitor | None = None
     out_dir: str = ""
@@ -92,26 +96,31 @@ class BaseHook:
             self.out_dir,
             _core.JobEnvironment.read(),
         )
-        self.dry_run = checked_flag("dry_run", options.dry_run)
-        self.save_all = checked_flag("save_all", options.save_all)
-        self.include_workers = checked_choice(
+        self.dry_run: bool = checked_flag("dry_run", options.dry_run)
+        self.save_all: bool = checked_flag("save_all", options.save_all)
+        self.include_workers: str = checked_choice(
             "include_workers", options.include_workers, ("one", "all")
         )
-        self.checksum = checked_choice("checksum", options.checksum, ("constant", "crc32c"))
-        self.max_run_bytes = checked_count("max_run_bytes", options.max_run_bytes, 1, or_none=True)
-        self.keep_every = checked_count("keep_every", options.keep_every, 0)
+        self.checksum: str = checked_choice("checksum", options.checksum, ("constant", "crc32c"))
+        self.max_run_bytes: int | None = options.max_run_bytes
+        if self.max_run_bytes is not None:
+            checked_count("max_run_bytes", self.max_run_bytes, 1)
+        self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
         self._revision = _core.ConfigRevision()
-        self._seen_revision = None
-        self._collections = {}
-        self._save_config = self._reduction_config = None
+        self._seen_revision: int | None = None
+        self._collections: dict[str, Any] = {}  # of the adapter's class
+        self._save_config: SaveConfig | None = None
+        self._reduction_config: ReductionConfig | None = None
         self._default = Collection("default", options.include_regex)  # has the hook's own patterns
         self.save_config = options.save_config
         self.reduction_config = options.reduction_config
-        self.include_collections = checked_names("include_collections", options.include_collections)
+        self.include_collections: list[str] = checked_names(
+            "include_collections", options.include_collections
+        )
         self.mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
-        self._added = set()  # names of collections that the user handed in
-        self._handed_over = None
+        self._added: set[str] = set()  # names of collections that the user passed in
+        self._handed_over: _core.HookConfig | None = None
         self._has_begun = False
         if options.rules:
             self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
@@ -138,22 +147,22 @@ class BaseHook:
         """The framework of the adapter. Each adapter implements it."""
         raise NotImplementedError
 
-    def _versions(self):
+    def _versions(self) -> dict[str, str]:
         return {"python": sys.version.split()[0]}
 
-    def _rank_and_size(self):
+    def _rank_and_size(self) -> tuple[int, int]:
         return 0, 1
 
-    def _module_patterns(self, collection):
+    def _module_patterns(self, collection: Any) -> list[str]:
         """Patterns for the tensors that a collection selects by other means than text."""
         return []
 
-    def _device_transfer(self):
+    def _device_transfer(self) -> Callable[[_core.TensorSlot, Any], bool] | None:
         """The `device_transfer` of Session.create; None: each copy is waited for."""
         return None
 
-    def _detach(self):
-        """Takes every hook out of the framework."""
+    def _detach(self) -> None:
+        """Removes every hook from the framework."""
 
     # --- collections ---
 
@@ -208,7 +217,7 @@ class BaseHook:
         """Whether the open step saves a tensor of that name, or the collection."""
         return bool(self._session) and self._session.is_due(tensor_name, collection_name)
 
-    def _keep(self, collection):
+    def _keep(self, collection: Collection) -> None:
         collection.inherit(self.save_config or SaveConfig())
         self._collections[collection.name] = collection
         self._follow_edits()
@@ -219,7 +228,7 @@ class BaseHook:
         return self._save_config
 
     @save_config.setter
-    def save_config(self, value: SaveConfig | dict[Any, Any] | None) -> None:
+    def save_config(self, value: SaveConfig | SaveConfigMode | dict[Any, Any] | None) -> None:
         self._save_config = None if value is None else SaveConfig.parse(value)
         self._follow_edits()
 
@@ -248,7 +257,7 @@ class BaseHook:
         """Makes the hook check its configuration for edits when the next step begins."""
         self._revision.add()
 
-    def _follow_edits(self):
+    def _follow_edits(self) -> None:
         """Counts the edits of everything that the configuration is made of."""
         parts = [self._save_config, self._reduction_config, self._default]
         self._revision.follow([*filter(None, parts), *self._collections.values()])
@@ -373,17 +382,18 @@ class BaseHook:
         return self._session.cost() if self._session else HookCost()
 
     def summary(self) -> str:
-        """What the first saved step matched, as in the log; empty before that step."""
+        """The collections and patterns, and how many tensors of the first saved step each matched,
+        as in the log; empty before that step."""
         return self._session.summary() if self._session else ""
 
     # --- the core ---
 
-    def _begin_step(self):
+    def _begin_step(self) -> bool:
         """Begins a step and returns whether anything is due in it."""
         self._prepare_step()
         return self._session.begin_step()
 
-    def _prepare_step(self):
+    def _prepare_step(self) -> None:
         """Passes the configuration for the next step to the core."""
         if not self._has_begun:
             self._hand_over_configuration()
@@ -394,13 +404,13 @@ class BaseHook:
             try:
                 self._take_up_edits()
             except SMDebugError as error:
-                logger.warning("an edit is ignored: %s", error)
+                _logger.warning("an edit is ignored: %s", error)
 
-    def _take_up_edits(self):
+    def _take_up_edits(self) -> None:
         if self._seen_revision != self._revision.number:
             self._hand_over_configuration()
 
-    def _hand_over_configuration(self):
+    def _hand_over_configuration(self) -> None:
         for name in self.include_collections:
             if name in self.patterned_collections:
                 self.get_collection(name)
@@ -410,7 +420,7 @@ class BaseHook:
             self._session.set_config(config)
             self._handed_over = config
 
-    def _core_configuration(self):
+    def _core_configuration(self) -> _core.HookConfig:
         """A snapshot of the configuration, for the core."""
         patterns = {c.name: self._module_patterns(c) for c in self._collections.values()}
         return _core.HookConfig(
@@ -430,16 +440,16 @@ class BaseHook:
             keep_every=self.keep_every,
         )
 
-    def _known_collections(self):
+    def _known_collections(self) -> list[str]:
         """The collections to save. A script may name one that it fills before its first step."""
         if self._session:
             return list(self.include_collections)
         built_in = [collection.name for collection in self._framework.collections]
         return [name for name in self.include_collections if name in built_in]
 
-    def _filled_collections(self, further_patterns):
+    def _filled_collections(self, further_patterns: dict[str, list[str]]) -> list[Collection]:
         """The collections that name anything, with the patterns that the adapter adds."""
-        collections = []
+        collections: list[Collection] = []
         for name, collection in self._collections.items():
             is_known = self._framework.knows(name)
             if is_known or collection.has_members() or further_patterns[name]:
@@ -449,7 +459,7 @@ class BaseHook:
             # Otherwise it was requested and never filled, and would save nothing.
         return collections
 
-    def _make_session(self):
+    def _make_session(self) -> _core.Session:
         return _core.Session.create(
             self._core_configuration(),
             self._framework,
@@ -459,38 +469,38 @@ class BaseHook:
             self._device_transfer(),
         )
 
-    def _unharmed(self, where):
+    def _unharmed(self, where: str) -> AbstractContextManager[Any]:
         """Keeps errors of smdebug from the training: latches and logs the first one."""
         return isolate_errors(self._latch, where)
 
-    def _latch(self, where, error):
+    def _latch(self, where: str, error: Exception) -> None:
         if self._failure:
             return
         step = self._session.step[0]
         self._failure = {"error": f"{where}: {error!r}", "error_step": step}
-        logger.error(
+        _logger.error(
             "recording stops at step %d, the training continues: %s", step, where, exc_info=error
         )
 
     # --- copies and children ---
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {}
 
-    def _after_fork_in_child(self):
+    def _after_fork_in_child(self) -> None:
         self._session.after_fork_in_child()
 
 
 @atexit.register
-def _close_all():
+def _close_all() -> None:
     for hook in current_hook.open_hooks():
         hook.close()
 
 
-def _after_fork_in_child():
+def _after_fork_in_child() -> None:
     for hook in current_hook.open_hooks():
         hook._after_fork_in_child()
         current_hook.closed(hook)

@@ -1,28 +1,34 @@
-"""What a hook's arguments may be: each function returns its argument as the core takes it.
+"""Checks of the arguments of hooks: each function returns its argument as the core takes it.
 
-They raise SMDebugTypeError for one of the wrong kind, SMDebugValueError for one that makes no
-sense and SMDebugRuntimeError for a missing `out_dir`, as the original does, and say what was
+They raise SMDebugTypeError for a wrong type, SMDebugValueError for an invalid value and
+SMDebugRuntimeError for a missing `out_dir`, as the original does. The message names what was
 expected and what was found.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from smdebug.array_values import as_array
 from smdebug.collection import Collection
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 
 
-def checked_path(out_dir):
+def checked_path(out_dir: str | os.PathLike[str] | None) -> str:
+    """Returns the path of a run as text; it must not be empty."""
     if out_dir is None:
-        raise SMDebugRuntimeError("out_dir is missing: say where the run is to be written")
+        raise SMDebugRuntimeError("out_dir is missing: name the folder to write the run to")
     if not isinstance(out_dir, (str, os.PathLike)):
         raise SMDebugTypeError(f"out_dir must be a path, found {out_dir!r}")
     if not os.fspath(out_dir):
-        raise SMDebugValueError("out_dir is empty: say where the run is to be written")
+        raise SMDebugValueError("out_dir is empty: name the folder to write the run to")
     return os.fspath(out_dir)
 
 
-def checked_tensorboard_dir(tensorboard_dir):
+def checked_tensorboard_dir(tensorboard_dir: str | os.PathLike[str] | None) -> str | None:
+    """Returns the path as text; None for the default folder."""
     if tensorboard_dir is None:
         return None
     if not isinstance(tensorboard_dir, (str, os.PathLike)):
@@ -35,7 +41,8 @@ def checked_tensorboard_dir(tensorboard_dir):
     return path
 
 
-def checked_flag(field, value):
+def checked_flag(field: str, value: bool) -> bool:
+    """Returns `value`, a bool and not merely something truthy."""
     if not isinstance(value, bool):
         raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
     return value
@@ -49,9 +56,8 @@ def checked_choice(field: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def checked_count(field, value, least, or_none=False):
-    if value is None and or_none:
-        return None
+def checked_count(field: str, value: int, least: int) -> int:
+    """Returns a whole number of at least `least` that fits into 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise SMDebugTypeError(f"{field} must be a whole number, found {value!r}")
     if not least <= value < 2**63:
@@ -59,9 +65,9 @@ def checked_count(field, value, least, or_none=False):
     return value
 
 
-def checked_names(field, value):
-    """A flat list of str, from one name or from lists of names at any depth."""
-    names = []
+def checked_names(field: str, value: str | Iterable[Any] | None) -> list[str]:
+    """Returns a flat list of names from one name or from lists of names at any depth."""
+    names: list[str] = []
     for item in [value] if isinstance(value, str) else value or []:
         if isinstance(item, (list, tuple, set)):
             names.extend(checked_names(field, item))
@@ -72,8 +78,11 @@ def checked_names(field, value):
     return names
 
 
-def checked_collection_names(collections):
-    names = []
+def checked_collection_names(
+    collections: str | Collection | Iterable[str | Collection],
+) -> list[str]:
+    """Returns the names of one collection, or of a list, tuple or set of them."""
+    names: list[str] = []
     for each in collections if isinstance(collections, (list, tuple, set)) else [collections]:
         if not isinstance(each, (str, Collection)):
             raise SMDebugTypeError(
@@ -83,8 +92,9 @@ def checked_collection_names(collections):
     return names
 
 
-def as_tensor(name, value):
-    """An object with `__dlpack__` or `__array__`: `value`, or an array of numbers or text."""
+def as_tensor(name: str, value: Any) -> Any:
+    """Returns an object with `__dlpack__` or `__array__`: `value` itself, or an array of its
+    numbers or texts. A single one gets shape (1,)."""
     if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
         return value
     if isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -94,8 +104,9 @@ def as_tensor(name, value):
     return as_array(name, value)
 
 
-def checked_number(name, value):
-    """An int that fits into 64 bits, or else a float, from whatever holds one number."""
+def checked_number(name: str, value: Any) -> int | float:
+    """Returns the number that `value` holds, a number or an array of one element: an int if it
+    fits into 64 bits, otherwise a float."""
     try:
         item = getattr(value, "item", None)
         if callable(item):

@@ -72,16 +72,16 @@ class Hook(BaseHook):
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
-    collection_class = Collection
+    collection_class: type[Collection] = Collection
     patterned_collections = ACTIVATION_COLLECTIONS
-    adapter_options = ("step_on",)
-    vetoes = ("skip_step", "raise", "stop")
+    adapter_options: tuple[str, ...] = ("step_on",)
+    vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
     _gate = Gate()
 
     @takes_options(MXNetOptions)
     def __init__(self, options: MXNetOptions) -> None:
         """See HookOptions and MXNetOptions for the arguments, and BaseHook for errors."""
-        self.step_on = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
+        self.step_on: str = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
         self._gate = Gate()
         self._steps = self._make_steps()
         self._models = {}  # registered block -> its ModelParameters

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -42,6 +42,12 @@ from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.shards import class_name
 from smdebug.pytorch.veto import OptimizerVeto
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch.nn import Module
+    from torch.utils.hooks import RemovableHandle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,29 +96,29 @@ class Hook(BaseHook):
     "skip_step", "raise" or "stop": see UpdateVeto in smdebug/rules/update_veto.py.
     """
 
-    collection_class = Collection
-    patterned_collections = LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS
-    adapter_options = ("step_on", "gradients")
-    vetoes = ("skip_step", "raise", "stop")
-    _gate = Gate()
-    _losses_may_be_compiled = True
-    _counts_evaluations = False  # as calls that train, for the step policy
-    _device_copies = None
+    collection_class: type[Collection] = Collection
+    patterned_collections: frozenset[str] = LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS
+    adapter_options: tuple[str, ...] = ("step_on", "gradients")
+    vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
+    _gate: Gate = Gate()
+    _losses_may_be_compiled: bool = True
+    _counts_evaluations: bool = False  # as calls that train, for the step policy
+    _device_copies: DeviceCopies | None = None
 
     @takes_options(PyTorchOptions)
     def __init__(self, options: PyTorchOptions) -> None:
         """See HookOptions and PyTorchOptions for the arguments, and BaseHook for errors."""
-        self.step_on = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
-        self.gradients = checked_choice("gradients", options.gradients, ("backward", "final"))
+        self.step_on: str = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
+        self.gradients: str = checked_choice("gradients", options.gradients, ("backward", "final"))
         self._gate = Gate()
         self._steps = self._make_steps()
         self._each_call_is_a_step = self._steps.each_call_is_a_step
-        self._roots = []
-        self._starts = {}  # root -> the RootStart that begins its steps
-        self._root_handles = []
-        self._modules = {}  # module -> its path, over all roots
-        self._loss_names = []
-        self._watched_roots = {}  # root -> its WatchedModule
+        self._roots: list[Root] = []
+        self._starts: dict[Module, RootStart] = {}  # root -> the RootStart that begins its steps
+        self._root_handles: list[RemovableHandle] = []
+        self._modules: dict[Module, str] = {}  # module -> its path, over all roots
+        self._loss_names: list[str] = []
+        self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._gate)
         self._device_copies = DeviceCopies()
         self._initialize(options)
@@ -246,7 +252,9 @@ class Hook(BaseHook):
         root = unwrapped(module)
         self._starts[root].begin(arguments, {})
 
-        def after_forward(module, arguments, keywords, output):
+        def after_forward(
+            module: Module, arguments: Any, keywords: dict[str, Any], output: Any
+        ) -> None:
             handle.remove()
             if self._gate.is_open:
                 with self._unharmed("after the first call of a model"):
@@ -255,7 +263,7 @@ class Hook(BaseHook):
         # On the module that is called: inside of torch.compile's wrapper it would be compiled.
         handle = module.register_forward_hook(after_forward, with_kwargs=True)
 
-    def _watch(self, module, path, **options):
+    def _watch(self, module: Module, path: str, **options: Any) -> WatchedModule:
         self._modules[module] = path
         site = self._session.module(path)
         watched = WatchedModule(module, path, self._gate, site, **options)
@@ -264,7 +272,7 @@ class Hook(BaseHook):
 
     # --- steps ---
 
-    def _make_veto(self):
+    def _make_veto(self) -> OptimizerVeto | None:
         if not self._rules:
             return None
         return OptimizerVeto(
@@ -276,10 +284,12 @@ class Hook(BaseHook):
             self._device_copies,
         )
 
-    def _make_steps(self):
+    def _make_steps(self) -> _core.StepPolicy:
         return _core.StepPolicy.create(self.step_on)
 
-    def _on_root_call(self, root, arguments, keywords):
+    def _on_root_call(
+        self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
         if self._failure:
             return
         try:
@@ -289,32 +299,32 @@ class Hook(BaseHook):
                 self._go_on_with(root)
             if self._gate.is_open:
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
-        except SMDebugError:  # the configuration makes no sense
+        except SMDebugError:  # the configuration is not valid
             self._detach()
             raise
         except Exception as error:
             self._gate.is_open = False
             self._latch("at the beginning of a step", error)
 
-    def _begins_step(self, root):
+    def _begins_step(self, root: Root) -> bool:
         if self._optimizers.acted_in_graph:
             self._optimizers.acted_in_graph = False
             self._steps.optimizer_acted()
         is_training = self._counts_evaluations or root.module.training
         return self._steps.begins_step(root.number, self.mode, is_training)
 
-    def _go_on_with(self, root):
-        """Another call in the open step."""
+    def _go_on_with(self, root: Root) -> None:
+        """Adds another call to the open step."""
         if self._gate.is_open:
             root.put()
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
-    def _begin_step(self):
-        self._device_copies.hand_over()  # the step before ends here
+    def _begin_step(self) -> bool:
+        self._device_copies.hand_over()  # the previous step ends here
         return super()._begin_step()
 
-    def _begin_root_step(self, root):
+    def _begin_root_step(self, root: Root) -> None:
         gate, installer = self._gate, self._installer
         was_open, gate.is_open, gate.has_loss = gate.is_open, False, False
         capturing = self._begin_step()
@@ -329,8 +339,8 @@ class Hook(BaseHook):
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
-    def _settle_step(self, root, was_open, capturing):
-        """Prepares a step that is saved, or that may need other hooks than the step before."""
+    def _settle_step(self, root: Root, was_open: bool, capturing: bool) -> None:
+        """Prepares a step that is saved or may need other hooks than the previous one."""
         installer = self._installer
         if was_open:
             installer.prune()
@@ -347,8 +357,8 @@ class Hook(BaseHook):
             self._follow(capturing)
         installer.note_call()
 
-    def _follow_plan(self):
-        """Looks only for what the plan in use saves."""
+    def _follow_plan(self) -> None:
+        """Limits the search for tensors to those that the plan in use saves."""
         for each in self._roots:
             each.parameters.attach()
             each.buffers.follow_plan()
@@ -356,26 +366,26 @@ class Hook(BaseHook):
         self._activation_gradients.follow_plan()
         self._optimizers.follow_plan(counts_steps=self.step_on == "optimizer")
 
-    def _begin_in_graph(self, start, arguments):
-        """Begins a step inside compiled code, which was chosen by what was known before."""
+    def _begin_in_graph(self, start: RootStart, arguments: tuple[Any, ...]) -> None:
+        """Begins a step inside compiled code. The tensors to capture were decided earlier."""
         start.begin(arguments, {})
         start.coming = self._is_coming_saved()
 
-    def _prepare_graph(self, start):
-        """While a graph is compiled that begins the steps of a root."""
-        with self._unharmed("while torch.compile was at work"):
+    def _prepare_graph(self, start: RootStart) -> None:
+        """Prepares a graph that is being compiled and begins the steps of a root."""
+        with self._unharmed("during torch.compile"):
             start.coming = self._is_coming_saved()
             self._installer.prepare_graph()
 
-    def _is_coming_saved(self):
+    def _is_coming_saved(self) -> bool:
         if self._failure:
             return False
-        with contextlib.suppress(SMDebugError):  # the beginning of the step tells it
+        with contextlib.suppress(SMDebugError):  # the step that begins reports it
             self._take_up_edits()
         return self._session.is_next_due()
 
-    def _look_ahead(self):
-        """What is decided now may have been decided for compiled code already."""
+    def _look_ahead(self) -> None:
+        """Decides again what compiled code captures in the next step."""
         if self._session and self._gate.places.are_traced:
             for start in self._starts.values():
                 start.coming = self._is_coming_saved()
@@ -384,16 +394,22 @@ class Hook(BaseHook):
         super().set_mode(mode)
         self._look_ahead()
 
+    set_mode.__doc__ = BaseHook.set_mode.__doc__
+
     def pause(self) -> None:
         super().pause()
         self._look_ahead()
+
+    pause.__doc__ = BaseHook.pause.__doc__
 
     def resume(self) -> None:
         super().resume()
         self._look_ahead()
 
-    def _follow(self, is_saved_step):
-        """Has the hooks in that only a saved step pays for."""
+    resume.__doc__ = BaseHook.resume.__doc__
+
+    def _follow(self, is_saved_step: bool) -> None:
+        """Installs the hooks that only saved steps need, or removes them."""
         for each in self._roots:
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
@@ -403,35 +419,36 @@ class Hook(BaseHook):
         else:
             self._installer.remove(self._roots)
 
-    def _put_late_parameters(self, root):
-        """Lazy modules get their parameters during this call."""
+    def _put_late_parameters(self, root: Root) -> None:
+        """Saves the parameters that lazy modules create during this call."""
 
-        def after_forward(module, arguments, output):
+        def after_forward(module: Module, arguments: Any, output: Any) -> None:
             handle.remove()
             with self._unharmed("after the first forward pass"):
                 root.parameters.put_late()
 
         handle = root.module.register_forward_hook(after_forward)
 
-    # --- what the base asks ---
+    # --- implementations for the base class ---
 
     @classmethod
-    def make_framework(cls):
+    def make_framework(cls) -> _core.Framework:
+        """Returns PyTorch's collections and defaults."""
         return _core.pytorch_framework()
 
-    def _versions(self):
+    def _versions(self) -> dict[str, str]:
         return super()._versions() | {"torch": torch.__version__}
 
-    def _device_transfer(self):
+    def _device_transfer(self) -> Callable[[_core.TensorSlot, Any], bool]:
         return self._device_copies.take
 
-    def _rank_and_size(self):
+    def _rank_and_size(self) -> tuple[int, int]:
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
             return distributed.get_rank(), distributed.get_world_size()
         return 0, 1
 
-    def _module_patterns(self, collection):
+    def _module_patterns(self, collection: Any) -> list[str]:
         names = [root.name for root in self._roots]
         patterns = loop_patterns(collection.name, names, sorted(set(self._loss_names)))
         patterns += activation_patterns(collection, self._modules)
@@ -451,8 +468,8 @@ class Hook(BaseHook):
         return patterns
 
     def cost(self) -> HookCost:
-        """What watching has cost so far, a HookCost. Waiting for copies from a device is in its
-        `wait_seconds` and `step_thread_seconds`; what run.json says is without it."""
+        """The overhead of recording so far. `wait_seconds` and `step_thread_seconds` include
+        waiting for copies from a device; the numbers in run.json do not."""
         cost = super().cost()
         if self._device_copies is None:
             return cost
@@ -462,7 +479,7 @@ class Hook(BaseHook):
             wait_seconds=cost.wait_seconds + waited,
         )
 
-    def _detach(self):
+    def _detach(self) -> None:
         self._device_copies.hand_over()
         self._gate.is_open = False
         self._gate.places.close()
@@ -476,11 +493,11 @@ class Hook(BaseHook):
             root.parameters.close_gradients()
         self._installer.detach()
 
-    def _latch(self, where, error):
+    def _latch(self, where: str, error: Exception) -> None:
         super()._latch(where, error)
         self._gate.is_open = False
 
-    def _after_fork_in_child(self):
+    def _after_fork_in_child(self) -> None:
         self._gate.is_open = False
         self._device_copies.after_fork_in_child()
         super()._after_fork_in_child()

@@ -23,7 +23,7 @@ from smdebug.xgboost.collection import Collection
 from smdebug.xgboost.data_argument import DataArgument
 from smdebug.xgboost.rounds import RoundRecorder
 
-logger = get_logger()
+_logger = get_logger()
 
 SAVE_INTERVAL = 10  # rounds
 
@@ -76,14 +76,14 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
     which raises RuleEvaluationConditionMet in the training.
     """
 
-    collection_class = Collection
-    vetoes = ("raise", "stop")
+    collection_class: type[Collection] = Collection
+    vetoes: tuple[str, ...] = ("raise", "stop")
 
     @takes_options(XGBoostOptions)
     def __init__(self, options: XGBoostOptions) -> None:
         """See HookOptions and XGBoostOptions for the arguments, and BaseHook for errors."""
         if options.reduction_config is not None:
-            logger.warning(
+            _logger.warning(
                 "reduction_config is ignored: XGBoost's tensors are saved whole; "
                 "set the reduction_config of a collection instead"
             )
@@ -178,7 +178,7 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
         if self._session:
             self._trainings += 1
             if self._trainings == 2 and self._has_begun:
-                logger.warning(
+                _logger.warning(
                     "a second training with the same hook: its steps continue from step %d of "
                     "run %s",
                     self._session.step[0] + 1,
@@ -220,14 +220,14 @@ class Hook(BaseHook, xgboost.callback.TrainingCallback):
         """
         if not collective.is_distributed():
             if wants_stop:
-                logger.error("a rule ends the training after this round")
+                _logger.error("a rule ends the training after this round")
             return wants_stop
         if self.include_workers == "all":
             votes = np.asarray([wants_stop], np.int32)
             return bool(collective.allreduce(votes, collective.Op.MAX)[0])
         if wants_stop and not self._has_told_no_stop:
             self._has_told_no_stop = True
-            logger.error(
+            _logger.error(
                 "the training continues: only one of several workers judges; "
                 "pass include_workers='all' to the hooks of all of them"
             )
