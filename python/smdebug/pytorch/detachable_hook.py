@@ -34,7 +34,7 @@ class DetachableHook:
         self._handle: RemovableHandle | None = None
         # The numbers of the hooks in front of it when it was removed.
         self._earlier: Container[int] = ()
-        self.is_in = False
+        self.is_in: bool = False
 
     def put_in(self) -> None:
         """Installs the hook. Does nothing if it is installed."""

@@ -30,7 +30,7 @@ from smdebug.pytorch.device.pinned_memory import PinnedMemory
 if TYPE_CHECKING:
     from smdebug._core import TensorSlot
 
-logger = get_logger()
+_logger = get_logger()
 
 # Four times the core's queue. A step that saves more waits in between.
 _MOST_BYTES = 256 << 20
@@ -113,7 +113,7 @@ class DeviceCopies:
                 )
             except Exception as error:
                 self._makes_statistics = False
-                logger.warning(
+                _logger.warning(
                     "tensors on '%s' are copied even if only statistics are saved: %r",
                     tensor.device,
                     error,
@@ -142,7 +142,7 @@ class DeviceCopies:
             event.record(stream)  # again: it marks the last of the copies
         except Exception as error:
             self._is_off = True  # the memory of the copies that began is never reused
-            logger.warning(
+            _logger.warning(
                 "tensors on '%s' are copied one by one, and the training waits for each: %r",
                 source.device,
                 error,

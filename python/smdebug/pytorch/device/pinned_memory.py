@@ -9,7 +9,7 @@ import torch
 
 from smdebug.log import get_logger
 
-logger = get_logger()
+_logger = get_logger()
 
 _ALIGNMENT = 512  # a view of any dtype may begin there
 _FIRST_BLOCK_BYTES = 1 << 20
@@ -77,7 +77,7 @@ class PinnedMemory:
                     return pinned(count_bytes)
                 except RuntimeError as error:
                     self._is_pinnable = False
-                    logger.warning(
+                    _logger.warning(
                         "host memory for copies from the device cannot be pinned, so copies take "
                         "longer: %s",
                         str(error).partition("\n")[0],

@@ -22,7 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
 accelerate: Any = require("accelerate", ["Accelerator.accumulate"], "accelerate", "0.20")
 
@@ -77,7 +77,7 @@ class SMDebugRecorder(TrainingCallback):
     def __exit__(self, *exception: object) -> None:
         self._end()
 
-    @contained
+    @isolated
     def _begin(self) -> None:
         self._was_synced = True
         self.watch.begin_fit(self._model)
@@ -86,21 +86,21 @@ class SMDebugRecorder(TrainingCallback):
         self.hook.on_training_call = self._on_training_call
         self._post_hook = register_optimizer_step_post_hook(self._on_update)
 
-    @contained
+    @isolated
     def _end(self) -> None:
         if self._post_hook is not None:
             self._post_hook.remove()
             self._post_hook = None
         self.watch.end_fit()
 
-    @contained
+    @isolated
     def _on_training_call(self) -> None:
         if self._was_synced:
             self.watch.end_step()
             self.hook.begin_update()
         self._was_synced = self._accelerator.sync_gradients
 
-    @contained
+    @isolated
     def _on_update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.hook.trains_with(optimizer):
             self.watch.end_step()

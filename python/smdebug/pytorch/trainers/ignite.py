@@ -15,7 +15,7 @@ from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
 events: Any = require(
     "ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10"
@@ -61,31 +61,31 @@ class SMDebugHandler(TrainingCallback):
             evaluator.add_event_handler(Events.ITERATION_STARTED, self._on_evaluation)
             evaluator.add_event_handler(Events.COMPLETED, self._on_evaluation_end)
 
-    @contained
+    @isolated
     def _on_start(self, engine: Any, model: Any) -> None:
         self.watch.begin_fit(model)
 
-    @contained
+    @isolated
     def _on_iteration(self, engine: Any) -> None:
         if (engine.state.iteration - 1) % self._batches == 0:
             self.hook.begin_update()
 
-    @contained
+    @isolated
     def _on_iteration_end(self, engine: Any) -> None:
         if engine.state.iteration % self._batches == 0:
             self.watch.end_step()
             if self.watch.should_stop:
                 engine.terminate()
 
-    @contained
+    @isolated
     def _on_evaluation(self, engine: Any) -> None:
         self.hook.begin_batch(ModeKeys.EVAL)
 
-    @contained
+    @isolated
     def _on_evaluation_end(self, engine: Any) -> None:
         if self.watch.is_fitting:
             self.watch.save_scalars(engine.state.metrics)
 
-    @contained
+    @isolated
     def _on_end(self, engine: Any) -> None:
         self.watch.end_fit()

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
 _NAMES = {"lightning.pytorch": "lightning", "pytorch_lightning": "pytorch-lightning"}
 
@@ -30,7 +30,13 @@ def _callback_classes() -> tuple[Any, ...]:
     return tuple(require(name, needed, _NAMES[name], "2.0").Callback for name in modules)
 
 
-class SMDebugCallback(TrainingCallback, *_callback_classes()):
+if TYPE_CHECKING:
+    from lightning.pytorch import Callback
+else:
+    Callback = type("Callback", _callback_classes(), {})
+
+
+class SMDebugCallback(TrainingCallback, Callback):
     """Records what a Lightning Trainer does into `out_dir`.
 
     With automatic optimization, a training step is one update of the parameters, over
@@ -53,13 +59,13 @@ class SMDebugCallback(TrainingCallback, *_callback_classes()):
 
     # --- training ---
 
-    @contained
+    @isolated
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.watch.begin_fit(pl_module)
         self.hook.sums_losses = pl_module.automatic_optimization
         self._update = None
 
-    @contained
+    @isolated
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any
     ) -> None:
@@ -70,7 +76,7 @@ class SMDebugCallback(TrainingCallback, *_callback_classes()):
         if self.hook.is_saving():
             self.hook.save_scalar("global_step", trainer.global_step)
 
-    @contained
+    @isolated
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: Any
     ) -> None:
@@ -81,31 +87,32 @@ class SMDebugCallback(TrainingCallback, *_callback_classes()):
         if self.watch.should_stop:
             trainer.should_stop = True
 
-    @contained
+    @isolated
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.save_scalars(trainer.callback_metrics)
 
-    @contained
+    @isolated
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.end_fit()
 
-    @contained
+    @isolated
     def on_exception(self, trainer: Any, pl_module: Any, exception: Any) -> None:
         self._release()
 
-    @contained
+    @isolated
     def teardown(self, trainer: Any, pl_module: Any, stage: Any) -> None:
         self._release()
 
     # --- validation, test, prediction ---
 
-    @contained
+    @isolated
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         self._attach(trainer, pl_module)
 
-    on_test_start = on_predict_start = on_validation_start
+    on_test_start = on_validation_start
+    on_predict_start = on_validation_start
 
-    @contained
+    @isolated
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
     ) -> None:
@@ -113,20 +120,20 @@ class SMDebugCallback(TrainingCallback, *_callback_classes()):
 
     on_test_batch_start = on_validation_batch_start
 
-    @contained
+    @isolated
     def on_predict_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
     ) -> None:
         self.hook.begin_batch(ModeKeys.PREDICT)
 
-    @contained
+    @isolated
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         self.watch.save_scalars(trainer.callback_metrics)
         self._detach()
 
     on_test_end = on_validation_end
 
-    @contained
+    @isolated
     def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
         self._detach()
 

@@ -2,7 +2,7 @@
 
 A callback translates the events of its trainer into calls of its TrainingWatch, and copies
 `should_stop` to the flag of the trainer. Only the constructor raises. Every method of a callback is
-decorated with `contained`: an error of smdebug ends the recording, never the training.
+decorated with `isolated`: an error of smdebug ends the recording, never the training.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from smdebug.pytorch.shards import rank_and_size
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.rules.run_monitor import RunMonitor
 
-logger = get_logger()
+_logger = get_logger()
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def contained(method: Method) -> Method:
+def isolated(method: Method) -> Method:
     """Decorates a method of a callback: an error in it ends the recording of `self.watch`."""
 
     @functools.wraps(method)
@@ -111,7 +111,7 @@ class TrainingWatch:
         hook = self.hook
         status = hook.status()
         if status.state in ("failed", "closed"):
-            logger.warning(
+            _logger.warning(
                 "this training is not recorded: the run in '%s' has ended (%s); "
                 "make a new callback",
                 hook.out_dir,
@@ -130,7 +130,7 @@ class TrainingWatch:
         hook.attach_to(model)
         self._backward.install()
         if self._rules and self._wants_stop and world_size > 1:
-            logger.warning(
+            _logger.warning(
                 "a rule that fires will be logged but will not stop this training: it runs in %d "
                 "processes, and if only one stops, the others hang; to stop all of them, start "
                 "the training with 'smdebug run --stop'",
@@ -184,7 +184,7 @@ class TrainingWatch:
             self._rules = None
             self.hook.fail(where, error)
         except Exception as second:
-            logger.error("cleaning up after this error failed too: %r", second)
+            _logger.error("cleaning up after this error failed too: %r", second)
 
     # --- inside ---
 
@@ -197,7 +197,7 @@ class TrainingWatch:
             return
         self.hook.flush()
         for verdict in self._rules.poll():
-            logger.error("%s", verdict["message"])
+            _logger.error("%s", verdict["message"])
             self.should_stop = self._wants_stop and rank_and_size()[1] == 1
 
     def _sum_up(self) -> None:
@@ -215,4 +215,4 @@ class TrainingWatch:
             lines.append(problem)
         if self._rules:
             lines.append(self._rules.text().rstrip())
-        logger.info("the training has ended: %s", "\n".join(lines))
+        _logger.info("the training has ended: %s", "\n".join(lines))

@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.trainers.optional_import import require
-from smdebug.pytorch.trainers.training_watch import TrainingCallback, contained
+from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
-transformers: Any = require(
-    "transformers",
-    ["TrainerCallback.on_step_begin", "TrainerCallback.on_pre_optimizer_step"],
-    "transformers",
-    "4.46",
-)
+if TYPE_CHECKING:
+    from transformers import TrainerCallback
+else:
+    needed = ["TrainerCallback.on_step_begin", "TrainerCallback.on_pre_optimizer_step"]
+    TrainerCallback = require("transformers", needed, "transformers", "4.46").TrainerCallback
 
 
-class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
+class SMDebugCallback(TrainingCallback, TrainerCallback):
     """Records what a Trainer does into `out_dir`.
 
     A training step is one update of the parameters. Its `trainer.state.global_step` is saved as
@@ -53,7 +52,7 @@ class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
 
     # --- the Trainer's events ---
 
-    @contained
+    @isolated
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any
     ) -> None:
@@ -61,11 +60,11 @@ class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
         self.hook.call_mode = ModeKeys.EVAL
         self.hook.await_call()
 
-    @contained
+    @isolated
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.hook.begin_update()
 
-    @contained
+    @isolated
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.hook.is_saving():
             self.hook.save_scalar("global_step", state.global_step)
@@ -73,18 +72,18 @@ class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
         if not control.should_log:  # else the step also records the logged values
             self._end_step(state, control)
 
-    @contained
+    @isolated
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         is_summary = "train_runtime" in (logs or {})
         if not is_summary or self.hook.mode is ModeKeys.TRAIN:
             self.watch.save_scalars(logs or {})
         self._end_step(state, control)
 
-    @contained
+    @isolated
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.hook.await_call()
 
-    @contained
+    @isolated
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.watch.end_fit()
 
@@ -95,12 +94,12 @@ class SMDebugCallback(TrainingCallback, transformers.TrainerCallback):
         if self.watch.should_stop:
             control.should_training_stop = True
 
-    @contained
+    @isolated
     def _record_calls(self, model: Any, mode: Any) -> None:
         self.hook.attach_to(model)
         self.hook.call_mode = mode
         self.hook.await_call()
 
-    @contained
+    @isolated
     def _release(self) -> None:
         self.hook.release()
