@@ -13,30 +13,30 @@ from typing import TYPE_CHECKING, Any
 from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.pytorch.compiled import has_real_values
-from smdebug.pytorch.module_hooks import Stateless
+from smdebug.pytorch.module_hooks import PicklableHook
 
 if TYPE_CHECKING:
     from smdebug._core import Session
-    from smdebug.pytorch.module_hooks import Gate
+    from smdebug.pytorch.module_hooks import CaptureSwitch
     from smdebug.pytorch.roots import Root
 
-logger = get_logger()
+_logger = get_logger()
 
 
-class ActivationGradientHook(Stateless):
+class ActivationGradientHook(PicklableHook):
     """A forward hook that registers a gradient hook on each output that is due."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
-        if self.gate.is_open and has_real_values():
-            self.site.watch_gradients(output)
+        if self.switch.is_on and has_real_values():
+            self.target.watch_gradients(output)
 
 
 class ActivationGradients:
     """The forward hooks of all modules of a hook, installed only while a step is saved."""
 
-    def __init__(self, session: Session, gate: Gate) -> None:
+    def __init__(self, session: Session, switch: CaptureSwitch) -> None:
         self._session = session
-        self._gate = gate
+        self._switch = switch
         self._is_saved = False
         self._has_warned = False
         self._handles: list[Any] = []
@@ -64,14 +64,14 @@ class ActivationGradients:
             self._warn(root)
             return
         for module, path in root.paths.items():
-            site = self._session.module(_core.activation_gradient_module(path))
-            hook = ActivationGradientHook(self._gate, site)
+            slots = self._session.module(_core.activation_gradient_module(path))
+            hook = ActivationGradientHook(self._switch, slots)
             self._handles.append(module.register_forward_hook(hook))
 
     def _warn(self, root: Root) -> None:
         if not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            _logger.warning(
                 "activation gradients of the compiled model '%s' are not saved: to save them, "
                 "register the model before torch.compile and call it uncompiled",
                 root.name,

@@ -18,51 +18,52 @@ import torch
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import current_graph_task_id, graphs_compiled
 
-logger = get_logger()
+_logger = get_logger()
 
-# Place -> the function that takes its tensors. A graph refers to a place by its text, which is the
+# Point -> the function that takes its tensors. A graph refers to a point by its text, which is the
 # same in the next run of the same program, so that torch's cache on disk stays valid.
 _takers: dict[str, Callable[[list[torch.Tensor]], Any]] = {}
-# Place where the steps of a root begin -> the function that prepares a graph that contains it.
+# Point where the steps of a root begin -> the function that prepares a graph that contains it.
 _starts: dict[str, Callable[[], Any]] = {}
-_owners: dict[str, Places] = {}  # number of a hook -> its Places
+_owners: dict[str, GraphPoints] = {}  # number of a hook -> its GraphPoints
 _numbers = itertools.count()
 
 # Compilers keep a call without a result only if it declares that it writes something: this.
 _mark = torch.zeros(1)
 
 _library = torch.library.Library("smdebug", "DEF")
-_library.define("take(Tensor(a!) mark, Tensor[] tensors, str place) -> ()")
+_library.define("take(Tensor(a!) mark, Tensor[] tensors, str point) -> ()")
 
 
-def _take(mark: torch.Tensor, tensors: list[torch.Tensor], place: str) -> None:
-    taker = _takers.get(place)
+def _take(mark: torch.Tensor, tensors: list[torch.Tensor], point: str) -> None:
+    taker = _takers.get(point)
     if taker is not None and current_graph_task_id() == -1:  # not recomputed inside backward
         taker(tensors)
 
 
 _library.impl("take", _take, "CompositeExplicitAutograd")
-torch.library.register_fake("smdebug::take", lambda mark, tensors, place: None, lib=_library)
+torch.library.register_fake("smdebug::take", lambda mark, tensors, point: None, lib=_library)
 
 
-class Places:
-    """The places of one hook in compiled graphs. The text of a place that captures nothing is only
-    the number of the hook, so that one text decides whether to emit a call."""
+class GraphPoints:
+    """The points in compiled graphs where one hook captures tensors. The text of a point that
+    captures nothing is only the number of the hook, so that one text decides whether to emit a
+    call."""
 
     def __init__(self) -> None:
         self._number = f"{next(_numbers)}/"
-        self.are_traced = False  # a compiled graph refers to one of them
+        self.are_traced: bool = False  # a compiled graph refers to one of them
 
     def add(
         self, name: str, taker: Callable[[list[torch.Tensor]], Any], is_wanted: bool = True
     ) -> str:
-        """Adds a place and returns its text. `taker` is called with a list of tensors."""
+        """Adds a point and returns its text. `taker` is called with a list of tensors."""
         _owners[self._number] = self  # also after `close`
         if not is_wanted:
             return self._number
-        place = self._number + name
-        _takers[place] = taker
-        return place
+        point = self._number + name
+        _takers[point] = taker
+        return point
 
     def add_start(
         self,
@@ -70,44 +71,44 @@ class Places:
         taker: Callable[[list[torch.Tensor]], Any],
         prepare: Callable[[], Any],
     ) -> str:
-        """Adds the place where the steps of a root begin and returns its text. `prepare` is called
+        """Adds the point where the steps of a root begin and returns its text. `prepare` is called
         when a graph that contains it is compiled."""
-        place = self.add(name, taker)
-        _starts[place] = prepare
-        return place
+        point = self.add(name, taker)
+        _starts[point] = prepare
+        return point
 
     def close(self) -> None:
-        """Removes all places; graphs that refer to them capture nothing from now on."""
+        """Removes all points; graphs that refer to them capture nothing from now on."""
         for kept in (_takers, _starts, _owners):
-            for place in [place for place in kept if place.startswith(self._number)]:
-                del kept[place]
+            for point in [point for point in kept if point.startswith(self._number)]:
+                del kept[point]
 
 
 # The following run once when a graph is compiled, and not when the graph runs.
 
 
 @torch.compiler.assume_constant_result
-def _note_trace(place: str) -> bool:
-    owner = _owners.get(place[: place.find("/") + 1])
+def _note_trace(point: str) -> bool:
+    owner = _owners.get(point[: point.find("/") + 1])
     if owner is not None:
         owner.are_traced = True
     return True
 
 
 @torch.compiler.assume_constant_result
-def refresh_capture_flag(place: str) -> bool:
+def refresh_capture_flag(point: str) -> bool:
     """Updates the bool that selects a graph that begins the steps of a root."""
-    prepare = _starts.get(place)
+    prepare = _starts.get(point)
     if prepare is not None:
         prepare()
     return True
 
 
-def is_captured(place: str) -> bool:
-    """Whether the graph that is being compiled captures tensors at a place. An exported program
+def is_captured(point: str) -> bool:
+    """Whether the graph that is being compiled captures tensors at a point. An exported program
     captures nothing, because it runs elsewhere."""
-    _note_trace(place)
-    return place[-1:] not in ("", "/") and not torch.compiler.is_exporting()
+    _note_trace(point)
+    return point[-1:] not in ("", "/") and not torch.compiler.is_exporting()
 
 
 def is_traced() -> bool:
@@ -127,11 +128,11 @@ def has_real_values() -> bool:
     return current_graph_task_id() == -1 and not torch.compiler.is_compiling()
 
 
-def emit_capture_op(tensors: Any, place: str) -> None:
+def emit_capture_op(tensors: Any, point: str) -> None:
     """Makes the graph that is being compiled capture the tensors of a value when it runs."""
     found: list[torch.Tensor] = []
     _collect(tensors, found)
-    torch.ops.smdebug.take(_mark, found, place)
+    torch.ops.smdebug.take(_mark, found, point)
 
 
 def _collect(value: Any, found: list[torch.Tensor]) -> None:
@@ -156,7 +157,7 @@ def forget_compiled(name: str) -> None:
     if not has_compiled():
         return
     torch.compiler.reset()
-    logger.info(
+    _logger.info(
         "hooks for '%s' were registered after torch.compile had compiled code: torch compiles it "
         "again at the next call to include them",
         name,

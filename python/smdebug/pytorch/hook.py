@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,23 +23,27 @@ from smdebug.hook_arguments import checked_choice
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
 from smdebug.pytorch.activation_gradients import ActivationGradients
-from smdebug.pytorch.activations import activation_patterns
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
 from smdebug.pytorch.hook_installer import HookInstaller
-from smdebug.pytorch.loop_tensors import LOOP_COLLECTIONS, loop_patterns
 from smdebug.pytorch.module_hooks import (
-    Gate,
+    CaptureSwitch,
     LossHook,
     RootStart,
     WatchedModule,
     outside_compiled_graph,
 )
+from smdebug.pytorch.module_patterns import (
+    LOOP_COLLECTIONS,
+    activation_patterns,
+    added_module_patterns,
+    loop_patterns,
+)
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
-from smdebug.pytorch.shards import class_name
+from smdebug.pytorch.shards import class_name, rank_and_size
 from smdebug.pytorch.veto import OptimizerVeto
 
 if TYPE_CHECKING:
@@ -84,7 +87,7 @@ class Hook(BaseHook):
     Collections that the original does not have, saved only if `include_collections` or a JSON file
     names them: `buffers` (`buffer/<root>_<path>`), `optimizer_state` and `learning_rate` (see
     smdebug/pytorch/optimizers.py), `activation_gradients` (see activation_gradients.py), and
-    `inputs`, `outputs` and `labels` (see loop_tensors.py).
+    `inputs`, `outputs` and `labels` (see module_patterns.py).
 
     Tensors on an accelerator are copied while the training continues. It waits for the copies once
     per saved step, when the next step begins, and with `rules` also before the optimizer acts: see
@@ -100,7 +103,7 @@ class Hook(BaseHook):
     patterned_collections: frozenset[str] = LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS
     adapter_options: tuple[str, ...] = ("step_on", "gradients")
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
-    _gate: Gate = Gate()
+    _switch: CaptureSwitch = CaptureSwitch()
     _losses_may_be_compiled: bool = True
     _counts_evaluations: bool = False  # as calls that train, for the step policy
     _device_copies: DeviceCopies | None = None
@@ -110,7 +113,7 @@ class Hook(BaseHook):
         """See HookOptions and PyTorchOptions for the arguments, and BaseHook for errors."""
         self.step_on: str = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
         self.gradients: str = checked_choice("gradients", options.gradients, ("backward", "final"))
-        self._gate = Gate()
+        self._switch = CaptureSwitch()
         self._steps = self._make_steps()
         self._each_call_is_a_step = self._steps.each_call_is_a_step
         self._roots: list[Root] = []
@@ -119,13 +122,13 @@ class Hook(BaseHook):
         self._modules: dict[Module, str] = {}  # module -> its path, over all roots
         self._loss_names: list[str] = []
         self._watched_roots: dict[Module, WatchedModule] = {}
-        self._installer = HookInstaller(self._gate)
+        self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
         self._initialize(options)
-        self._activation_gradients = ActivationGradients(self._session, self._gate)
+        self._activation_gradients = ActivationGradients(self._session, self._switch)
         self._optimizers = Optimizers(
             self._session,
-            self._gate,
+            self._switch,
             self._roots,
             self._steps,
             self.gradients == "final",
@@ -168,8 +171,8 @@ class Hook(BaseHook):
             hooks_gradients=self.gradients == "backward",
             is_compiled=hasattr(module, "_orig_mod"),
         )
-        start = RootStart(self._gate, functools.partial(self._on_root_call, model))
-        start.place = self._gate.places.add_start(
+        start = RootStart(self._switch, functools.partial(self._on_root_call, model))
+        start.point = self._switch.points.add_start(
             f"{name}/start",
             lambda tensors: self._begin_in_graph(start, tuple(tensors)),
             lambda: self._prepare_graph(start),
@@ -187,7 +190,7 @@ class Hook(BaseHook):
                 self._watched_roots[root] = watched
         self.mark_edited()
         model.buffers.follow_plan()
-        if self._gate.is_open:
+        if self._switch.is_on:
             model.parameters.follow_gradients(True)
             self._activation_gradients.join(model)
         self._installer.settle()
@@ -225,12 +228,12 @@ class Hook(BaseHook):
             raise SMDebugTypeError(
                 f"'{tensor_name}' must be a torch.Tensor, found {tensor_value!r}"
             )
-        if self._session and self._gate.is_open:
+        if self._session and self._switch.is_on:
             self._session.module(tensor_name).capture_outputs(tensor_value)
 
     def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
-        return self._gate.is_open and not self._gate.has_loss
+        return self._switch.is_on and not self._switch.has_loss
 
     def record_loss_of_backward(self, name: str, loss: torch.Tensor) -> None:
         """Records the loss from which the backward pass starts, unless a loss module ran in this
@@ -256,7 +259,7 @@ class Hook(BaseHook):
             module: Module, arguments: Any, keywords: dict[str, Any], output: Any
         ) -> None:
             handle.remove()
-            if self._gate.is_open:
+            if self._switch.is_on:
                 with self._unharmed("after the first call of a model"):
                     self._watched_roots[root].run_input_hook((), keywords)
 
@@ -265,8 +268,8 @@ class Hook(BaseHook):
 
     def _watch(self, module: Module, path: str, **options: Any) -> WatchedModule:
         self._modules[module] = path
-        site = self._session.module(path)
-        watched = WatchedModule(module, path, self._gate, site, **options)
+        slots = self._session.module(path)
+        watched = WatchedModule(module, path, self._switch, slots, **options)
         self._installer.add(watched, self._has_begun)
         return watched
 
@@ -296,14 +299,14 @@ class Hook(BaseHook):
             if self._each_call_is_a_step or self._begins_step(root):
                 self._begin_root_step(root)
             else:
-                self._go_on_with(root)
-            if self._gate.is_open:
+                self._continue_step(root)
+            if self._switch.is_on:
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
         except SMDebugError:  # the configuration is not valid
             self._detach()
             raise
         except Exception as error:
-            self._gate.is_open = False
+            self._switch.is_on = False
             self._latch("at the beginning of a step", error)
 
     def _begins_step(self, root: Root) -> bool:
@@ -313,9 +316,9 @@ class Hook(BaseHook):
         is_training = self._counts_evaluations or root.module.training
         return self._steps.begins_step(root.number, self.mode, is_training)
 
-    def _go_on_with(self, root: Root) -> None:
+    def _continue_step(self, root: Root) -> None:
         """Adds another call to the open step."""
-        if self._gate.is_open:
+        if self._switch.is_on:
             root.put()
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
@@ -325,8 +328,8 @@ class Hook(BaseHook):
         return super()._begin_step()
 
     def _begin_root_step(self, root: Root) -> None:
-        gate, installer = self._gate, self._installer
-        was_open, gate.is_open, gate.has_loss = gate.is_open, False, False
+        switch, installer = self._switch, self._installer
+        was_open, switch.is_on, switch.has_loss = switch.is_on, False, False
         capturing = self._begin_step()
         if (
             capturing
@@ -348,7 +351,7 @@ class Hook(BaseHook):
             self._follow_plan()
             installer.settle()
         installer.settle_for_mode(self.mode)
-        self._gate.is_open = capturing
+        self._switch.is_on = capturing
         if capturing:
             for each in self._roots:
                 each.begin_step()
@@ -362,7 +365,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.attach()
             each.buffers.follow_plan()
-        self._installer.find_places()
+        self._installer.find_points()
         self._activation_gradients.follow_plan()
         self._optimizers.follow_plan(counts_steps=self.step_on == "optimizer")
 
@@ -386,7 +389,7 @@ class Hook(BaseHook):
 
     def _look_ahead(self) -> None:
         """Decides again what compiled code captures in the next step."""
-        if self._session and self._gate.places.are_traced:
+        if self._session and self._switch.points.are_traced:
             for start in self._starts.values():
                 start.coming = self._is_coming_saved()
 
@@ -413,7 +416,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
-        self._optimizers.tell()
+        self._optimizers.warn_if_compiled()
         if is_saved_step:
             self._installer.install()
         else:
@@ -443,29 +446,16 @@ class Hook(BaseHook):
         return self._device_copies.take
 
     def _rank_and_size(self) -> tuple[int, int]:
-        distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized():
-            return distributed.get_rank(), distributed.get_world_size()
-        return 0, 1
+        return rank_and_size()
 
-    def _module_patterns(self, collection: Any) -> list[str]:
+    def _module_patterns(self, collection: _core.Collection) -> list[str]:
         names = [root.name for root in self._roots]
-        patterns = loop_patterns(collection.name, names, sorted(set(self._loss_names)))
-        patterns += activation_patterns(collection, self._modules)
-        for module, inputs, outputs in getattr(collection, "module_tensors", list)():
-            path = self._modules.get(module)
-            if path is None:
-                if not self._has_begun and not self._modules:
-                    continue  # nothing is registered yet
-                raise SMDebugValueError(
-                    f"collection '{collection.name}' names a {type(module).__name__} that is in "
-                    "no registered model; call register_module with the model that holds it"
-                )
-            if inputs:
-                patterns.append(f"^{re.escape(path)}_input_")
-            if outputs:
-                patterns.append(f"^{re.escape(path)}_output_")
-        return patterns
+        is_final = self._has_begun or bool(self._modules)
+        return [
+            *loop_patterns(collection.name, names, sorted(set(self._loss_names))),
+            *activation_patterns(collection, self._modules),
+            *added_module_patterns(collection, self._modules, is_final),
+        ]
 
     def cost(self) -> HookCost:
         """The overhead of recording so far. `wait_seconds` and `step_thread_seconds` include
@@ -481,8 +471,8 @@ class Hook(BaseHook):
 
     def _detach(self) -> None:
         self._device_copies.hand_over()
-        self._gate.is_open = False
-        self._gate.places.close()
+        self._switch.is_on = False
+        self._switch.points.close()
         for start in self._starts.values():
             start.before_copy = None
         for handle in self._root_handles:
@@ -495,9 +485,9 @@ class Hook(BaseHook):
 
     def _latch(self, where: str, error: Exception) -> None:
         super()._latch(where, error)
-        self._gate.is_open = False
+        self._switch.is_on = False
 
     def _after_fork_in_child(self) -> None:
-        self._gate.is_open = False
+        self._switch.is_on = False
         self._device_copies.after_fork_in_child()
         super()._after_fork_in_child()

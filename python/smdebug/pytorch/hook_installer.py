@@ -1,8 +1,7 @@
-"""`HookInstaller`: when the forward hooks of watched modules are installed, and when not.
+"""`HookInstaller`: installs and removes the forward hooks of watched modules.
 
-Between the steps that are saved only the roots keep their hooks, because each other hook would be
-a call of Python. Compiled code is the exception: torch.compile does not look for hooks that come
-back.
+Between saved steps, only the roots keep their hooks, because each other hook would be a call of
+Python. Compiled code is the exception: torch.compile does not check for hooks that return.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import enum
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
-from smdebug.pytorch.module_hooks import Gate, WatchedModule
+from smdebug.pytorch.module_hooks import CaptureSwitch, WatchedModule
 from smdebug.pytorch.roots import Root
 
 
@@ -29,17 +28,17 @@ class HookState(enum.Enum):
 class HookInstaller:
     """The watched modules of one hook and the state of their forward hooks.
 
-    `gate` is shared with the hooks: it is open while a step is saved.
+    `switch` is shared with the hooks: it is on while a step is saved.
     """
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, switch: CaptureSwitch) -> None:
         self.watched: list[WatchedModule] = []
-        # Plain attributes, because each step compares them: an idle step may cost nothing more.
-        self.is_provisional = False
+        # Plain attributes, because each step compares them, and an idle step must cost no more.
+        self.is_provisional: bool = False
         self.plan_version: int | None = None  # of the plan that the hooks were installed for
         self.mode: ModeKeys | None = None  # of the last step that settled for its mode
         self._state = HookState.REMOVED
-        self._gate = gate
+        self._switch = switch
         self._unsettled: list[WatchedModule] = []  # may have hooks that never save anything
         self._awaits_call = True  # nothing was called since the last registration
         self._modes_seen: set[ModeKeys] = set()
@@ -51,8 +50,8 @@ class HookInstaller:
         """
         watched.install()
         if has_begun:
-            watched.find_places()
-        if self._gate.is_open:
+            watched.find_points()
+        if self._switch.is_on:
             watched.put_in()
         self.watched.append(watched)
         self._enter(HookState.PROVISIONAL)
@@ -63,7 +62,7 @@ class HookInstaller:
         was_given_up = [watched.install() for watched in self.watched]
         self._unsettled = list(self.watched)
         self._enter(HookState.PROVISIONAL)
-        if any(was_given_up) and self._gate.places.are_traced:
+        if any(was_given_up) and self._switch.points.are_traced:
             forget_compiled("a collection")
 
     def prune(self) -> None:
@@ -85,15 +84,15 @@ class HookInstaller:
             self._modes_seen.add(mode)
             self.settle()
 
-    def find_places(self) -> None:
-        """Looks up in the coming plan what compiled code is to capture."""
+    def find_points(self) -> None:
+        """Decides by the next plan what compiled code captures."""
         for watched in self.watched:
-            watched.find_places()
+            watched.find_points()
 
     def prepare_graph(self) -> None:
         """Installs all hooks for a graph that is being compiled and begins its own steps."""
         for watched in self.watched:
-            watched.find_places()
+            watched.find_points()
             watched.keep_inputs()
         if self._state is HookState.REMOVED:
             self._enter(HookState.INSTALLED)
@@ -132,7 +131,7 @@ class HookInstaller:
                 watched.close_inputs()
 
     def note_call(self) -> None:
-        """A root is being called: what is registered from now on awaits the next call."""
+        """Notes that a root is being called. Modules registered from now on await the next call."""
         self._awaits_call = False
 
     def detach(self) -> None:
@@ -141,7 +140,7 @@ class HookInstaller:
             watched.remove()
 
     def clear(self) -> None:
-        """Forgets the modules and the plan, for another model."""
+        """Forgets the modules and the plan, to record another model."""
         self.watched.clear()
         self.plan_version = None
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from smdebug.pytorch.compiled import (
-    Places,
+    GraphPoints,
     emit_capture_op,
     has_real_values,
     is_captured,
@@ -21,6 +21,9 @@ from smdebug.pytorch.compiled import (
     refresh_capture_flag,
 )
 from smdebug.pytorch.detachable_hook import DetachableHook
+
+if TYPE_CHECKING:
+    from smdebug._core import ModuleSlots
 
 
 def leaves_inputs_alone(module: torch.nn.Module) -> bool:
@@ -31,62 +34,63 @@ def leaves_inputs_alone(module: torch.nn.Module) -> bool:
     return is_torchs_own and not has_children and not getattr(module, "inplace", False)
 
 
-class Gate:
-    """Open while a step saves tensors. All hooks of one smdebug hook share one."""
+class CaptureSwitch:
+    """On while a step saves tensors. All forward hooks of one smdebug hook share one switch."""
 
     def __init__(self) -> None:
-        self.is_open = False
-        self.has_loss = False  # a loss module ran in this step
-        self.places = Places()
+        self.is_on: bool = False
+        self.has_loss: bool = False  # a loss module ran in this step
+        self.points: GraphPoints = GraphPoints()
 
 
-_SHUT = Gate()
+_DISABLED = CaptureSwitch()
 
 
-class Stateless:
+class PicklableHook:
     """A forward hook that a copy of the model shares. In a model that was pickled and loaded it is
     empty and does nothing.
 
-    `place` names the slot in a compiled graph, see Places. Compiled code reads as few attributes
-    here as possible, because torch checks all of them before each run of the graph."""
+    `target` takes the tensors: the ModuleSlots of the module, or for a RootStart a function.
+    `point` names the hook in a compiled graph, see GraphPoints. Compiled code reads as few
+    attributes here as possible, because torch checks all of them before each run of the graph."""
 
-    gate: Gate = _SHUT
-    site: Any = None
-    place: str = ""
+    switch: CaptureSwitch = _DISABLED
+    target: Any = None
+    point: str = ""
 
-    def __init__(self, gate: Gate, site: Any, place: str = "") -> None:
-        self.gate = gate
-        self.site = site
-        self.place = place
+    def __init__(self, switch: CaptureSwitch, target: Any, point: str = "") -> None:
+        self.switch = switch
+        self.target = target
+        self.point = point
 
-    def __deepcopy__(self, memo: object) -> Stateless:
+    def __deepcopy__(self, memo: object) -> PicklableHook:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
 
 
-class InputHook(Stateless):
+class InputHook(PicklableHook):
     """A forward pre-hook, because an in-place module overwrites its input before a forward hook
     runs."""
 
     def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
         if is_traced():
-            if is_captured(self.place) and self.gate.is_open:
-                emit_capture_op((arguments, keywords), self.place)
-        elif self.gate.is_open and has_real_values():
-            self.site.capture_inputs(arguments, keywords)
+            if is_captured(self.point) and self.switch.is_on:
+                emit_capture_op((arguments, keywords), self.point)
+        elif self.switch.is_on and has_real_values():
+            self.target.capture_inputs(arguments, keywords)
 
 
-class OutputHook(Stateless):
+class OutputHook(PicklableHook):
     """A forward hook that captures the outputs of a module."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
         if is_traced():
-            if is_captured(self.place) and self.gate.is_open:
-                emit_capture_op(output, self.place)
-        elif self.gate.is_open and has_real_values():
-            self.site.capture_outputs(output)
+            if is_captured(self.point) and self.switch.is_on:
+                emit_capture_op(output, self.point)
+        elif self.switch.is_on and has_real_values():
+            self.target.capture_outputs(output)
 
 
 class CallHook(OutputHook):
@@ -94,33 +98,33 @@ class CallHook(OutputHook):
     inputs."""
 
     takes_inputs = True
-    place_of_inputs = ""
+    point_of_inputs = ""
 
     def __call__(  # type: ignore[override]
         self, module: Any, arguments: Any, keywords: Any, output: Any
     ) -> None:
         if is_traced():
-            if is_captured(self.place_of_inputs) and self.gate.is_open:
-                emit_capture_op((arguments, keywords), self.place_of_inputs)
+            if is_captured(self.point_of_inputs) and self.switch.is_on:
+                emit_capture_op((arguments, keywords), self.point_of_inputs)
             super().__call__(module, arguments, output)
-        elif not self.gate.is_open:
+        elif not self.switch.is_on:
             return
         elif not self.takes_inputs:
             super().__call__(module, arguments, output)
         elif has_real_values():
-            self.site.capture_call(arguments, keywords, output)
+            self.target.capture_call(arguments, keywords, output)
 
 
 class LossHook(OutputHook):
     """A forward hook of a loss module."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
-        self.gate.has_loss = True
+        self.switch.has_loss = True
         super().__call__(module, arguments, output)
 
 
-class RootStart(Stateless):
-    """A forward pre-hook of the root, which begins its steps. `site` is a function that takes the
+class RootStart(PicklableHook):
+    """A forward pre-hook of the root, which begins its steps. `target` is a function of the
     positional and keyword arguments of the root.
 
     A root that is called inside compiled code begins its step there, after torch has chosen the
@@ -139,17 +143,17 @@ class RootStart(Stateless):
 
     def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
         if is_traced():
-            if is_captured(self.place):
-                refresh_capture_flag(self.place)
-                self.gate.is_open = self.coming
-                emit_capture_op((arguments, keywords), self.place)
+            if is_captured(self.point):
+                refresh_capture_flag(self.point)
+                self.switch.is_on = self.coming
+                emit_capture_op((arguments, keywords), self.point)
         else:
             self.begin(arguments, keywords)
 
     def begin(self, arguments: Any, keywords: Any) -> None:
         """Begins the step of a call that is not inside compiled code."""
-        if self.site is not None and has_real_values():
-            self.site(arguments, keywords)
+        if self.target is not None and has_real_values():
+            self.target(arguments, keywords)
 
 
 # The hooks of a module that is called from outside run before and after its compiled code, not in
@@ -184,21 +188,21 @@ class WatchedModule:
         self,
         module: torch.nn.Module,
         path: str,
-        gate: Gate,
-        site: Any,
+        switch: CaptureSwitch,
+        target: ModuleSlots,
         output_hook: type[OutputHook] | None = None,
         is_called_from_outside: bool = False,
         is_root: bool = False,
     ) -> None:
-        self.module = module
-        self.site = site
+        self.module: torch.nn.Module = module
+        self.target: ModuleSlots = target
         self._is_root = is_root
-        self._gate = gate
+        self._switch = switch
         self._inputs_name, self._outputs_name = f"{path}/input", f"{path}/output"
         leaves_inputs = output_hook is None and leaves_inputs_alone(module)
-        self._call_hook = CallHook(gate, site) if leaves_inputs else None
-        self._input_hook = None if leaves_inputs else InputHook(gate, site)
-        self._output_hook = self._call_hook or (output_hook or OutputHook)(gate, site)
+        self._call_hook = CallHook(switch, target) if leaves_inputs else None
+        self._input_hook = None if leaves_inputs else InputHook(switch, target)
+        self._output_hook = self._call_hook or (output_hook or OutputHook)(switch, target)
         as_called = outside_compiled_graph if is_called_from_outside else lambda hook: hook
         self._before = None
         if self._input_hook and not is_root:
@@ -252,13 +256,13 @@ class WatchedModule:
     def prune(self) -> bool:
         """Removes the hooks that can never save anything. Returns False if the module was not
         called yet."""
-        if self._gate.places.are_traced:
+        if self._switch.points.are_traced:
             return True
-        if not self.site.was_called:
+        if not self.target.was_called:
             return False
-        if not self.site.can_match_input():
+        if not self.target.can_match_input():
             self._take_inputs(False)
-        self._takes_outputs = self.site.can_match_output() or (
+        self._takes_outputs = self.target.can_match_output() or (
             self._call_hook is not None and self._takes_inputs
         )
         if not self._takes_outputs:
@@ -271,20 +275,20 @@ class WatchedModule:
         self.close_inputs()
         self._after.take_out()
 
-    def find_places(self) -> None:
-        """Decides by the coming plan what code that is compiled from now on captures."""
-        places, site = self._gate.places, self.site
-        inputs = places.add(
+    def find_points(self) -> None:
+        """Decides what code that is compiled from now on captures, by the next plan."""
+        points, target = self._switch.points, self.target
+        inputs = points.add(
             self._inputs_name,
-            lambda tensors: site.capture_inputs(tuple(tensors), {}),
-            site.may_match_input(),
+            lambda tensors: target.capture_inputs(tuple(tensors), {}),
+            target.may_match_input(),
         )
-        outputs = places.add(self._outputs_name, site.capture_outputs, site.may_match_output())
-        self._output_hook.place = outputs
+        outputs = points.add(self._outputs_name, target.capture_outputs, target.may_match_output())
+        self._output_hook.point = outputs
         if self._call_hook is not None:
-            self._call_hook.place_of_inputs = inputs
+            self._call_hook.point_of_inputs = inputs
         else:
-            self._input_hook.place = inputs
+            self._input_hook.point = inputs
 
     def _take_inputs(self, takes_inputs: bool) -> None:
         self._takes_inputs = takes_inputs

@@ -26,11 +26,11 @@ from smdebug.pytorch.private_names import left_scale
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from smdebug.pytorch.module_hooks import Gate
+    from smdebug.pytorch.module_hooks import CaptureSwitch
     from smdebug.pytorch.roots import Root
     from smdebug.pytorch.veto import OptimizerVeto
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class Optimizers:
@@ -52,7 +52,7 @@ class Optimizers:
     def __init__(
         self,
         session: _core.Session,
-        gate: Gate,
+        switch: CaptureSwitch,
         roots: list[Root],
         steps: _core.StepPolicy,
         final_gradients: bool,
@@ -60,7 +60,7 @@ class Optimizers:
         veto: OptimizerVeto | None = None,
     ) -> None:
         self._session = session
-        self._gate = gate
+        self._switch = switch
         self._roots = roots
         self._steps = steps
         self._final_gradients = final_gradients
@@ -96,17 +96,17 @@ class Optimizers:
             handle.remove()
         self._handles = []
 
-    def tell(self) -> None:
+    def warn_if_compiled(self) -> None:
         """Logs once what cannot be saved of a compiled optimizer. Call it outside compiled code."""
         if self._was_compiled and not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            _logger.warning(
                 "an optimizer acts inside compiled code, so its final gradients, state and "
                 "learning rates are not saved; to save them, call its step outside torch.compile"
             )
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not self._gate.is_open:
+        if is_compiling() or not self._switch.is_on:
             return
         named, has_closure = [], _has_closure(optimizer, args, kwargs)
         with self._unharmed("before an optimizer's step"):
@@ -127,7 +127,7 @@ class Optimizers:
         with self._unharmed("after an optimizer's step"):
             if not self._is_ours(optimizer):
                 return
-            if self._gate.is_open:
+            if self._switch.is_on:
                 named = self._parameters_of(optimizer)
                 if self._final_gradients and _has_closure(optimizer, args, kwargs):
                     self._put_gradients(optimizer, named)

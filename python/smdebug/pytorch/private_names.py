@@ -2,20 +2,21 @@
 
 | name | used for | without it |
 |---|---|---|
-| torch._C._current_graph_task_id | telling a recomputed forward from a real one | all are real |
-| Module._parameters | finding a parameter that was replaced | replaced ones are not seen |
-| torch.nn.modules.loss._Loss | telling losses from other modules | a class name with "Loss" |
+| torch._C._current_graph_task_id | recognizing a recomputed forward pass | all count as real |
+| Module._parameters | finding a parameter that was replaced | replaced ones are missed |
+| torch.nn.modules.loss._Loss | recognizing losses | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
-| Tensor._backward_hooks | freeing a parameter whose last hook came out | backward visits it still |
+| Tensor._backward_hooks | freeing a parameter that lost its last hook | backward still visits it |
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
-| Module._forward_hooks, _forward_pre_hooks | a hook comes back as itself | a new one does |
-| torch._dynamo.utils.counters | whether anything was compiled | it is assumed |
-| FSDPModule._get_fsdp_state | shards while a module holds whole parameters | those are saved |
-| _StridedShard.split_factor | the place of shards cut twice in one dimension | they have none |
+| Module._forward_hooks, _forward_pre_hooks | a hook keeps its number | it gets a new one |
+| torch._dynamo.utils.counters | whether anything was compiled | assumed |
+| FSDPModule._get_fsdp_state | shards while a module holds whole parameters | the whole is saved |
+| _StridedShard.split_factor | the position of shards cut twice in one dimension | they have none |
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ def _no_task() -> int:
     return -1
 
 
-current_graph_task_id = getattr(torch._C, "_current_graph_task_id", _no_task)
+current_graph_task_id: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
 
 

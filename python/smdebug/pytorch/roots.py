@@ -1,4 +1,9 @@
-"""`Root`: a registered model with its name, the paths of its modules, and what it holds."""
+"""`Root`: a registered model with its name, the paths of its modules, and its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -6,35 +11,45 @@ from smdebug.log import get_logger
 from smdebug.pytorch.buffers import RootBuffers
 from smdebug.pytorch.parameters import RootParameters
 
-logger = get_logger()
+if TYPE_CHECKING:
+    from smdebug._core import Session
 
 
 class Root:
-    """One model that was registered. `module` is the user's own, inside torch's wrappers; `paths`
-    has each of its modules that can be watched with the path that its tensors are named by."""
+    """A registered model. `module` is the user's own, without the wrappers of torch. `paths` maps
+    each of its modules that takes hooks to the path that its tensors are named after."""
 
-    def __init__(self, session, module, name, taken_paths, hooks_gradients, is_compiled):
-        self.module = module
-        self.number = id(module)  # for the step policy
-        self.name = name
-        self.is_compiled = is_compiled
-        self.parameters = RootParameters(session, name, module, hooks_gradients)
-        self.buffers = RootBuffers(session, name, module)
-        self.paths = _paths(module, name, taken_paths)
+    def __init__(
+        self,
+        session: Session,
+        module: torch.nn.Module,
+        name: str,
+        taken_paths: Set[str],
+        hooks_gradients: bool,
+        is_compiled: bool,
+    ) -> None:
+        self.module: torch.nn.Module = module
+        self.number: int = id(module)  # for the step policy
+        self.name: str = name
+        self.is_compiled: bool = is_compiled
+        self.parameters: RootParameters = RootParameters(session, name, module, hooks_gradients)
+        self.buffers: RootBuffers = RootBuffers(session, name, module)
+        self.paths: dict[torch.nn.Module, str] = _paths(module, name, taken_paths)
         self._is_put = False
 
-    def begin_step(self):
+    def begin_step(self) -> None:
+        """Lets `put` save the tensors of a new step."""
         self._is_put = False
 
-    def put(self):
-        """Saves what is due of parameters and buffers, once per step."""
+    def put(self) -> None:
+        """Saves the due parameters and buffers, once per step."""
         if not self._is_put:
             self._is_put = True
             self.parameters.put()
             self.buffers.put()
 
 
-def _paths(root, name, taken):
+def _paths(root: torch.nn.Module, name: str, taken: Set[str]) -> dict[torch.nn.Module, str]:
     paths = {}
     scripted = []
     for path, module in root.named_modules():
@@ -43,9 +58,9 @@ def _paths(root, name, taken):
         elif not path.endswith("_orig_mod"):  # the wrapper around it has the name
             paths[module] = path.replace("_orig_mod.", "") or name
     if scripted:
-        logger.info(
-            "model '%s': '%s' and what is inside is TorchScript, which takes no hooks: only "
-            "parameters and gradients of it are saved",
+        get_logger().info(
+            "model '%s': '%s' and everything in it is TorchScript, which takes no hooks: only its "
+            "parameters and gradients are saved",
             name,
             scripted[0],
         )

@@ -136,7 +136,7 @@ class TrainerHook(Hook):
             self._begin_root_step(self._root)
             self._is_step_open = True
         except Exception as error:
-            self._gate.is_open = False
+            self._switch.is_on = False
             self._latch("at the beginning of a step", error)
 
     def _on_root_call(self, root: Any, arguments: Any, keywords: Any) -> None:
@@ -148,10 +148,10 @@ class TrainerHook(Hook):
             self._is_call_awaited = self.is_each_call_a_step
             self._begin(self.call_mode)
             is_begun = True
-        if self._gate.is_open and not self._failure:
+        if self._switch.is_on and not self._failure:
             with self._unharmed("at a call of the model"):
                 if not is_begun:
-                    self._go_on_with(root)
+                    self._continue_step(root)
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
 
     # --- what only a trainer's step has ---

@@ -1,0 +1,79 @@
+"""Collections that select tensors by the module they belong to, instead of by name.
+
+| collection | tensors |
+|---|---|
+| `inputs`, `outputs` | the inputs and outputs of registered models |
+| `labels` | all inputs of registered losses after the first |
+| `relu_output`, `relu_input`, `tanh_input`, `sigmoid_input` | inputs and outputs of activations |
+| any, after `add_module_tensors` | inputs and outputs of that module |
+
+They select tensors that are recorded anyway. A model or loss that is registered during a step
+belongs to them from the next step on. The rules for activations read those of the third row: no
+pattern of names could find them, because a module in an nn.Sequential is called "1".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from smdebug.activation_collections import kind_and_side
+from smdebug.exceptions import SMDebugValueError
+
+if TYPE_CHECKING:
+    from smdebug.collection import Collection
+
+LOOP_COLLECTIONS = frozenset({"inputs", "outputs", "labels"})
+_MODULES = {"relu": (nn.ReLU, nn.ReLU6), "tanh": nn.Tanh, "sigmoid": nn.Sigmoid}
+
+
+def loop_patterns(
+    collection_name: str, root_names: Iterable[str], loss_names: Iterable[str]
+) -> list[str]:
+    """Returns the patterns of one of LOOP_COLLECTIONS; none for any other name."""
+    if collection_name == "inputs":
+        return [f"^{re.escape(name)}_input_" for name in root_names]
+    if collection_name == "outputs":
+        return [f"^{re.escape(name)}_output_" for name in root_names]
+    if collection_name == "labels":
+        return [rf"^{re.escape(name)}_input_(?!0\b)" for name in loss_names]
+    return []
+
+
+def activation_patterns(collection: Collection, paths: Mapping[nn.Module, str]) -> list[str]:
+    """Returns the patterns of the activations that the name of the collection stands for; none for
+    any other name, and for a collection that names tensors itself.
+
+    `paths` maps modules to their paths.
+    """
+    kind, side = kind_and_side(collection)
+    if kind is None:
+        return []
+    modules = _MODULES[kind]
+    found = [re.escape(path) for module, path in paths.items() if isinstance(module, modules)]
+    return [f"^(?:{'|'.join(found)})_{side}_"] if found else []
+
+
+def added_module_patterns(
+    collection: Collection, paths: Mapping[nn.Module, str], is_final: bool
+) -> list[str]:
+    """Returns the patterns of the modules that were added to the collection.
+
+    `paths` maps modules to their paths. Raises SMDebugValueError for a module without a path, but
+    ignores it if `is_final` is False, because its model may still be registered.
+    """
+    patterns = []
+    for module, inputs, outputs in getattr(collection, "module_tensors", list)():
+        path = paths.get(module)
+        if path is None and is_final:
+            raise SMDebugValueError(
+                f"collection '{collection.name}' names a {type(module).__name__} that is in no "
+                "registered model; call register_module with the model that holds it"
+            )
+        if path is not None:
+            sides = (["input"] if inputs else []) + (["output"] if outputs else [])
+            patterns += [f"^{re.escape(path)}_{side}_" for side in sides]
+    return patterns
