@@ -30,10 +30,10 @@ class TrainerHook(Hook):
 
     # The mode of the steps that calls of the model in eval mode begin; None: they begin no step.
     call_mode: ModeKeys | None = None
-    is_each_call_a_step = False  # else one step covers the calls until the next `await_call`
+    is_each_call_a_step: bool = False  # else one step covers the calls until the next `await_call`
     # Called before each call of the model in training mode, if such a call may begin an update.
     on_training_call: Callable[[], None] | None = None
-    sums_losses = True  # of one update; False: saves each loss
+    sums_losses: bool = True  # of one update; False: saves each loss
     monitor: RunMonitor | None = None  # judges the recorded steps
 
     _root = None
@@ -59,7 +59,7 @@ class TrainerHook(Hook):
     def release(self) -> None:
         """Removes all hooks. The run stays open for another model or for the same one."""
         self.end_step()
-        with self._unharmed("taking the hooks out"):
+        with self._unharmed("removing the hooks"):
             self._detach()
         self._root = self.call_mode = self.on_training_call = None
         self._is_call_awaited = False
@@ -99,7 +99,7 @@ class TrainerHook(Hook):
         self._is_call_awaited = True
 
     def end_step(self) -> None:
-        """Hands the open step to the writer."""
+        """Passes the open step to the writer."""
         self.end_update()
         if self._is_step_open:
             self._is_step_open = False
