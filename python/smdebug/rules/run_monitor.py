@@ -7,7 +7,7 @@ from typing import Any
 
 from smdebug import _core
 from smdebug.rules.judge import Judge
-from smdebug.rules.requested import core_rule, request_tensors
+from smdebug.rules.rule_specs import core_rule, request_tensors
 
 Verdict = dict[str, Any]
 

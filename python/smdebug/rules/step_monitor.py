@@ -14,7 +14,7 @@ from smdebug.exceptions import (
 )
 from smdebug.log import get_logger
 from smdebug.rules.judge import LiveJudge
-from smdebug.rules.requested import core_rule, request_tensors
+from smdebug.rules.rule_specs import core_rule, request_tensors
 
 logger = get_logger()
 
