@@ -1,13 +1,16 @@
-"""`LocalTrial`: a run on this machine."""
+"""`LocalTrial`: a run on this machine, and whether such a run has ended."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 
+from smdebug.exceptions import SMDebugRuntimeError
 from smdebug.trials.trial import Trial
 
-__all__ = ["LocalTrial"]
+__all__ = ["LocalTrial", "check_dir_exists", "has_training_ended"]
+
+END_MARKER = "training_job_end.ts"
 
 
 class LocalTrial(Trial):
@@ -28,3 +31,17 @@ class LocalTrial(Trial):
         timeout: float | None = None,
     ) -> None:
         super().__init__(dirname, name, range_steps=range_steps, cache=cache, timeout=timeout)
+
+
+def has_training_ended(path: str) -> bool:
+    """Whether the run at `path` has its end marker."""
+    return os.path.exists(os.path.join(os.path.expanduser(path), END_MARKER))
+
+
+def check_dir_exists(path: str) -> None:
+    """Raises SMDebugRuntimeError if `path` holds a finished run, because a new run must not be
+    written into it."""
+    if has_training_ended(path):
+        raise SMDebugRuntimeError(
+            f"'{path}' holds a finished run; remove it, or choose another path"
+        )

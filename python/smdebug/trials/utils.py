@@ -12,8 +12,7 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.trials.local_trial import LocalTrial
-from smdebug.trials.location import is_s3
-from smdebug.trials.s3_trial import S3Trial
+from smdebug.trials.s3_trial import S3Trial, is_s3
 from smdebug.trials.trial import Trial
 
 __all__ = ["create_trial"]
