@@ -1,7 +1,14 @@
-"""The collections of what activations take and give, which the rules for activations look for.
+"""The collections of the inputs and outputs of activations, which some rules look for.
 
-Whose tensors they are, each framework tells by the kind of a module, whatever its name is.
+Each adapter finds the tensors of these collections by the type of a module, whatever its name is.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smdebug.collection import Collection
 
 _KINDS = {
     "relu_input": ("relu", "input"),
@@ -9,12 +16,15 @@ _KINDS = {
     "tanh_input": ("tanh", "input"),
     "sigmoid_input": ("sigmoid", "input"),
 }
-ACTIVATION_COLLECTIONS = frozenset(_KINDS)
+ACTIVATION_COLLECTIONS: frozenset[str] = frozenset(_KINDS)
 
 
-def kind_and_side(collection):
-    """("relu", "output") of `relu_output`, and the like; (None, None) of any other collection, and
-    of one that names tensors by itself."""
+def kind_and_side(collection: Collection) -> tuple[str, str] | tuple[None, None]:
+    """The activation and the side that a collection stands for: ("relu", "output") for
+    `relu_output`.
+
+    (None, None) for any other collection, and for one that has its own patterns or tensors.
+    """
     if collection.has_members():
         return None, None
     return _KINDS.get(collection.name, (None, None))

@@ -1,14 +1,20 @@
-"""What a user hands over as a tensor and is none yet: lists and numbers, as an array."""
+"""Lists and numbers that a user passes as a tensor, converted to arrays."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smdebug.exceptions import SMDebugTypeError
 
 
-def as_array(name, values):
-    """A list or tuple as an array of numpy's choice of dtype.
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """A list or tuple as an array; numpy chooses the dtype.
 
-    Raises SMDebugTypeError, naming the tensor, for rows of different lengths and the like.
+    Raises SMDebugTypeError, naming the tensor, if numpy cannot convert it, for example because its
+    rows have different lengths.
     """
     try:
         return np.asarray(values)

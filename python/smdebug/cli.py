@@ -1,16 +1,20 @@
 """The command `smdebug`: the C++ command line, which here can also load rules in Python."""
 
+from __future__ import annotations
+
 import signal
 import sys
+from collections.abc import Sequence
 
 from smdebug import _core
 from smdebug.rules.judge import load_judge
 
 
-def main(arguments=None):
-    # As in any program: Python's own settings would keep Ctrl-C and a closed pipe from the C++.
-    for name in ("SIGINT", "SIGPIPE", "SIGXFSZ"):
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command with `arguments`, by default those of the process. Returns its exit code."""
+    # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     return _core.run_command_line(sys.argv[1:] if arguments is None else arguments, load_judge)
 
 

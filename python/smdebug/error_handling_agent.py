@@ -1,10 +1,14 @@
-"""For code that calls smdebug from inside a framework: our failures stay out of the training.
+"""`ErrorHandlingAgent`: keeps the failures of a program's own calls of smdebug out of its training.
 
-Hooks of this library need no such guard, since none of their methods raises for a reason of
-ours. It is here for the programs that wrap their own calls in it.
+Hooks need no such guard, because their methods do not raise errors of smdebug. It exists for
+programs that wrap their own calls in it.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from smdebug import current_hook
 from smdebug.log import get_logger
@@ -13,29 +17,30 @@ BASE_ERROR_MESSAGE = (
     "smdebug failed and is disabled for the rest of this process; the training continues"
 )
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 class ErrorHandlingAgent:
     """Decides whether an error reaches the caller.
 
-    It does where the user configured the hook, and so wants to know. Under the default
-    configuration, which nobody asked for, the first error is logged, and from then on wrapped
-    functions return their default at once.
+    It does if the user configured the hook. Under the default configuration, which no user asked
+    for, the first error is logged, and from then on wrapped functions return their default at once.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.disable_smdebug = False
 
-    def catch_smdebug_errors(self, default_return_val=None):
-        """A decorator. `default_return_val` is what a call gives instead; a function is called
-        for it with the call's arguments."""
+    def catch_smdebug_errors(self, default_return_val: Any = None) -> Decorator:
+        """A decorator for functions. After an error, a call returns `default_return_val`; if that
+        is a function, the result of calling it with the same arguments."""
 
-        def default(args, kwargs):
+        def default(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             is_function = callable(default_return_val)
             return default_return_val(*args, **kwargs) if is_function else default_return_val
 
-        def decorate(function):
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             @functools.wraps(function)
-            def guarded(*args, **kwargs):
+            def guarded(*args: Any, **kwargs: Any) -> Any:
                 if self.disable_smdebug:
                     return default(args, kwargs)
                 try:
@@ -53,4 +58,4 @@ class ErrorHandlingAgent:
         return decorate
 
 
-error_handling_agent = ErrorHandlingAgent()
+error_handling_agent: ErrorHandlingAgent = ErrorHandlingAgent()

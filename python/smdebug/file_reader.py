@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from smdebug import _core
 from smdebug._core import ModeKeys, RecordCheck
+from smdebug.log import get_logger
 from smdebug.trials.arrays import Array, array_from
 
-logger = logging.getLogger("smdebug")
+_logger = get_logger()
 
 _CHECKS = {"minimal": RecordCheck.MINIMAL, True: RecordCheck.MINIMAL, "full": RecordCheck.FULL}
 
@@ -84,7 +84,7 @@ class FileReader:
             yield record
         if self._skipped_count:
             start, size, what = self._skipped[0]
-            logger.warning(
+            _logger.warning(
                 "event file '%s': skipped %d damaged stretches, the first of %d bytes at byte %d: "
                 "%s",
                 self._path,

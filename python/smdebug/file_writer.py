@@ -20,7 +20,7 @@ from smdebug.log import get_logger
 if TYPE_CHECKING:
     from typing import Self
 
-logger = get_logger()
+_logger = get_logger()
 
 _KINDS = ("events", "tensorboard")
 _CHECKSUMS = ("constant", "crc32c")
@@ -151,7 +151,7 @@ class FileWriter:
             )
         array, _ = _without_struct(_as_tensor(tname, tdata))
         if not self._core.write_histogram_summary(tname, array, global_step, timestamp or None):
-            logger.warning("tensor '%s' has no histogram: it has no number to draw", tname)
+            _logger.warning("tensor '%s' has no histogram: it has no number to draw", tname)
 
     def write_summary(self, summary: Any, global_step: int | None = None) -> None:
         """Appends a tensorboard.Summary: the message, or its bytes."""

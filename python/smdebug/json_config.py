@@ -1,45 +1,62 @@
-"""Hooks from JSON configurations: what SageMaker writes, and what a user may write anywhere.
+"""Hooks from JSON configurations, which SageMaker or a user writes.
 
-The format is described in include/smdebug/config/hook_config_file.h, which parses it.
+include/smdebug/config/hook_config_file.h describes the format and parses it.
 """
 
+from __future__ import annotations
+
 import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
 
-logger = get_logger()
+if TYPE_CHECKING:
+    from smdebug.hook import BaseHook
+
+HookClass = TypeVar("HookClass", bound="BaseHook")
+Path = str | os.PathLike[str]
+
+_logger = get_logger()
 
 
-def create_hook_from_json_config(hook_cls, json_config_path=None, default_values=None):
-    """A hook of class `hook_cls` as the JSON file says.
+def create_hook_from_json_config(
+    hook_cls: type[HookClass],
+    json_config_path: Path | None = None,
+    default_values: Mapping[str, Any] | None = None,
+) -> HookClass:
+    """A hook of class `hook_cls` with the configuration of a JSON file.
 
-    `json_config_path` None stands for the path in SMDEBUG_CONFIG_FILE_PATH, and without it
-    /opt/ml/input/config/debughookconfig.json. `default_values` are HookParameters that count
-    where the file does not give them. What the file says and nobody knows is logged.
+    `json_config_path` defaults to the path in SMDEBUG_CONFIG_FILE_PATH, else to
+    /opt/ml/input/config/debughookconfig.json. `default_values` are HookParameters for keys that the
+    file does not have. Unknown keys of the file are logged.
 
-    Raises FileNotFoundError where there is no such file, and SMDebugValueError, naming file,
-    line, column and key, where it makes no sense.
+    Raises FileNotFoundError if the file does not exist, and SMDebugValueError, which names the
+    file, line, column and key, if its content is invalid.
     """
     path = _path(json_config_path)
     file = _load(path, hook_cls.make_framework(), default_values)
     for warning in file.warnings:
-        logger.warning("%s", warning)
+        _logger.warning("%s", warning)
     return _make_hook(hook_cls, file.config)
 
 
-def get_json_config_as_dict(json_config_path=None):
-    """The JSON configuration as it was written; the path as above."""
+def get_json_config_as_dict(json_config_path: Path | None = None) -> dict[str, Any]:
+    """The content of the JSON file, whose path has the same default. Raises FileNotFoundError."""
     with open(_path(json_config_path), encoding="utf-8") as file:
         return json.load(file)
 
 
-def _path(json_config_path):
+def _path(json_config_path: Path | None) -> str:
     return str(json_config_path or _core.JobEnvironment.read().hook_config_path)
 
 
-def _load(path, framework, default_values):
+def _load(
+    path: str, framework: _core.Framework, default_values: Mapping[str, Any] | None
+) -> _core.HookConfigFile:
     job = _core.JobEnvironment.read()
     file = _core.load_hook_config(path, framework, job)
     if not default_values:
@@ -49,21 +66,20 @@ def _load(path, framework, default_values):
     return _core.parse_hook_config(json.dumps(whole), path, framework, job)
 
 
-def _make_hook(hook_cls, config):
-    tensorboard = {}
+def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig) -> HookClass:
+    options: dict[str, Any] = {}
     if config.tensorboard_dir is not None:
-        tensorboard = {"export_tensorboard": True, "tensorboard_dir": config.tensorboard_dir}
-    of_adapter = {
-        name: value
-        for name, value in (("step_on", config.step_on), ("gradients", config.gradients))
-        if value is not None
-    }
-    for name in of_adapter:
+        options = {"export_tensorboard": True, "tensorboard_dir": config.tensorboard_dir}
+    for name in ("step_on", "gradients"):
+        value = getattr(config, name)
+        if value is None:
+            continue
         if name not in hook_cls.adapter_options:
             raise SMDebugValueError(
                 f"{hook_cls.__module__}.{hook_cls.__name__} has no '{name}'; "
                 "take it out of the configuration"
             )
+        options[name] = value
     hook = hook_cls(
         config.out_dir,
         dry_run=config.dry_run,
@@ -76,8 +92,7 @@ def _make_hook(hook_cls, config):
         checksum="crc32c" if config.true_checksum else "constant",
         max_run_bytes=config.max_run_bytes,
         keep_every=config.keep_every,
-        **tensorboard,
-        **of_adapter,
+        **options,
     )
     for collection in config.collections:
         hook.add_collection(hook_cls.collection_class.from_collection(collection))

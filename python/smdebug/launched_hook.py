@@ -1,23 +1,34 @@
-"""The hook that `smdebug run` asks for, in any framework."""
+"""`make_hook`: the hook that `smdebug run` requests, for any framework."""
+
+from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 
+if TYPE_CHECKING:
+    from smdebug.hook import BaseHook
+
+HookClass = TypeVar("HookClass", bound="BaseHook")
+
 _state = threading.local()
 
 
-def is_recorded():
-    """Whether a launch records what this thread runs now: Keras may run on another framework,
-    whose own launch is to leave that alone."""
+def is_recorded() -> bool:
+    """Whether a launch records the training of this thread.
+
+    Keras may run on another framework, whose own launch must then not record it too.
+    """
     return getattr(_state, "is_recorded", False)
 
 
 @contextlib.contextmanager
-def recorded():
-    """Within it, `is_recorded`."""
+def recorded() -> Iterator[None]:
+    """Within the context, `is_recorded` is true."""
     outer, _state.is_recorded = is_recorded(), True
     try:
         yield
@@ -25,12 +36,11 @@ def recorded():
         _state.is_recorded = outer
 
 
-def make_hook(hook_class, settings):
-    """A `hook_class` that saves what `settings` say, a dict: the JSON of the environment variable
-    SMDEBUG_RUN (the core's CaptureRequest)."""
-    interval = settings.get("save_interval", 10)
+def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookClass:
+    """A `hook_class` configured by `settings`: the JSON of the environment variable SMDEBUG_RUN
+    (the core's CaptureRequest)."""
     framework = hook_class.make_framework()
-    # Weights and gradients of a framework that has none: there is nothing to look for.
+    # A framework may lack a collection, for example the weights; then there is nothing to look for.
     collections = [
         collection
         for collection in settings.get("collections", [])
@@ -38,7 +48,7 @@ def make_hook(hook_class, settings):
     ]
     hook = hook_class(
         out_dir=settings["out_dir"],
-        save_config=SaveConfig(save_interval=interval),
+        save_config=SaveConfig(save_interval=settings.get("save_interval", 10)),
         include_collections=[collection["name"] for collection in collections],
         include_workers=settings.get("include_workers", "all"),
     )

@@ -1,8 +1,10 @@
-"""The log: what Python code of ours says goes where the core's lines go.
+"""The log: `get_logger` connects Python's loggers to the logger of the core.
 
-The core's logger follows SMDEBUG_LOG_LEVEL, _CONTEXT, _ALL_TO_STDOUT and _PATH. Lines are not
-passed on to the root logger: a script that configures `logging` would show them twice.
+The core's logger follows SMDEBUG_LOG_LEVEL, _CONTEXT, _ALL_TO_STDOUT and _PATH. Lines do not
+propagate to the root logger: a script that configures `logging` would show them twice.
 """
+
+from __future__ import annotations
 
 import logging
 
@@ -10,17 +12,18 @@ from smdebug import _core
 
 
 class CoreHandler(logging.Handler):
-    """Hands each line to the core's logger."""
+    """Passes each line to the core's logger."""
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Logs `record`. Never raises."""
         try:
             _core.log(record.levelno, self.format(record))
         except Exception:
             self.handleError(record)
 
 
-def get_logger(name="smdebug"):
-    """The logger of that name, connected to the core's. Levels are the core's business."""
+def get_logger(name: str = "smdebug") -> logging.Logger:
+    """The logger `name`, connected to the core. It passes on every level; the core selects."""
     logger = logging.getLogger(name)
     if not any(isinstance(handler, CoreHandler) for handler in logger.handlers):
         logger.addHandler(CoreHandler())

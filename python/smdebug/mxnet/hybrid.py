@@ -26,7 +26,7 @@ from smdebug.mxnet import private_names
 from smdebug.mxnet.arrays import arrays_in, host_copy, symbols_in
 from smdebug.mxnet.block_hooks import Gate, WatchedBlock
 
-logger = get_logger()
+_logger = get_logger()
 
 Isolate = Callable[[str], AbstractContextManager[None]]
 
@@ -248,7 +248,7 @@ class GraphTap:
         is_taken = own is not None and own != self._on_operator
         if is_taken and not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            _logger.warning(
                 "block '%s' has an op hook of the script: the tensors inside are not saved",
                 self._block.name,
             )
@@ -257,7 +257,7 @@ class GraphTap:
     def _warn_of_missing(self, unseen: list[str]) -> None:
         if unseen and not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            _logger.warning(
                 "block '%s' is hybridized, and its graph does not show all tensors of %s: they "
                 "are not saved. Graphs with static_shape=True run several operators as one; "
                 "call the block without hybridize() to save all tensors",

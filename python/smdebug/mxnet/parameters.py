@@ -17,7 +17,7 @@ from smdebug.mxnet.private_names import is_fresh, is_sparse
 if TYPE_CHECKING:
     from smdebug import _core
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class ModelParameters:
@@ -80,7 +80,7 @@ class ModelParameters:
     def _warn_of_sparse(self, name: str) -> None:
         if not self._has_warned:
             self._has_warned = True
-            logger.warning(
+            _logger.warning(
                 "parameter '%s' is stored sparse, so only its trainer can read it: smdebug saves "
                 "the gradients of such parameters, but not their values",
                 name,

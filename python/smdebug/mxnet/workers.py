@@ -10,7 +10,7 @@ from mxnet.kvstore import KVStoreBase
 
 from smdebug.log import get_logger
 
-logger = get_logger()
+_logger = get_logger()
 
 
 def rank_and_size() -> tuple[int, int]:
@@ -29,7 +29,7 @@ def rank_and_size() -> tuple[int, int]:
         if store.num_workers > 1:
             return store.rank, store.num_workers
     if os.environ.get("DMLC_NUM_WORKER", "1") != "1":
-        logger.warning(
+        _logger.warning(
             "DMLC_NUM_WORKER asks for %s workers, but without a kvstore the rank of this one is "
             "unknown: create it before the first step with mxnet.kv.create, and pass it to the "
             "Trainer, or give each worker its own out_dir",

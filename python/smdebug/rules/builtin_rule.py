@@ -16,7 +16,7 @@ from smdebug.log import get_logger
 if TYPE_CHECKING:
     from smdebug.trials import Trial
 
-logger = get_logger()
+_logger = get_logger()
 
 Verdict = dict[str, Any]
 
@@ -69,7 +69,7 @@ class BuiltinRule:
         if verdict["status"] == "Error":
             raise InsufficientInformationForRuleInvocation(self.rule_name, verdict["message"])
         if verdict["status"] == "IssuesFound" and verdict["step"]["global"] <= step:
-            logger.info("%s: %s", self.rule_name, verdict["message"])
+            _logger.info("%s: %s", self.rule_name, verdict["message"])
             raise RuleEvaluationConditionMet(
                 self.rule_name, verdict["step"]["global"], end_of_rule=True
             )

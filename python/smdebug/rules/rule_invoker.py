@@ -13,7 +13,7 @@ from smdebug.exceptions import (
 )
 from smdebug.log import get_logger
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class InvocableRule(Protocol):
@@ -45,11 +45,11 @@ def invoke_rule(
         try:
             rule_obj.invoke(step)
         except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable) as missing:
-            logger.debug("%s skips step %d: %s", rule_obj.rule_name, step, missing)
+            _logger.debug("%s skips step %d: %s", rule_obj.rule_name, step, missing)
         except RuleEvaluationConditionMet as met:
             if raise_eval_cond:
                 raise
-            logger.info("%s", met)
+            _logger.info("%s", met)
             if met.end_of_rule:
                 return
         except NoMoreProfilerData:

@@ -16,7 +16,7 @@ from smdebug.log import get_logger
 from smdebug.rules.judge import LiveJudge
 from smdebug.rules.rule_specs import core_rule, request_tensors
 
-logger = get_logger()
+_logger = get_logger()
 
 RECORD = "record"
 # The later one wins where several rules fire at once.
@@ -27,7 +27,7 @@ Verdict = dict[str, Any]
 
 def exit_training(verdict: Verdict) -> None:
     """Ends the program with the exit code of a rule that fired: raises SystemExit(3)."""
-    logger.error("a rule ends the training: %s", verdict["message"])
+    _logger.error("a rule ends the training: %s", verdict["message"])
     raise SystemExit(_core.EXIT_RULE_FIRED)
 
 
@@ -111,7 +111,7 @@ class StepMonitor:
     def _log_once(self, verdict: Verdict) -> None:
         if verdict["rule"] not in self._fired:
             self._fired.add(verdict["rule"])
-            logger.warning("%s: %s", verdict["rule"], verdict["message"])
+            _logger.warning("%s: %s", verdict["rule"], verdict["message"])
 
 
 def _checked(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from smdebug._core import Session
     from smdebug.rules.step_monitor import StepMonitor
 
-logger = get_logger()
+_logger = get_logger()
 
 
 class UpdateVeto:
@@ -49,7 +49,7 @@ class UpdateVeto:
         if verdict is None or not self._can_skip(obstacle):
             return False
         self._rules.skipped_steps.append(verdict["step"]["global"])
-        logger.warning("the update of this step is skipped: %s", verdict["message"])
+        _logger.warning("the update of this step is skipped: %s", verdict["message"])
         return True
 
     def _can_skip(self, obstacle: str | None) -> bool:
@@ -57,5 +57,5 @@ class UpdateVeto:
             obstacle = "one of several workers judges; give the hook include_workers='all'"
         if obstacle and not self._has_warned:
             self._has_warned = True
-            logger.error("no update can be skipped: %s", obstacle)
+            _logger.error("no update can be skipped: %s", obstacle)
         return obstacle is None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError, TensorUnavailableForStep
+from smdebug.log import get_logger
 
 if TYPE_CHECKING:
     import pandas
 
     from smdebug.trials.trial import Trial
 
-logger = logging.getLogger("smdebug")
+_logger = get_logger()
 
 KINDS = ("names", "statistics", "scalars")
 
@@ -82,7 +82,7 @@ def _summary_or_none(tensor, at):
     except TensorUnavailableForStep:  # only reductions or a shape were saved, or text
         return None
     except SMDebugRuntimeError as damage:
-        logger.warning("to_pandas skips a damaged value: %s", damage)
+        _logger.warning("to_pandas skips a damaged value: %s", damage)
         return None
 
 

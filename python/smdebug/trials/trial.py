@@ -30,7 +30,7 @@ from smdebug.trials.tensor import Tensor
 if TYPE_CHECKING:
     import pandas
 
-logger = get_logger()
+_logger = get_logger()
 
 GLOBAL = ModeKeys.GLOBAL
 Patterns = str | Sequence[str]
@@ -168,7 +168,7 @@ class Trial:
         if coll_name not in known:
             self._collections[coll_name] = Collection(coll_name)
             names = ", ".join(f"'{name}'" for name in known)
-            logger.warning(
+            _logger.warning(
                 "run '%s' has no collection '%s'; there are %s", self.name, coll_name, names
             )
         return self._collections[coll_name]

@@ -21,7 +21,7 @@ from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
 from smdebug.xgboost.hook import Hook
 
-logger = get_logger()
+_logger = get_logger()
 
 
 def watch(settings: Mapping[str, Any]) -> None:
@@ -112,7 +112,7 @@ class Launch:
                 return True
             is_first, self._has_warned = not self._has_warned, True
         if is_first:
-            logger.warning(
+            _logger.warning(
                 "further trainings of this process are not recorded; give each a "
                 "smdebug.xgboost.Hook with its own folder"
             )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.log import get_logger
 from smdebug.rules.action.command_action import CommandAction
 from smdebug.rules.action.message_action import MessageAction
 from smdebug.rules.action.performed import PerformedAction
@@ -15,7 +15,7 @@ from smdebug.rules.action.stop_training_action import StopTrainingAction
 if TYPE_CHECKING:
     from smdebug.trials import Trial
 
-logger = logging.getLogger("smdebug")
+_logger = get_logger()
 
 
 class SerializableActions(Protocol):
@@ -49,7 +49,7 @@ class Actions:
     ) -> None:
         entries, refused = _core.parse_action_string(_text_of(action_str))
         for sentence in refused:
-            logger.warning("rule '%s': %s", rule_name, sentence)
+            _logger.warning("rule '%s': %s", rule_name, sentence)
         self._actions = [_action_of(*entry, rule_name, trial) for entry in entries]
 
     def invoke(self, message: str = "", step: int = -1) -> None:

@@ -30,7 +30,7 @@ class StopTraining(Action):
     def __init__(self, training_job_prefix: str | None = None) -> None:
         if training_job_prefix is not None:
             _check("training_job_prefix", training_job_prefix, r"[A-Za-z0-9-]+", "my-job-1")
-        self.use_default_training_job_prefix = training_job_prefix is None
+        self.use_default_training_job_prefix: bool = training_job_prefix is None
         super().__init__(training_job_prefix=training_job_prefix)
 
     def update_training_job_prefix_if_not_specified(self, training_job_name: str) -> None:

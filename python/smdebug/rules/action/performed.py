@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugError
+from smdebug.log import get_logger
 
 if TYPE_CHECKING:
     from smdebug.trials import Trial
 
-logger = logging.getLogger("smdebug")
+_logger = get_logger()
 
 
 class PerformedAction:
@@ -35,7 +36,7 @@ class PerformedAction:
         status, sentence = self._perform(message, step)
         self._was_done = status in ("done", "not_repeated")
         level = logging.WARNING if status == "failed" else logging.INFO
-        logger.log(
+        _logger.log(
             level, "rule '%s': action %s: %s: %s", self._rule_name, self._kind, status, sentence
         )
         return sentence
