@@ -47,7 +47,7 @@ class BuiltinRule:
         self._monitor = None
         if base_trial is not None:
             self._monitor = _core.RunMonitor.of_trial(
-                base_trial._core, [(self.rule_name, self.parameters)]
+                base_trial._published, [(self.rule_name, self.parameters)]
             )
 
     def over(self, trial: Trial) -> BuiltinRule:
@@ -81,7 +81,7 @@ class BuiltinRule:
         cannot be written or a run to compare with cannot be read.
         """
         trial, monitor = self._checked()
-        trial._core.refresh()
+        trial.refresh()
         monitor.poll()
         monitor.finish()
         return self.verdict()

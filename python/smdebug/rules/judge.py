@@ -1,14 +1,11 @@
-"""Python rules for the command line: `--rule file.py:Class --set key=value`.
-
-The core drives a `Judge` like a built-in rule (python/src/rules.cc).
-"""
+"""Python rules for the core, which drives a `Judge` like a built-in rule (python/src/rules.cc)."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -19,21 +16,32 @@ from smdebug.exceptions import (
     TensorUnavailable,
     TensorUnavailableForStep,
 )
-from smdebug.rules.live_trial import LiveTrial
+from smdebug.rules.live_trial import LiveTrial, Parts, RunningStep
 from smdebug.rules.rule import Rule
-from smdebug.trials import create_trial
+from smdebug.trials import Trial, create_trial
 
 
 class Judge:
-    """One Python rule over one run, which it opens at the first step."""
+    """One Python rule over one run, which it opens at the first step.
+
+    Attributes: `name`, the name of the class, and `steps_judged`. Raises SMDebugValueError for
+    parameters that the class does not accept.
+    """
 
     def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
-        self.name = rule_class.__name__
-        self.steps_judged = 0
+        signature = inspect.signature(rule_class)
+        try:
+            signature.bind(None, **parameters)
+        except TypeError as error:
+            raise SMDebugValueError(
+                f"{rule_class.__name__} does not accept {parameters}: {error}; it takes {signature}"
+            ) from None
+        self.name: str = rule_class.__name__
+        self.steps_judged: int = 0
         self._rule_class = rule_class
         self._parameters = parameters
         self._run = run
-        self._rule = None
+        self._rule: Rule | None = None
 
     def judge(self, step: int) -> str | None:
         """Judges the global step `step`. Returns a sentence if the rule fired, else None."""
@@ -49,25 +57,27 @@ class Judge:
         self.steps_judged += 1
         return None
 
-    def _open_trial(self):
+    def _open_trial(self) -> Trial:
         return create_trial(self._run)
 
 
 class LiveJudge(Judge):
     """One Python rule over the running steps of the run that this process writes."""
 
-    takes_tensors = True
+    takes_tensors: bool = True
 
     def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
         super().__init__(rule_class, parameters, run)
         self._trial = LiveTrial(run)
 
-    def judge(self, step: tuple[int, Any, int], tensors: Any) -> str | None:  # type: ignore[override]
-        """Judges a running step: (global step, mode, step of the mode) and its tensors."""
+    def judge(  # type: ignore[override]
+        self, step: RunningStep, tensors: Iterable[tuple[str, Parts | None]]
+    ) -> str | None:
+        """Judges the running step `step` with its tensors, which are those of `LiveTrial.show`."""
         self._trial.show(step, tensors)
         return super().judge(step[0])
 
-    def _open_trial(self):
+    def _open_trial(self) -> Trial:
         return self._trial
 
 
@@ -84,13 +94,6 @@ def load_judge(spec: str, parameters: Mapping[str, str], run: str) -> Judge:
         raise SMDebugValueError(
             f"'{class_name}' in '{path}' is not a class derived from smdebug.rules.Rule"
         )
-    try:
-        inspect.signature(rule_class).bind(None, **parameters)
-    except TypeError as error:
-        raise SMDebugValueError(
-            f"{class_name} does not accept {parameters}: {error}; "
-            f"it takes {inspect.signature(rule_class)}"
-        ) from None
     return Judge(rule_class, parameters, run)
 
 

@@ -17,7 +17,7 @@ _logger = get_logger()
 
 
 class InvocableRule(Protocol):
-    """What `invoke_rule` drives: a `Rule`, or what `builtin` returns."""
+    """A `Rule`, or a rule that `builtin` returns."""
 
     rule_name: str
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.builtin_rule import BuiltinRule
 from smdebug.rules.rule import Rule
@@ -41,17 +41,13 @@ def core_rule(
             "a rule is the name of a built-in one, a class derived from smdebug.rules.Rule, or "
             f"a pair of one of these and its parameters, found {rule!r}"
         )
-    try:
-        inspect.signature(rule).bind(None, **parameters)
-    except TypeError as error:
-        raise SMDebugValueError(f"{rule.__name__} does not accept {parameters}: {error}") from None
     return make_judge(rule, parameters), {}
 
 
 def request_tensors(hook: BaseHook, request: str) -> None:
     """Configures `hook` to save the tensors that rules need, at the steps that it saves anyway, and
     only statistics where these suffice. `request` is JSON, a CaptureRequest of the core. Does not
-    change what the user configured."""
+    change the settings of the user."""
     if hook.save_all:
         return
     asked = set(hook.include_collections)

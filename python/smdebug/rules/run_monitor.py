@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from smdebug import _core
+from smdebug.rules.builtin_rule import Verdict
 from smdebug.rules.judge import Judge
 from smdebug.rules.rule_specs import core_rule, request_tensors
-
-Verdict = dict[str, Any]
 
 
 class RunMonitor:
@@ -28,7 +27,7 @@ class RunMonitor:
         self._reported: set[int] = set()  # the rules whose verdict `poll` has returned
 
     def request_tensors(self, hook: Any) -> None:
-        """Makes `hook` save what the rules look at."""
+        """Makes `hook` save the tensors that the rules need."""
         request_tensors(hook, self._core.request)
 
     def poll(self) -> list[Verdict]:

@@ -13,7 +13,9 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.log import get_logger
+from smdebug.rules.builtin_rule import Verdict
 from smdebug.rules.judge import LiveJudge
+from smdebug.rules.rule import Rule
 from smdebug.rules.rule_specs import core_rule, request_tensors
 
 _logger = get_logger()
@@ -21,8 +23,6 @@ _logger = get_logger()
 RECORD = "record"
 # The later one wins where several rules fire at once.
 ANSWERS = (RECORD, "skip_step", "raise", "stop")
-
-Verdict = dict[str, Any]
 
 
 def exit_training(verdict: Verdict) -> None:
@@ -91,7 +91,7 @@ class StepMonitor:
         return [json.loads(text) for text in self._core.verdicts()]
 
     def _add_worker(self) -> None:
-        def judge(rule, parameters):
+        def judge(rule: type[Rule], parameters: dict[str, Any]) -> LiveJudge:
             return LiveJudge(rule, parameters, self._out_dir)
 
         self._core.add_worker([core_rule(rule, judge) for rule in self._rules])

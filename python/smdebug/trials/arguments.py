@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from smdebug._core import ModeKeys
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import InvalidWorker, SMDebugTypeError, SMDebugValueError
 
 _LARGEST_STEP = 2**63 - 1
 
@@ -20,7 +20,8 @@ def checked_mode(mode: Any) -> ModeKeys:
 
 
 def checked_step(step: Any) -> int:
-    """`step`, a whole number of any library, as an int. Raises SMDebugTypeError for other types."""
+    """`step`, a whole number of any library, as an int. Raises SMDebugTypeError for other types
+    and SMDebugValueError for a number of more than 63 bits."""
     try:
         number = operator.index(step)
     except TypeError:
@@ -28,6 +29,13 @@ def checked_step(step: Any) -> int:
     if abs(number) > _LARGEST_STEP:
         raise SMDebugValueError(f"a step has at most 63 bits, found {number}")
     return number
+
+
+def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str | None]:
+    """(step, mode, worker), each checked. Raises InvalidWorker for a worker that is not text."""
+    if worker is not None and not isinstance(worker, str):
+        raise InvalidWorker(worker)
+    return checked_step(step), checked_mode(mode), worker
 
 
 def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
@@ -55,9 +63,7 @@ def checked_name(name: Any) -> str:
 
 def checked_patterns(regex: str | Sequence[str] | None) -> list[str]:
     """`regex` as a list of patterns. Raises SMDebugTypeError for one that is not text."""
-    if regex is None:
-        return []
-    patterns = [regex] if isinstance(regex, str) else list(regex)
+    patterns = [regex] if isinstance(regex, str) else list(regex or ())
     for pattern in patterns:
         if not isinstance(pattern, str):
             raise SMDebugTypeError(f"a regex is text, found {pattern!r}")

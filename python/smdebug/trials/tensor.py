@@ -1,21 +1,20 @@
-"""`Tensor`: one name in a run, at which steps it was saved and what it held."""
+"""`Tensor`: one named tensor of a run, with its steps and values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from smdebug._core import ModeKeys
 from smdebug._core import Tensor as CoreTensor
 from smdebug.exceptions import (
-    InvalidWorker,
     SMDebugError,
     SMDebugNotImplementedError,
     SMDebugValueError,
     TensorUnavailableForStep,
 )
-from smdebug.trials.arguments import checked_mode, checked_step
+from smdebug.trials.arguments import checked_mode, checked_query, checked_step
 from smdebug.trials.arrays import Array, array_from, checked_reduction, dtype_from, scalar_from
 from smdebug.trials.html import tensor_html
 from smdebug.trials.shard_placement import ShardPlacement
@@ -31,9 +30,8 @@ Worker = str | None
 class Tensor:
     """One tensor of a run; made by `Trial.tensor`.
 
-    Every method takes a `mode`: steps are global steps by default, and steps of `mode` otherwise.
-    If several workers saved the tensor, the first one by name answers unless `worker` names
-    another.
+    Steps are steps of `mode`, global steps by default. If several workers saved the tensor, the
+    methods describe that of the first one by name, or that of `worker`.
 
     A method that takes a step raises StepNotYetAvailable for a step that may still come,
     StepUnavailable for one that was not saved although later ones were, TensorUnavailableForStep
@@ -53,11 +51,8 @@ class Tensor:
         return self._core.original_name
 
     def steps(self, mode: ModeKeys = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
-        """The steps of `mode` at which the tensor was saved, in ascending order.
-
-        Only steps that every worker has written, unless `show_incomplete_steps` is set. Empty for
-        a mode in which the tensor was never saved.
-        """
+        """The steps of `mode` at which the tensor was saved, in ascending order: those that every
+        worker has written, with `show_incomplete_steps` all."""
         return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
     def prev_steps(self, step: int, n: int | None = None, mode: ModeKeys = GLOBAL) -> list[int]:
@@ -68,21 +63,15 @@ class Tensor:
         return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
 
     def workers(self, step_num: int, mode: ModeKeys = GLOBAL) -> list[str]:
-        """The workers that saved the tensor at a step, sorted by name.
-
-        Raises TensorUnavailableForStep if none did.
-        """
+        """The workers that saved the tensor at a step, sorted by name."""
         return self._core.workers(checked_step(step_num), checked_mode(mode))
 
     def value(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Array:
-        """The elements at a step, as an array that the caller owns and may write into. A large
-        one is a view of the file, of which written pages are copied.
+        """The elements at a step, as an array that the caller owns and may write into.
 
-        It has the shape and dtype that were saved: bfloat16 and float8 are the types of ml_dtypes
-        (without that package, SMDebugRuntimeError is raised); text has dtype str, strings of bytes
-        have dtype bytes, or object if an element ends in NUL.
-
-        If the event file is missing and may still come, retries every 2 s, up to
+        It has the saved shape and dtype: bfloat16 and float8 are types of ml_dtypes (without that
+        package, raises SMDebugRuntimeError); text has dtype str or bytes, or object if an element
+        ends in NUL. If the event file is missing and may still come, retries every 2 s, up to
         SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT times (100 by default). Raises
         TensorUnavailableForStep after that, and if the elements were not saved; its
         `has_reductions` is True if reductions were.
@@ -91,8 +80,8 @@ class Tensor:
             checked_mode(mode)
         try:
             return array_from(*self._core.value(step_num, mode, worker))
-        except TypeError:  # from the binding: faster than checking each call
-            return array_from(*self._core.value(*_checked(step_num, mode, worker)))
+        except TypeError:  # of the binding: faster than checking each call
+            return array_from(*self._core.value(*checked_query(step_num, mode, worker)))
 
     def values(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, Array]:
         """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
@@ -105,11 +94,9 @@ class Tensor:
     def shape(
         self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
     ) -> tuple[int, ...]:
-        """The shape at a step: the saved one, or that of the value.
-
-        Raises ShapeUnavailableForStep if neither was saved.
-        """
-        return tuple(self._core.shape(*_checked(step_num, mode, worker)))
+        """The shape at a step. Raises ShapeUnavailableForStep if neither it nor the value was
+        saved."""
+        return tuple(self._core.shape(*checked_query(step_num, mode, worker)))
 
     def shapes(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, tuple[int, ...]]:
         """The shape at every step: a dict from each of `steps(mode)` to its `shape`."""
@@ -117,7 +104,7 @@ class Tensor:
 
     def dtype(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> np.dtype[Any]:
         """The numpy dtype of the elements at a step, even if only the index knows it."""
-        return dtype_from(self._core.dtype(*_checked(step_num, mode, worker)))
+        return dtype_from(self._core.dtype(*checked_query(step_num, mode, worker)))
 
     def reduction_value(
         self,
@@ -130,7 +117,7 @@ class Tensor:
         """A reduction at a step: the saved one, unchanged, or a numpy scalar computed now.
 
         `reduction_name` is min, max, mean, median, std, variance, sum, prod, l1 or l2 (also
-        l1_norm, l2_norm), else SMDebugValueError is raised; `abs` applies it to absolute values.
+        l1_norm, l2_norm); other names raise SMDebugValueError. `abs` applies it to absolute values.
 
         Computation is in float64: NaN propagates, `std` and `variance` are those of the
         population, norms those of the flattened tensor, and complex elements count by their
@@ -138,17 +125,16 @@ class Tensor:
         For an integer or bool tensor, min, max, sum and prod are integers where that is exact;
         everything else is float64. (A saved std or variance of PyTorch is that of the sample.)
 
-        Raises TensorUnavailableForStep if the run holds nothing to compute it from, or if the
-        tensor holds no numbers.
+        Raises TensorUnavailableForStep if there are no numbers to compute it from.
         """
         name = checked_reduction(reduction_name)
-        place = _checked(step_num, mode, worker)
-        saved = self._core.saved_reductions(*place).get((name, bool(abs)))
+        query = checked_query(step_num, mode, worker)
+        saved = self._core.saved_reductions(*query).get((name, bool(abs)))
         if saved is not None:
             return array_from(*saved)
-        number = self._core.reduction(*place, f"abs_{name}" if abs else name)
+        number = self._core.reduction(*query, f"abs_{name}" if abs else name)
         try:
-            dtype = dtype_from(self._core.dtype(*place))
+            dtype = dtype_from(self._core.dtype(*query))
         except SMDebugError:  # only reductions were saved
             return np.float64(number)
         return scalar_from(number, name, dtype)
@@ -156,30 +142,23 @@ class Tensor:
     def reduction_values(
         self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
     ) -> dict[tuple[str, bool], Array]:
-        """The saved reductions: a dict from (name, whether of absolute values) to an array.
-
-        Empty if none were saved.
-        """
-        saved = self._core.saved_reductions(*_checked(step_num, mode, worker))
+        """The saved reductions: a dict from (name, whether of absolute values) to an array."""
+        saved = self._core.saved_reductions(*checked_query(step_num, mode, worker))
         return {key: array_from(*parts) for key, parts in saved.items()}
 
     def statistics(
         self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
     ) -> dict[str, int | float]:
-        """The statistics that a run keeps of a tensor at a step (docs/format.md), by column.
-
-        From the index, or computed from the value. `summary` explains what they mean.
-        """
-        return self._core.statistics(*_checked(step_num, mode, worker))
+        """The statistics of the index at a step, by column (docs/format.md), or else computed from
+        the value. `summary` explains what they mean."""
+        return self._core.statistics(*checked_query(step_num, mode, worker))
 
     def placement(
         self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
     ) -> ShardPlacement | None:
-        """Which part of a larger tensor a worker saved at a step.
-
-        None for a whole tensor, and for a part that is not a box of the whole.
-        """
-        parts = self._core.placement(*_checked(step_num, mode, worker))
+        """The part of a larger tensor that a worker saved at a step. None for a whole tensor, and
+        for a part that is not a box of the whole."""
+        parts = self._core.placement(*checked_query(step_num, mode, worker))
         return None if parts is None else ShardPlacement(*parts)
 
     def summary(
@@ -189,9 +168,7 @@ class Tensor:
         worker: Worker = None,
         merged: bool = False,
     ) -> TensorSummary:
-        """Counts, bounds, mean, deviation and norms at a step.
-
-        From the index, without reading the value, if the run has statistics; otherwise computed
+        """Counts, bounds, mean, deviation and norms at a step, from the index or else computed
         from the value. Raises TensorUnavailableForStep if there is neither, and for text.
 
         With `merged`, they describe the whole tensor whose shards the workers saved; workers that
@@ -203,16 +180,15 @@ class Tensor:
             raise SMDebugValueError(
                 f"merged combines the shards of all workers: leave out worker={worker!r}"
             )
-        place = _checked(step_num, mode, worker)
-        if self.dtype(*place).kind in "SU":
+        query = checked_query(step_num, mode, worker)
+        if self.dtype(*query).kind in "SU":
             error = TensorUnavailableForStep(self.name, step_num, mode)
             error.full_message = f"tensor '{self.name}' holds text, which has no summary"
             raise error
-        ask = self._core
-        statistics = ask.merged_statistics(*place[:2]) if merged else ask.statistics(*place)
-        return TensorSummary.from_statistics(statistics)
+        read = self._core.merged_statistics if merged else self._core.statistics
+        return TensorSummary.from_statistics(read(*(query[:2] if merged else query)))
 
-    def step(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Any:
+    def step(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> NoReturn:
         """Removed from the API: raises SMDebugNotImplementedError."""
         raise SMDebugNotImplementedError("Tensor.step was removed; use value, shape or workers")
 
@@ -221,11 +197,3 @@ class Tensor:
 
     def _repr_html_(self) -> str:
         return tensor_html(self)
-
-
-def _checked(step_num: int, mode: ModeKeys, worker: Worker) -> tuple[int, ModeKeys, str | None]:
-    """The arguments of a core method. Raises SMDebugTypeError, SMDebugValueError or
-    InvalidWorker."""
-    if worker is not None and not isinstance(worker, str):
-        raise InvalidWorker(worker)
-    return checked_step(step_num), checked_mode(mode), worker

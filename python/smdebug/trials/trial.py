@@ -1,11 +1,11 @@
-"""`Trial`: a run as its reader sees it, while it grows or long after."""
+"""`Trial`: the reader of a run, growing or finished."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from smdebug._core import ModeKeys, StepState
 from smdebug._core import Trial as CoreTrial
@@ -39,10 +39,10 @@ Patterns = str | Sequence[str]
 class Trial:
     """The tensors of one run. While the run grows, each query looks for new steps first.
 
-    A run has one sequence of global steps; each is also a step of the mode it belongs to. A method
-    that takes a `mode` takes steps of that mode; GLOBAL stands for global steps of any mode.
-    Unknown modes and steps give empty lists or None. A `mode` that is not one of `smdebug.modes`
-    raises SMDebugValueError, a step that is not a whole number SMDebugTypeError.
+    A run has one sequence of global steps; each is also a step of its mode. A method that takes a
+    `mode` takes steps of that mode; GLOBAL stands for global steps of any mode. Unknown modes and
+    steps give empty lists or None. Raises SMDebugValueError for a `mode` that is not one of
+    `smdebug.modes` and SMDebugTypeError for a step or a name of the wrong type.
 
     `create_trial` documents the arguments; `parallel`, `check` and `index_mode` are ignored.
     """
@@ -64,6 +64,7 @@ class Trial:
         first, end = checked_range(range_steps)
         drain = before_refresh(self.path)
         self._core = CoreTrial.open(self.path, self.name, first, end, timeout, drain, bool(cache))
+        self._published = self._core  # without a running step, which LiveTrial adds
 
     def tensor_names(
         self,
@@ -76,40 +77,27 @@ class Trial:
     ) -> list[str]:
         """The sorted names of the saved tensors.
 
-        Restricted to those saved at a `step` of `mode`, or at any step of `mode`; and to names in
-        which a `regex` (a pattern, or one of several) is found as by `re.search`, or to a
-        `collection` (its name, or a Collection): its tensor names and what its patterns find.
+        Only those saved at a `step` of `mode`, or at any step of `mode`; and only names in which
+        `regex` (a pattern, or one of several) is found as by `re.search`, or the tensors of
+        `collection` (a name or a Collection): its tensor names, and names that its patterns find.
 
-        A tensor of which only reductions were saved counts under its own name;
-        `show_prefixed_tensors` has no effect. Raises SMDebugValueError for a pattern that does not
-        compile, and if both a regex and a collection are given.
+        `show_prefixed_tensors` has no effect, because reductions have the name of their tensor.
+        Raises SMDebugValueError for an invalid pattern, and for both a regex and a collection.
         """
-        selection = self._selection(regex, collection)
-        if selection == ([], []):
-            return []
-        patterns, names = selection or ([], [])
-        step = None if step is None else checked_step(step)
-        return self._core.tensor_names(step, checked_mode(mode), patterns, names)
-
-    def _selection(
-        self, regex: Patterns | None, collection: str | Collection | None
-    ) -> tuple[list[str], list[str]] | None:
-        """The patterns and the names that select tensors, or None for all tensors."""
         if regex is not None and collection is not None:
             raise SMDebugValueError("tensor_names takes a regex or a collection, not both")
+        patterns, names = checked_patterns(regex), []
         if isinstance(collection, str):
             collection = self.collection(collection)
         if collection is not None:
-            return list(collection.include_regex), list(collection.tensor_names)
-        patterns = checked_patterns(regex)
-        return (patterns, []) if patterns else None
+            patterns, names = list(collection.include_regex), list(collection.tensor_names)
+            if not patterns and not names:
+                return []
+        step = None if step is None else checked_step(step)
+        return self._core.tensor_names(step, checked_mode(mode), patterns, names)
 
     def tensor(self, tname: str) -> Tensor:
-        """The tensor of that name.
-
-        Raises TensorUnavailable, which suggests similar names, and SMDebugTypeError for a name
-        that is not text.
-        """
+        """The tensor of that name. Raises TensorUnavailable, which suggests similar names."""
         return Tensor(self, self._core.tensor(checked_name(tname)))
 
     def has_tensor(self, tname: str) -> bool:
@@ -117,11 +105,9 @@ class Trial:
         return self._core.has_tensor(checked_name(tname))
 
     def steps(self, mode: ModeKeys = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
-        """The steps of `mode`, in ascending order.
-
-        Those that every worker has written, or that were given up because newer ones are complete;
-        with `show_incomplete_steps`, all steps that any worker has written.
-        """
+        """The steps of `mode`, in ascending order: those that every worker has written, or that
+        were given up because newer ones are complete; with `show_incomplete_steps`, all that any
+        worker has written."""
         return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
     def modes(self) -> list[ModeKeys]:
@@ -149,10 +135,7 @@ class Trial:
         return self._core.workers()
 
     def collections(self) -> dict[str, Collection]:
-        """The collections of the run, by name.
-
-        Whether their tensors were saved depends on the configuration of the hook.
-        """
+        """The collections of the run, by name, whether or not their tensors were saved."""
         for collection in self._core.collections():
             self._collections[collection.name] = collection
         return dict(self._collections)
@@ -166,11 +149,9 @@ class Trial:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
         known = self.collections()
         if coll_name not in known:
+            text = "run '%s' has no collection '%s'; there are %s"
+            _logger.warning(text, self.name, coll_name, ", ".join(map(repr, known)))
             self._collections[coll_name] = Collection(coll_name)
-            names = ", ".join(f"'{name}'" for name in known)
-            _logger.warning(
-                "run '%s' has no collection '%s'; there are %s", self.name, coll_name, names
-            )
         return self._collections[coll_name]
 
     def damage(self) -> list[tuple[str, str]]:
@@ -178,23 +159,18 @@ class Trial:
         return self._core.damage()
 
     def has_passed_step(self, step: int, mode: ModeKeys = GLOBAL) -> StepState:
-        """The state of a step of `mode`.
-
-        AVAILABLE: every worker has written it, or the missing ones were given up.
-        NOT_YET_AVAILABLE: it may still come, or be completed. UNAVAILABLE: it was not saved,
-        and later steps were.
-        """
+        """AVAILABLE if every worker has written the step, or the missing ones were given up;
+        NOT_YET_AVAILABLE if it may still come or be completed; UNAVAILABLE if it was not saved
+        although later steps were."""
         return self._core.has_passed_step(checked_step(step), checked_mode(mode))
 
     def wait_for_steps(
         self, required_steps: Iterable[int], mode: ModeKeys = GLOBAL, timeout: float | None = None
     ) -> None:
-        """Waits until all the steps of `mode` can be read, even under `no_refresh`.
-
-        Waits forever, or `timeout` seconds in total, and logs a reminder every ten seconds. Raises
-        StepUnavailable for a step that was not saved although later ones were, NoMoreData for one
-        after the last step of a run that has ended, and StepNotYetAvailable after the timeout.
-        """
+        """Waits until all the steps of `mode` can be read, even under `no_refresh`: forever, or
+        `timeout` seconds in total. Raises StepUnavailable for a step that was not saved although
+        later ones were, NoMoreData for one after the end of the run, and StepNotYetAvailable after
+        the timeout."""
         steps = [checked_step(step) for step in required_steps]
         self._core.wait_for_steps(steps, checked_mode(mode), timeout)
 
@@ -202,25 +178,20 @@ class Trial:
         """The values of the collection "inputs" at a step of `mode`, ordered by the number that
         their names end with. Empty if none were saved."""
         inputs = self.collections().get("inputs", Collection("inputs"))
-        names = self.tensor_names(step=checked_step(step), mode=mode, collection=inputs)
-        return self._values_of(names, step, mode)
+        return self._values(step, mode, collection=inputs)
 
     def labels(self, step: int, mode: ModeKeys = GLOBAL) -> list[Array]:
         """The values of tensors named like labels at a step of `mode`, ordered as `inputs`."""
-        names = self.tensor_names(step=checked_step(step), mode=mode, regex="labels*")
-        return self._values_of(names, step, mode)
+        return self._values(step, mode, regex="labels*")
 
     def predictions(self, step: int, mode: ModeKeys = GLOBAL) -> list[Array]:
         """The values of tensors named like predictions at a step of `mode`, ordered as `inputs`."""
-        names = self.tensor_names(step=checked_step(step), mode=mode, regex="predictions*")
-        return self._values_of(names, step, mode)
+        return self._values(step, mode, regex="predictions*")
 
-    def _values_of(self, names: list[str], step: int, mode: ModeKeys) -> list[Array]:
-        def number(name: str) -> int:
-            digits = re.search(r"(\d+)$", name)
-            return int(digits.group(1)) if digits else -1
-
-        return [self.tensor(name).value(step, mode=mode) for name in sorted(names, key=number)]
+    def _values(self, step: int, mode: ModeKeys, **which: Any) -> list[Array]:
+        names = self.tensor_names(step=checked_step(step), mode=mode, **which)
+        names.sort(key=lambda name: int((re.findall(r"\d+$", name) or [-1])[0]))
+        return [self.tensor(name).value(step, mode) for name in names]
 
     def to_pandas(
         self,
@@ -230,23 +201,17 @@ class Trial:
         regex: Patterns | None = None,
         collection: str | Collection | None = None,
     ) -> pandas.DataFrame:
-        """The run as a tidy DataFrame; needs the package pandas.
+        """The run as a tidy DataFrame; needs the package pandas. `kind` selects its rows:
 
-        `kind` selects what a row is:
-
-        - "names": a tensor in a mode. Columns name, mode, steps (their number), first_step,
+        - "names": one per tensor and mode. Columns name, mode, steps (their number), first_step,
           last_step (steps of that mode).
-        - "statistics": a tensor at a step from a worker. Columns name, step (global), mode,
-          mode_step, worker, dtype, shape, and those of `TensorSummary`: count, nan, positive_inf,
-          negative_inf, zeros, min, max, mean, std, l1, l2. Reads the values if the index has no
-          statistics.
+        - "statistics": one per tensor, step and worker. Columns name, step (global), mode,
+          mode_step, worker, dtype, shape, and the fields of `TensorSummary`.
         - "scalars": the same for tensors of one element, with the column value, a float.
 
-        Contains complete steps of `mode` only; `regex` and `collection` restrict the tensors as in
-        `tensor_names`. Text, and tensors of which only reductions or shapes were saved, have no
-        row; damaged values are skipped with a warning.
-
-        Raises SMDebugValueError for another kind, SMDebugRuntimeError without pandas.
+        Contains complete steps of `mode` only; for `regex` and `collection` see `tensor_names`.
+        Text, and tensors of which only reductions or shapes were saved, have no row; damaged values
+        are skipped with a warning. Raises SMDebugRuntimeError without pandas.
         """
         names = self.tensor_names(mode=mode, regex=regex, collection=collection)
         with no_refresh(self):

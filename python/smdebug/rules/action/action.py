@@ -19,7 +19,7 @@ _logger = get_logger()
 
 
 class SerializableActions(Protocol):
-    """What serializes itself to an action string, such as `ActionList`."""
+    """An object that serializes itself to an action string, such as `ActionList`."""
 
     def serialize(self) -> str:
         """The actions as an action string: JSON text."""

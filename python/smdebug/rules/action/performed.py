@@ -48,7 +48,7 @@ class PerformedAction:
                 self._rule_name,
                 message,
                 step,
-                getattr(self._trial, "_core", None),
+                getattr(self._trial, "_published", None),
             )
         except (SMDebugError, TypeError) as error:
             return "failed", str(error)
