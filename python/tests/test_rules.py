@@ -229,7 +229,7 @@ def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, logged):
     assert entries == [("sms", "555")] and len(refused) == 1
     Actions(f"[{entry}, {good}]", "MyRule")
     (said,) = logged
-    assert "'MyRule': no action" in said and entry in said
+    assert "'MyRule': not an action" in said and entry in said
 
 
 @pytest.mark.parametrize("nothing", [None, "", "  ", "[]"])
