@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from smdebug.exceptions import SMDebugValueError
 
 
+@dataclass(eq=False)
 class CloudRule:
     """A rule with a name and parameters.
 
@@ -16,23 +18,13 @@ class CloudRule:
     only the cloud reads.
     """
 
-    def __init__(
-        self,
-        name: str,
-        rule_parameters: dict[str, Any],
-        image_uri: str | None = None,
-        instance_type: str | None = None,
-        volume_size_in_gb: int | None = None,
-        container_local_output_path: str | None = None,
-        s3_output_path: str | None = None,
-    ) -> None:
-        self.name = name
-        self.rule_parameters = rule_parameters
-        self.image_uri = image_uri
-        self.instance_type = instance_type
-        self.volume_size_in_gb = volume_size_in_gb
-        self.container_local_output_path = container_local_output_path
-        self.s3_output_path = s3_output_path
+    name: str
+    rule_parameters: dict[str, Any]
+    image_uri: str | None = None
+    instance_type: str | None = None
+    volume_size_in_gb: int | None = None
+    container_local_output_path: str | None = None
+    s3_output_path: str | None = None
 
     def _request(self) -> dict[str, Any]:
         """The request for the cloud's API, without the fields that were not given."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = ["DOCUMENT_FIELDS", "FIELDS", "Fields", "Quantity", "quantities_of"]
@@ -44,7 +44,7 @@ class Quantity(NamedTuple):
     key_unit: str | None
 
 
-DOCUMENT_FIELDS: dict[str, tuple[Fields, ...]] = {
+DOCUMENT_FIELDS: dict[str, str] = {
     "Datapoints": "count",
     "RuleTriggered": "count",
     "Violations": "count",
@@ -68,7 +68,7 @@ _OF_A_BOTTLENECK = (
     *_OF_FRAMEWORK,
 )
 
-FIELDS = {
+FIELDS: dict[str, tuple[Fields, ...]] = {
     "BatchSize": (
         Fields(("cpu",), _BOX, "%"),
         Fields(("<gpu>",), _BOX, "%"),
@@ -121,6 +121,8 @@ FIELDS = {
 }
 """The eleven rules of a report, in the order of their names, each with its `Fields`."""
 
+_Keys = tuple[str | int, ...]
+
 _NODE = re.compile(r"algo-[0-9]+(-[0-9]+)?")
 _PLACEHOLDERS = {
     "<gpu>": re.compile(r"gpu[0-9]+"),
@@ -170,8 +172,8 @@ def _members(value: Any) -> list[tuple[Any, Any]]:
     return []
 
 
-def _units(keys, value, fields):
-    """Units of the value at `keys` and of a key of it; None where they are not known."""
+def _units(keys: _Keys, value: Any, fields: Iterable[Fields]) -> tuple[str | None, str | None]:
+    """The units of the value at `keys` and of one of the keys; None if unknown."""
     if not keys or isinstance(value, dict):
         return None, None
     for field in fields:
@@ -181,21 +183,21 @@ def _units(keys, value, fields):
     return None, None
 
 
-def _leads_to_fields(keys, fields):
+def _leads_to_fields(keys: _Keys, fields: Iterable[Fields]) -> bool:
     return any(
         len(keys) <= len(field.within) and _begins(keys, field.within[: len(keys)])
         for field in fields
     )
 
 
-def _begins(keys, within):
+def _begins(keys: _Keys, within: _Keys) -> bool:
     return all(_is(key, wanted) for key, wanted in zip(keys, within, strict=False))
 
 
-def _is(key, wanted):
+def _is(key: str | int, wanted: str | int) -> bool:
     pattern = _PLACEHOLDERS.get(wanted)
     return key == wanted if pattern is None else _matches(key, pattern)
 
 
-def _matches(key, pattern):
+def _matches(key: str | int, pattern: re.Pattern[str]) -> bool:
     return isinstance(key, str) and pattern.fullmatch(key) is not None

@@ -16,10 +16,10 @@ class ProfilerRule(CloudRule):
     Create it with `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: see CloudRule.
     """
 
-    def __init__(self, name: str, rule_parameters: Mapping[str, Any], **for_the_cloud: Any) -> None:
+    def __init__(self, name: str, rule_parameters: Mapping[str, Any], *for_the_cloud: Any) -> None:
         # The API takes text for every value, also for the nested parameters of ProfilerReport.
         texts = {key: str(value) for key, value in rule_parameters.items()}
-        super().__init__(name, texts, **for_the_cloud)
+        super().__init__(name, texts, *for_the_cloud)
 
     @classmethod
     def sagemaker(
@@ -44,14 +44,9 @@ class ProfilerRule(CloudRule):
                 "expected a profiler rule of smdebug.sagemaker.profiler_configs or of "
                 f"smdebug_rulesconfig, such as BatchSize(); found {base_config!r}"
             )
-        return cls(
-            name=name or rule,
-            rule_parameters=parameters,
-            instance_type=instance_type,
-            volume_size_in_gb=volume_size_in_gb,
-            container_local_output_path=container_local_output_path,
-            s3_output_path=s3_output_path,
-        )
+        machine = (None, instance_type, volume_size_in_gb)
+        paths = (container_local_output_path, s3_output_path)
+        return cls(name or rule, parameters, *machine, *paths)
 
     @classmethod
     def custom(
@@ -71,15 +66,9 @@ class ProfilerRule(CloudRule):
         Raises SMDebugValueError if only one of the two is given.
         """
         base = parameters_of_custom_rule(source, rule_to_invoke)
-        return cls(
-            name,
-            {**base, **(rule_parameters or {})},
-            image_uri=image_uri,
-            instance_type=instance_type,
-            volume_size_in_gb=volume_size_in_gb,
-            container_local_output_path=container_local_output_path,
-            s3_output_path=s3_output_path,
-        )
+        machine = (image_uri, instance_type, volume_size_in_gb)
+        paths = (container_local_output_path, s3_output_path)
+        return cls(name, {**base, **(rule_parameters or {})}, *machine, *paths)
 
     def to_profiler_rule_config_dict(self) -> dict[str, Any]:
         """The request for the cloud's API, without the fields that were not given."""

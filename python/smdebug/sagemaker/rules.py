@@ -32,12 +32,14 @@ class Rule(CloudRule):
         self,
         name: str,
         rule_parameters: Mapping[str, Any],
-        collection_configs: Iterable[dict[str, Any]] = (),
+        collection_configs: Iterable[Any] | None = None,
         actions: Any | None = None,
         **for_the_cloud: Any,
     ) -> None:
         super().__init__(name, dict(rule_parameters), **for_the_cloud)
-        self.collection_configs: list[dict[str, Any]] = list(collection_configs)
+        self.collection_configs: list[dict[str, Any]] = [
+            _collection_dict(collection) for collection in collection_configs or ()
+        ]
         self.actions = actions
 
     @classmethod
@@ -69,12 +71,12 @@ class Rule(CloudRule):
             )
         collections = collections_to_save or base_config.get("CollectionConfigurations", [])
         return cls(
-            name=name or base["RuleConfigurationName"],
-            rule_parameters=_parameters(
+            name or base["RuleConfigurationName"],
+            _parameters(
                 base["RuleParameters"], rule_parameters, other_trials_s3_input_paths, actions
             ),
-            collection_configs=[_collection_dict(collection) for collection in collections],
-            actions=actions,
+            collections,
+            actions,
             container_local_output_path=container_local_output_path,
             s3_output_path=s3_output_path,
         )
@@ -101,12 +103,10 @@ class Rule(CloudRule):
         """
         base = parameters_of_custom_rule(source, rule_to_invoke)
         return cls(
-            name=name,
-            rule_parameters=_parameters(
-                base, rule_parameters, other_trials_s3_input_paths, actions
-            ),
-            collection_configs=[_collection_dict(entry) for entry in collections_to_save or []],
-            actions=actions,
+            name,
+            _parameters(base, rule_parameters, other_trials_s3_input_paths, actions),
+            collections_to_save,
+            actions,
             image_uri=image_uri,
             instance_type=instance_type,
             volume_size_in_gb=volume_size_in_gb,
