@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _CELL = 'style="text-align:left"'
 def trial_html(trial: Trial) -> str:
     """A table of facts about a trial and a table of its first tensors."""
     names = trial.tensor_names()
-    facts = [
+    facts: list[tuple[object, object]] = [
         ("run", trial.path),
         ("state", "ended" if trial.loaded_all_steps else "running, or cut off"),
         ("steps", _steps_text(trial.steps())),
@@ -40,7 +41,7 @@ def trial_html(trial: Trial) -> str:
 def tensor_html(tensor: Tensor) -> str:
     """A table of facts about a tensor and a table of its last steps."""
     steps = tensor.steps()
-    facts = [("tensor", tensor.name)]
+    facts: list[tuple[object, object]] = [("tensor", tensor.name)]
     if tensor.original_name not in (None, tensor.name):
         facts.append(("original name", tensor.original_name))
     facts.append(("steps", _steps_text(steps)))
@@ -49,7 +50,7 @@ def tensor_html(tensor: Tensor) -> str:
     return _facts(facts) + _table(header, rows)
 
 
-def _row_of_step(tensor, step):
+def _row_of_step(tensor: Tensor, step: int) -> list[object]:
     worker = tensor.workers(step)[0]
     try:
         shape = tensor.shape(step, ModeKeys.GLOBAL, worker)
@@ -58,8 +59,8 @@ def _row_of_step(tensor, step):
     return [step, worker, shape, *_numbers(tensor, step, worker)]
 
 
-def _numbers(tensor, step, worker):
-    """min, mean, max and the count of NaN, as far as they are known."""
+def _numbers(tensor: Tensor, step: int, worker: str) -> list[object]:
+    """min, mean, max and the count of NaN; empty texts if they are unknown."""
     try:
         summary = tensor.summary(step, ModeKeys.GLOBAL, worker)
         return [f"{x:.6g}" for x in (summary.min, summary.mean, summary.max)] + [summary.nan]
@@ -73,7 +74,7 @@ def _numbers(tensor, step, worker):
     return ["" if x is None else f"{x.item():.6g}" for x in found] + [""]
 
 
-def _steps_text(steps):
+def _steps_text(steps: Sequence[int]) -> str:
     if not steps:
         return "none"
     if len(steps) == 1:
@@ -81,12 +82,12 @@ def _steps_text(steps):
     return f"{len(steps)}, from {steps[0]} to {steps[-1]}"
 
 
-def _facts(rows):
+def _facts(rows: Iterable[tuple[object, object]]) -> str:
     cells = (f"<tr><th {_CELL}>{_text(a)}</th><td {_CELL}>{_text(b)}</td></tr>" for a, b in rows)
     return f"<table>{''.join(cells)}</table>"
 
 
-def _table(header, rows):
+def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     if not rows:
         return ""
     head = "".join(f"<th {_CELL}>{_text(name)}</th>" for name in header)
@@ -97,5 +98,5 @@ def _table(header, rows):
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-def _text(value):
+def _text(value: object) -> str:
     return escape(str(value))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError, TensorUnavailableForStep
@@ -11,9 +12,13 @@ from smdebug.log import get_logger
 if TYPE_CHECKING:
     import pandas
 
+    from smdebug.trials.summary import TensorSummary
+    from smdebug.trials.tensor import Tensor
     from smdebug.trials.trial import Trial
 
 _logger = get_logger()
+
+_Row = tuple[Any, ...]
 
 KINDS = ("names", "statistics", "scalars")
 
@@ -42,8 +47,8 @@ def data_frame(trial: Trial, kind: str, names: list[str], mode: ModeKeys) -> pan
     return pandas.DataFrame.from_records(rows, columns=columns)
 
 
-def _rows_of_names(trial, tensor, wanted):
-    steps_of = {}
+def _rows_of_names(trial: Trial, tensor: Tensor, wanted: ModeKeys) -> Iterator[_Row]:
+    steps_of: dict[ModeKeys, list[int]] = {}
     for step in tensor.steps():
         mode, mode_step = trial.mode_modestep(step)
         if wanted in (ModeKeys.GLOBAL, mode):
@@ -52,20 +57,23 @@ def _rows_of_names(trial, tensor, wanted):
         yield tensor.name, mode.name, len(steps), min(steps), max(steps)
 
 
-def _rows_of_statistics(trial, tensor, mode):
+def _rows_of_statistics(trial: Trial, tensor: Tensor, mode: ModeKeys) -> Iterator[_Row]:
     for place, at, summary in _summaries(trial, tensor, mode):
         numbers = (getattr(summary, column) for column in _SUMMARY)
         yield *place, str(tensor.dtype(**at)), tensor.shape(**at), *numbers
 
 
-def _rows_of_scalars(trial, tensor, mode):
+def _rows_of_scalars(trial: Trial, tensor: Tensor, mode: ModeKeys) -> Iterator[_Row]:
     for place, at, summary in _summaries(trial, tensor, mode):
         if summary.count == 1:
             yield *place, float(tensor.reduction_value(reduction_name="sum", **at))
 
 
-def _summaries(trial, tensor, wanted):
-    """Where there are numbers: the first columns of a row, how to ask for more, the summary."""
+def _summaries(
+    trial: Trial, tensor: Tensor, wanted: ModeKeys
+) -> Iterator[tuple[_Row, dict[str, Any], TensorSummary]]:
+    """For each step and worker with numbers: the first columns of a row, the arguments for further
+    queries, and the summary."""
     for step in tensor.steps():
         mode, mode_step = trial.mode_modestep(step)
         if wanted not in (ModeKeys.GLOBAL, mode):
@@ -76,7 +84,7 @@ def _summaries(trial, tensor, wanted):
                 yield (tensor.name, step, mode.name, mode_step, worker), at, summary
 
 
-def _summary_or_none(tensor, at):
+def _summary_or_none(tensor: Tensor, at: dict[str, Any]) -> TensorSummary | None:
     try:
         return tensor.summary(**at)
     except TensorUnavailableForStep:  # only reductions or a shape were saved, or text
