@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
@@ -16,6 +16,9 @@ from smdebug.log import get_logger
 
 if TYPE_CHECKING:
     from smdebug.hook import BaseHook
+
+HookClass = TypeVar("HookClass", bound="BaseHook")
+HookClass_co = TypeVar("HookClass_co", bound="BaseHook", covariant=True)
 
 _open_hooks: set[BaseHook] = set()
 _current: BaseHook | None = None
@@ -32,7 +35,9 @@ def set_current(hook: BaseHook | None) -> None:
     _current = hook
 
 
-def hook_of(kind: type[Any], create: Callable[[], Any] | None = None) -> Any:
+def hook_of(
+    kind: type[HookClass], create: Callable[[], HookClass] | None = None
+) -> HookClass | None:
     """The hook that was made last, if it is an instance of `kind`.
 
     Otherwise `create()` makes one, if given. Returns None if the configuration file that `create`
@@ -49,7 +54,7 @@ def hook_of(kind: type[Any], create: Callable[[], Any] | None = None) -> Any:
         return None
 
 
-def set_hook_of(kind: type[Any], hook: Any) -> None:
+def set_hook_of(kind: type[HookClass], hook: HookClass) -> None:
     """Makes `hook` the one that `hook_of` returns. Raises SMDebugTypeError if it is not an instance
     of `kind`."""
     if not isinstance(hook, kind):
@@ -58,24 +63,24 @@ def set_hook_of(kind: type[Any], hook: Any) -> None:
     set_current(hook)
 
 
-class GetHook(Protocol):
+class GetHook(Protocol[HookClass_co]):
     """The signature of an adapter's `get_hook`."""
 
     def __call__(
         self, json_config_path: str | None = None, create_if_not_exists: bool = ...
-    ) -> Any:
-        """The hook that was made last."""
+    ) -> HookClass_co | None:
+        """The hook that was made last, or None."""
 
 
 def functions_of(
-    kind: type[Any], create_by_default: bool
-) -> tuple[GetHook, Callable[[Any], None], Callable[[], None]]:
+    kind: type[HookClass], create_by_default: bool
+) -> tuple[GetHook[HookClass], Callable[[HookClass], None], Callable[[], None]]:
     """The functions `get_hook`, `set_hook` and `del_hook` of an adapter whose hooks are instances
     of `kind`. `create_by_default` is the default of `create_if_not_exists`."""
 
     def get_hook(
         json_config_path: str | None = None, create_if_not_exists: bool = create_by_default
-    ) -> Any:
+    ) -> HookClass | None:
         """The hook that was made last.
 
         If there is none, `create_if_not_exists` creates one from a JSON configuration: the file at
@@ -83,12 +88,12 @@ def functions_of(
         is missing, or if the environment variable USE_SMDEBUG is false.
         """
 
-        def create() -> Any:
+        def create() -> HookClass:
             return kind.create_from_json_file(json_config_path)
 
         return hook_of(kind, create if create_if_not_exists else None)
 
-    def set_hook(hook: Any) -> None:
+    def set_hook(hook: HookClass) -> None:
         """Makes `hook` the one that `get_hook` returns."""
         set_hook_of(kind, hook)
 

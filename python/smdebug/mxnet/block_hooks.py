@@ -11,21 +11,22 @@ from mxnet import gluon
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
 
 if TYPE_CHECKING:
+    from smdebug._core import ModuleSlots, TensorSlot
     from smdebug.mxnet.hybrid import Graphs
 
 
-class Gate:
-    """Open while the open step saves tensors. All hooks of one smdebug hook share it."""
+class CaptureSwitch:
+    """On while the open step saves tensors. All hooks of one smdebug hook share it."""
 
     def __init__(self) -> None:
-        self.is_open = False
+        self.is_on = False
         self.has_loss = False  # a loss block ran in this step
 
 
 class WatchedBlock:
     """One block and its hooks, which are removed while none of its tensors can be saved.
 
-    `graphs` (hybrid.py) handles blocks that run inside a graph. `site` numbers the inputs and
+    `graphs` (hybrid.py) handles blocks that run inside a graph. `slots` number the inputs and
     outputs of the block, and `isolate` is a context that keeps smdebug's own errors from the
     training. A deep copy of the block calls the same hooks; an unpickled block has hooks without
     state, which do nothing.
@@ -37,16 +38,16 @@ class WatchedBlock:
         self,
         block: gluon.Block,
         name: str,
-        gate: Gate,
-        site: Any,
+        switch: CaptureSwitch,
+        slots: ModuleSlots,
         graphs: Graphs,
         isolate: Callable[[str], AbstractContextManager[None]],
         is_loss: bool = False,
     ) -> None:
         self.block = block
         self.name = name
-        self._site = site
-        self._gate = gate
+        self._slots = slots
+        self._switch = switch
         self._graphs = graphs
         self._isolate = isolate
         self._is_loss = is_loss
@@ -87,21 +88,21 @@ class WatchedBlock:
 
     def can_match(self) -> bool:
         """Returns whether the coming plan may save any of its inputs or outputs."""
-        return self._site.may_match_input() or self._site.may_match_output()
+        return self._slots.may_match_input() or self._slots.may_match_output()
 
     def capture_inputs(self, values: Iterable[Any]) -> None:
         """Saves inputs: MXNet's or numpy's arrays, or None for one that is missing."""
-        self._put(self._site.next_input, values)
+        self._put(self._slots.next_input, values)
 
     def capture_outputs(self, values: Iterable[Any]) -> None:
         """Saves outputs: MXNet's or numpy's arrays, or None for one that is missing."""
-        self._put(self._site.next_output, values)
+        self._put(self._slots.next_output, values)
 
-    def _put(self, next_site: Callable[[], Any], values: Iterable[Any]) -> None:
+    def _put(self, next_slot: Callable[[], TensorSlot | None], values: Iterable[Any]) -> None:
         for value in values:
-            site = next_site()
-            if site is not None and value is not None:
-                site.put(readable(value) if hasattr(value, "asnumpy") else value)
+            slot = next_slot()
+            if slot is not None and value is not None:
+                slot.put(readable(value) if hasattr(value, "asnumpy") else value)
 
     def _before(self, block: gluon.Block, arguments: tuple[Any, ...]) -> None:
         if self._graphs is None or is_symbolic(arguments):
@@ -109,7 +110,7 @@ class WatchedBlock:
         self._was_called = True
         with self._isolate("before a block"):
             self._graphs.enter(block)
-            if self._gate.is_open:
+            if self._switch.is_on:
                 self.capture_inputs(arrays_in(arguments))
 
     def _after(self, block: gluon.Block, arguments: tuple[Any, ...], output: Any) -> None:
@@ -121,6 +122,6 @@ class WatchedBlock:
         with self._isolate("after a block"):
             self._graphs.leave(block, arguments)
             if self._is_loss:
-                self._gate.has_loss = True
-            if self._gate.is_open:
+                self._switch.has_loss = True
+            if self._switch.is_on:
                 self.capture_outputs(arrays_in(output))

@@ -7,9 +7,8 @@ begins or the hook is closed. Names are Gluon's; the core decides which tensors 
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from mxnet.base import MXNetError
 
 from smdebug import _core
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
+from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.hook_arguments import checked_choice
@@ -26,7 +26,7 @@ from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
-from smdebug.mxnet.block_hooks import Gate, WatchedBlock
+from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
 from smdebug.mxnet.collection import Collection
 from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
@@ -76,20 +76,20 @@ class Hook(BaseHook):
     patterned_collections = ACTIVATION_COLLECTIONS
     adapter_options: tuple[str, ...] = ("step_on",)
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
-    _gate = Gate()
+    _switch = CaptureSwitch()
 
     @takes_options(MXNetOptions)
     def __init__(self, options: MXNetOptions) -> None:
         """See HookOptions and MXNetOptions for the arguments, and BaseHook for errors."""
         self.step_on: str = checked_choice("step_on", options.step_on, ("forward", "optimizer"))
-        self._gate = Gate()
+        self._switch = CaptureSwitch()
         self._steps = self._make_steps()
         self._models = {}  # registered block -> its ModelParameters
         self._watched = {}  # block -> its WatchedBlock, over all registered blocks
         self._loss_names = []
         self._handles = []  # of the hooks that begin steps
         self._with_gradients = set()  # ids of parameters whose gradients the open step has
-        self._graphs = Graphs(self._gate, self._watched, self._unharmed)
+        self._graphs = Graphs(self._switch, self._watched, self._unharmed)
         self._plan_version = None
         self._modes_seen = set()
         self._is_settling = False
@@ -147,7 +147,7 @@ class Hook(BaseHook):
 
         It does so in a saved step in which no loss block ran.
         """
-        return self._gate.is_open and not self._gate.has_loss
+        return self._switch.is_on and not self._switch.has_loss
 
     def expect_loss(self, name: str) -> None:
         """Adds the loss that `record_loss_of_backward` records under this name to the collection
@@ -161,16 +161,16 @@ class Hook(BaseHook):
         if not self.wants_loss_of_backward():
             return
         with self._unharmed("a loss"):
-            site = self._session.module(name).next_output()
-            if site is not None:
-                site.put(readable(loss))
+            slot = self._session.module(name).next_output()
+            if slot is not None:
+                slot.put(readable(loss))
 
     def _watch(self, block: gluon.Block) -> None:
         name = block.name or type(block).__name__.lower()
         is_loss = isinstance(block, gluon.loss.Loss)
-        site = self._session.module(name)
+        slots = self._session.module(name)
         self._watched[block] = WatchedBlock(
-            block, name, self._gate, site, self._graphs, self._unharmed, is_loss
+            block, name, self._switch, slots, self._graphs, self._unharmed, is_loss
         )
         if is_loss:
             self._loss_names.append(name)
@@ -190,20 +190,20 @@ class Hook(BaseHook):
             if self._steps.begins_step(id(block), self.mode, is_training, device):
                 self._begin_model_step(block)
         except (SMDebugError, MXNetError):  # the configuration, or the training, is not valid
-            self._gate.is_open = False
+            self._switch.is_on = False
             raise
         except Exception as error:
             self._latch("at the beginning of a step", error)
 
     def _begin_model_step(self, block: gluon.Block) -> None:
         self._finish_step()
-        was_open, self._gate.is_open, self._gate.has_loss = self._gate.is_open, False, False
+        was_on, self._switch.is_on, self._switch.has_loss = self._switch.is_on, False, False
         try:
             capturing = self._begin_step()
         except SMDebugError:  # the configuration is not valid
             self._detach()
             raise
-        if was_open and self._is_settling:
+        if was_on and self._is_settling:
             self._is_settling = not self._prune()
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
@@ -211,11 +211,11 @@ class Hook(BaseHook):
         if self.mode not in self._modes_seen:
             self._modes_seen.add(self.mode)
             self._settle()
-        self._gate.is_open = capturing
+        self._switch.is_on = capturing
 
     def _finish_step(self) -> None:
         """Saves the tensors of the end of the open step: values after the update."""
-        if not self._gate.is_open:
+        if not self._switch.is_on:
             return
         for model in self._models.values():
             model.put_values()
@@ -242,7 +242,7 @@ class Hook(BaseHook):
 
     def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
         """Saves the gradients that `trainer` is about to use. Returns whether it may use them."""
-        if not self._gate.is_open:
+        if not self._switch.is_on:
             return True
         ours = self._parameters_of(trainer)
         if not ours:
@@ -280,9 +280,8 @@ class Hook(BaseHook):
         return self._place
 
     def _module_patterns(self, collection: Collection) -> list[str]:
-        patterns = activation_patterns(
-            collection, {block: watched.name for block, watched in self._watched.items()}
-        )
+        names = {block: watched.name for block, watched in self._watched.items()}
+        patterns = activation_patterns(collection, names)
         if collection.name == "losses":
             patterns += _patterns_of_losses(collection, self._loss_names)
         for block, inputs, outputs in getattr(collection, "block_tensors", list)():
@@ -304,26 +303,20 @@ class Hook(BaseHook):
         self.get_collection("losses")  # saved by default; only this adapter knows its patterns
         super()._hand_over_configuration()
 
-    @contextlib.contextmanager
-    def _unharmed(self, where: str) -> Iterator[None]:
+    def _unharmed(self, where: str) -> isolate_errors:
         """Keeps smdebug's own errors from the training, as in BaseHook.
 
         MXNet raises the failure of an operator only once, in the first call that waits for its
         result. If the hook made that call, the training gets the error.
         """
-        try:
-            yield
-        except MXNetError:
-            raise
-        except Exception as error:
-            self._latch(where, error)
+        return isolate_errors(self._latch, where, passing=MXNetError)
 
     def _detach(self) -> None:
         try:
             self._finish_step()
         except MXNetError as error:
             self._latch("at the end of the last step", error)
-        self._gate.is_open = False
+        self._switch.is_on = False
         trainers.forget(self)
         for handle in self._handles:
             handle.detach()
@@ -337,10 +330,10 @@ class Hook(BaseHook):
 
     def _latch(self, where: str, error: Exception) -> None:
         super()._latch(where, error)
-        self._gate.is_open = False
+        self._switch.is_on = False
 
     def _after_fork_in_child(self) -> None:
-        self._gate.is_open = False
+        self._switch.is_on = False
         super()._after_fork_in_child()
 
 
@@ -352,10 +345,8 @@ def _blocks_in(block: gluon.Block) -> list[gluon.Block]:
 
 def _patterns_of_losses(collection: Collection, names: Iterable[str]) -> list[str]:
     """Returns patterns for the loss blocks that the collection's own patterns do not match."""
-    known = [re.compile(pattern) for pattern in collection.include_regex]
-    missed = [
-        re.escape(name)
-        for name in dict.fromkeys(names)
-        if not any(pattern.search(f"{name}_output_0") for pattern in known)
-    ]
+    outputs = {f"{name}_output_0": re.escape(name) for name in names}
+    for known in _core.find_names(list(outputs), list(collection.include_regex)):
+        del outputs[known]
+    missed = list(outputs.values())
     return [f"^(?:{'|'.join(missed)})_output_"] if missed else []

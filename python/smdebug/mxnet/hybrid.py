@@ -9,63 +9,34 @@ the outputs of its operators to a callback (`register_op_hook`). Other steps run
 from __future__ import annotations
 
 import ctypes
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from mxnet import gluon
 from mxnet.base import NDArrayHandle
 from mxnet.ndarray import NDArray
-from mxnet.symbol import Symbol
 
 from smdebug.log import get_logger
 from smdebug.mxnet import private_names
 from smdebug.mxnet.arrays import arrays_in, host_copy, symbols_in
-from smdebug.mxnet.block_hooks import Gate, WatchedBlock
+from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
+from smdebug.mxnet.graph_points import Call, op_hook_names, value_at, with_points
 
 _logger = get_logger()
 
 Isolate = Callable[[str], AbstractContextManager[None]]
 
 
-class GraphPoint(NamedTuple):
-    """One output of an operator: its name in the graph, and its index among those of that name."""
-
-    name: str
-    occurrence: int
-
-
-class Call(NamedTuple):
-    """One call of a block inside of a graph.
-
-    Inputs and outputs are symbols while the graph is built, and GraphPoints afterwards: None for a
-    tensor that cannot be distinguished from another one of the same name.
-    """
-
-    watched: WatchedBlock
-    inputs: list[Any]
-    outputs: list[Any]
-
-
-# An operator's unnamed outputs are "x_output" or "x_output1" in a graph, and "x_0" or "x_1" in an
-# op hook.
-_NUMBERED = re.compile(r"_output(\d*)$")
-
-
-def _number(match: re.Match[str]) -> str:
-    return f"_{match[1] or 0}"
-
-
 class Graphs:
     """The graphs of one hook's blocks. `watched` maps blocks to their WatchedBlocks."""
 
     def __init__(
-        self, gate: Gate, watched: Mapping[gluon.Block, WatchedBlock], isolate: Isolate
+        self, switch: CaptureSwitch, watched: Mapping[gluon.Block, WatchedBlock], isolate: Isolate
     ) -> None:
-        self._gate = gate
+        self._switch = switch
         self._watched = watched
         self._isolate = isolate
         self._taps: dict[gluon.Block, GraphTap] = {}
@@ -92,7 +63,7 @@ class Graphs:
                 return
             self._taps[block] = tap
         self._running = block
-        tap.prepare(self._gate.is_open)
+        tap.prepare(self._switch.is_on)
 
     def trace(self, watched: WatchedBlock, arguments: Any, output: Any) -> None:
         """Notes a call of a block inside, with symbols, while the graph is built."""
@@ -193,11 +164,11 @@ class GraphTap:
         for watched, inputs, outputs in self._calls:
             if watched not in self._wanted:
                 continue
-            values = [_value(arrays, point) for point in inputs]
-            watched.capture_inputs(values)
-            results = [_value(arrays, point) for point in outputs]
-            watched.capture_outputs(results)
-            if any(value is None for value in (*values, *results)):
+            taken = [value_at(arrays, point) for point in inputs]
+            made = [value_at(arrays, point) for point in outputs]
+            watched.capture_inputs(taken)
+            watched.capture_outputs(made)
+            if any(value is None for value in (*taken, *made)):
                 unseen.append(watched.name)
         self._warn_of_missing(unseen)
 
@@ -223,8 +194,7 @@ class GraphTap:
                 for point in (*call.inputs, *call.outputs)
                 if point
             }
-            self._needed = {_NUMBERED.sub(_number, name): name for name in names}
-            self._needed.update({name: name for name in names})
+            self._needed = op_hook_names(names)
         return self._needed
 
     # ctypes calls it, and discards its exceptions.
@@ -264,42 +234,3 @@ class GraphTap:
                 self._block.name,
                 ", ".join(f"'{name}'" for name in dict.fromkeys(unseen)),
             )
-
-
-def with_points(calls: list[Call], graph: Symbol) -> list[Call]:
-    """Returns the calls with GraphPoints in place of their symbols, which are nodes of `graph`.
-
-    A block that is called twice gives its operators the same names twice. Operators run in the
-    order of the graph, each after those that it depends on: one that depends on n others of its
-    name has index n, unless another one depends on as many.
-    """
-    nodes = graph.get_internals()
-    names = Counter(nodes.list_outputs())
-    depths: defaultdict[str, list[int]] = defaultdict(list)  # of names that several operators have
-    for number, name in enumerate(nodes.list_outputs()):
-        if names[name] > 1:
-            depths[name].append(_depth(nodes[number], name))
-
-    def points(symbols: list[Symbol]) -> Iterator[GraphPoint | None]:
-        for symbol in symbols:
-            for name in symbol.list_outputs():
-                if name not in depths:
-                    yield GraphPoint(name, 0)
-                elif len(set(depths[name])) < len(depths[name]):
-                    yield None
-                else:
-                    yield GraphPoint(name, _depth(symbol, name))
-
-    return [
-        Call(call.watched, list(points(call.inputs)), list(points(call.outputs))) for call in calls
-    ]
-
-
-def _depth(symbol: Symbol, name: str) -> int:
-    """Returns how many other outputs of that name the symbol depends on."""
-    return symbol.get_internals().list_outputs().count(name) - 1
-
-
-def _value(arrays: Mapping[str, list[np.ndarray]], point: GraphPoint | None) -> np.ndarray | None:
-    values = arrays.get(point.name, []) if point else []
-    return values[point.occurrence] if point and point.occurrence < len(values) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mxnet import gluon
 from mxnet.gluon.parameter import DeferredInitializationError
@@ -31,24 +31,24 @@ class ModelParameters:
     def __init__(self, session: _core.Session, block: gluon.Block) -> None:
         self._session = session
         self._block = block
-        self._value_sites: dict[str, Any] = {}  # name of a parameter -> its place
-        self._gradient_sites: dict[str, Any] = {}
+        self._value_slots: dict[str, _core.TensorSlot] = {}  # name of a parameter -> its slot
+        self._gradient_slots: dict[str, _core.TensorSlot] = {}
         self._has_warned = False
 
     def put_values(self) -> None:
         """Saves the values that are due. Raises MXNetError if computing one failed."""
         for name, parameter in self._block.collect_params().items():
-            site = self._value_sites.get(name)
-            if site is None:
-                site = self._value_sites[name] = self._session.tensor(name)
-            if not site.is_due():
+            slot = self._value_slots.get(name)
+            if slot is None:
+                slot = self._value_slots[name] = self._session.tensor(name)
+            if not slot.is_due():
                 continue
             if is_sparse(parameter):
                 self._warn_of_sparse(name)
                 continue
             arrays = _present(parameter.list_data)
             if arrays:
-                site.put(readable(arrays[0]))
+                slot.put(readable(arrays[0]))
 
     def put_gradients(
         self,
@@ -64,18 +64,18 @@ class ModelParameters:
         for name, parameter in self._block.collect_params().items():
             if parameter.grad_req == "null" or not is_wanted(parameter):
                 continue
-            site = self._gradient_sites.get(name)
-            if site is None:
-                site = self._gradient_sites[name] = self._session.tensor(gradient_name(name))
-            if not site.is_due():
+            slot = self._gradient_slots.get(name)
+            if slot is None:
+                slot = self._gradient_slots[name] = self._session.tensor(gradient_name(name))
+            if not slot.is_due():
                 continue
             if fresh_only and not any(map(is_fresh, _present(parameter.list_data))):
                 continue
             gradients = _present(parameter.list_grad)
             if len(gradients) == 1 or (gradients and is_reduced):
-                site.put(readable(gradients[0]))
+                slot.put(readable(gradients[0]))
             elif gradients:
-                site.put(sum(host_copy(gradient) for gradient in gradients))
+                slot.put(sum(host_copy(gradient) for gradient in gradients))
 
     def _warn_of_sparse(self, name: str) -> None:
         if not self._has_warned:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xgboost
 from xgboost import collective
+from xgboost.callback import TrainingCallback
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
@@ -45,7 +46,7 @@ class XGBoostOptions(HookOptions):
     validation_data: xgboost.DMatrix | tuple[str, str] | None = None
 
 
-class Hook(BaseHook, xgboost.callback.TrainingCallback):
+class Hook(BaseHook, TrainingCallback):
     """Records an XGBoost training: pass it as a callback.
 
         hook = Hook(out_dir="runs/1", include_collections=["feature_importance"])

@@ -7,6 +7,7 @@ each is logged once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,9 +43,10 @@ class RoundRecorder:
     def __init__(self, session: _core.Session, hook: Hook) -> None:
         self._session = session
         self._hook = hook
-        self._sites: dict[str, Any] = {}  # tensor name -> its place
-        self._metrics: dict[tuple[Any, ...], Any] = {}  # kind of name, set, metric -> its place
-        self._shared: dict[tuple[str, ...], Any] = {}  # names of one tensor -> their places
+        # Each name is built, and its slot looked up, once.
+        self._slot = functools.cache(session.tensor)
+        self._slots = functools.cache(lambda *names: session.tensors(names))
+        self._metric = functools.cache(lambda name_of, *parts: session.tensor(name_of(*parts)))
         self._plan_version: int | None = None
         self._has_patterns = False
         self._due: set[str] = set()  # the names of the collections that this round saves
@@ -94,12 +96,6 @@ class RoundRecorder:
             self._session.is_due(name, collection) for name in names()
         )
 
-    def _put(self, name: str, value: np.ndarray) -> None:
-        site = self._sites.get(name)
-        if site is None:
-            site = self._sites[name] = self._session.tensor(name)
-        site.put(value)
-
     def _put_all(
         self,
         collection: str,
@@ -110,7 +106,7 @@ class RoundRecorder:
         if not self._is_due(collection, names):
             return
         for name, value in self._attempt([collection], compute) or ():
-            self._put(name, value)
+            self._slot(name).put(value)
 
     def _attempt(self, names: Iterable[str], compute: Callable[[], T]) -> T | None:
         """Returns the result of `compute`, or None after listing `names` as skipped."""
@@ -122,7 +118,7 @@ class RoundRecorder:
             return None
 
     def _skip(self, name: str, reason: str) -> None:
-        self._session.tensor(name).skip(reason)
+        self._slot(name).skip(reason)
 
     # --- the collections ---
 
@@ -159,14 +155,6 @@ class RoundRecorder:
             self._metric(metric_deviation_name, evaluation_set, metric).put_number(deviation)
         self._metric(metric_name, evaluation_set, metric).put_number(value)
 
-    def _metric(self, name_of: Callable[[str, str], str], evaluation_set: str, metric: str) -> Any:
-        """Returns the place of a metric. Its name is built once."""
-        key = (name_of, evaluation_set, metric)
-        site = self._metrics.get(key)
-        if site is None:
-            site = self._metrics[key] = self._session.tensor(name_of(evaluation_set, metric))
-        return site
-
     def _put_predictions(self, model: xgboost.Booster) -> None:
         wanted = [name for name in ("predictions", "labels") if self._session.is_due(name, name)]
         matrix = self._matrix("validation_data", wanted) if wanted else None
@@ -179,7 +167,7 @@ class RoundRecorder:
         for name in wanted:
             value = self._attempt([name], compute[name])
             if value is not None:
-                self._put(name, value)
+                self._slot(name).put(value)
 
     def _put_importances(self, model: xgboost.Booster) -> None:
         def names() -> Iterable[str]:
@@ -217,20 +205,12 @@ class RoundRecorder:
         if values is None:
             return
         if "full_shap" in wanted:
-            self._put_shared(_members("full_shap", features), values)
+            self._slots(*_members("full_shap", features)).put_shared(values)  # stored once
         if "average_shap" in wanted:
             # The last column is the bias, which belongs to no feature.
             means = model_tensors.mean_contributions(values)[:-1]
             for name, mean in zip(_members("average_shap", features), means, strict=True):
-                self._put(name, mean)
-
-    def _put_shared(self, names: list[str], value: np.ndarray) -> None:
-        """Saves one tensor under several names; it is stored once."""
-        key = tuple(names)
-        sites = self._shared.get(key)
-        if sites is None:
-            sites = self._shared[key] = self._session.tensors(names)
-        sites.put_shared(value)
+                self._slot(name).put(mean)
 
     def _matrix(self, name: str, wanted: list[str]) -> xgboost.DMatrix | None:
         """Returns the hook's data of that name, or None after listing `wanted` as skipped."""

@@ -1,6 +1,11 @@
-"""The hook of this process, for scripts that look it up where they need it."""
+"""The current hook of this process, for scripts that fetch it where they need it."""
 
-from smdebug import current_hook
+from collections.abc import Callable
+
+from smdebug.current_hook import GetHook, functions_of
 from smdebug.xgboost.hook import Hook
 
-get_hook, set_hook, del_hook = current_hook.functions_of(Hook, create_by_default=True)
+get_hook: GetHook[Hook]
+set_hook: Callable[[Hook], None]
+del_hook: Callable[[], None]
+get_hook, set_hook, del_hook = functions_of(Hook, create_by_default=True)
