@@ -79,7 +79,15 @@ print(hashlib.sha256(b"".join(each.tobytes() for each in weights)).hexdigest())
 """
 
 
-@pytest.mark.parametrize("dropout", DROPOUTS)
+@pytest.mark.parametrize(
+    "dropout",
+    [
+        "a function",
+        # Two programs each; test_keras_captured_beside.py has both cases within one process.
+        pytest.param("none", marks=pytest.mark.long),
+        pytest.param("a layer", marks=pytest.mark.long),
+    ],
+)
 def test_compiled_by_xla_they_are_the_same_too(tmp_path, dropout):
     """In a process each: XLA draws its random numbers from a counter of the process."""
     said = [

@@ -228,7 +228,8 @@ TOGETHER = {} if KERAS_3 else {"steps_per_execution": 2}
 @pytest.mark.parametrize(
     "workers, extra, how",
     [
-        ("all", [], {}),
+        # The other models contain this one.
+        pytest.param("all", [], {}, marks=pytest.mark.long),
         ("all", [L.BatchNormalization], TOGETHER),
         ("all", [L.Dropout], {}),
         ("one", [FunctionalDropout], {}),
