@@ -171,7 +171,9 @@ def test_under_a_strategy_the_random_numbers_are_the_same(out_dir, dropout):
     def run(hook):
         with tf.distribute.OneDeviceStrategy("cpu:0").scope():
             model = made(lambda *drop: [L.Dense(8, activation="relu"), *drop], *DROPOUTS[dropout])
-        return trained(model, hook)
+        # No validation: TensorFlow 2.21 sometimes crashes when Keras drops the iterator of its data
+        # under this strategy, also in programs without smdebug.
+        return trained(model, hook, validation_data=None)
 
     plain = run(None)
     with recorder(out_dir) as hook:
