@@ -23,13 +23,10 @@ ALONE = {
     "python/tests/test_keras_on_torch.py": "selects Keras's backend for the process",
     "python/tests/test_pytorch_device_copies.py": "replaces torch's DLPack exchange table",
     "python/tests/test_pytorch_device_statistics.py": "replaces torch's DLPack exchange table",
-    "tests/tensorflow/test_keras_replicas.py": "splits the CPU before TensorFlow starts",
-    "tests/tensorflow/test_keras_strategies.py": "splits the CPU before TensorFlow starts",
 }
-# Folders whose files all need an interpreter of their own, and why.
-ALONE_FOLDERS = {
-    "tests/tensorflow": "functions and strategies of one file crashed TensorFlow in the next",
-}
+# Folders whose files each run in a process forked after the imports of the named file
+# (run_forked.py): some split the CPU before TensorFlow starts, which happens once per process.
+PRELOADS = {"tests/tensorflow": "tests/tensorflow/preloaded.py"}
 # A folder that takes longer than this is split into groups of about equal time.
 GROUP_SECONDS = 150
 # Assumed for a file that was never measured.
@@ -40,12 +37,14 @@ SECONDS_FILE = ROOT / "tools/test_seconds.toml"
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Files of one folder that share an interpreter."""
+    """Files of one folder that share an interpreter, or its imports."""
 
     name: str
     environment: str
     files: tuple[str, ...]  # relative to the repository
     seconds: float
+    # The file with the imports of a folder whose files run in forked processes.
+    preload: str | None = None
 
 
 def package_environments() -> list[str]:
@@ -89,7 +88,7 @@ def single_files(files: list[str]) -> list[Group]:
 
 
 def groups_of_folder(folder: str, environment: str, times: dict[str, float]) -> list[Group]:
-    alone = [file for file in times if file in ALONE or folder in ALONE_FOLDERS]
+    alone = [file for file in times if file in ALONE]
     groups = [
         Group(title(file.removesuffix(".py"), environment), environment, (file,), times[file])
         for file in alone
@@ -100,7 +99,8 @@ def groups_of_folder(folder: str, environment: str, times: dict[str, float]) -> 
         for number, part in enumerate(split_evenly(together, count), 1):
             name = folder if count == 1 else f"{folder} {number} of {count}"
             total = sum(together[file] for file in part)
-            groups.append(Group(title(name, environment), environment, part, total))
+            preload = PRELOADS.get(folder)
+            groups.append(Group(title(name, environment), environment, part, total, preload))
     return groups
 
 

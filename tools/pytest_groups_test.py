@@ -72,3 +72,10 @@ def test_seconds_are_added_up_by_file(tmp_path):
 )
 def test_the_test_that_an_interpreter_died_in_is_named(output, expected):
     assert pytest_groups.last_test(output) == expected
+
+
+def test_files_that_share_imports_are_in_groups_of_several():
+    groups = pytest_groups.group_files(pytest_groups.test_files(), {})
+    preloads = {group.preload for group in groups if "tensorflow" in group.environment}
+    assert preloads == {"tests/tensorflow/preloaded.py"}
+    assert (pytest_groups.ROOT / "tests/tensorflow/preloaded.py").exists()
