@@ -1,6 +1,6 @@
 // smdebug rules [NAME]
 
-#include "smdebug/report/rules_page.h"
+#include "smdebug/report/rule_list.h"
 #include "smdebug/rules/builtin_rules.h"
 
 #include "commands.h"

@@ -6,7 +6,7 @@
 
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/run_summary.h"
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/capture_request.h"
 
 #include "commands.h"

@@ -1,7 +1,7 @@
 // smdebug show RUN
 
 #include "smdebug/actions/recorded_statuses.h"
-#include "smdebug/report/run_page.h"
+#include "smdebug/report/run_overview.h"
 #include "smdebug/store/open_storage.h"
 
 #include "commands.h"

@@ -1,6 +1,6 @@
 // smdebug tensor RUN NAME
 
-#include "smdebug/report/tensor_page.h"
+#include "smdebug/report/tensor_table.h"
 
 #include "commands.h"
 #include "opened_run.h"

@@ -7,7 +7,7 @@
 
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/monitor/run_monitor.h"
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/report/verdict_text.h"
 
 #include "commands.h"
 #include "interrupt.h"

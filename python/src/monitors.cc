@@ -19,7 +19,7 @@
 #include "smdebug/monitor/exit_code.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 

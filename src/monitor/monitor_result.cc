@@ -2,7 +2,7 @@
 
 #include "smdebug/base/printable.h"
 #include "smdebug/report/likely_cause.h"
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/report/verdict_text.h"
 
 #include "report/json_parts.h"
 #include "report/text_table.h"

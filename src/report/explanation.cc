@@ -1,5 +1,5 @@
 // Finds the explanation. How it is worded for people and as JSON is in
-// explanation_page.cc.
+// explanation_text.cc.
 
 #include "smdebug/report/explanation.h"
 

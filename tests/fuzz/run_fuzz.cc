@@ -8,8 +8,8 @@
 #include <string>
 
 #include "smdebug/read/trial.h"
-#include "smdebug/report/run_page.h"
-#include "smdebug/report/tensor_page.h"
+#include "smdebug/report/run_overview.h"
+#include "smdebug/report/tensor_table.h"
 
 #include "store/backends.h"
 #include "tests/support/recording_logger_testing.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "smdebug/report/run_page.h"
+#include "smdebug/report/run_overview.h"
 #include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 

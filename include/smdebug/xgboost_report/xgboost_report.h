@@ -19,7 +19,7 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/monitor/rule_report.h"
 #include "smdebug/read/trial.h"
-#include "smdebug/report/run_page.h"
+#include "smdebug/report/run_overview.h"
 
 namespace smdebug {
 

@@ -1,4 +1,4 @@
-#include "smdebug/report/rules_page.h"
+#include "smdebug/report/rule_list.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "smdebug/report/tensor_page.h"
+#include "smdebug/report/tensor_table.h"
 
 #include <algorithm>
 #include <cmath>

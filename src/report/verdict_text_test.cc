@@ -1,4 +1,4 @@
-#include "smdebug/report/verdict_page.h"
+#include "smdebug/report/verdict_text.h"
 
 #include <limits>
 

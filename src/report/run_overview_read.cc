@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "smdebug/report/run_page.h"
+#include "smdebug/report/run_overview.h"
 
 #include "base/json.h"
 

@@ -1,4 +1,4 @@
-#include "smdebug/report/run_page.h"
+#include "smdebug/report/run_overview.h"
 
 #include <fmt/format.h>
 
