@@ -154,23 +154,23 @@ class LaunchedRun {
                              : trial.error().message;
       return;
     }
-    auto page = read_run_page(**trial);
-    if (!page) {
-      summary_.problem = page.error().message;
+    auto overview = read_run_overview(**trial);
+    if (!overview) {
+      summary_.problem = overview.error().message;
       return;
     }
-    if (page->steps == 0 && summary_.problem.empty()) {
+    if (overview->steps == 0 && summary_.problem.empty()) {
       summary_.problem =
           "no step was recorded: the training ended before its first step was "
           "complete, or it has none of the requested tensors";
     }
-    summary_.page = *std::move(page);
+    summary_.overview = *std::move(overview);
   }
 
   int exit_code_of_summary() const {
     if (!summary_.stopped_by.empty()) return kExitRuleFired;
     if (summary_.exit_code != 0) return summary_.exit_code;
-    if (!summary_.page || summary_.page->steps == 0) return kExitError;
+    if (!summary_.overview || summary_.overview->steps == 0) return kExitError;
     return exit_code(summary_.verdicts, !command_.rules.empty());
   }
 

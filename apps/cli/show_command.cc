@@ -12,15 +12,16 @@ namespace smdebug {
 int run(const ShowCommand& command, const Console& console) {
   const auto trial = open_run(command.run, console);
   if (!trial) return console.fail(trial.error());
-  auto page = read_run_page(**trial);
-  if (!page) return console.fail(page.error());
+  auto overview = read_run_overview(**trial);
+  if (!overview) return console.fail(overview.error());
   if (const auto storage = open_storage((*trial)->location())) {
-    // The page of a run that cannot be listed says so elsewhere.
+    // If the run cannot be listed, the overview already reports it.
     if (auto rules = read_recorded_statuses(**storage)) {
-      page->rules = *std::move(rules);
+      overview->rules = *std::move(rules);
     }
   }
-  console.out << (command.json ? run_page_json(*page) : run_page_text(*page));
+  console.out << (command.json ? run_overview_json(*overview)
+                               : run_overview_text(*overview));
   return kExitNothingFound;
 }
 

@@ -10,15 +10,15 @@ namespace smdebug {
 int run(const TensorCommand& command, const Console& console) {
   const auto trial = open_run(command.run, console);
   if (!trial) return console.fail(trial.error());
-  TensorPageQuery query;
+  TensorQuery query;
   query.tensor = command.tensor;
   query.step = command.step;
   query.mode = command.mode;
   query.worker = command.worker;
-  const auto page = read_tensor_page(**trial, query);
-  if (!page) return console.fail(page.error());
-  console.out << (command.json ? tensor_page_json(*page)
-                               : tensor_page_text(*page));
+  const auto table = read_tensor_table(**trial, query);
+  if (!table) return console.fail(table.error());
+  console.out << (command.json ? tensor_table_json(*table)
+                               : tensor_table_text(*table));
   return kExitNothingFound;
 }
 

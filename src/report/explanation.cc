@@ -63,7 +63,7 @@ std::string schedule_text(const SaveConfigMode& config) {
   return text;
 }
 
-std::string treatment_text(const Collection& collection) {
+std::string saved_as_text(const Collection& collection) {
   if (!collection.reduction_config) return "values";
   const ReductionConfig& config = *collection.reduction_config;
   std::vector<std::string> parts;
@@ -135,7 +135,7 @@ std::vector<Explanation::Membership> memberships_of(
       member.is_saved =
           std::ranges::find(*saved, collection.name()) != saved->end();
     }
-    member.treatment = treatment_text(collection);
+    member.saved_as = saved_as_text(collection);
     if (!collection.save_config) continue;
     const auto& of_mode =
         collection.save_config->mode(step ? step->mode : mode);

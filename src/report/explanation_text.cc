@@ -30,7 +30,7 @@ std::string table_text(const Explanation& explanation) {
   TextTable table({"collection", "because of", "saved", "when", "what"});
   for (const Explanation::Membership& member : explanation.memberships) {
     table.add({member.collection, member.reason, yes_or_no(member.is_saved),
-               member.schedule, member.treatment});
+               member.schedule, member.saved_as});
   }
   return table.text();
 }
@@ -41,7 +41,7 @@ Json to_json(const Explanation::Membership& member) {
   json["reason"] = member.reason;
   json["is_saved"] = Json(member.is_saved);
   json["schedule"] = member.schedule;
-  json["treatment"] = member.treatment;
+  json["saved_as"] = member.saved_as;
   json["is_due"] = Json(member.is_due);
   json["due_before"] = Json(member.due_before);
   json["due_after"] = Json(member.due_after);

@@ -12,18 +12,18 @@ namespace {
 constexpr std::size_t kNamesShown = 6;
 constexpr std::size_t kDamageShown = 10;
 
-std::string state_text(const RunPage& page) {
+std::string state_text(const RunOverview& overview) {
   std::string text =
-      page.has_ended ? "ended" : "no end marker: still running or killed";
-  if (page.attempt && !page.attempt->status.empty()) {
-    text += fmt::format(" ({})", page.attempt->status);
+      overview.has_ended ? "ended" : "no end marker: still running or killed";
+  if (overview.attempt && !overview.attempt->status.empty()) {
+    text += fmt::format(" ({})", overview.attempt->status);
   }
   return text;
 }
 
-std::string steps_text(const RunPage& page) {
-  std::string text = fmt::format("{} saved", page.steps);
-  for (const RunPage::ModeSteps& mode : page.modes) {
+std::string steps_text(const RunOverview& overview) {
+  std::string text = fmt::format("{} saved", overview.steps);
+  for (const RunOverview::ModeSteps& mode : overview.modes) {
     if (mode.mode == Mode::global) {
       text += fmt::format(", {} to {}", mode.first, mode.last);
     } else {
@@ -46,14 +46,15 @@ std::string names_text(const std::vector<std::string>& names) {
   return text;
 }
 
-void add_attempt(const RunPage& page, TextTable& table) {
-  if (!page.attempt) return;
-  const RunPage::Attempt& attempt = *page.attempt;
+void add_attempt(const RunOverview& overview, TextTable& table) {
+  if (!overview.attempt) return;
+  const RunOverview::Attempt& attempt = *overview.attempt;
   table.add({"command", fmt::format("{}", fmt::join(attempt.command, " "))});
   std::string when =
       fmt::format("{} on {}, process {}", date_text(attempt.started_seconds),
                   attempt.host, attempt.process_id);
-  if (page.attempts > 1) when += fmt::format(", attempt {}", page.attempts);
+  if (overview.attempts > 1)
+    when += fmt::format(", attempt {}", overview.attempts);
   table.add({"started", when});
   std::vector<std::string> versions;
   for (const auto& [name, version] : attempt.versions) {
@@ -62,22 +63,23 @@ void add_attempt(const RunPage& page, TextTable& table) {
   table.add({"versions", fmt::format("{}", fmt::join(versions, ", "))});
 }
 
-void add_damage(const RunPage& page, TextTable& table) {
-  if (page.dropped_tensors > 0) {
-    table.add({"dropped", count_text(page.dropped_tensors, "tensor") +
+void add_damage(const RunOverview& overview, TextTable& table) {
+  if (overview.dropped_tensors > 0) {
+    table.add({"dropped", count_text(overview.dropped_tensors, "tensor") +
                               " because the queue was full"});
   }
-  const std::size_t shown = std::min(page.damage.size(), kDamageShown);
+  const std::size_t shown = std::min(overview.damage.size(), kDamageShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add({"damage", page.damage[i].key + ": " + page.damage[i].what});
+    table.add(
+        {"damage", overview.damage[i].key + ": " + overview.damage[i].what});
   }
-  if (page.damage.size() > shown) {
-    table.add({"", fmt::format("and {} more", page.damage.size() - shown)});
+  if (overview.damage.size() > shown) {
+    table.add({"", fmt::format("and {} more", overview.damage.size() - shown)});
   }
 }
 
-void add_rules(const RunPage& page, TextTable& table) {
-  for (const RecordedStatus& rule : page.rules) {
+void add_rules(const RunOverview& overview, TextTable& table) {
+  for (const RecordedStatus& rule : overview.rules) {
     std::string text = rule.key + ": " + rule.status;
     if (rule.last_step >= 0) {
       text += fmt::format(", up to step {}", rule.last_step);
@@ -106,7 +108,7 @@ Json to_json(const RecordedStatus& rule) {
                       {"lag_seconds", rule.lag_seconds}};
 }
 
-Json to_json(const RunPage::Attempt& attempt) {
+Json to_json(const RunOverview::Attempt& attempt) {
   Json versions = Json::Object();
   for (const auto& [name, version] : attempt.versions) versions[name] = version;
   Json cost = Json::Object();
@@ -123,9 +125,9 @@ Json to_json(const RunPage::Attempt& attempt) {
 
 }  // namespace
 
-std::string cost_text(const RunPage& page) {
-  if (!page.attempt) return "";
-  const auto& cost = page.attempt->cost;
+std::string cost_text(const RunOverview& overview) {
+  if (!overview.attempt) return "";
+  const auto& cost = overview.attempt->cost;
   const auto spent = cost.find("step_thread_seconds");
   if (spent == cost.end()) return "";
   std::string text = seconds_text(spent->second);
@@ -141,79 +143,79 @@ std::string cost_text(const RunPage& page) {
   return text;
 }
 
-std::string python_lines(const RunPage& page) {
+std::string python_lines(const RunOverview& overview) {
   return "from smdebug.trials import create_trial\n"
          "trial = create_trial(" +
-         python_string(page.location) + ")\n";
+         python_string(overview.location) + ")\n";
 }
 
-std::string run_page_text(const RunPage& page) {
+std::string run_overview_text(const RunOverview& overview) {
   TextTable table({"", ""});
-  table.add({"run", page.location});
-  table.add({"state", state_text(page)});
-  add_attempt(page, table);
-  table.add({"steps", steps_text(page)});
-  table.add({"workers", names_text(page.workers)});
-  table.add({"tensors", std::to_string(page.tensors)});
-  for (const auto& collection : page.collections) {
+  table.add({"run", overview.location});
+  table.add({"state", state_text(overview)});
+  add_attempt(overview, table);
+  table.add({"steps", steps_text(overview)});
+  table.add({"workers", names_text(overview.workers)});
+  table.add({"tensors", std::to_string(overview.tensors)});
+  for (const auto& collection : overview.collections) {
     table.add({"  " + collection.name,
                fmt::format("{}: {}", collection.tensors.size(),
                            names_text(collection.tensors))});
   }
-  for (const RunPage::LossCourse& loss : page.losses) {
+  for (const RunOverview::LossCourse& loss : overview.losses) {
     table.add(
         {"loss",
          fmt::format("{} {} to {} in {} ({})", loss.tensor,
                      number_text(loss.first), number_text(loss.last),
                      count_text(loss.steps, "step"), mode_name(loss.mode))});
   }
-  table.add({"size", bytes_text(page.bytes)});
-  if (const auto cost = cost_text(page); !cost.empty()) {
+  table.add({"size", bytes_text(overview.bytes)});
+  if (const auto cost = cost_text(overview); !cost.empty()) {
     table.add({"cost", cost});
   }
-  add_rules(page, table);
-  add_damage(page, table);
+  add_rules(overview, table);
+  add_damage(overview, table);
   return table.text();
 }
 
-std::string run_page_json(const RunPage& page) {
+std::string run_overview_json(const RunOverview& overview) {
   Json json;
-  json["run"] = page.location;
-  json["ended"] = page.has_ended;
-  json["framework"] = page.framework;
-  json["steps"] = page.steps;
+  json["run"] = overview.location;
+  json["ended"] = overview.has_ended;
+  json["framework"] = overview.framework;
+  json["steps"] = overview.steps;
   json["modes"] = Json::Array();
-  for (const RunPage::ModeSteps& mode : page.modes) {
+  for (const RunOverview::ModeSteps& mode : overview.modes) {
     json["modes"].append(Json::Object{{"mode", mode_name(mode.mode)},
                                       {"steps", mode.steps},
                                       {"first", mode.first},
                                       {"last", mode.last}});
   }
-  json["workers"] = to_json(page.workers);
-  json["tensors"] = page.tensors;
+  json["workers"] = to_json(overview.workers);
+  json["tensors"] = overview.tensors;
   json["collections"] = Json::Array();
-  for (const auto& collection : page.collections) {
+  for (const auto& collection : overview.collections) {
     json["collections"].append(Json::Object{
         {"name", collection.name}, {"tensors", to_json(collection.tensors)}});
   }
   json["losses"] = Json::Array();
-  for (const RunPage::LossCourse& loss : page.losses) {
+  for (const RunOverview::LossCourse& loss : overview.losses) {
     json["losses"].append(Json::Object{{"tensor", loss.tensor},
                                        {"mode", mode_name(loss.mode)},
                                        {"steps", loss.steps},
                                        {"first", loss.first},
                                        {"last", loss.last}});
   }
-  json["bytes"] = page.bytes;
-  json["attempts"] = page.attempts;
-  json["attempt"] = page.attempt ? to_json(*page.attempt) : Json();
-  json["dropped_tensors"] = page.dropped_tensors;
+  json["bytes"] = overview.bytes;
+  json["attempts"] = overview.attempts;
+  json["attempt"] = overview.attempt ? to_json(*overview.attempt) : Json();
+  json["dropped_tensors"] = overview.dropped_tensors;
   json["rules"] = Json::Array();
-  for (const RecordedStatus& rule : page.rules) {
+  for (const RecordedStatus& rule : overview.rules) {
     json["rules"].append(to_json(rule));
   }
   json["damage"] = Json::Array();
-  for (const Damage& damage : page.damage) {
+  for (const Damage& damage : overview.damage) {
     json["damage"].append(
         Json::Object{{"file", damage.key}, {"what", damage.what}});
   }

@@ -1,4 +1,4 @@
-// Collects what the page of a run shows.
+// Reads the overview of a run from its files.
 
 #include <algorithm>
 #include <set>
@@ -24,8 +24,8 @@ Found<double> number_of(const Json& json, std::string_view key) {
   return member ? member->as_double() : std::nullopt;
 }
 
-RunPage::Attempt attempt_of(const Json& json) {
-  RunPage::Attempt attempt;
+RunOverview::Attempt attempt_of(const Json& json) {
+  RunOverview::Attempt attempt;
   attempt.host = text_of(json, "host");
   if (const Json* pid = json.find("pid")) {
     attempt.process_id = pid->as_int().value_or(0);
@@ -53,45 +53,45 @@ RunPage::Attempt attempt_of(const Json& json) {
 }
 
 // A run.json that is not ours, or is damaged, is damage and no failure.
-void read_run_file(Trial& trial, RunPage& page) {
+void read_run_file(Trial& trial, RunOverview& overview) {
   const auto text = trial.run_file_text();
   if (!text) {
     if (text.error().code != Error::Code::not_found) {
-      page.damage.push_back({"run.json", text.error().message});
+      overview.damage.push_back({"run.json", text.error().message});
     }
     return;
   }
   const auto json = Json::parse(*text);
   if (!json) {
-    page.damage.push_back({"run.json", json.error().message});
+    overview.damage.push_back({"run.json", json.error().message});
     return;
   }
-  page.framework = text_of(*json, "framework");
+  overview.framework = text_of(*json, "framework");
   const Json* attempts = json->find("attempts");
   if (!attempts || !attempts->as_array()) return;
-  page.attempts = attempts->as_array()->size();
-  if (page.attempts > 0) {
-    page.attempt = attempt_of(attempts->as_array()->back());
+  overview.attempts = attempts->as_array()->size();
+  if (overview.attempts > 0) {
+    overview.attempt = attempt_of(attempts->as_array()->back());
   }
 }
 
-void read_modes(Trial& trial, RunPage& page) {
+void read_modes(Trial& trial, RunOverview& overview) {
   std::vector<Mode> modes = trial.modes();
   if (modes.empty()) modes.push_back(Mode::global);
   for (const Mode mode : modes) {
     const std::vector<Step> steps = trial.steps(mode);
     if (steps.empty()) continue;
-    page.modes.push_back({mode, steps.size(), steps.front(), steps.back()});
+    overview.modes.push_back({mode, steps.size(), steps.front(), steps.back()});
   }
 }
 
-void read_collections(Trial& trial, RunPage& page) {
+void read_collections(Trial& trial, RunOverview& overview) {
   for (const Collection& collection : trial.collections()) {
     TensorNameQuery query;
     query.collection = collection.name();
     auto names = trial.tensor_names(query);
     if (!names || names->empty()) continue;
-    page.collections.push_back({collection.name(), *std::move(names)});
+    overview.collections.push_back({collection.name(), *std::move(names)});
   }
 }
 
@@ -102,45 +102,45 @@ Found<double> loss_at(Tensor& tensor, Step step, Mode mode) {
   return loss ? Found<double>(*loss) : std::nullopt;
 }
 
-void read_losses(Trial& trial, RunPage& page) {
+void read_losses(Trial& trial, RunOverview& overview) {
   std::set<std::string> names;
-  for (const auto& collection : page.collections) {
+  for (const auto& collection : overview.collections) {
     if (collection.name != "losses") continue;
     names.insert(collection.tensors.begin(), collection.tensors.end());
   }
   for (const std::string& name : names) {
     auto tensor = trial.tensor(name);
     if (!tensor) continue;
-    for (const RunPage::ModeSteps& mode : page.modes) {
+    for (const RunOverview::ModeSteps& mode : overview.modes) {
       const std::vector<Step> steps = tensor->steps(mode.mode);
       if (steps.empty()) continue;
       const auto first = loss_at(*tensor, steps.front(), mode.mode);
       const auto last = loss_at(*tensor, steps.back(), mode.mode);
       if (!first || !last) continue;
-      page.losses.push_back({name, mode.mode, steps.size(), *first, *last});
+      overview.losses.push_back({name, mode.mode, steps.size(), *first, *last});
     }
   }
 }
 
 }  // namespace
 
-Result<RunPage> read_run_page(Trial& trial) {
+Result<RunOverview> read_run_overview(Trial& trial) {
   SMD_CHECK_OK(trial.refresh());
-  RunPage page;
-  page.location = trial.location();
-  page.has_ended = trial.has_ended();
-  page.steps = trial.steps().size();
-  page.workers = trial.workers();
-  page.tensors = trial.tensor_names().size();
-  SMD_TRY(page.bytes, trial.bytes());
-  read_run_file(trial, page);
-  read_modes(trial, page);
-  read_collections(trial, page);
-  read_losses(trial, page);
-  page.dropped_tensors = trial.dropped_tensors();
+  RunOverview overview;
+  overview.location = trial.location();
+  overview.has_ended = trial.has_ended();
+  overview.steps = trial.steps().size();
+  overview.workers = trial.workers();
+  overview.tensors = trial.tensor_names().size();
+  SMD_TRY(overview.bytes, trial.bytes());
+  read_run_file(trial, overview);
+  read_modes(trial, overview);
+  read_collections(trial, overview);
+  read_losses(trial, overview);
+  overview.dropped_tensors = trial.dropped_tensors();
   const std::vector<Damage> damage = trial.damage();
-  page.damage.insert(page.damage.end(), damage.begin(), damage.end());
-  return page;
+  overview.damage.insert(overview.damage.end(), damage.begin(), damage.end());
+  return overview;
 }
 
 }  // namespace smdebug

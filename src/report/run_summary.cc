@@ -26,15 +26,15 @@ std::string ending_text(const RunSummary& summary) {
                      summary.exit_code);
 }
 
-void add_page(const RunPage& page, TextTable& table) {
-  std::string steps = count_text(page.steps, "saved step");
-  for (const RunPage::ModeSteps& mode : page.modes) {
+void add_overview(const RunOverview& overview, TextTable& table) {
+  std::string steps = count_text(overview.steps, "saved step");
+  for (const RunOverview::ModeSteps& mode : overview.modes) {
     if (mode.mode == Mode::global) continue;
     steps += fmt::format(", {} {} to {}", mode_name(mode.mode), mode.first,
                          mode.last);
   }
   table.add({"steps", steps});
-  for (const RunPage::LossCourse& loss : page.losses) {
+  for (const RunOverview::LossCourse& loss : overview.losses) {
     std::string course =
         fmt::format("{} from {} to {}", loss.tensor, number_text(loss.first),
                     number_text(loss.last));
@@ -43,15 +43,15 @@ void add_page(const RunPage& page, TextTable& table) {
     }
     table.add({"loss", course});
   }
-  if (const std::string cost = cost_text(page); !cost.empty()) {
+  if (const std::string cost = cost_text(overview); !cost.empty()) {
     table.add({"cost", cost});
   }
-  if (page.dropped_tensors > 0) {
-    table.add({"dropped", count_text(page.dropped_tensors, "tensor")});
+  if (overview.dropped_tensors > 0) {
+    table.add({"dropped", count_text(overview.dropped_tensors, "tensor")});
   }
-  if (!page.damage.empty()) {
-    table.add({"damage", fmt::format("{}: {}", page.damage.front().key,
-                                     page.damage.front().what)});
+  if (!overview.damage.empty()) {
+    table.add({"damage", fmt::format("{}: {}", overview.damage.front().key,
+                                     overview.damage.front().what)});
   }
 }
 
@@ -115,20 +115,20 @@ void add_verdicts(const RunSummary& summary, TextTable& table) {
 std::string run_summary_text(const RunSummary& summary) {
   TextTable table({"", ""});
   table.add({"training", ending_text(summary)});
-  if (summary.page) add_page(*summary.page, table);
+  if (summary.overview) add_overview(*summary.overview, table);
   // Where nothing was recorded, that is the one thing to say.
-  if (summary.page) add_verdicts(summary, table);
+  if (summary.overview) add_verdicts(summary, table);
   if (const std::string cause = likely_cause_text(summary.verdicts);
-      summary.page && !cause.empty()) {
+      summary.overview && !cause.empty()) {
     table.add({"cause", cause});
   }
   for (const ActionResult& result : summary.actions) {
     table.add({"action", action_text(result)});
   }
   add_lines("problem", summary.problem, table);
-  if (summary.page) {
+  if (summary.overview) {
     table.add({"run", summary.location});
-    add_lines("open it", python_lines(*summary.page), table);
+    add_lines("open it", python_lines(*summary.overview), table);
   }
   return "smdebug\n" + table.text("  ");
 }
@@ -146,9 +146,10 @@ std::string run_summary_json(const RunSummary& summary) {
   json["verdicts"] = to_json(in_order_of_cause(summary.verdicts));
   json["likely_cause"] = likely_cause_json(summary.verdicts);
   json["actions"] = to_json(summary.actions);
-  const auto page =
-      summary.page ? Json::parse(run_page_json(*summary.page)) : Json();
-  json["page"] = page ? *page : Json();
+  const auto overview = summary.overview
+                            ? Json::parse(run_overview_json(*summary.overview))
+                            : Json();
+  json["overview"] = overview ? *overview : Json();
   return json.dump(JsonStyle::indented) + "\n";
 }
 

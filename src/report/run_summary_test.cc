@@ -11,23 +11,23 @@ using testing::HasSubstr;
 using testing::Not;
 
 RunSummary stopped() {
-  RunPage page;
-  page.location = "/runs/a";
-  page.steps = 5;
-  page.modes = {{Mode::train, 4, 0, 30}, {Mode::eval, 1, 0, 0}};
-  page.losses = {{"Loss_output_0", Mode::train, 4, 2.25, 0.5}};
-  page.attempt = RunPage::Attempt{};
-  page.attempt->cost = {
+  RunOverview overview;
+  overview.location = "/runs/a";
+  overview.steps = 5;
+  overview.modes = {{Mode::train, 4, 0, 30}, {Mode::eval, 1, 0, 0}};
+  overview.losses = {{"Loss_output_0", Mode::train, 4, 2.25, 0.5}};
+  overview.attempt = RunOverview::Attempt{};
+  overview.attempt->cost = {
       {"step_thread_seconds", 0.02}, {"run_seconds", 4}, {"steps", 31}};
-  page.dropped_tensors = 2;
+  overview.dropped_tensors = 2;
   RunSummary summary;
   summary.command = {"python", "train.py"};
   summary.seconds = 4.5;
   summary.exit_code = 143;
   summary.signal = 15;
   summary.stopped_by = "VanishingGradient";
-  summary.location = page.location;
-  summary.page = page;
+  summary.location = overview.location;
+  summary.overview = overview;
   summary.verdicts.emplace_back();
   summary.verdicts[0].rule = "VanishingGradient";
   summary.verdicts[0].status = RuleStatus::issues_found;
@@ -112,7 +112,7 @@ TEST(RunSummary, TellsHowATrainingEndedByItself) {
 
 TEST(RunSummary, SaysOneThingWhereNothingWasRecorded) {
   RunSummary summary = stopped();
-  summary.page.reset();
+  summary.overview.reset();
   summary.problem = "nothing was recorded";
   EXPECT_THAT(run_summary_text(summary),
               AllOf(HasSubstr("problem   nothing was recorded"),

@@ -23,9 +23,9 @@ StepId step_id(Trial& trial, Step step, Mode mode) {
 
 // Damage and what was never kept are told in the row; only a run that cannot
 // be read at all fails.
-TensorPage::Row read_row(Tensor& tensor, const StepId& id,
-                         const StepQuery& query, bool with_elements) {
-  TensorPage::Row row;
+TensorTable::Row read_row(Tensor& tensor, const StepId& id,
+                          const StepQuery& query, bool with_elements) {
+  TensorTable::Row row;
   row.step = id;
   row.worker = *query.worker;
   if (auto shape = tensor.shape(query)) row.shape = *std::move(shape);
@@ -66,7 +66,7 @@ std::string reductions_text(const std::map<ReductionOp, double>& reductions) {
   return text;
 }
 
-std::string rest_text(const TensorPage::Row& row) {
+std::string rest_text(const TensorTable::Row& row) {
   std::string text = reductions_text(row.reductions);
   if (!row.missing.empty()) {
     if (!text.empty()) text += "; ";
@@ -75,10 +75,10 @@ std::string rest_text(const TensorPage::Row& row) {
   return text;
 }
 
-std::string table_text(const TensorPage& page) {
+std::string rows_text(std::span<const TensorTable::Row> rows) {
   TextTable table({">step", "worker", "shape", ">min", ">max", ">mean", ">std",
                    ">mean |x|", ">zeros", ">NaN", ">inf", ""});
-  for (const TensorPage::Row& row : page.rows) {
+  for (const TensorTable::Row& row : rows) {
     std::vector<std::string> cells = {step_number_text(row.step), row.worker,
                                       row.shape ? shape_text(*row.shape) : ""};
     if (row.statistics) {
@@ -101,10 +101,9 @@ std::string table_text(const TensorPage& page) {
 
 }  // namespace
 
-Result<TensorPage> read_tensor_page(Trial& trial,
-                                    const TensorPageQuery& query) {
+Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
   SMD_TRY(Tensor tensor, trial.tensor(query.tensor));
-  TensorPage page{trial.location(), query.tensor, query.mode, {}};
+  TensorTable table{trial.location(), query.tensor, query.mode, {}};
   std::vector<Step> steps = tensor.steps(query.mode, /*incomplete=*/true);
   if (query.step) {
     if (std::ranges::find(steps, *query.step) == steps.end()) {
@@ -130,19 +129,19 @@ Result<TensorPage> read_tensor_page(Trial& trial,
     SMD_TRY(const auto workers, tensor.workers(step, query.mode));
     for (const std::string& worker : workers) {
       if (query.worker && worker != *query.worker) continue;
-      page.rows.push_back(read_row(tensor, step_id(trial, step, query.mode),
-                                   {step, query.mode, worker},
-                                   query.step.has_value()));
+      table.rows.push_back(read_row(tensor, step_id(trial, step, query.mode),
+                                    {step, query.mode, worker},
+                                    query.step.has_value()));
     }
   }
-  return page;
+  return table;
 }
 
-std::string tensor_page_text(const TensorPage& page) {
-  const std::string name = printable(page.tensor);
-  if (page.rows.empty()) return name + ": nothing was saved\n";
-  std::string text = name + "\n" + table_text(page);
-  for (const TensorPage::Row& row : page.rows) {
+std::string tensor_table_text(const TensorTable& table) {
+  const std::string name = printable(table.tensor);
+  if (table.rows.empty()) return name + ": nothing was saved\n";
+  std::string text = name + "\n" + rows_text(table.rows);
+  for (const TensorTable::Row& row : table.rows) {
     if (row.elements.empty()) continue;
     text += fmt::format("{} {}: {}\n", printable(row.worker), row.dtype,
                         printable(row.elements));
@@ -150,12 +149,12 @@ std::string tensor_page_text(const TensorPage& page) {
   return text;
 }
 
-std::string tensor_page_json(const TensorPage& page) {
+std::string tensor_table_json(const TensorTable& table) {
   Json json;
-  json["run"] = page.run;
-  json["tensor"] = page.tensor;
+  json["run"] = table.run;
+  json["tensor"] = table.tensor;
   json["rows"] = Json::Array();
-  for (const TensorPage::Row& row : page.rows) {
+  for (const TensorTable::Row& row : table.rows) {
     Json one;
     one["step"] = to_json(row.step);
     one["worker"] = row.worker;

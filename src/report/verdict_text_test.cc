@@ -34,7 +34,7 @@ Verdict fired() {
   return verdict;
 }
 
-TEST(VerdictPage, ShowsSentenceEvidenceCauseAndAdvice) {
+TEST(VerdictText, ShowsSentenceEvidenceCauseAndAdvice) {
   EXPECT_EQ(
       verdict_text(fired()),
       "VanishingGradient: IssuesFound\n"
@@ -47,13 +47,13 @@ TEST(VerdictPage, ShowsSentenceEvidenceCauseAndAdvice) {
       "  advice: use ReLU\n");
 }
 
-TEST(VerdictPage, ShowsOnlySomeOfALotOfEvidence) {
+TEST(VerdictText, ShowsOnlySomeOfALotOfEvidence) {
   Verdict verdict = fired();
   verdict.evidence.resize(20, verdict.evidence.front());
   EXPECT_THAT(verdict_text(verdict), HasSubstr("and 12 more"));
 }
 
-TEST(VerdictPage, NamesTheParametersWhereOneRuleIsAskedTwice) {
+TEST(VerdictText, NamesTheParametersWhereOneRuleIsAskedTwice) {
   Verdict other = fired();
   other.parameters = {{"preset", "tuned"}, {"threshold", "1"}};
   const Verdict both[] = {fired(), other};
@@ -64,7 +64,7 @@ TEST(VerdictPage, NamesTheParametersWhereOneRuleIsAskedTwice) {
               HasSubstr("VanishingGradient (threshold=0.5)  "));
 }
 
-TEST(VerdictPage, IsJsonOfAFixedShape) {
+TEST(VerdictText, IsJsonOfAFixedShape) {
   EXPECT_EQ(
       verdict_json(fired()),
       R"({"rule":"VanishingGradient","parameters":{"threshold":"0.5"},)"
@@ -80,7 +80,7 @@ TEST(VerdictPage, IsJsonOfAFixedShape) {
       R"("steps_judged":5,"observations_found":12,"observations_judged":10})");
 }
 
-TEST(VerdictPage, SpellsWhatJsonCannotHoldAsNull) {
+TEST(VerdictText, SpellsWhatJsonCannotHoldAsNull) {
   Verdict verdict = fired();
   verdict.evidence[0].value = std::numeric_limits<double>::quiet_NaN();
   verdict.evidence[0].threshold.reset();
@@ -89,7 +89,7 @@ TEST(VerdictPage, SpellsWhatJsonCannotHoldAsNull) {
                                                R"("threshold":null)"));
 }
 
-TEST(VerdictPage, SpellsEveryStatusAsTheCloudDoes) {
+TEST(VerdictText, SpellsEveryStatusAsTheCloudDoes) {
   EXPECT_EQ(rule_status_name(RuleStatus::in_progress), "InProgress");
   EXPECT_EQ(rule_status_name(RuleStatus::no_issues_found), "NoIssuesFound");
   EXPECT_EQ(rule_status_name(RuleStatus::issues_found), "IssuesFound");

@@ -85,7 +85,7 @@ std::string xgboost_report_html(const XgboostReport& report) {
       "</head>\n<body>\n<main>\n<h1>XGBoost training report</h1>\n"
       "<p class=\"soft\">Made by smdebug {}. {}</p>\n{}</main>\n</body>\n"
       "</html>\n",
-      kPolicy, escaped(report.page.location), report_style(), kVersion,
+      kPolicy, escaped(report.overview.location), report_style(), kVersion,
       disclaimer(), page.html());
 }
 

@@ -167,10 +167,10 @@ Json section_json(const ReportSection<T>& section) {
 std::string xgboost_report_json(const XgboostReport& report) {
   Json json;
   json["version"] = 1;
-  json["run"] = report.page.location;
+  json["run"] = report.overview.location;
   json["created"] = report.created_seconds;
-  json["ended"] = report.page.has_ended;
-  json["saved_rounds"] = report.page.steps;
+  json["ended"] = report.overview.has_ended;
+  json["saved_rounds"] = report.overview.steps;
   json["task"] = task_name(report.task);
   json["task_reason"] = report.task_reason;
   json["prediction_rounds"] = report.prediction_rounds;

@@ -309,7 +309,7 @@ class Reader {
 
 Result<XgboostReport> read_xgboost_report(Trial& trial, double now_seconds) {
   XgboostReport report;
-  SMD_TRY(report.page, read_run_page(trial));
+  SMD_TRY(report.overview, read_run_overview(trial));
   report.created_seconds = now_seconds;
   Reader(trial, report).read();
   return report;

@@ -17,7 +17,7 @@ using testing::Not;
 // A report whose sections are all missing.
 XgboostReport empty_report() {
   XgboostReport report;
-  report.page.location = "/runs/<b>a</b>";
+  report.overview.location = "/runs/<b>a</b>";
   report.task_reason = "nothing was saved";
   report.hyperparameters.missing = "no hyperparameters";
   report.labels.missing = "no labels";

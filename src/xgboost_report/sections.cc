@@ -138,21 +138,21 @@ std::string_view disclaimer() {
 
 std::string run_section(const XgboostReport& report) {
   HtmlTable table;
-  table.add({"run", report.page.location});
+  table.add({"run", report.overview.location});
   table.add({"report created", date_text(report.created_seconds)});
-  table.add({"state", report.page.has_ended
+  table.add({"state", report.overview.has_ended
                           ? "ended"
                           : "no end marker: still running or killed"});
-  if (report.page.attempt) {
-    const RunPage::Attempt& attempt = *report.page.attempt;
+  if (report.overview.attempt) {
+    const RunOverview::Attempt& attempt = *report.overview.attempt;
     table.add({"training started", date_text(attempt.started_seconds)});
     table.add({"command", fmt::format("{}", fmt::join(attempt.command, " "))});
   }
-  table.add({"saved rounds", std::to_string(report.page.steps)});
-  if (report.page.workers.size() > 1) {
+  table.add({"saved rounds", std::to_string(report.overview.steps)});
+  if (report.overview.workers.size() > 1) {
     table.add({"workers", fmt::format("{}; tensors are those of the first "
                                       "worker that saved them",
-                                      report.page.workers.size())});
+                                      report.overview.workers.size())});
   }
   table.add({"task", fmt::format("{}, because {}", task_name(report.task),
                                  report.task_reason)});
@@ -173,8 +173,8 @@ std::string run_section(const XgboostReport& report) {
     html += paragraph(report.hyperparameters.missing, "missing");
   }
   std::vector<Damage> damage = report.left_out;
-  damage.insert(damage.end(), report.page.damage.begin(),
-                report.page.damage.end());
+  damage.insert(damage.end(), report.overview.damage.begin(),
+                report.overview.damage.end());
   return html + damage_list(damage);
 }
 

@@ -50,13 +50,13 @@ void ask_for_all(Trial& trial, const std::string& name) {
     (void)tensor->statistics({step});
     (void)tensor->reductions({step});
     (void)tensor->reduction({step}, {Reduction::median, false});
-    TensorPageQuery query;
+    TensorQuery query;
     query.tensor = name;
     query.step = step;
-    const auto page = read_tensor_page(trial, query);
-    if (!page) std::abort();
-    (void)tensor_page_text(*page);
-    (void)tensor_page_json(*page);
+    const auto table = read_tensor_table(trial, query);
+    if (!table) std::abort();
+    (void)tensor_table_text(*table);
+    (void)tensor_table_json(*table);
   }
 }
 
@@ -71,9 +71,10 @@ void read_run(std::string_view input) {
   for (const std::string& name : (*trial)->tensor_names()) {
     ask_for_all(**trial, name);
   }
-  const auto page = read_run_page(**trial);
-  if (!page) std::abort();
-  const std::string text = run_page_text(*page) + run_page_json(*page);
+  const auto overview = read_run_overview(**trial);
+  if (!overview) std::abort();
+  const std::string text =
+      run_overview_text(*overview) + run_overview_json(*overview);
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < ' ' && c != '\n') std::abort();
   }

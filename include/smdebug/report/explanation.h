@@ -28,7 +28,7 @@ struct Explanation {
     std::string reason;            // "pattern 'relu'", "listed name"
     std::optional<bool> is_saved;  // none: unknown
     std::string schedule;          // "every 10 steps from 100 on"
-    std::string treatment;         // "values", "mean, abs_max"
+    std::string saved_as;          // "values", "mean, abs_max"
     // Only if a step was requested whose mode is known.
     std::optional<bool> is_due;
     std::optional<Step> due_before, due_after;  // steps of its mode

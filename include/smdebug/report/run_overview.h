@@ -16,7 +16,7 @@
 
 namespace smdebug {
 
-struct RunPage {
+struct RunOverview {
   struct ModeSteps {
     Mode mode = Mode::global;
     std::uint64_t steps = 0;
@@ -61,25 +61,25 @@ struct RunPage {
   std::optional<Attempt> attempt;
   std::uint64_t dropped_tensors = 0;
   std::vector<Damage> damage;
-  // Statuses that monitors keep beside the run. `read_run_page` does not read
-  // them; the caller adds them (actions).
+  // Statuses that monitors keep beside the run. `read_run_overview` does not
+  // read them; the caller adds them (actions).
   std::vector<RecordedStatus> rules;
 };
 
 /// Reads the overview. Fails with `io`; damage is part of the result.
-Result<RunPage> read_run_page(Trial& trial);
+Result<RunOverview> read_run_overview(Trial& trial);
 
-/// Returns the page as lines for a terminal.
-std::string run_page_text(const RunPage& page);
+/// Returns the overview as lines for a terminal.
+std::string run_overview_text(const RunOverview& overview);
 
-/// Returns the page as a JSON object, indented.
-std::string run_page_json(const RunPage& page);
+/// Returns the overview as a JSON object, indented.
+std::string run_overview_json(const RunOverview& overview);
 
 /// Returns "12 ms in 340 steps, 0.4 % of the training", or nothing if the run
 /// does not record its overhead.
-std::string cost_text(const RunPage& page);
+std::string cost_text(const RunOverview& overview);
 
 /// Returns two lines of Python that open the run.
-std::string python_lines(const RunPage& page);
+std::string python_lines(const RunOverview& overview);
 
 }  // namespace smdebug

@@ -21,8 +21,8 @@ struct RunSummary {
   std::string stopped_by;        // the rule whose verdict ended it; empty: none
   bool was_interrupted = false;  // by the user
   std::string location;          // where the run is, or would have been
-  std::optional<RunPage> page;   // none: nothing was recorded
-  std::string problem;           // why nothing was recorded, or another problem
+  std::optional<RunOverview> overview;  // none: nothing was recorded
+  std::string problem;  // why nothing was recorded, or another problem
   std::vector<Verdict> verdicts;
   // The rules are the default set: rules that found none of their tensors are
   // listed together.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The page of a tensor: its statistics over the steps of a run, or at one step
+// The statistics of a tensor over the steps of a run, or at one step
 // with its elements, abbreviated.
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace smdebug {
 
-struct TensorPageQuery {
+struct TensorQuery {
   std::string tensor;
   std::optional<Step> step;  // a step of `mode`; none: all
   Mode mode = Mode::global;
   std::optional<std::string> worker;  // none: all
 };
 
-struct TensorPage {
+struct TensorTable {
   struct Row {
     StepId step;
     std::string worker;
@@ -45,9 +45,9 @@ struct TensorPage {
 
 /// Reads the table. Fails with `not_found` for a tensor, step or worker that
 /// the run does not have, and with `io`.
-Result<TensorPage> read_tensor_page(Trial& trial, const TensorPageQuery& query);
+Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query);
 
-std::string tensor_page_text(const TensorPage& page);
-std::string tensor_page_json(const TensorPage& page);
+std::string tensor_table_text(const TensorTable& table);
+std::string tensor_table_json(const TensorTable& table);
 
 }  // namespace smdebug

@@ -148,7 +148,7 @@ struct XgboostReport {
     std::vector<std::vector<double>> errors;
   };
 
-  RunPage page;
+  RunOverview overview;
   double created_seconds = 0;  // since the epoch
   Task task = Task::unknown;
   std::string task_reason;  // what the task was inferred from
