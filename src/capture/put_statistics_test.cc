@@ -51,7 +51,7 @@ class Watcher : public ObservationSink {
  public:
   void on_collections(std::size_t, std::span<const TensorGroup>) override {}
   void on_step(const StepView& step) override {
-    for (const Observation& each : step.observations) {
+    for (const Observation& each : step.tensors) {
       std::string line(each.name);
       for (std::int64_t extent : each.shape)
         line += " " + std::to_string(extent);

@@ -25,8 +25,7 @@ TEST_F(SessionSinkTest, ShowsASinkASharedTensorUnderEachName) {
     void on_run_end(std::size_t) override {}
     void on_step(const StepView& step) override {
       if (step.phase != StepPhase::complete) return;
-      for (const Observation& each : step.observations)
-        seen.emplace_back(each.name);
+      for (const Observation& each : step.tensors) seen.emplace_back(each.name);
     }
     std::vector<std::string> seen;
   } sink;
@@ -51,7 +50,7 @@ TEST_F(SessionSinkTest, ShowsASinkTheStepBeforeTheUpdateAndWhenItIsComplete) {
       collections = groups.size();
     }
     void on_step(const StepView& step) override {
-      for (const Observation& seen : step.observations) {
+      for (const Observation& seen : step.tensors) {
         lines.push_back(
             std::to_string(step.step.global) +
             (step.phase == StepPhase::complete ? " complete " : " before ") +
@@ -150,7 +149,7 @@ TEST_F(SessionSinkTest, ShowsASinkTheElementsOfARunningStepWhereItLooksAtThem) {
    public:
     void on_collections(std::size_t, std::span<const TensorGroup>) override {}
     void on_step(const StepView& step) override {
-      for (const Observation& seen : step.observations) {
+      for (const Observation& seen : step.tensors) {
         const auto elements = seen.values->load();
         const auto* first =
             elements ? reinterpret_cast<const float*>(elements->data) : nullptr;

@@ -7,4 +7,22 @@ ObservationSink::DataNeed ObservationSink::data_need(std::size_t,
   return DataNeed::values;
 }
 
+void ForwardingSink::on_collections(std::size_t run,
+                                    std::span<const TensorGroup> collections) {
+  target_.on_collections(run, collections);
+}
+
+ForwardingSink::DataNeed ForwardingSink::data_need(
+    std::size_t run, std::string_view tensor_name) {
+  return target_.data_need(run, tensor_name);
+}
+
+void ForwardingSink::on_step(const StepView& step) { target_.on_step(step); }
+
+void ForwardingSink::on_tick(double wall_seconds) {
+  target_.on_tick(wall_seconds);
+}
+
+void ForwardingSink::on_run_end(std::size_t run) { target_.on_run_end(run); }
+
 }  // namespace smdebug

@@ -14,11 +14,12 @@
 
 namespace smdebug {
 
-class RunMonitor::Impl : private ObservationSink {
+class RunMonitor::Impl : private ForwardingSink {
  public:
   Impl(std::string location, Trial* trial, Rules rules,
        RunMonitorOptions options)
-      : location_(std::move(location)),
+      : ForwardingSink(runner_),
+        location_(std::move(location)),
         options_(std::move(options)),
         clock_(options_.clock ? *options_.clock : system_clock()),
         request_(capture_request(rules, location_)),
@@ -87,24 +88,15 @@ class RunMonitor::Impl : private ObservationSink {
   MonitorLag lag() const { return status_->lag(); }
 
  private:
-  // The steps of the judged run come through here; those of the runs that it is
-  // compared with go to the runner.
-  void on_collections(std::size_t run,
-                      std::span<const TensorGroup> groups) override {
-    runner_.on_collections(run, groups);
-  }
-  DataNeed data_need(std::size_t run, std::string_view tensor_name) override {
-    return runner_.data_need(run, tensor_name);
-  }
+  // Receives the steps of the judged run; those of the runs that it is compared
+  // with go directly to the runner.
   void on_step(const StepView& step) override {
     status_->count_step(step.step, trial_->last_complete_step());
-    runner_.on_step(step);
+    ForwardingSink::on_step(step);
     compared_.follow(step.step);
     ++steps_;
     if (options_.on_step) options_.on_step(step.step);
   }
-  void on_tick(double wall_seconds) override { runner_.on_tick(wall_seconds); }
-  void on_run_end(std::size_t run) override { runner_.on_run_end(run); }
 
   // The only way a verdict leaves the monitor.
   void announce(const Verdict& verdict) {
@@ -172,7 +164,7 @@ class RunMonitor::Impl : private ObservationSink {
   ComparedRuns compared_;
   std::unique_ptr<RunStatus> status_;
   std::uint64_t steps_ = 0;
-  std::optional<Error> missing_;  // says that the run does not exist
+  std::optional<Error> missing_;  // the run does not exist
   std::optional<Error> error_;
   std::optional<MonitorResult> result_;
 };

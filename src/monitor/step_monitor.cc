@@ -13,10 +13,11 @@ namespace smdebug {
 
 // The rules of one worker: shows them its steps, and keeps their status beside
 // the run once the run exists.
-class StepMonitor::Worker : public ObservationSink {
+class StepMonitor::Worker : public ForwardingSink {
  public:
   Worker(Rules rules, FindPlace find_place, const StepMonitorOptions& options)
-      : options_(options),
+      : ForwardingSink(runner_),
+        options_(options),
         clock_(options.clock ? *options.clock : system_clock()),
         find_place_(std::move(find_place)),
         request_(capture_request(rules, "")),
@@ -30,25 +31,16 @@ class StepMonitor::Worker : public ObservationSink {
     return {};
   }
 
-  void on_collections(std::size_t run,
-                      std::span<const TensorGroup> groups) override {
-    runner_.on_collections(run, groups);
-  }
-  DataNeed data_need(std::size_t run, std::string_view tensor_name) override {
-    return runner_.data_need(run, tensor_name);
-  }
   void on_step(const StepView& step) override {
-    runner_.on_step(step);
+    ForwardingSink::on_step(step);
     const bool is_complete = step.phase == StepPhase::complete;
-    // Only now is everything there that can be compared.
+    // Before completion, tensors to compare may still be missing.
     if (is_complete) compared_.follow(step.step);
     progress_.steps_fed += is_complete;
     progress_.last_fed = progress_.last_known = step.step.global;
     if (!std::exchange(has_begun_, true)) begin_status();
     if (status_) status_->update(runner_.verdicts(), progress_);
   }
-  void on_tick(double wall_seconds) override { runner_.on_tick(wall_seconds); }
-  void on_run_end(std::size_t run) override { runner_.on_run_end(run); }
 
   void finish() {
     if (std::exchange(is_finished_, true)) return;

@@ -17,7 +17,7 @@ class KeptObservations : public ObservationSink {
   void on_step(const StepView& step) override {
     EXPECT_EQ(step.phase, StepPhase::complete);
     lines.push_back("step " + std::to_string(step.step.global));
-    for (const Observation& o : step.observations) keep(o);
+    for (const Observation& o : step.tensors) keep(o);
   }
   void on_tick(double) override { FAIL(); }
   void on_run_end(std::size_t) override { FAIL(); }

@@ -6,6 +6,11 @@
 //
 // `ObservationSink` is the interface between them: capture and read call it,
 // the rule runner implements it, and a monitor connects the two.
+//
+// Tensors are one kind of observation. Each kind has its own type and its own
+// place: a span of `StepView` for what belongs to a step, or a function of
+// `ObservationSink` for what belongs to the run. Both are empty by default, so
+// sources without that kind and rules that ignore it need no change.
 
 #include <cstdint>
 #include <memory>
@@ -65,11 +70,12 @@ struct Observation {
 // disk has only the second.
 enum class StepPhase { before_update, complete };
 
+// The observations of one step: a span for each kind.
 struct StepView {
   std::size_t run = 0;  // index of the run, among those that feed this sink
   StepId step;
   StepPhase phase = StepPhase::complete;
-  std::span<const Observation> observations;
+  std::span<const Observation> tensors;
 };
 
 // Receives the steps of one or more runs. One thread at a time calls it.
@@ -101,6 +107,26 @@ class ObservationSink {
 
   /// Reports that no further step of this run will follow.
   virtual void on_run_end(std::size_t run) = 0;
+};
+
+// Passes everything on to another sink. Monitors derive from it and override
+// only what they add to; every other call, and every further kind of
+// observation, reaches the rules unchanged.
+class ForwardingSink : public ObservationSink {
+ public:
+  void on_collections(std::size_t run,
+                      std::span<const TensorGroup> collections) override;
+  DataNeed data_need(std::size_t run, std::string_view tensor_name) override;
+  void on_step(const StepView& step) override;
+  void on_tick(double wall_seconds) override;
+  void on_run_end(std::size_t run) override;
+
+ protected:
+  /// `target` outlives this and is not called before the first observation.
+  explicit ForwardingSink(ObservationSink& target) : target_(target) {}
+
+ private:
+  ObservationSink& target_;
 };
 
 }  // namespace smdebug

@@ -62,11 +62,11 @@ std::optional<std::size_t> position_in(const StepView& step,
   std::unordered_set<std::string_view> offenders;
   for (const Evidence& one : evidence) offenders.insert(one.tensor);
   const auto first = std::ranges::find_if(
-      step.observations, [&](const Observation& observation) {
+      step.tensors, [&](const Observation& observation) {
         return offenders.contains(observation.name);
       });
-  if (first == step.observations.end()) return std::nullopt;
-  return static_cast<std::size_t>(first - step.observations.begin());
+  if (first == step.tensors.end()) return std::nullopt;
+  return static_cast<std::size_t>(first - step.tensors.begin());
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ struct RuleRunner::Judge {
     bool has_every_role = true;
     for (std::size_t i = 0; i < selected.size(); ++i) {
       selected[i].clear();
-      for (const Observation& observation : step.observations.subspan(first)) {
+      for (const Observation& observation : step.tensors.subspan(first)) {
         if (by_selector[i].matches(observation.name)) {
           selected[i].push_back(&observation);
         }
@@ -124,7 +124,7 @@ struct RuleRunner::Judge {
 
   void has_seen(const StepView& step) {
     if (step.phase != StepPhase::before_update) return;
-    seen = Seen{step.run, step.step.global, step.observations.size()};
+    seen = Seen{step.run, step.step.global, step.tensors.size()};
   }
 
   // The step that was last shown before its update.
@@ -190,7 +190,7 @@ void RuleRunner::on_collections(std::size_t run,
 void RuleRunner::on_step(const StepView& step) {
   open_runs_.insert(step.run);
   if (!all_have_judged()) {
-    for (const Observation& seen : step.observations) remember(seen.name);
+    for (const Observation& seen : step.tensors) remember(seen.name);
   }
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (is_asked(i)) judge_step(*judges_[i], verdicts_[i], step);
