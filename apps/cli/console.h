@@ -11,7 +11,7 @@
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/cli/main.h"
-#include "smdebug/monitor/exit_code.h"
+#include "smdebug/monitor/monitor_result.h"
 
 namespace smdebug {
 

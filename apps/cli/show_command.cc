@@ -1,6 +1,6 @@
 // smdebug show RUN
 
-#include "smdebug/actions/recorded_statuses.h"
+#include "smdebug/actions/rule_watch.h"
 #include "smdebug/report/run_overview.h"
 #include "smdebug/store/open_storage.h"
 

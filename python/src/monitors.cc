@@ -16,7 +16,7 @@
 
 #include "smdebug/base/logger.h"
 #include "smdebug/capture/session.h"
-#include "smdebug/monitor/exit_code.h"
+#include "smdebug/monitor/monitor_result.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
 #include "smdebug/report/verdict_text.h"

@@ -108,6 +108,7 @@ nb::list advice_rows(std::span<const Advice> table) {
     row["when"] = advice.when;
     row["cause"] = advice.cause;
     row["advice"] = advice.advice;
+    row["severity"] = severity_name(advice.severity);
     rows.append(row);
   }
   return rows;

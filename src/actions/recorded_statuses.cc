@@ -1,6 +1,6 @@
-#include "smdebug/actions/recorded_statuses.h"
-
 #include <string_view>
+
+#include "smdebug/actions/rule_watch.h"
 
 #include "base/json.h"
 

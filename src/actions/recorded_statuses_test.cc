@@ -1,5 +1,3 @@
-#include "smdebug/actions/recorded_statuses.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

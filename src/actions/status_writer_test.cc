@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "smdebug/actions/recorded_statuses.h"
+#include "smdebug/actions/rule_watch.h"
 #include "smdebug/store/open_storage.h"
 
 #include "actions/action_testing.h"

@@ -1,5 +1,7 @@
 #include "smdebug/monitor/monitor_result.h"
 
+#include <algorithm>
+
 #include "smdebug/base/printable.h"
 #include "smdebug/report/likely_cause.h"
 #include "smdebug/report/verdict_text.h"
@@ -8,6 +10,17 @@
 #include "report/text_table.h"
 
 namespace smdebug {
+
+int exit_code(std::span<const Verdict> verdicts, bool asked) {
+  const auto has = [&](RuleStatus status) {
+    return std::ranges::find(verdicts, status, &Verdict::status) !=
+           verdicts.end();
+  };
+  if (has(RuleStatus::issues_found)) return kExitRuleFired;
+  const bool is_failure =
+      has(RuleStatus::error) && (asked || !has(RuleStatus::no_issues_found));
+  return is_failure ? kExitError : kExitNothingFound;
+}
 
 std::string monitor_results_text(std::span<const MonitorResult> results) {
   TextTable table({"run", "rule", "status", ">step", ""});

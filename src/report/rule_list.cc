@@ -52,7 +52,8 @@ Json to_json(const ParameterSpec& spec) {
 Json to_json(const Advice& advice) {
   return Json::Object{{"when", text_or_null(advice.when)},
                       {"cause", advice.cause},
-                      {"advice", advice.advice}};
+                      {"advice", advice.advice},
+                      {"severity", severity_name(advice.severity)}};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ Verdict fired() {
   verdict.rule = "VanishingGradient";
   verdict.parameters = {{"threshold", "0.5"}};
   verdict.status = RuleStatus::issues_found;
+  verdict.severity = Severity::error;
   verdict.step = {40, Mode::train, 30};
   verdict.message = "gradient/a: too small";
   verdict.cause = "saturation";
@@ -68,7 +69,7 @@ TEST(VerdictText, IsJsonOfAFixedShape) {
   EXPECT_EQ(
       verdict_json(fired()),
       R"({"rule":"VanishingGradient","parameters":{"threshold":"0.5"},)"
-      R"("status":"IssuesFound",)"
+      R"("status":"IssuesFound","severity":"error",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("message":"gradient/a: too small","cause":"saturation",)"
       R"("advice":"use ReLU",)"
@@ -78,6 +79,10 @@ TEST(VerdictText, IsJsonOfAFixedShape) {
       R"("before":{"tensor":"gradient/b","layer":"gradient/b","value":0.75},)"
       R"("after":null}],)"
       R"("steps_judged":5,"observations_found":12,"observations_judged":10})");
+}
+
+TEST(VerdictText, HasNoSeverityWithoutAFinding) {
+  EXPECT_THAT(verdict_json(Verdict()), HasSubstr(R"("severity":null)"));
 }
 
 TEST(VerdictText, SpellsWhatJsonCannotHoldAsNull) {

@@ -10,7 +10,7 @@
 
 #include "smdebug/actions/action.h"
 #include "smdebug/base/clock.h"
-#include "smdebug/rules/action_result.h"
+#include "smdebug/rules/verdict.h"
 #include "smdebug/store/storage.h"
 
 namespace smdebug {

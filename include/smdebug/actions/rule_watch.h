@@ -12,6 +12,7 @@
 //
 // A watch is used by one thread. Actions other than `stop` run in the
 // background, so a hanging action delays neither rules nor other actions.
+// `read_recorded_statuses` reads the status files back.
 
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,8 @@
 
 #include "smdebug/actions/action.h"
 #include "smdebug/base/clock.h"
+#include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
-#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 #include "smdebug/store/storage.h"
 
@@ -93,5 +94,10 @@ class RuleWatch {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Returns the statuses beside the run, sorted by key; empty if no process has
+/// judged it. Skips files that are not statuses. Fails with `io`.
+Result<std::vector<RecordedStatus>> read_recorded_statuses(
+    const Storage& storage);
 
 }  // namespace smdebug

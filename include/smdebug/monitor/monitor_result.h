@@ -1,7 +1,7 @@
 #pragma once
 
-// The conclusions of rules about one or more runs: the output of `smdebug
-// check` and `smdebug watch`.
+// The conclusions of rules about one or more runs, and the exit code that they
+// imply: the output of `smdebug check` and `smdebug watch`.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "smdebug/base/result.h"
-#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -20,12 +19,24 @@ struct MonitorResult {
   std::uint64_t steps = 0;            // of the run, as far as they were judged
   std::vector<Verdict> verdicts;      // in the order of the rules
   std::vector<ActionResult> actions;  // in the order in which they began
-  std::vector<std::string> reports;   // where the rules' reports are
+  std::vector<std::string> reports;   // the paths of the rules' reports
   std::optional<Error> report_error;  // why a report could not be written
   // Why the run, or a run that it is compared with, could not be read
   // completely.
   std::optional<Error> error;
 };
+
+// The exit codes of `smdebug`, and of a training that a rule of its own hook
+// ends: never renumber.
+inline constexpr int kExitNothingFound = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitRuleFired = 3;
+
+/// Returns `kExitRuleFired` if a rule fired, `kExitError` if one failed, else
+/// `kExitNothingFound`. `asked`: the user named the rules. Otherwise a rule
+/// that found nothing to judge is no failure as long as another one judged.
+int exit_code(std::span<const Verdict> verdicts, bool asked);
 
 /// Returns a table with a row per run and rule.
 std::string monitor_results_text(std::span<const MonitorResult> results);

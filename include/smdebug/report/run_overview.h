@@ -12,7 +12,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/read/trial.h"
-#include "smdebug/rules/recorded_status.h"
+#include "smdebug/rules/verdict.h"
 
 namespace smdebug {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "smdebug/report/run_overview.h"
-#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {

@@ -1,8 +1,9 @@
 #pragma once
 
-// What a launcher asks of a training that it starts: where to write, and which
-// collections, as often as the rules need them. It travels as JSON in the
-// environment variable `SMDEBUG_RUN`; the autostart of an adapter reads it.
+// The request of a launcher to the training that it starts: where to write, and
+// which collections to save, as often as the rules need them. It is passed as
+// JSON in the environment variable `SMDEBUG_RUN`, which the autostart of an
+// adapter reads.
 
 #include <memory>
 #include <span>
@@ -30,17 +31,18 @@ struct CaptureRequest {
   std::string out_dir;
   Step save_interval = 10;
   std::vector<RequestedCollection> collections;
-  // Nobody asked for the rules: but for losses, what finds nothing is not told.
+  // The rules are the default set: a collection without tensors is not logged,
+  // except for losses.
   bool is_optional = false;
 
   std::string json() const;
 };
 
 /// Returns what must be captured into `out_dir`, an absolute path, for `rules`
-/// to judge: the union of their needs, each collection at the smallest
-/// interval that a rule asks for. Losses are asked for whatever the rules, in
-/// full: they are one number, and the first that a user looks at. A rule that
-/// judges every tensor adds only the gradients, where nothing else is asked.
+/// to judge: the union of their needs, each collection at the smallest interval
+/// that a rule requests. Losses are always requested in full: they are single
+/// numbers, and users look at them first. A rule that judges every tensor adds
+/// only the gradients, and only if nothing else is requested.
 CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
                                std::string out_dir);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A rule's parameters are one table. Parsing, command-line help, the docs and
-// the Python signature are made from it.
+// A rule's parameters are one table, the source of parsing, command-line help,
+// documentation and the Python signature.
 
 #include <cstdint>
 #include <map>
@@ -21,31 +21,31 @@ enum class ParameterType { boolean, integer, real, text, text_list };
 struct ParameterSpec {
   std::string_view name;
   ParameterType type = ParameterType::real;
-  std::string_view default_text;  // as a user would write it; "" for none
-  std::string_view description;   // what it does, in one sentence
-  std::optional<double> minimum;  // numbers only, both ends allowed
+  std::string_view default_text;  // as a user writes it; "" for none
+  std::string_view description;   // its effect, in one sentence
+  std::optional<double> minimum;  // numbers only, inclusive
   std::optional<double> maximum;
   std::vector<std::string_view> choices;  // texts only; empty: any
   std::string_view tuned_text = {};  // with preset=tuned; "" for the default
 
-  /// Returns what `preset` sets: the tuned text where there is one and the
-  /// preset is "tuned", else the default.
+  /// Returns the value in `preset`: the tuned text if it exists and the preset
+  /// is "tuned", else the default.
   std::string_view preset_text(std::string_view preset) const;
 };
 
-// Parameters after parsing: every one of the table, typed, in range.
+// Parsed parameters: every row of the table, typed and in range.
 class Parameters {
  public:
   /// Parses `given` (name -> text, as written after `--set`) against `table`.
-  /// What is not given is as the parameter `preset` says, where the table has
-  /// one: "default" or "tuned".
-  /// Fails with `invalid_config`, naming the rule, the parameter, what was
-  /// found and what is accepted; an unknown name is answered with the nearest.
+  /// Parameters that are not given come from the preset that the parameter
+  /// `preset`, if the table has one, selects: "default" or "tuned".
+  /// Fails with `invalid_config`, naming the rule, the parameter, the value and
+  /// the accepted values; for an unknown name, lists the nearest names.
   static Result<Parameters> parse(
       std::string_view rule, std::span<const ParameterSpec> table,
       const std::map<std::string, std::string>& given);
 
-  const std::string& rule() const { return rule_; }  // whose parameters
+  const std::string& rule() const { return rule_; }
 
   bool has(std::string_view name) const;  // false: no value and no default
   bool boolean(std::string_view name) const;

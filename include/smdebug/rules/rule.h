@@ -1,12 +1,12 @@
 #pragma once
 
-// A `Rule` judges observations, step by step, and says once what is wrong. It
-// opens no file, starts no thread, keeps its own memory, and works the same
-// inside the training step, beside the run, and over runs of last year.
+// A `Rule` judges observations step by step and reports what is wrong. It opens
+// no file, starts no thread, keeps its own state, and works the same inside a
+// training step, beside a running training, and over old runs.
 //
-// To write one: say in `needs` what must be captured, judge in `on_step`. The
-// built-in ones are listed in `builtin_rules.h`; src/rules/builtin/ has one
-// file per rule. `runner.h` drives them.
+// To write a rule, list in `needs` what must be captured and judge in
+// `on_step`. `builtin_rules.h` lists the built-in rules; src/rules/builtin/ has
+// one file per rule. `RuleRunner` (runner.h) calls them.
 
 #include <cstddef>
 #include <map>
@@ -24,32 +24,32 @@
 
 namespace smdebug {
 
-// Which tensors: those of the collections, and those whose name a regex
-// finds; the union of the two.
+// Selects tensors: the union of the collections' tensors and those whose name
+// matches a regex.
 struct TensorSelector {
   std::vector<std::string> collections;
   std::vector<std::string> regexes;
   bool every_tensor = false;
-  bool if_saved = false;  // looked at where a run has them, never asked for
+  bool if_saved = false;  // used if a run has them, never requested
   // The collection that capture adds the regexes to; empty: the rule's own.
   std::string capture_as = {};
 };
 
-// What a rule needs to see. Capture and the launcher turn it into what is
-// saved.
+// The observations that a rule needs. Capture and the launcher derive from them
+// what is saved.
 struct RuleNeeds {
   std::vector<TensorSelector> selectors;  // one per role a tensor plays
   enum class Depth { statistics, values } depth = Depth::statistics;
   Step interval = 0;  // 0: as often as the run saves
-  // The runs that the judged one is compared with, as `Trial::open` takes
-  // them. Their steps come with `RuleStep::run` 1, 2, ... in this order; a
-  // rule without any sees the judged run alone.
+  // Locations of the runs that the judged run is compared with, as for
+  // `Trial::open`. Their steps have `RuleStep::run` 1, 2, ... in this order;
+  // without any, the rule receives only the judged run.
   std::vector<std::string> other_runs = {};
 };
 
-// The observations of one step that one rule selected. Lives for the call.
+// The observations of one step that a rule selected. Valid during the call.
 struct RuleStep {
-  std::size_t run = 0;  // 0: the judged one; else of `RuleNeeds::other_runs`
+  std::size_t run = 0;  // 0: the judged run; else of `RuleNeeds::other_runs`
   StepId step;
   StepPhase phase = StepPhase::complete;
   // By position of the selector in `RuleNeeds::selectors`.
@@ -60,13 +60,14 @@ struct RuleStep {
   }
 };
 
-// What a rule found: the runner makes the `Verdict` of it.
+// A problem that a rule found. The runner makes a `Verdict` of it.
 struct Finding {
   std::string message;
-  std::string cause;   // what usually leads to it
+  std::string cause;   // the usual cause
   std::string advice;  // what to try
   std::vector<Evidence> evidence;
   bool stop_training = false;  // the user asked this rule to end the training
+  Severity severity = Severity::warning;
 };
 
 // The answer of a rule: a finding, no finding, or the error that ends it.
@@ -82,35 +83,35 @@ class Rule {
   /// the name of its factory.
   virtual std::string_view name() const { return name_; }
 
-  /// Returns what must be captured or read for the rule to judge. Asked once.
+  /// Returns what must be captured or read for the rule to judge. Called once.
   virtual RuleNeeds needs() const = 0;
 
-  /// Judges one step and counts what it judged with `count_judged`. An error
-  /// ends only this rule, and is its verdict.
+  /// Judges one step, and counts the judged observations with `count_judged`.
+  /// An error ends only this rule and becomes its verdict.
   virtual Outcome on_step(const RuleStep& step) = 0;
 
   /// Receives the time, in seconds since the epoch. Most rules ignore it.
-  virtual Outcome on_tick(double wall_seconds);
+  virtual Outcome on_tick(double /*wall_seconds*/) { return no_finding(); }
 
   /// Called when no step will follow. If nothing could be judged, `not_found`
   /// explains what was missing, and `unsupported` that the selected tensors are
   /// not of the kind that the rule judges.
-  virtual Outcome finish();
+  virtual Outcome finish() { return no_finding(); }
 
-  /// Returns how many observations were judged. Without any, the verdict is an
+  /// Returns the number of judged observations. If it is 0, the verdict is an
   /// error, never "no issues found".
   virtual std::uint64_t observations_judged() const { return judged_; }
 
-  /// Returns which part of its condition the rule could not judge, for a
+  /// Returns the part of the condition that the rule could not judge, for a
   /// verdict without findings: "the gradients: none were saved". Empty if it
-  /// judged all of it.
-  virtual std::string not_judged() const;
+  /// judged everything.
+  virtual std::string not_judged() const { return {}; }
 
-  /// The parameters that the user gave, name -> text as written. They
-  /// distinguish two rules of one name.
+  /// Returns the parameters that the user gave, name -> text as written. They
+  /// distinguish two rules of the same name.
   const std::map<std::string, std::string>& given() const { return given_; }
 
-  /// Sets the name and the given parameters. For whatever makes the rule.
+  /// Sets the name and the given parameters. For the code that makes the rule.
   void identify(std::string_view name,
                 std::map<std::string, std::string> given) {
     name_ = name;
@@ -127,24 +128,25 @@ class Rule {
   std::uint64_t judged_ = 0;
 };
 
-// The usual cause of a finding, and what to try. Verdicts, the command line and
-// docs/rules.md all take these texts from here. They are clauses: lower case,
-// without a full stop.
+// One kind of finding: its usual cause, what to try, and how bad it is.
+// Verdicts, the command line and docs/rules.md take these texts from here. They
+// are clauses: lower case, without a full stop.
 struct Advice {
   std::string_view when = {};  // "too large"; empty if the rule has only one
   std::string_view cause;
   std::string_view advice;
+  Severity severity = Severity::warning;
 };
 
 // A rule that can be made by name.
 struct RuleFactory {
   std::string_view name;       // "VanishingGradient"
-  std::string_view summary;    // what a finding means, in one sentence
+  std::string_view summary;    // the meaning of a finding, in one sentence
   std::string_view condition;  // when it fires, by its parameters
   std::span<const Advice> advice;
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
-  // "start_step" means something of its own: steps before it are seen too.
+  // "start_step" has a meaning of its own: the rule receives earlier steps too.
   bool has_own_start_step = false;
 };
 

@@ -1,17 +1,16 @@
 #pragma once
 
-// `RuleRunner` drives rules with the observations of one or more runs and
-// keeps each one's verdict. It is the sink that capture or read feed.
+// `RuleRunner` passes the observations of one or more runs to rules and keeps
+// the verdict of each rule. It is the sink that capture or read feed.
 //
-// A rule that fires, or fails, is not asked again. One that has judged at
-// least one observation when the last run ends has found no issues; one that
-// has judged none has failed: "no issue" is never said of tensors that were
-// not there. Where several runs are fed, `on_collections` names each of them
-// before the first one ends.
+// A rule that fires or fails is not called again. When the last run ends, a
+// rule that judged at least one observation found no issues; a rule that judged
+// none failed, because the absence of tensors is not the absence of issues. If
+// several runs are fed, call `on_collections` for each before the first ends.
 //
-// Of a running step a rule is shown each observation once: before the update
-// where everything that it looks at is there by then, and what came later, or
-// all, when the step is complete.
+// Each rule receives each observation of a running step once: before the update
+// if every tensor that the rule selects exists by then, otherwise when the step
+// is complete. Tensors that arrive after the update follow on completion.
 
 #include <functional>
 #include <map>
@@ -36,34 +35,34 @@ class RuleRunner : public ObservationSink {
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;
   /// Returns `none` if no rule in progress selects the tensor, and `values` if
-  /// one that does needs the elements. The name counts as seen.
+  /// such a rule needs the elements. Messages may suggest the name from now on.
   DataNeed data_need(std::size_t run, std::string_view tensor_name) override;
   void on_step(const StepView& step) override;
   void on_tick(double wall_seconds) override;
   void on_run_end(std::size_t run) override;
 
-  /// Whoever watches was told to stop: what is in progress ends as `stopped`,
-  /// and nothing is judged any more.
+  /// Call when monitoring was canceled: rules in progress end as `stopped`, and
+  /// no further step is judged.
   void stop();
 
-  /// Where the runs are that rules compare the judged one with. Who feeds this
-  /// feeds them too, the first as run 1, each up to a step of run 0 before the
-  /// next one of that.
+  /// Returns the locations of the runs that rules compare the judged run with.
+  /// The caller feeds them too, the first as run 1: after each step of run 0,
+  /// all of their steps up to that one.
   std::span<const std::string> other_runs() const;
 
-  /// Called, from the thread that feeds, once for each rule whose status
-  /// leaves `in_progress`.
+  /// Sets the callback for a rule whose status leaves `in_progress`: called
+  /// once per rule, on the thread that feeds.
   void set_on_verdict(std::function<void(const Verdict&)> callback);
 
-  /// From now on a rule that has fired is asked again, and `callback` is told
-  /// of each time it fires, the first included, in the shape of a verdict. The
-  /// verdict itself stays that of the first time.
+  /// Keeps calling rules that have fired, and calls `callback` each time that a
+  /// rule fires, including the first, with the finding in the shape of a
+  /// verdict. `verdicts` keeps the first finding.
   void set_on_finding(std::function<void(const Verdict&)> callback);
 
-  /// The present verdict of each rule, in the order given.
+  /// Returns the current verdict of each rule, in the order of the rules.
   std::span<const Verdict> verdicts() const;
 
-  /// True while a rule is still in progress.
+  /// Returns true while a rule is in progress.
   bool is_judging() const;
 
  private:
@@ -72,8 +71,8 @@ class RuleRunner : public ObservationSink {
   bool is_asked(std::size_t judge) const;
   void judge_step(Judge& judge, Verdict& verdict, const StepView& step);
   void take(Judge& judge, Verdict& verdict, Outcome outcome);
-  void tell_finding(const Verdict& verdict, const StepView& step,
-                    const Outcome& outcome);
+  void report_finding(const Verdict& verdict, const StepView& step,
+                      const Outcome& outcome);
   void leave(Verdict& verdict, RuleStatus status);
   void finish(Judge& judge, Verdict& verdict);
   void remember(std::string_view tensor_name);
@@ -89,8 +88,8 @@ class RuleRunner : public ObservationSink {
   std::set<std::string, std::less<>> names_seen_;
 };
 
-/// Decides which tensors a selector takes, by name, given what the run calls
-/// its collections. Answers are remembered per name.
+/// Matches tensor names against a selector and the collections of a run. Caches
+/// the answer for each name.
 class TensorMatcher {
  public:
   /// Fails with `invalid_config` for a pattern that does not compile.

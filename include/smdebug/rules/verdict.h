@@ -1,7 +1,7 @@
 #pragma once
 
-// What a rule says about a run, in a form that a person reads and a program
-// parses.
+// The verdict of a rule about a run, the results of the actions on it, and its
+// status as recorded beside the run. People read them, programs parse them.
 
 #include <cstdint>
 #include <map>
@@ -13,6 +13,15 @@
 #include "smdebug/core/mode.h"
 
 namespace smdebug {
+
+// How bad a finding is, in ascending order. Spelled as in JSON: never rename.
+enum class Severity {
+  warning,  // the result may be worse than it could be
+  error,    // the training is broken: more steps do not repair it
+};
+
+/// Returns "warning" or "error".
+std::string_view severity_name(Severity severity);
 
 // The same quantity of a tensor in a layer next to that of the evidence.
 struct AdjacentLayer {
@@ -27,11 +36,11 @@ struct Evidence {
   StepId step;
   std::string quantity;  // "mean |g|"
   double value = 0;
-  std::string relation;  // "<", ">=": how `value` stands to `threshold`
+  std::string relation;  // "<", ">=": `value` compared with `threshold`
   std::optional<double> threshold;
-  // The layers before and after, in the order in which the step ran them. Only
-  // the worst tensor, which the message names, has them, and only if the rule
-  // judges layer by layer.
+  // The layers before and after, in order of execution. Only the worst tensor,
+  // which the message names, has them, and only if the rule judges layer by
+  // layer.
   std::optional<AdjacentLayer> before = {}, after = {};
 };
 
@@ -50,23 +59,57 @@ std::string_view rule_status_name(RuleStatus status);
 
 struct Verdict {
   std::string rule;
-  // As its user gave them, name -> text; what is left to the defaults is not.
+  // Name -> text, as the user gave them; without those left at their default.
   std::map<std::string, std::string> parameters = {};
   RuleStatus status = RuleStatus::in_progress;
+  std::optional<Severity> severity = {};  // of the finding; none without one
   std::size_t run = 0;
-  StepId step;          // where it fired; the last step judged otherwise
+  StepId step;          // where the rule fired, else the last step judged
   std::string message;  // one sentence: which tensor, at which step, and why
-  std::string cause;    // what usually leads to it; empty if nothing is wrong
-  std::string advice;   // what to try, likewise
+  std::string cause;    // the usual cause; empty without a finding
+  std::string advice;   // what to try; empty without a finding
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;
-  // What the rule looks for, and of that, what it could judge.
+  // Observations that the rule selected, and those of them that it judged.
   std::uint64_t observations_found = 0;
   std::uint64_t observations_judged = 0;
-  bool stop_training = false;  // the rule was asked to end the training
-  // Where in its step the first offender stands, in the order of execution;
-  // none where the evidence names no tensor of it.
+  bool stop_training = false;  // the user asked the rule to end the training
+  // Position of the first offender in the step, in order of execution; none if
+  // the evidence names no tensor of the step.
   std::optional<std::size_t> position = {};
+};
+
+// Spelled as on disk: never rename.
+enum class ActionStatus {
+  begun,         // in progress, or its process died
+  done,          // succeeded
+  failed,        // failed; `message` describes the error
+  not_repeated,  // not performed, because it had been performed before
+};
+
+/// Returns "begun", "done", "failed" or "not_repeated".
+std::string_view action_status_name(ActionStatus status);
+
+// The result of an action on a verdict (`actions`).
+struct ActionResult {
+  std::string rule;    // of the verdict
+  std::string action;  // "webhook"
+  std::string target;  // the recipient, without secrets; may be empty
+  ActionStatus status = ActionStatus::begun;
+  std::string message;  // one sentence
+};
+
+// The status of a rule, as a monitor records it beside the run
+// (docs/actions.md).
+struct RecordedStatus {
+  std::string key;            // the file's name without its ending: "AllZero_2"
+  std::string rule;           // "AllZero"
+  std::string status;         // "InProgress", ...
+  std::string message;        // of the verdict
+  std::string last_modified;  // UTC: "2026-11-21T03:07:24Z"
+  Step last_step = -1;        // the last one judged
+  Step lag_steps = 0;
+  double lag_seconds = 0;
 };
 
 }  // namespace smdebug

@@ -89,7 +89,25 @@ TEST(BuiltinRules, GiveTheCauseOfWhatTheyFound) {
         find_builtin_rule("TensorVariance")->advice[is_large ? 0 : 1];
     EXPECT_EQ(rule.verdict().cause, said.cause);
     EXPECT_EQ(rule.verdict().advice, said.advice);
+    EXPECT_EQ(rule.verdict().severity, Severity::warning);
   }
+}
+
+// Nothing that a user may simply prefer is an error.
+TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
+  std::vector<std::string> errors;
+  for (const RuleFactory& factory : builtin_rules()) {
+    for (const Advice& advice : factory.advice) {
+      if (advice.severity < Severity::error) continue;
+      errors.push_back(std::string(factory.name));
+      if (!advice.when.empty())
+        errors.back() += ": " + std::string(advice.when);
+    }
+  }
+  EXPECT_THAT(errors,
+              testing::ElementsAre("ExplodingTensor",
+                                   "LossNotDecreasing: the loss is not finite",
+                                   "ReplicasDiffer", "StalledTrainingRule"));
 }
 
 TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {

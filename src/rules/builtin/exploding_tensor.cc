@@ -45,7 +45,8 @@ const Advice kAdvice[] = {
               "computes the first such tensor: from there on, the training "
               "computes meaningless numbers",
      .advice = "inspect the operation that computes the first such tensor of "
-               "the step, lower the learning rate, or clip the gradients"},
+               "the step, lower the learning rate, or clip the gradients",
+     .severity = Severity::error},
 };
 
 // XGBoost's column of thresholds: a leaf has none, which is NaN.

@@ -33,6 +33,14 @@ TEST(ExplodingTensor, CountsNanAndInfinities) {
             "a: 3 NaN, 1 +inf, 2 -inf in 640 elements at step 40 (TRAIN step "
             "40)");
   EXPECT_EQ(rule.verdict().evidence.front().value, 6);
+  EXPECT_EQ(rule.verdict().severity, Severity::error);
+}
+
+TEST(ExplodingTensor, HasNoSeverityUntilItFires) {
+  RuleHarness rule("ExplodingTensor");
+  EXPECT_FALSE(
+      rule.fires_at(StepBuilder(39).with_statistics("a", counts(0, 0, 0))));
+  EXPECT_EQ(rule.finish().severity, std::nullopt);
 }
 
 TEST(ExplodingTensor, LetsInfinitiesPassWhereOnlyNanCounts) {

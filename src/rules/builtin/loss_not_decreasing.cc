@@ -100,7 +100,8 @@ const Advice kAdvice[] = {
      .cause = "a training that diverged because of a learning rate that is too "
               "high or an overflow",
      .advice = "lower the learning rate or clip the gradients, and use the "
-               "rule ExplodingTensor to find where it began"},
+               "rule ExplodingTensor to find where it began",
+     .severity = Severity::error},
     {.when = "the loss rose",
      .cause = "a learning rate that is too high, or labels that do not fit "
               "the loss",

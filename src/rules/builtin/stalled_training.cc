@@ -49,7 +49,8 @@ const Advice kAdvice[] = {
     {.cause = "a data loader that hangs, a worker that waits for another, a "
               "full disk, or a lost network connection",
      .advice = "check these on the machine of the training; if the training is "
-               "only slow, save more often or raise the threshold"},
+               "only slow, save more often or raise the threshold",
+     .severity = Severity::error},
 };
 
 class StalledTraining : public Rule {

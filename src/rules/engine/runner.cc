@@ -14,7 +14,7 @@ namespace {
 
 // Enough to choose the nearest names from; a run may have millions.
 constexpr std::size_t kMaxNamesSeen = 10'000;
-constexpr std::size_t kNamesTold = 3;
+constexpr std::size_t kNamesShown = 3;
 
 std::string join(const std::vector<std::string>& parts, std::string_view glue) {
   return fmt::format("{}", fmt::join(parts, glue));
@@ -50,19 +50,28 @@ std::string nearest_text(const RuleNeeds& needs,
   }
   const std::vector<std::string> names(seen.begin(), seen.end());
   const auto nearest = nearest_names(
-      wanted.empty() ? std::string_view() : wanted.front(), names, kNamesTold);
+      wanted.empty() ? std::string_view() : wanted.front(), names, kNamesShown);
   return fmt::format("the nearest of {} {} {}", seen.size(),
                      seen.size() == 1 ? "name is" : "names are",
                      quoted_list(nearest));
 }
 
-// Where the first tensor of `evidence` stands among the step's.
+void set_finding(Verdict& verdict, Finding finding) {
+  verdict.severity = finding.severity;
+  verdict.message = std::move(finding.message);
+  verdict.cause = std::move(finding.cause);
+  verdict.advice = std::move(finding.advice);
+  verdict.evidence = std::move(finding.evidence);
+  verdict.stop_training = finding.stop_training;
+}
+
+// The position of the first tensor of `evidence` in the step.
 std::optional<std::size_t> position_in(const StepView& step,
                                        std::span<const Evidence> evidence) {
   std::unordered_set<std::string_view> offenders;
   for (const Evidence& one : evidence) offenders.insert(one.tensor);
-  const auto first = std::ranges::find_if(
-      step.tensors, [&](const Observation& observation) {
+  const auto first =
+      std::ranges::find_if(step.tensors, [&](const Observation& observation) {
         return offenders.contains(observation.name);
       });
   if (first == step.tensors.end()) return std::nullopt;
@@ -74,14 +83,13 @@ std::optional<std::size_t> position_in(const StepView& step,
 struct RuleRunner::Judge {
   std::unique_ptr<Rule> rule;
   RuleNeeds needs;
-  // By run, then by selector. A run's are made at its first step and again
-  // when its collections change.
+  // By run, then by selector. Made at a run's first step and again when its
+  // collections change.
   std::map<std::size_t, std::vector<TensorMatcher>> matchers;
   std::vector<std::vector<const Observation*>> selected;
   std::uint64_t observations_selected = 0;
-  bool has_failed = false;  // after it had fired
-  // The runs that the rule sees, by the runner's number, and the rule's own
-  // number of each.
+  bool has_failed = false;  // after it fired
+  // The runs that the rule receives: the runner's number -> the rule's number.
   std::map<std::size_t, std::size_t> runs = {{0, 0}};
 
   Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
@@ -95,7 +103,8 @@ struct RuleRunner::Judge {
     return {};
   }
 
-  // Selects what the rule is to look at now; false: nothing yet, or no more.
+  // Selects the observations to judge now. Returns false if none are due yet,
+  // or none remain.
   bool select(const StepView& step) {
     std::vector<TensorMatcher>& by_selector = matchers.at(step.run);
     const std::size_t first = is_first_look(step) ? 0 : seen->observations;
@@ -220,7 +229,7 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
   if (verdict.status == RuleStatus::in_progress && outcome && *outcome) {
     verdict.position = position_in(step, (*outcome)->evidence);
   }
-  if (on_finding_) tell_finding(verdict, step, outcome);
+  if (on_finding_) report_finding(verdict, step, outcome);
   take(judge, verdict, std::move(outcome));
 }
 
@@ -262,11 +271,7 @@ void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
     verdict.message = outcome.error().message;
     leave(verdict, RuleStatus::error);
   } else if (*outcome) {
-    verdict.message = std::move((*outcome)->message);
-    verdict.cause = std::move((*outcome)->cause);
-    verdict.advice = std::move((*outcome)->advice);
-    verdict.evidence = std::move((*outcome)->evidence);
-    verdict.stop_training = (*outcome)->stop_training;
+    set_finding(verdict, **std::move(outcome));
     leave(verdict, RuleStatus::issues_found);
   }
 }
@@ -304,17 +309,14 @@ bool RuleRunner::is_asked(std::size_t judge) const {
           !judges_[judge]->has_failed);
 }
 
-void RuleRunner::tell_finding(const Verdict& verdict, const StepView& step,
-                              const Outcome& outcome) {
+void RuleRunner::report_finding(const Verdict& verdict, const StepView& step,
+                                const Outcome& outcome) {
   if (!outcome || !*outcome) return;
   Verdict found = verdict;
   found.status = RuleStatus::issues_found;
   found.run = step.run;
   found.step = step.step;
-  found.message = (*outcome)->message;
-  found.cause = (*outcome)->cause;
-  found.advice = (*outcome)->advice;
-  found.evidence = (*outcome)->evidence;
+  set_finding(found, **outcome);
   on_finding_(found);
 }
 
@@ -349,7 +351,7 @@ bool RuleRunner::all_have_judged() const {
   });
 }
 
-// Names are needed only to tell a rule that judged nothing what there was.
+// Only the message of a rule that judged nothing needs the names.
 void RuleRunner::remember(std::string_view tensor_name) {
   if (names_seen_.size() >= kMaxNamesSeen) return;
   if (!names_seen_.contains(tensor_name)) names_seen_.emplace(tensor_name);

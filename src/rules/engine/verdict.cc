@@ -1,8 +1,10 @@
 #include "smdebug/rules/verdict.h"
 
-#include "smdebug/rules/action_result.h"
-
 namespace smdebug {
+
+std::string_view severity_name(Severity severity) {
+  return severity == Severity::error ? "error" : "warning";
+}
 
 std::string_view rule_status_name(RuleStatus status) {
   switch (status) {

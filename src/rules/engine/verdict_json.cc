@@ -43,17 +43,20 @@ Json to_json(const Evidence& evidence) {
 Json to_json(const Verdict& verdict) {
   Json parameters = Json::Object();
   for (const auto& [name, text] : verdict.parameters) parameters[name] = text;
-  return Json::Object{{"rule", verdict.rule},
-                      {"parameters", std::move(parameters)},
-                      {"status", rule_status_name(verdict.status)},
-                      {"step", to_json(verdict.step)},
-                      {"message", verdict.message},
-                      {"cause", verdict.cause},
-                      {"advice", verdict.advice},
-                      {"evidence", array_of(verdict.evidence)},
-                      {"steps_judged", verdict.steps_judged},
-                      {"observations_found", verdict.observations_found},
-                      {"observations_judged", verdict.observations_judged}};
+  return Json::Object{
+      {"rule", verdict.rule},
+      {"parameters", std::move(parameters)},
+      {"status", rule_status_name(verdict.status)},
+      {"severity",
+       verdict.severity ? Json(severity_name(*verdict.severity)) : Json()},
+      {"step", to_json(verdict.step)},
+      {"message", verdict.message},
+      {"cause", verdict.cause},
+      {"advice", verdict.advice},
+      {"evidence", array_of(verdict.evidence)},
+      {"steps_judged", verdict.steps_judged},
+      {"observations_found", verdict.observations_found},
+      {"observations_judged", verdict.observations_judged}};
 }
 
 Json to_json(const ActionResult& result) {

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "smdebug/core/mode.h"
-#include "smdebug/rules/action_result.h"
 #include "smdebug/rules/verdict.h"
 
 #include "base/json.h"

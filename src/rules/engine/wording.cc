@@ -22,6 +22,7 @@ Evidence evidence_of(const Observation& observation, const StepId& step) {
 void set_advice(Finding& finding, const Advice& advice) {
   finding.cause = advice.cause;
   finding.advice = advice.advice;
+  finding.severity = advice.severity;
 }
 
 }  // namespace smdebug

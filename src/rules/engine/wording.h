@@ -25,7 +25,7 @@ std::string tensor_text(std::string_view name, std::string_view worker);
 // left to the caller.
 Evidence evidence_of(const Observation& observation, const StepId& step);
 
-// Copies the usual cause and what to try to `finding`.
+// Copies the usual cause, what to try and the severity to `finding`.
 void set_advice(Finding& finding, const Advice& advice);
 
 }  // namespace smdebug
