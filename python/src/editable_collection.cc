@@ -24,7 +24,7 @@ using namespace nb::literals;
 namespace smdebug::editable {
 namespace {
 
-// The plan compiles patterns; asking it keeps its judgement the only one.
+// Only the plan compiles patterns, so that there is one definition of validity.
 void check_pattern(const std::string& collection, const std::string& pattern) {
   HookConfig config;
   config.collections = {
@@ -211,8 +211,8 @@ void def_members(nb::class_<Collection>& cls) {
           },
           "tensor_name"_a.none(),
           nb::sig("def remove_tensor_name(self, tensor_name: str) -> None"),
-          "Removes a name from `tensor_names`, if it is there. Patterns may "
-          "still find the tensor.")
+          "Removes a name from `tensor_names`, if present. Patterns may still "
+          "match the tensor.")
       .def(
           "has_tensor_name",
           [](const Self& self, nb::object tensor_name) {
@@ -239,7 +239,7 @@ void def_members(nb::class_<Collection>& cls) {
           "the collection has none.")
       .def(
           "mark_edited", [](Self& self) { ++self.edits->count; },
-          "Tells the hooks that hold the collection to look at it again.");
+          "Makes the hooks that hold the collection check it for edits.");
 }
 
 void def_properties(nb::class_<Collection>& cls) {
@@ -286,7 +286,8 @@ void def_properties(nb::class_<Collection>& cls) {
           nb::for_setter(nb::arg("value").none()),
           nb::for_setter(nb::sig("def reduction_config(self, value: "
                                  "ReductionConfig | None) -> None")),
-          "What is saved in place of the elements; None for the hook's.")
+          "The reductions to save instead of the elements; None for the "
+          "hook's.")
       .def_prop_rw(
           "save_histogram",
           [](const Self& self) { return self.save_histogram; },
@@ -308,15 +309,9 @@ void def_json(nb::class_<Collection>& cls) {
   cls.def("to_json_dict", &collection_dict,
           nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
           "Returns the arguments of the constructor, in the order of "
-          "collections files.")
-      .def(
-          "to_json",
-          [](nb::handle_t<Collection> self) {
-            return nb::module_::import_("json").attr("dumps")(
-                self.attr("to_json_dict")());
-          },
-          nb::sig("def to_json(self) -> str"),
-          "Returns the text of this collection in a collections file.");
+          "collections files.");
+  def_to_json(cls,
+              "Returns the text of this collection in a collections file.");
   def_class_method(
       cls, "from_dict", &from_dict, "cls"_a, "params"_a.none(),
       nb::sig("def from_dict(cls, params: dict[str, typing.Any]) -> "
@@ -359,22 +354,13 @@ void set_state(nb::pointer_and_handle<Collection> self,
 }
 
 void def_object(nb::class_<Collection>& cls) {
-  cls.def(
-         "__eq__",
-         [](const Collection& self, nb::object other) -> nb::object {
-           const Collection* same = nullptr;
-           if (!nb::try_cast(other, same, false) || !same) {
-             return nb::borrow(Py_NotImplemented);
-           }
-           return collection_dict(self).equal(collection_dict(*same))
-                      ? nb::borrow(Py_True)
-                      : nb::borrow(Py_False);
-         },
-         "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
-      .def("__hash__",
-           [](const Collection& self) {
-             return PyObject_Hash(nb::cast(self.name).ptr());
-           })
+  def_equality(cls, [](const Collection& a, const Collection& b) {
+    return collection_dict(a).equal(collection_dict(b));
+  });
+  cls.def("__hash__",
+          [](const Collection& self) {
+            return PyObject_Hash(nb::cast(self.name).ptr());
+          })
       .def("__repr__",
            [](nb::pointer_and_handle<Collection> self) {
              return nb::cast<std::string>(self.h.type().attr("__name__")) +
@@ -438,8 +424,9 @@ void bind_collection(nb::module_& m) {
       "matches.\n\n"
       "Every property may be changed at any time, and its lists edited in "
       "place; a hook that holds the\ncollection applies the edit when its next "
-      "step begins. Of an edit that makes no sense, such as a\npattern that "
-      "does not compile, the hook logs a warning and keeps what it had.");
+      "step begins. If an edit is not valid, such as a\npattern that "
+      "does not compile, the hook logs a warning and keeps the previous "
+      "configuration.");
   cls.def(
       "__init__",
       [](Collection* self, nb::object name, nb::object include_regex,

@@ -1,5 +1,5 @@
-// What the bindings of the editable configuration objects share, and
-// `ConfigRevision`, by which a hook learns of edits.
+// The common parts of the bindings of the editable configuration objects, and
+// `ConfigRevision`, which shows edits to a hook.
 
 #include "editable_config.h"
 
@@ -130,8 +130,9 @@ void bind_edits(nb::module_& m) {
                     "Counts the edits of one configuration object and of the "
                     "lists that it holds.")
       .def(nb::init<>())
-      .def("add", [](Edits& self) { ++self.count; })
-      .def_ro("count", &Edits::count);
+      .def(
+          "add", [](Edits& self) { ++self.count; }, "Counts one edit.")
+      .def_ro("count", &Edits::count, "The number of edits.");
 }
 
 void bind_config_revision(nb::module_& m) {
@@ -147,7 +148,8 @@ void bind_config_revision(nb::module_& m) {
            "Counts as an edit itself.")
       .def("add", &ConfigRevision::add,
            "Counts an edit of anything else that decides what is saved.")
-      .def_prop_ro("number", &ConfigRevision::number);
+      .def_prop_ro("number", &ConfigRevision::number,
+                   "The number of edits so far.");
 }
 
 }  // namespace smdebug::editable

@@ -127,6 +127,34 @@ void def_class_method(Class& cls, const char* name, Function&& function,
   cls.attr(name) = nb::steal(PyClassMethod_New(made.ptr()));
 }
 
+/// Defines `to_json`, the text of the class's `to_json_dict`.
+template <class Class>
+void def_to_json(Class& cls, const char* doc) {
+  cls.def(
+      "to_json",
+      [](nb::handle_t<typename Class::Type> self) {
+        return nb::module_::import_("json").attr("dumps")(
+            self.attr("to_json_dict")());
+      },
+      nb::sig("def to_json(self) -> str"), doc);
+}
+
+/// Defines `__eq__`; `equal` compares two objects of the class.
+template <class Class, class Equal>
+void def_equality(Class& cls, const Equal& equal) {
+  using Self = typename Class::Type;
+  cls.def(
+      "__eq__",
+      [equal](const Self& self, nb::handle other) -> nb::object {
+        const Self* same = nullptr;
+        if (!nb::try_cast(other, same, false) || !same)
+          return nb::borrow(Py_NotImplemented);
+        return nb::bool_(equal(self, *same));
+      },
+      nb::arg("other").none(),
+      nb::sig("def __eq__(self, other: object) -> bool"));
+}
+
 /// Defines `from_json`, which parses the text and calls the class's
 /// `from_dict`.
 template <class Class>

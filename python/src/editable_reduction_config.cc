@@ -210,7 +210,7 @@ void def_properties(nb::class_<ReductionConfig>& cls) {
       "Whether the shape is saved too.");
   def_flag<&ReductionConfig::summary>(
       cls, "summary", "def summary(self, value: bool) -> None",
-      "Whether tensors are captured for their statistics alone.");
+      "Whether tensors are captured only for their statistics.");
 }
 
 void def_json(nb::class_<ReductionConfig>& cls) {
@@ -219,15 +219,9 @@ void def_json(nb::class_<ReductionConfig>& cls) {
           "configurations and collections files.")
       .def("to_json_dict", &config_dict,
            nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
-           "Returns the keys of `from_dict`.")
-      .def(
-          "to_json",
-          [](nb::handle_t<ReductionConfig> self) {
-            return nb::module_::import_("json").attr("dumps")(
-                self.attr("to_json_dict")());
-          },
-          nb::sig("def to_json(self) -> str"),
-          "Returns the keys of `from_dict` as text, as in collections files.");
+           "Returns the keys of `from_dict`.");
+  def_to_json(
+      cls, "Returns the keys of `from_dict` as text, as in collections files.");
   def_class_method(
       cls, "from_dict", &from_dict, "cls"_a, "params"_a.none(),
       nb::sig("def from_dict(cls, params: dict[str, typing.Any]) -> "
@@ -258,22 +252,13 @@ void set_state(nb::pointer_and_handle<ReductionConfig> self,
 }
 
 void def_object(nb::class_<ReductionConfig>& cls) {
-  cls.def(
-         "__eq__",
-         [](const ReductionConfig& self, nb::object other) -> nb::object {
-           const ReductionConfig* same = nullptr;
-           if (!nb::try_cast(other, same, false) || !same) {
-             return nb::borrow(Py_NotImplemented);
-           }
-           return config_dict(self).equal(config_dict(*same))
-                      ? nb::borrow(Py_True)
-                      : nb::borrow(Py_False);
-         },
-         "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
-      .def("__repr__",
-           [](const ReductionConfig& self) {
-             return "ReductionConfig(" + repr_of(config_dict(self)) + ")";
-           })
+  def_equality(cls, [](const ReductionConfig& a, const ReductionConfig& b) {
+    return config_dict(a).equal(config_dict(b));
+  });
+  cls.def("__repr__",
+          [](const ReductionConfig& self) {
+            return "ReductionConfig(" + repr_of(config_dict(self)) + ")";
+          })
       .def("__getstate__", &state,
            nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
       .def("__setstate__", &set_state,
@@ -287,7 +272,7 @@ constexpr const char* kDoc =
     "`reductions` and `norms` are taken of the elements, `abs_reductions` and "
     "`abs_norms` of their\nabsolute values. The elements themselves are saved "
     "only with `save_raw_tensor`, the shape with\n`save_shape`. `summary` asks "
-    "for the statistics alone, which every captured tensor has.\n\n"
+    "only for the statistics, which every captured tensor has.\n\n"
     "Reductions of every dtype are computed in float64 and never fail: NaN "
     "propagates as in numpy,\nbools count as 0 and 1, complex elements by "
     "their absolute value. Strings and tensors without\nelements have none. In "

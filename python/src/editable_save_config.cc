@@ -23,6 +23,11 @@ using namespace nb::literals;
 namespace smdebug::editable {
 namespace {
 
+template <class Config>
+bool have_equal_values(const Config& a, const Config& b) {
+  return a.value() == b.value();
+}
+
 constexpr std::array<const char*, 4> kKeys = {"save_interval", "start_step",
                                               "end_step", "save_steps"};
 
@@ -39,12 +44,20 @@ std::optional<Step> whole_number(const char* field, nb::handle value) {
                     repr_of(value));
 }
 
-Step interval(nb::handle value) {
+Step save_interval_of(nb::handle value) {
   smdebug::SaveConfigMode mode;
   mode.save_interval =
       whole_number("save_interval", value).value_or(mode.save_interval);
   unwrap(mode.check());
   return mode.save_interval;
+}
+
+Step start_step_of(nb::handle value) {
+  return whole_number("start_step", value).value_or(0);
+}
+
+std::optional<Step> end_step_of(nb::handle value) {
+  return whole_number("end_step", value);
 }
 
 std::vector<Step> steps_of(nb::handle values) {
@@ -73,9 +86,9 @@ nb::object step_list(nb::handle values, const SharedEdits& edits) {
 SaveConfigMode made_mode(nb::handle save_interval, nb::handle start_step,
                          nb::handle end_step, nb::handle save_steps) {
   SaveConfigMode made;
-  made.save_interval = interval(save_interval);
-  made.start_step = whole_number("start_step", start_step).value_or(0);
-  made.end_step = whole_number("end_step", end_step);
+  made.save_interval = save_interval_of(save_interval);
+  made.start_step = start_step_of(start_step);
+  made.end_step = end_step_of(end_step);
   made.save_steps = step_list(save_steps, made.edits);
   return made;
 }
@@ -128,6 +141,46 @@ void set_mode_state(nb::pointer_and_handle<SaveConfigMode> self,
   set_attributes(self.h, state[4]);
 }
 
+// A property that holds a whole number; `parse` checks the value of a setter.
+template <auto kMember, auto parse>
+void def_number(nb::class_<SaveConfigMode>& cls, const char* name,
+                const char* setter_signature, const char* doc) {
+  cls.def_prop_rw(
+      name, [](const SaveConfigMode& self) { return self.*kMember; },
+      [](SaveConfigMode& self, nb::object value) {
+        self.*kMember = parse(value);
+        ++self.edits->count;
+      },
+      nb::for_setter(nb::arg("value").none()),
+      nb::for_setter(nb::sig(setter_signature)), doc);
+}
+
+void def_properties(nb::class_<SaveConfigMode>& cls) {
+  def_number<&SaveConfigMode::save_interval, &save_interval_of>(
+      cls, "save_interval",
+      "def save_interval(self, value: int | None) -> None",
+      "Saves the steps that are a multiple of it: 1 or more, by default 500.");
+  def_number<&SaveConfigMode::start_step, &start_step_of>(
+      cls, "start_step", "def start_step(self, value: int | None) -> None",
+      "The first step of the range, included; by default 0.");
+  def_number<&SaveConfigMode::end_step, &end_step_of>(
+      cls, "end_step", "def end_step(self, value: int | None) -> None",
+      "The end of the range, excluded; None (the default) for no end.");
+  cls.def_prop_rw(
+      "save_steps", [](const SaveConfigMode& self) { return self.save_steps; },
+      [](SaveConfigMode& self, nb::object value) {
+        self.save_steps = step_list(value, self.edits);
+        ++self.edits->count;
+      },
+      nb::for_getter(nb::sig("def save_steps(self) -> list[int]")),
+      nb::for_setter(nb::arg("value").none()),
+      nb::for_setter(
+          nb::sig("def save_steps(self, value: list[int] | tuple[int, ...] "
+                  "| None) -> None")),
+      "Steps that are saved whatever the range and the interval are. May "
+      "be edited in place.");
+}
+
 void bind_mode(nb::module_& m) {
   using Self = SaveConfigMode;
   nb::class_<Self> cls(
@@ -139,94 +192,42 @@ void bind_mode(nb::module_& m) {
       "Every property may be set at any time; a hook applies the edit when its "
       "next step begins.");
   cls.def(
-         "__init__",
-         [](Self* self, nb::object save_interval, nb::object start_step,
-            nb::object end_step, nb::object save_steps) {
-           new (self)
-               Self(made_mode(save_interval, start_step, end_step, save_steps));
+      "__init__",
+      [](Self* self, nb::object save_interval, nb::object start_step,
+         nb::object end_step, nb::object save_steps) {
+        new (self)
+            Self(made_mode(save_interval, start_step, end_step, save_steps));
+      },
+      "save_interval"_a = nb::none(), "start_step"_a = nb::none(),
+      "end_step"_a = nb::none(), "save_steps"_a = nb::none(),
+      nb::sig("def __init__(self, save_interval: int | None = None, "
+              "start_step: int | None = None, end_step: int | None = None, "
+              "save_steps: list[int] | tuple[int, ...] | None = None) -> "
+              "None"),
+      "None stands for the default: every 500th step, from step 0, without "
+      "an end.\n\n"
+      "Raises SMDebugValueError for an interval below 1 and for anything "
+      "but whole numbers.");
+  def_properties(cls);
+  cls.def(
+         "should_save_step",
+         [](const Self& self, Step step_num) {
+           return self.value().is_due(step_num);
          },
-         "save_interval"_a = nb::none(), "start_step"_a = nb::none(),
-         "end_step"_a = nb::none(), "save_steps"_a = nb::none(),
-         nb::sig("def __init__(self, save_interval: int | None = None, "
-                 "start_step: int | None = None, end_step: int | None = None, "
-                 "save_steps: list[int] | tuple[int, ...] | None = None) -> "
-                 "None"),
-         "None stands for the default: every 500th step, from step 0, without "
-         "an end.\n\n"
-         "Raises SMDebugValueError for an interval below 1 and for anything "
-         "but whole numbers.")
-      .def_prop_rw(
-          "save_interval", [](const Self& self) { return self.save_interval; },
-          [](Self& self, nb::object value) {
-            self.save_interval = interval(value);
-            ++self.edits->count;
-          },
-          nb::for_setter(nb::arg("value").none()),
-          nb::for_setter(
-              nb::sig("def save_interval(self, value: int | None) -> None")),
-          "Saves the steps that are a multiple of it: 1 or more, by default "
-          "500.")
-      .def_prop_rw(
-          "start_step", [](const Self& self) { return self.start_step; },
-          [](Self& self, nb::object value) {
-            self.start_step = whole_number("start_step", value).value_or(0);
-            ++self.edits->count;
-          },
-          nb::for_setter(nb::arg("value").none()),
-          nb::for_setter(
-              nb::sig("def start_step(self, value: int | None) -> None")),
-          "The first step of the range, included; by default 0.")
-      .def_prop_rw(
-          "end_step", [](const Self& self) { return self.end_step; },
-          [](Self& self, nb::object value) {
-            self.end_step = whole_number("end_step", value);
-            ++self.edits->count;
-          },
-          nb::for_setter(nb::arg("value").none()),
-          nb::for_setter(
-              nb::sig("def end_step(self, value: int | None) -> None")),
-          "The end of the range, excluded; None (the default) for no end.")
-      .def_prop_rw(
-          "save_steps", [](const Self& self) { return self.save_steps; },
-          [](Self& self, nb::object value) {
-            self.save_steps = step_list(value, self.edits);
-            ++self.edits->count;
-          },
-          nb::for_getter(nb::sig("def save_steps(self) -> list[int]")),
-          nb::for_setter(nb::arg("value").none()),
-          nb::for_setter(
-              nb::sig("def save_steps(self, value: list[int] | tuple[int, ...] "
-                      "| None) -> None")),
-          "Steps that are saved whatever the range and the interval are. May "
-          "be edited in place.")
-      .def(
-          "should_save_step",
-          [](const Self& self, Step step_num) {
-            return self.value().is_due(step_num);
-          },
-          "step_num"_a, "Returns whether a step of this mode is saved.")
+         "step_num"_a, "Returns whether a step of this mode is saved.")
       .def("to_json_dict", &mode_dict,
            nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
            "Returns the four values, in the order of collections files.")
       .def(
           "copy", [](const Self& self) { return Self(self.value()); },
           "Returns a copy that shares nothing.")
-      .def(
-          "__eq__",
-          [](const Self& self, nb::object other) -> nb::object {
-            const Self* same = nullptr;
-            if (!nb::try_cast(other, same, false) || !same) {
-              return nb::borrow(Py_NotImplemented);
-            }
-            return nb::bool_(self.value() == same->value());
-          },
-          "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__repr__", [](nb::handle_t<Self> self) { return mode_repr(self); })
       .def("__getstate__", &mode_state,
            nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
       .def("__setstate__", &set_mode_state,
            nb::sig("def __setstate__(self, state: tuple[typing.Any, ...]) -> "
                    "None"));
+  def_equality(cls, &have_equal_values<Self>);
   cls.attr("__hash__") = nb::none();
   def_class_method(
       cls, "from_dict", &mode_from_dict, "cls"_a, "params"_a.none(),
@@ -374,16 +375,10 @@ void def_json(nb::class_<SaveConfig>& cls) {
   cls.def("to_json_dict", &config_dict,
           nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
           "Returns a dict from the name of each mode to that of its "
-          "SaveConfigMode, or None.")
-      .def(
-          "to_json",
-          [](nb::handle_t<SaveConfig> self) {
-            return nb::module_::import_("json").attr("dumps")(
-                self.attr("to_json_dict")());
-          },
-          nb::sig("def to_json(self) -> str"),
-          "Returns {\"TRAIN\": {\"save_interval\": 500, ...} or null, ...}, as "
-          "in collections files.");
+          "SaveConfigMode, or None.");
+  def_to_json(cls,
+              "Returns {\"TRAIN\": {\"save_interval\": 500, ...} or null, "
+              "...}, as in collections files.");
   def_class_method(
       cls, "from_dict", &config_from_dict, "cls"_a, "params"_a.none(),
       "default_values"_a = nb::none(),
@@ -508,17 +503,8 @@ void bind_config(nb::module_& m) {
       cls, "save_steps", "def save_steps(self) -> list[int]",
       "def save_steps(self, value: list[int] | tuple[int, ...] | None) -> "
       "None");
-  cls.def(
-         "__eq__",
-         [](const Self& self, nb::object other) -> nb::object {
-           const Self* same = nullptr;
-           if (!nb::try_cast(other, same, false) || !same) {
-             return nb::borrow(Py_NotImplemented);
-           }
-           return nb::bool_(self.value() == same->value());
-         },
-         "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
-      .def("__repr__", &config_repr)
+  def_equality(cls, &have_equal_values<Self>);
+  cls.def("__repr__", &config_repr)
       .def(
           "__getstate__",
           [](nb::pointer_and_handle<Self> self) {

@@ -6,7 +6,6 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,9 +14,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
-#include "smdebug/capture/session_group.h"
 #include "smdebug/capture/session_status.h"
 
 #include "bindings.h"
@@ -170,14 +167,6 @@ Report replaced(Report report, const nb::dict& changes) {
   return report;
 }
 
-// Adds up the reports of several workers.
-template <class Report>
-Report merged(Report (*merge)(std::span<const Report>),
-              const std::vector<Report>& reports) {
-  if (reports.empty()) throw nb::value_error("there is nothing to merge");
-  return merge(reports);
-}
-
 template <class Report>
 std::string repr_of(nb::handle self) {
   std::string text = nb::cast<std::string>(self.type().attr("__name__")) + "(";
@@ -191,8 +180,7 @@ std::string repr_of(nb::handle self) {
 }
 
 template <class Report>
-nb::class_<Report> bind_report(nb::module_& m, const char* name,
-                               const char* doc) {
+void bind_report(nb::module_& m, const char* name, const char* doc) {
   nb::class_<Report> cls(m, name, doc);
   Fields<Report>::visit([&](const char* field, auto member,
                             const char* field_doc) {
@@ -236,7 +224,6 @@ nb::class_<Report> bind_report(nb::module_& m, const char* name,
           nb::sig("def __setstate__(self, state: dict[str, typing.Any]) -> "
                   "None"));
   cls.attr("__hash__") = nb::none();
-  return cls;
 }
 
 }  // namespace
@@ -245,28 +232,10 @@ void bind_status(nb::module_& m) {
   bind_report<SessionStatus>(
       m, "HookStatus",
       "The state of a hook: totals since it was created, and its first "
-      "error.\n\nImmutable; compares by value.")
-      .def_static(
-          "merged",
-          [](const std::vector<SessionStatus>& statuses) {
-            return merged(&merged_status, statuses);
-          },
-          "statuses"_a,
-          "Returns the status of the first worker that failed, otherwise of "
-          "the first one, with the tensors of all. Raises ValueError for an "
-          "empty list.");
+      "error.\n\nImmutable; compares by value.");
   bind_report<SessionCost>(
       m, "HookCost",
-      "The overhead of a hook so far. Immutable; compares by value.")
-      .def_static(
-          "merged",
-          [](const std::vector<SessionCost>& costs) {
-            return merged(&merged_cost, costs);
-          },
-          "costs"_a,
-          "Returns the overhead of several workers of one process together. "
-          "Steps and `run_seconds` are those of the first. Raises "
-          "ValueError for an empty list.");
+      "The overhead of a hook so far. Immutable; compares by value.");
 }
 
 }  // namespace smdebug

@@ -63,18 +63,3 @@ def test_repr_lists_the_fields():
 def test_reports_can_be_pickled():
     for report in (a_status(), HookCost(run_seconds=1.5)):
         assert pickle.loads(pickle.dumps(report)) == report
-
-
-def test_the_status_of_several_workers_is_that_of_the_one_that_failed():
-    merged = HookStatus.merged([HookStatus(tensors=1, skipped={"v": "none"}), a_status(tensors=2)])
-    assert merged == a_status(tensors=3, skipped={"v": "none", "w": "sparse"})
-
-
-def test_the_costs_of_workers_add_up_and_their_steps_do_not():
-    merged = HookCost.merged([HookCost(wait_seconds=1, steps=3), HookCost(wait_seconds=2, steps=3)])
-    assert merged == HookCost(wait_seconds=3, steps=3)
-
-
-def test_nothing_to_merge_is_an_error():
-    with pytest.raises(ValueError, match="nothing to merge"):
-        HookStatus.merged([])
