@@ -8,10 +8,12 @@ from typing import Any, Self, overload
 version: str = '2.0.0'
 
 def set_leak_warnings(on: bool) -> None:
-    """Reports objects of this module that are alive at exit, or not."""
+    """
+    Sets whether objects of this module that are alive at exit are reported.
+    """
 
 class ModeKeys(enum.Enum):
-    """What the program is doing with the model."""
+    """The mode of a step: the use that the program makes of the model."""
 
     TRAIN = 1
 
@@ -62,7 +64,7 @@ def activation_input_name(layer: str, activation: str) -> str:
 
 def numbered_names(name: str, count: int) -> list[str]:
     """
-    Returns the names of `count` tensors that share a name: numbered from 0 where there are several.
+    Returns the names of `count` tensors that share a name: numbered from 0 if there are several.
     """
 
 def metric_name(evaluation_set: str, metric: str) -> str:
@@ -78,18 +80,18 @@ def feature_importance_name(importance: str, feature: str) -> str:
     """Returns 'feature_importance/gain/f0'."""
 
 class UniqueNames:
-    """Names that differ: 'Net', 'Net_1', 'Net_2' for three of one name."""
+    """Makes names unique: 'Net', 'Net_1', 'Net_2' for three of one name."""
 
     def __init__(self, taken: Sequence[str] = []) -> None: ...
 
     def take(self, name: str) -> str:
         """
-        Returns the name, with the first free number behind it where it is taken, and takes it.
+        Returns the name, with the first free number appended if it is taken, and takes it.
         """
 
     def take_inside(self, outer: str, name: str) -> str:
         """
-        The same for a thing inside of another one, which is called '<outer>/<name>' where its name is taken.
+        Returns the same for an object inside another one: '<outer>/<name>' if its name is taken.
         """
 
 class Edits:
@@ -99,10 +101,12 @@ class Edits:
 
     def __init__(self) -> None: ...
 
-    def add(self) -> None: ...
+    def add(self) -> None:
+        """Counts one edit."""
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """The number of edits."""
 
 class SaveConfigMode:
     """
@@ -160,13 +164,13 @@ class SaveConfigMode:
     def copy(self) -> SaveConfigMode:
         """Returns a copy that shares nothing."""
 
-    def __eq__(self, other: object) -> bool: ...
-
     def __repr__(self) -> str: ...
 
     def __getstate__(self) -> tuple[Any, ...]: ...
 
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+    def __eq__(self, other: object) -> bool: ...
 
     __hash__: None = None
 
@@ -302,7 +306,7 @@ class ReductionConfig:
 
     `reductions` and `norms` are taken of the elements, `abs_reductions` and `abs_norms` of their
     absolute values. The elements themselves are saved only with `save_raw_tensor`, the shape with
-    `save_shape`. `summary` asks for the statistics alone, which every captured tensor has.
+    `save_shape`. `summary` asks only for the statistics, which every captured tensor has.
 
     Reductions of every dtype are computed in float64 and never fail: NaN propagates as in numpy,
     bools count as 0 and 1, complex elements by their absolute value. Strings and tensors without
@@ -372,7 +376,7 @@ class ReductionConfig:
 
     @property
     def summary(self) -> bool:
-        """Whether tensors are captured for their statistics alone."""
+        """Whether tensors are captured only for their statistics."""
 
     @summary.setter
     def summary(self, value: bool) -> None: ...
@@ -416,8 +420,8 @@ class Collection:
     A name for the tensors that are listed or whose name a regex matches.
 
     Every property may be changed at any time, and its lists edited in place; a hook that holds the
-    collection applies the edit when its next step begins. Of an edit that makes no sense, such as a
-    pattern that does not compile, the hook logs a warning and keeps what it had.
+    collection applies the edit when its next step begins. If an edit is not valid, such as a
+    pattern that does not compile, the hook logs a warning and keeps the previous configuration.
     """
 
     def __init__(self, name: str, include_regex: str | list[str] | tuple[str, ...] | set[str] | None = None, tensor_names: list[str] | tuple[str, ...] | set[str] | frozenset[str] | None = None, reduction_config: ReductionConfig | None = None, save_config: SaveConfig | SaveConfigMode | dict[Any, Any] | None = None, save_histogram: bool = True) -> None:
@@ -461,7 +465,7 @@ class Collection:
 
     @property
     def reduction_config(self) -> ReductionConfig | None:
-        """What is saved in place of the elements; None for the hook's."""
+        """The reductions to save instead of the elements; None for the hook's."""
 
     @reduction_config.setter
     def reduction_config(self, value: ReductionConfig | None) -> None: ...
@@ -492,7 +496,7 @@ class Collection:
 
     def remove_tensor_name(self, tensor_name: str) -> None:
         """
-        Removes a name from `tensor_names`, if it is there. Patterns may still find the tensor.
+        Removes a name from `tensor_names`, if present. Patterns may still match the tensor.
         """
 
     def has_tensor_name(self, tensor_name: str) -> bool:
@@ -507,7 +511,7 @@ class Collection:
         """
 
     def mark_edited(self) -> None:
-        """Tells the hooks that hold the collection to look at it again."""
+        """Makes the hooks that hold the collection check it for edits."""
 
     def to_json_dict(self) -> dict[str, Any]:
         """
@@ -561,17 +565,23 @@ class ConfigRevision:
         """Counts an edit of anything else that decides what is saved."""
 
     @property
-    def number(self) -> int: ...
+    def number(self) -> int:
+        """The number of edits so far."""
 
 class Framework:
-    @property
-    def name(self) -> str: ...
+    """The collections and defaults of a framework."""
 
     @property
-    def collections(self) -> list[Collection]: ...
+    def name(self) -> str:
+        """The name of the framework."""
 
     @property
-    def default_saved(self) -> list[str]: ...
+    def collections(self) -> list[Collection]:
+        """The built-in collections."""
+
+    @property
+    def default_saved(self) -> list[str]:
+        """The names of the collections that are saved by default."""
 
     def find(self, collection: str) -> Collection:
         """The framework's own collection of that name, or None."""
@@ -579,61 +589,84 @@ class Framework:
     def knows(self, collection: str) -> bool:
         """Whether a collection needs neither pattern nor tensor names."""
 
-def pytorch_framework() -> Framework: ...
+def pytorch_framework() -> Framework:
+    """Returns the collections and defaults of PyTorch."""
 
-def xgboost_framework() -> Framework: ...
+def xgboost_framework() -> Framework:
+    """Returns the collections and defaults of XGBoost."""
 
-def mxnet_framework() -> Framework: ...
+def mxnet_framework() -> Framework:
+    """Returns the collections and defaults of MXNet."""
 
-def tensorflow_framework() -> Framework: ...
+def tensorflow_framework() -> Framework:
+    """Returns the collections and defaults of TensorFlow and Keras."""
 
 class HookConfig:
+    """
+    A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
+    """
+
     def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable, further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
     @property
-    def out_dir(self) -> str: ...
+    def out_dir(self) -> str:
+        """The folder of the run."""
 
     @property
-    def save_config(self) -> SaveConfig | None: ...
+    def save_config(self) -> SaveConfig | None:
+        """The steps to save; None for the framework's default."""
 
     @property
-    def reduction_config(self) -> ReductionConfig | None: ...
+    def reduction_config(self) -> ReductionConfig | None:
+        """The reductions to save; None to save the elements."""
 
     @property
-    def include_regex(self) -> list[str]: ...
+    def include_regex(self) -> list[str]:
+        """Patterns of further tensor names to save."""
 
     @property
-    def include_collections(self) -> list[str]: ...
+    def include_collections(self) -> list[str]:
+        """Collections to save in addition to the framework's defaults."""
 
     @property
-    def save_all(self) -> bool: ...
+    def save_all(self) -> bool:
+        """Whether every tensor is saved."""
 
     @property
-    def dry_run(self) -> bool: ...
+    def dry_run(self) -> bool:
+        """Whether nothing is written."""
 
     @property
-    def all_workers(self) -> bool: ...
+    def all_workers(self) -> bool:
+        """Whether all workers are recorded, or only the first."""
 
     @property
-    def collections(self) -> list[Collection]: ...
+    def collections(self) -> list[Collection]:
+        """The collections that were created or edited."""
 
     @property
-    def tensorboard_dir(self) -> str | None: ...
+    def tensorboard_dir(self) -> str | None:
+        """The folder of TensorBoard files; None to write none."""
 
     @property
-    def true_checksum(self) -> bool: ...
+    def true_checksum(self) -> bool:
+        """Whether records end with their true checksum."""
 
     @property
-    def max_run_bytes(self) -> int | None: ...
+    def max_run_bytes(self) -> int | None:
+        """The size limit of the run per worker, in bytes; None for no limit."""
 
     @property
-    def keep_every(self) -> int: ...
+    def keep_every(self) -> int:
+        """Steps that are a multiple of it are removed last; 0 for none."""
 
     @property
-    def step_on(self) -> str | None: ...
+    def step_on(self) -> str | None:
+        """The event that begins a step; None for the adapter's default."""
 
     @property
-    def gradients(self) -> str | None: ...
+    def gradients(self) -> str | None:
+        """The gradients to save; None for the adapter's default."""
 
     def __eq__(self, other: object) -> bool: ...
 
@@ -642,34 +675,42 @@ def saved_collections(config: HookConfig, framework: Framework) -> list[str]:
 
 class JobEnvironment:
     """
-    Whether this is a SageMaker job, and where configuration files lie. JobEnvironment() holds the defaults, read() what the environment says.
+    The SageMaker job of this process, if any, and the paths of its configuration files. JobEnvironment() holds the defaults; read() reads the environment.
     """
 
     def __init__(self) -> None: ...
 
     @staticmethod
-    def read() -> JobEnvironment: ...
+    def read() -> JobEnvironment:
+        """Reads the environment variables of this process."""
 
     @property
-    def is_enabled(self) -> bool: ...
+    def is_enabled(self) -> bool:
+        """Whether `get_hook` may create a hook: False if USE_SMDEBUG is false."""
 
     @property
-    def training_job_name(self) -> str | None: ...
+    def training_job_name(self) -> str | None:
+        """The name of the SageMaker job; None outside of a job."""
 
     @property
-    def is_sagemaker_job(self) -> bool: ...
+    def is_sagemaker_job(self) -> bool:
+        """Whether this process belongs to a SageMaker job."""
 
     @property
-    def hook_config_path(self) -> str: ...
+    def hook_config_path(self) -> str:
+        """The path of the JSON configuration of hooks."""
 
     @property
-    def tensorboard_config_path(self) -> str: ...
+    def tensorboard_config_path(self) -> str:
+        """The path of the configuration of TensorBoard."""
 
     @property
-    def checkpoint_config_path(self) -> str: ...
+    def checkpoint_config_path(self) -> str:
+        """The path of the configuration of checkpoints."""
 
     @property
-    def profiler_config_path(self) -> str: ...
+    def profiler_config_path(self) -> str:
+        """The path of the configuration of the profiler."""
 
 sagemaker_out_dir: str = '/opt/ml/output/tensors'
 
@@ -677,16 +718,25 @@ def resolve_tensorboard_dir(export_tensorboard: bool, tensorboard_dir: str | Non
     """The directory for TensorBoard files, or None."""
 
 class HookConfigFile:
-    @property
-    def config(self) -> HookConfig: ...
+    """A parsed JSON configuration."""
 
     @property
-    def warnings(self) -> list[str]: ...
+    def config(self) -> HookConfig:
+        """The configuration."""
 
-def parse_hook_config(text: str, file: str, framework: Framework, job: JobEnvironment) -> HookConfigFile: ...
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence for each unknown or ignored key."""
+
+def parse_hook_config(text: str, file: str, framework: Framework, job: JobEnvironment) -> HookConfigFile:
+    """
+    Parses the text of a JSON configuration; `file` is its name in messages. Raises SMDebugValueError if it is not valid.
+    """
 
 def load_hook_config(path: str, framework: Framework, job: JobEnvironment) -> HookConfigFile:
-    """An empty path stands for the environment's."""
+    """
+    Reads a JSON configuration; an empty path stands for that of `job`. Raises FileNotFoundError if there is no such file, and SMDebugValueError if it is not valid.
+    """
 
 def log(level: int, message: str) -> None:
     """Writes a line to the process's logger; levels as Python's `logging`."""
@@ -798,12 +848,6 @@ class HookStatus:
 
     __hash__: None = None
 
-    @staticmethod
-    def merged(statuses: Sequence[HookStatus]) -> HookStatus:
-        """
-        Returns the status of the first worker that failed, otherwise of the first one, with the tensors of all. Raises ValueError for an empty list.
-        """
-
 class HookCost:
     """The overhead of a hook so far. Immutable; compares by value."""
 
@@ -855,28 +899,26 @@ class HookCost:
 
     __hash__: None = None
 
-    @staticmethod
-    def merged(costs: Sequence[HookCost]) -> HookCost:
-        """
-        Returns the overhead of several workers of one process together. Steps and `run_seconds` are those of the first. Raises ValueError for an empty list.
-        """
-
 def set_local_part(function: object) -> None:
     """
-    Sets what shows this process's part of a tensor that is spread over several: a function of a tensor that returns None for any other, else (part, shape of the whole, offsets of the part).
+    Sets the function that returns this process's part of a tensor that several processes share: (part, shape of the whole, offsets of the part), or None for any other tensor.
     """
 
 class TensorStatistics:
     """
-    What one pass over a tensor, or a part of it, leaves behind. The moments are over its finite elements, 0 where there are none; `m2` is the sum of squared distances from `mean`.
+    The statistics of a tensor, or of a part of it, from one pass. The moments are over its finite elements, 0 where there are none; `m2` is the sum of squared distances from `mean`.
     """
 
     def __init__(self, *, count: int = 0, nan: int = 0, positive_inf: int = 0, negative_inf: int = 0, zeros: int = 0, min: float = 0.0, max: float = 0.0, mean: float = 0.0, m2: float = 0.0, sum_abs: float = 0.0, sum_squares: float = 0.0) -> None: ...
 
     def merge(self, other: TensorStatistics) -> None:
-        """Adds the elements behind `other`."""
+        """Adds the elements that `other` describes."""
 
 class TensorSlot:
+    """
+    The slot of one tensor, which an adapter keeps: it holds every decision made about the tensor.
+    """
+
     def put(self, tensor: object) -> None:
         """Captures the tensor if it is due. Any thread."""
 
@@ -885,29 +927,36 @@ class TensorSlot:
 
     def put_copy(self, copy: object) -> None:
         """
-        Captures a copy in host memory of what lay on a device when it was put: see `device_transfer` of Session.create.
+        Captures a host copy of the device tensor that was put: see `device_transfer` of Session.create.
         """
 
     def needs_elements(self) -> bool:
         """
-        Whether more is kept of a tensor that is put now than its statistics hold. False where it is not due.
+        Returns whether the open step saves more of the tensor than its statistics. False if it is not due.
         """
 
     def put_statistics(self, dtype: str, shape: Sequence[int], statistics: TensorStatistics) -> None:
         """
-        Captures a tensor by the statistics of its elements, which lie elsewhere, if it is due. `dtype` is numpy's name. Ask `needs_elements` first: where they are, it is skipped.
+        Captures the statistics of a tensor instead of its elements, if it is due. `dtype` is numpy's name. If `needs_elements()`, the tensor is skipped.
         """
 
-    def is_due(self) -> bool: ...
+    def is_due(self) -> bool:
+        """Returns whether the open step saves the tensor."""
 
-    def is_next_due(self) -> bool: ...
+    def is_next_due(self) -> bool:
+        """Returns whether the next step saves the tensor."""
 
-    def can_match(self) -> bool: ...
+    def can_match(self) -> bool:
+        """Returns whether the plan in use can ever save the tensor."""
 
     def skip(self, reason: str) -> None:
-        """Says that the tensor cannot be saved: once, in the status and the log."""
+        """
+        Reports that the tensor cannot be saved, in the status and once in the log.
+        """
 
 class TensorSlots:
+    """The slots of tensors that are put together, once per step."""
+
     def put(self, tensors: list) -> None:
         """Captures those that are due, by position."""
 
@@ -916,56 +965,85 @@ class TensorSlots:
         Captures one tensor under all these names that are due; it is stored once.
         """
 
-    def is_any_due(self) -> bool: ...
+    def is_any_due(self) -> bool:
+        """Returns whether the open step saves any of them."""
 
-    def can_match(self) -> list[bool]: ...
+    def can_match(self) -> list[bool]:
+        """Returns, for each of them, whether the plan in use can ever save it."""
 
 class ModuleSlots:
+    """The slots of the inputs and outputs of one module, numbered by step."""
+
     @property
-    def was_called(self) -> bool: ...
+    def was_called(self) -> bool:
+        """Whether a call of the module was ever reported."""
 
-    def capture_inputs(self, arguments: object, keywords: object) -> None: ...
+    def capture_inputs(self, arguments: object, keywords: object) -> None:
+        """Captures the tensors in the arguments of a call that are due."""
 
-    def capture_outputs(self, output: object | None) -> None: ...
+    def capture_outputs(self, output: object | None) -> None:
+        """Captures the tensors in the result of a call that are due."""
 
-    def capture_call(self, arguments: object, keywords: object, output: object | None) -> None: ...
+    def capture_call(self, arguments: object, keywords: object, output: object | None) -> None:
+        """Captures the inputs and outputs of a call that are due."""
 
     def watch_gradients(self, output: object | None) -> None:
         """
-        Saves the gradient of each tensor in `output` when backward comes to it, if an output is due.
+        Saves the gradient of each tensor in `output` when the backward pass computes it, if an output is due.
         """
 
     def next_input(self) -> TensorSlot | None:
         """
-        Counts one more input of this step. Returns its slot, or None where it is not due.
+        Counts one more input of this step. Returns its slot, or None if it is not due.
         """
 
     def next_output(self) -> TensorSlot | None:
-        """The same of an output."""
+        """
+        Counts one more output of this step. Returns its slot, or None if it is not due.
+        """
 
-    def may_match_input(self) -> bool: ...
+    def may_match_input(self) -> bool:
+        """
+        Returns whether the plan of the next step can save an input, before the module is called.
+        """
 
-    def may_match_output(self) -> bool: ...
+    def may_match_output(self) -> bool:
+        """
+        Returns whether the plan of the next step can save an output, before the module is called.
+        """
 
-    def can_match_input(self) -> bool: ...
+    def can_match_input(self) -> bool:
+        """
+        Returns whether the plan in use saves any input seen so far; True before the first call.
+        """
 
-    def can_match_output(self) -> bool: ...
+    def can_match_output(self) -> bool:
+        """
+        Returns whether the plan in use saves any output seen so far; True before the first call.
+        """
 
 class Session:
+    """Records one worker's part of a run."""
+
     @property
-    def plan_version(self) -> int: ...
+    def plan_version(self) -> int:
+        """The number of the plan in use. It changes with the configuration."""
 
     @overload
-    def is_next_due(self) -> bool: ...
+    def is_next_due(self) -> bool:
+        """Returns whether anything is due in the next step."""
 
     @overload
     def is_next_due(self, tensor_name: str, collection: str) -> bool:
-        """The same of one tensor, by its name or its collection."""
+        """Returns the same for one tensor, by its name or its collection."""
 
     def saves(self, collection: str) -> bool:
         """Whether the plan in use saves the collection at all."""
 
-    def is_due(self, tensor_name: str, collection: str) -> bool: ...
+    def is_due(self, tensor_name: str, collection: str) -> bool:
+        """
+        Returns whether the open step saves a tensor, by its name or its collection.
+        """
 
     def due_collections(self) -> list[str]:
         """The names of the collections that the open step saves."""
@@ -973,83 +1051,124 @@ class Session:
     @staticmethod
     def create(config: HookConfig, framework: Framework, command: Sequence[str], versions: Mapping[str, str], environment: Mapping[str, str], device_transfer: object | None = None) -> Session:
         """
-        `device_transfer` copies tensors that lie on a device: a function of the slot in which a tensor is due, and the tensor. It returns whether it will call `put_copy`, `put_statistics` or `skip` of the slot before the step ends. Tensors that it does not take are copied at once, and waited for.
+        Opens a session of the run that `config` describes. `device_transfer` copies tensors from a device: a function of a slot and the tensor that is due in it. It returns whether it will call `put_copy`, `put_statistics` or `skip` of the slot before the step ends. If not, the tensor is copied at once and the call waits. Raises SMDebugError if the configuration is not valid or the run has ended.
         """
 
-    def set_config(self, config: HookConfig) -> None: ...
+    def set_config(self, config: HookConfig) -> None:
+        """
+        Sets the configuration, from the next step on. Raises SMDebugError, and keeps the previous one, if it is not valid.
+        """
 
-    def set_worker(self, rank: int, world_size: int, name: str = '') -> None: ...
+    def set_worker(self, rank: int, world_size: int, name: str = '') -> None:
+        """
+        Names the worker; by default `worker_<rank>`. Ignored after the first step has begun.
+        """
 
-    def set_mode(self, mode: ModeKeys) -> None: ...
+    def set_mode(self, mode: ModeKeys) -> None:
+        """Sets the mode of the next steps."""
 
     @property
-    def mode(self) -> ModeKeys: ...
+    def mode(self) -> ModeKeys:
+        """The mode of the next steps."""
 
-    def begin_step(self) -> bool: ...
+    def begin_step(self) -> bool:
+        """
+        Ends the open step, if any, and begins the next one. Returns whether anything is due in it.
+        """
 
     def bind_to_current_thread(self) -> None:
         """Makes the calling thread the owner of the open step."""
 
-    def before_update(self) -> None: ...
+    def before_update(self) -> None:
+        """Lets the rules judge the open step before the optimizer acts."""
 
-    def end_step(self) -> None: ...
+    def end_step(self) -> None:
+        """Ends the open step and passes it to the writer."""
 
     @property
-    def step(self) -> tuple[int, ModeKeys, int]: ...
+    def step(self) -> tuple[int, ModeKeys, int]:
+        """(global step, mode, step of the mode) of the open step."""
 
-    def is_capturing(self) -> bool: ...
+    def is_capturing(self) -> bool:
+        """Returns whether anything is due in the open step."""
 
     def tensor(self, name: str, collections: Sequence[str] = []) -> TensorSlot:
         """
-        The slot of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
+        Returns the slot of a tensor. It belongs to `collections`, whatever its name, and to those that match it.
         """
 
-    def gradient(self, root: str, path: str) -> TensorSlot: ...
+    def gradient(self, root: str, path: str) -> TensorSlot:
+        """Returns the slot `gradient/<root>_<path>`."""
 
     def tensors(self, names: Sequence[str], collections: Sequence[str] = []) -> TensorSlots:
         """
         The slots of several tensors that belong to the same collections, and are put together.
         """
 
-    def parameters(self, root: str, paths: Sequence[str]) -> TensorSlots: ...
+    def parameters(self, root: str, paths: Sequence[str]) -> TensorSlots:
+        """Returns the slots `<root>_<path>` of the parameters of a model."""
 
-    def gradients(self, root: str, paths: Sequence[str]) -> TensorSlots: ...
+    def gradients(self, root: str, paths: Sequence[str]) -> TensorSlots:
+        """Returns the slots of the gradients of these parameters."""
 
-    def module(self, path: str) -> ModuleSlots: ...
+    def module(self, path: str) -> ModuleSlots:
+        """Returns the slots of the inputs and outputs of the module at `path`."""
 
-    def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None: ...
+    def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None:
+        """
+        Saves a float as tensor `scalar/<name>` in the current step, due or not. `wall_seconds` is its time since the epoch; None for that of the step.
+        """
 
-    def save_integer(self, name: str, value: int, wall_seconds: float | None = None) -> None: ...
+    def save_integer(self, name: str, value: int, wall_seconds: float | None = None) -> None:
+        """Saves an int as tensor `scalar/<name>`: see `save_scalar`."""
 
-    def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None: ...
+    def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None:
+        """
+        Saves a copy of a tensor in the current step, due or not, in the form that the collections ask for.
+        """
 
-    def pause(self) -> None: ...
+    def pause(self) -> None:
+        """Stops recording from the next step on. Steps are still counted."""
 
-    def resume(self) -> None: ...
+    def resume(self) -> None:
+        """Resumes recording from the next step on."""
 
     @property
-    def is_paused(self) -> bool: ...
+    def is_paused(self) -> bool:
+        """Whether recording is paused."""
 
-    def export_collections(self) -> None: ...
+    def export_collections(self) -> None:
+        """Writes the collections file with the tensors seen so far."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Waits until every finished step can be read. Raises the first error."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """
+        Publishes the open step, writes the end marker and stops the writer. Raises the first error.
+        """
 
-    def status(self) -> HookStatus: ...
+    def status(self) -> HookStatus:
+        """Returns the state of the recording."""
 
-    def cost(self) -> HookCost: ...
+    def cost(self) -> HookCost:
+        """Returns the overhead so far."""
 
     @property
-    def worker(self) -> str: ...
+    def worker(self) -> str:
+        """The name of the worker in the run."""
 
-    def summary(self) -> str: ...
+    def summary(self) -> str:
+        """
+        Returns the collections, patterns and numbers of matched tensors of the first saved step; empty before it.
+        """
 
-    def after_fork_in_child(self) -> None: ...
+    def after_fork_in_child(self) -> None:
+        """Disables recording in the child of a fork: it writes nothing."""
 
 def install_termination_flush() -> bool:
     """
-    From now on SIGTERM lets every session publish the steps that ended before the process dies of it. Returns False, and changes nothing, where the program has its own handler.
+    Makes SIGTERM publish the finished steps of every session before it ends the process. Returns False, and changes nothing, if the program has its own handler.
     """
 
 class GroupSlot:
@@ -1078,6 +1197,8 @@ class GroupSlot:
         """Reports, once, that the tensor cannot be saved."""
 
 class WorkerContext:
+    """Keeps one worker selected for the current thread."""
+
     def __enter__(self) -> None: ...
 
     def __exit__(self, *exception: object) -> None: ...
@@ -1113,65 +1234,101 @@ class SessionGroup:
 
     def tensor(self, name: str, collections: Sequence[str] = []) -> GroupSlot:
         """
-        Returns the slots of a tensor. It belongs to `collections`, whatever its name, beside those that match it.
+        Returns the slots of a tensor. It belongs to `collections`, whatever its name, and to those that match it.
         """
 
     @property
-    def mode(self) -> ModeKeys: ...
+    def mode(self) -> ModeKeys:
+        """The mode of the next steps."""
 
     @property
-    def step(self) -> tuple[int, ModeKeys, int]: ...
+    def step(self) -> tuple[int, ModeKeys, int]:
+        """(global step, mode, step of the mode) of the open step."""
 
     @property
-    def plan_version(self) -> int: ...
+    def plan_version(self) -> int:
+        """The number of the plan in use. It changes with the configuration."""
 
-    def is_capturing(self) -> bool: ...
+    def is_capturing(self) -> bool:
+        """Returns whether anything is due in the open step."""
 
     @overload
-    def is_next_due(self) -> bool: ...
+    def is_next_due(self) -> bool:
+        """Returns whether anything is due in the next step."""
 
     @overload
-    def is_next_due(self, tensor_name: str, collection: str) -> bool: ...
+    def is_next_due(self, tensor_name: str, collection: str) -> bool:
+        """Returns the same for one tensor, by its name or its collection."""
 
-    def is_due(self, tensor_name: str, collection: str) -> bool: ...
+    def is_due(self, tensor_name: str, collection: str) -> bool:
+        """
+        Returns whether the open step saves a tensor, by its name or its collection.
+        """
 
-    def summary(self) -> str: ...
+    def summary(self) -> str:
+        """
+        Returns the collections, patterns and numbers of matched tensors of the first saved step; empty before it.
+        """
 
-    def begin_step(self) -> bool: ...
+    def begin_step(self) -> bool:
+        """
+        Ends the open step, if any, and begins the next one. Returns whether anything is due in it.
+        """
 
-    def before_update(self) -> None: ...
+    def before_update(self) -> None:
+        """Lets the rules judge the open step before the optimizer acts."""
 
-    def end_step(self) -> None: ...
+    def end_step(self) -> None:
+        """Ends the open step and passes it to the writer."""
 
     def bind_to_current_thread(self) -> None:
         """Makes the calling thread the owner of the open step."""
 
-    def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None: ...
+    def save_scalar(self, name: str, value: float, wall_seconds: float | None = None) -> None:
+        """
+        Saves a float as tensor `scalar/<name>` in the current step, due or not. `wall_seconds` is its time since the epoch; None for that of the step.
+        """
 
-    def save_integer(self, name: str, value: int, wall_seconds: float | None = None) -> None: ...
+    def save_integer(self, name: str, value: int, wall_seconds: float | None = None) -> None:
+        """Saves an int as tensor `scalar/<name>`: see `save_scalar`."""
 
-    def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None: ...
+    def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None:
+        """
+        Saves a copy of a tensor in the current step, due or not, in the form that the collections ask for.
+        """
 
-    def set_config(self, config: HookConfig) -> None: ...
+    def set_config(self, config: HookConfig) -> None:
+        """
+        Sets the configuration, from the next step on. Raises SMDebugError, and keeps the previous one, if it is not valid.
+        """
 
     def set_worker(self, rank: int, world_size: int) -> None:
         """
         Names the worker of a group of one. Ignored once the workers have names.
         """
 
-    def set_mode(self, mode: ModeKeys) -> None: ...
+    def set_mode(self, mode: ModeKeys) -> None:
+        """Sets the mode of the next steps."""
 
-    def pause(self) -> None: ...
+    def pause(self) -> None:
+        """Stops recording from the next step on. Steps are still counted."""
 
-    def resume(self) -> None: ...
+    def resume(self) -> None:
+        """Resumes recording from the next step on."""
 
-    def export_collections(self) -> None: ...
+    def export_collections(self) -> None:
+        """Writes the collections file with the tensors seen so far."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Waits until every finished step can be read. Raises the first error."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """
+        Publishes the open step, writes the end marker and stops the writer. Raises the first error.
+        """
 
-    def after_fork_in_child(self) -> None: ...
+    def after_fork_in_child(self) -> None:
+        """Disables recording in the child of a fork: it writes nothing."""
 
     def status(self) -> HookStatus:
         """
@@ -1215,120 +1372,224 @@ class StepState(enum.Enum):
     NOT_YET_AVAILABLE = 2
 
 class Tensor:
-    @property
-    def name(self) -> str: ...
+    """
+    The steps and values of one tensor of a run. Arguments `worker` name a worker; None stands for the first one that saved the tensor at the step.
+    """
 
     @property
-    def original_name(self) -> str | None: ...
+    def name(self) -> str:
+        """The name of the tensor."""
 
-    def steps(self, mode: ModeKeys, incomplete: bool) -> list[int]: ...
+    @property
+    def original_name(self) -> str | None:
+        """The framework's name for it, if it differs from `name`."""
 
-    def prev_steps(self, step: int, n: int, mode: ModeKeys) -> list[int]: ...
+    def steps(self, mode: ModeKeys, incomplete: bool) -> list[int]:
+        """
+        Returns the steps of `mode` at which any worker saved the tensor, ascending; with `incomplete`, also steps that workers are still writing.
+        """
 
-    def workers(self, step: int, mode: ModeKeys) -> list[str]: ...
+    def prev_steps(self, step: int, n: int, mode: ModeKeys) -> list[int]:
+        """
+        Returns the last `n` steps up to and including `step`, ascending; all of them if `n` is 0.
+        """
 
-    def value(self, step: int, mode: ModeKeys, worker: str | None) -> tuple: ...
+    def workers(self, step: int, mode: ModeKeys) -> list[str]:
+        """
+        Returns the names of the workers that saved the tensor at this step, sorted.
+        """
 
-    def values(self, mode: ModeKeys, worker: str | None) -> list: ...
+    def value(self, step: int, mode: ModeKeys, worker: str | None) -> tuple:
+        """
+        Returns (dtype, shape, elements). The elements are bytes in C order, or a list of str or bytes.
+        """
 
-    def dtype(self, step: int, mode: ModeKeys, worker: str | None) -> str: ...
+    def values(self, mode: ModeKeys, worker: str | None) -> list:
+        """
+        Returns the values at all steps of `mode` as groups of consecutive steps that have the same dtype and shape: (dtype, shape, steps, elements of each step).
+        """
 
-    def shape(self, step: int, mode: ModeKeys, worker: str | None) -> list[int]: ...
+    def dtype(self, step: int, mode: ModeKeys, worker: str | None) -> str:
+        """Returns numpy's name of the dtype."""
 
-    def saved_reductions(self, step: int, mode: ModeKeys, worker: str | None) -> dict: ...
+    def shape(self, step: int, mode: ModeKeys, worker: str | None) -> list[int]:
+        """Returns the shape."""
 
-    def reduction(self, step: int, mode: ModeKeys, worker: str | None, op: str) -> float: ...
+    def saved_reductions(self, step: int, mode: ModeKeys, worker: str | None) -> dict:
+        """
+        Returns the reductions that the run holds: {(name, is_abs): (dtype, shape, elements)}.
+        """
 
-    def placement(self, step: int, mode: ModeKeys, worker: str | None) -> object: ...
+    def reduction(self, step: int, mode: ModeKeys, worker: str | None, op: str) -> float:
+        """
+        Returns the reduction `op`, such as "abs_max" or "l2_norm": the saved one, or computed from the statistics or the elements.
+        """
 
-    def merged_statistics(self, step: int, mode: ModeKeys) -> dict: ...
+    def placement(self, step: int, mode: ModeKeys, worker: str | None) -> object:
+        """
+        Returns (shape of the whole tensor, offsets of the saved part in it); None for a whole tensor.
+        """
 
-    def statistics(self, step: int, mode: ModeKeys, worker: str | None) -> dict: ...
+    def merged_statistics(self, step: int, mode: ModeKeys) -> dict:
+        """
+        Returns the statistics of the whole tensor, merged from the shards of all workers, as a dict.
+        """
+
+    def statistics(self, step: int, mode: ModeKeys, worker: str | None) -> dict:
+        """
+        Returns the statistics of the elements as a dict: those of the index, or computed from the elements.
+        """
 
 class Trial:
+    """Reads a run. smdebug.trials.Trial wraps it."""
+
     @staticmethod
-    def open(location: str, name: str, first_step: int | None, end_step: int | None, timeout_seconds: float | None, before_refresh: object | None, keep_values: bool) -> Trial: ...
+    def open(location: str, name: str, first_step: int | None, end_step: int | None, timeout_seconds: float | None, before_refresh: object | None, keep_values: bool) -> Trial:
+        """
+        Opens the run at a path or URL, limited to steps in [`first_step`, `end_step`). Waits up to `timeout_seconds` until every worker has written its collections; None waits without a limit. Calls `before_refresh` before each refresh.
+        """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the trial."""
 
     @property
-    def location(self) -> str: ...
+    def location(self) -> str:
+        """The path or URL of the run."""
 
-    def refresh(self) -> None: ...
+    def refresh(self) -> None:
+        """Loads new steps. Does nothing after the end of the run."""
 
     @property
-    def is_refreshing(self) -> bool: ...
+    def is_refreshing(self) -> bool:
+        """Whether queries refresh the trial first."""
 
     @is_refreshing.setter
     def is_refreshing(self, arg: bool, /) -> None: ...
 
-    def has_ended(self) -> bool: ...
+    def has_ended(self) -> bool:
+        """Returns whether the end marker exists and every file is loaded."""
 
-    def tensor_names(self, step: int | None, mode: ModeKeys, regexes: Sequence[str], names: Sequence[str]) -> list[str]: ...
+    def tensor_names(self, step: int | None, mode: ModeKeys, regexes: Sequence[str], names: Sequence[str]) -> list[str]:
+        """
+        Returns the names that match one of `regexes` or are in `names`, sorted; all names if both are empty. `step` limits them to those of one step.
+        """
 
-    def tensor(self, name: str) -> Tensor: ...
+    def tensor(self, name: str) -> Tensor:
+        """
+        Returns the tensor of that name. Raises TensorUnavailable if there is none.
+        """
 
-    def has_tensor(self, name: str) -> bool: ...
+    def has_tensor(self, name: str) -> bool:
+        """Returns whether the run has a tensor of that name."""
 
-    def steps(self, mode: ModeKeys, incomplete: bool) -> list[int]: ...
+    def steps(self, mode: ModeKeys, incomplete: bool) -> list[int]:
+        """
+        Returns the steps of `mode`, ascending; with `incomplete`, also steps that not every worker has written.
+        """
 
-    def modes(self) -> list[ModeKeys]: ...
+    def modes(self) -> list[ModeKeys]:
+        """Returns the modes that have steps, never GLOBAL."""
 
-    def step_id(self, global_step: int) -> tuple[ModeKeys, int] | None: ...
+    def step_id(self, global_step: int) -> tuple[ModeKeys, int] | None:
+        """
+        Returns (mode, step of the mode) of a global step; None if the run has no such step.
+        """
 
-    def global_step(self, mode: ModeKeys, mode_step: int) -> int | None: ...
+    def global_step(self, mode: ModeKeys, mode_step: int) -> int | None:
+        """
+        Returns the global step of a step of a mode; None if the run has no such step.
+        """
 
-    def workers(self) -> list[str]: ...
+    def workers(self) -> list[str]:
+        """Returns the names of the workers that have written files, sorted."""
 
     @property
-    def num_workers(self) -> int: ...
+    def num_workers(self) -> int:
+        """The number of workers that the collections files state."""
 
     @property
-    def last_complete_step(self) -> int: ...
+    def last_complete_step(self) -> int:
+        """
+        The last global step that is complete or no longer waited for; -1 if there is none.
+        """
 
     @property
-    def last_index_token(self) -> str: ...
+    def last_index_token(self) -> str:
+        """The key of the index file from which the original would list next."""
 
-    def collections(self) -> list[Collection]: ...
+    def collections(self) -> list[Collection]:
+        """Returns the collections in the order of the collections file."""
 
-    def has_passed_step(self, step: int, mode: ModeKeys) -> StepState: ...
+    def has_passed_step(self, step: int, mode: ModeKeys) -> StepState:
+        """
+        Returns whether a step can be read now, may still appear, or never will.
+        """
 
-    def wait_for_steps(self, steps: Sequence[int], mode: ModeKeys, timeout_seconds: float | None) -> None: ...
+    def wait_for_steps(self, steps: Sequence[int], mode: ModeKeys, timeout_seconds: float | None) -> None:
+        """
+        Waits until all of `steps` can be read. Raises for a step that never will be, and after `timeout_seconds`; None waits without a limit.
+        """
 
-    def damage(self) -> list[tuple[str, str]]: ...
+    def damage(self) -> list[tuple[str, str]]:
+        """
+        Returns a pair (file, description) for each file that was skipped because it is damaged.
+        """
 
     @property
-    def dropped_tensors(self) -> int: ...
+    def dropped_tensors(self) -> int:
+        """
+        The number of tensors that the writer dropped because its buffer was full.
+        """
 
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """Returns the number of bytes in the files of the run."""
 
-    def run_file_text(self) -> str: ...
+    def run_file_text(self) -> str:
+        """Returns the content of run.json as text."""
 
 def find_names(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Those of `names` that one of `patterns` finds, in their order."""
+    """Returns those of `names` that match one of `patterns`, in their order."""
 
 class FileWriter:
+    """Writes one event file. smdebug.file_writer.FileWriter wraps it."""
+
     @staticmethod
-    def create(run: str, step: int, worker: str, write_checksum: bool, is_tensorboard: bool, mode: ModeKeys) -> FileWriter: ...
+    def create(run: str, step: int, worker: str, write_checksum: bool, is_tensorboard: bool, mode: ModeKeys) -> FileWriter:
+        """
+        Creates the event file of one worker and step in the folder `run`. `write_checksum` writes the true checksum of each record.
+        """
 
-    def write_tensor(self, name: str, tensor: object | None, mode: ModeKeys, mode_step: int | None, wall_seconds: float | None, is_indexed: bool, is_quantized: bool) -> None: ...
+    def write_tensor(self, name: str, tensor: object | None, mode: ModeKeys, mode_step: int | None, wall_seconds: float | None, is_indexed: bool, is_quantized: bool) -> None:
+        """
+        Writes the value of a tensor. `mode_step` None stands for the step of the file, `wall_seconds` None for the current time, in seconds since the epoch.
+        """
 
-    def write_shape(self, name: str, shape: Sequence[int], original_name: str, mode: ModeKeys, mode_step: int | None) -> None: ...
+    def write_shape(self, name: str, shape: Sequence[int], original_name: str, mode: ModeKeys, mode_step: int | None) -> None:
+        """Writes only the shape of a tensor."""
 
-    def write_scalar_summary(self, tag: str, value: float, step: int | None, wall_seconds: float | None) -> None: ...
+    def write_scalar_summary(self, tag: str, value: float, step: int | None, wall_seconds: float | None) -> None:
+        """Writes a number for TensorBoard."""
 
-    def write_histogram_summary(self, tag: str, tensor: object, step: int | None, wall_seconds: float | None) -> bool: ...
+    def write_histogram_summary(self, tag: str, tensor: object, step: int | None, wall_seconds: float | None) -> bool:
+        """
+        Writes a histogram of the elements for TensorBoard. Returns whether the tensor has elements to count.
+        """
 
-    def write_summary(self, summary: bytes, step: int | None) -> None: ...
+    def write_summary(self, summary: bytes, step: int | None) -> None:
+        """Writes a serialized Summary message for TensorBoard."""
 
-    def write_graph(self, graph: bytes) -> None: ...
+    def write_graph(self, graph: bytes) -> None:
+        """Writes a serialized GraphDef message for TensorBoard."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Writes buffered records to storage."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Completes the file. Later calls raise."""
 
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Returns the path of the file in the folder of the run."""
 
 class RecordCheck(enum.Enum):
     """Which checksums a record must have."""
@@ -1340,8 +1601,13 @@ class RecordCheck(enum.Enum):
     FULL = 2
 
 class FileReader:
+    """Reads one event file. smdebug.file_reader wraps it."""
+
     @staticmethod
-    def open(path: str, check: RecordCheck, patterns: Sequence[str] | None) -> FileReader: ...
+    def open(path: str, check: RecordCheck, patterns: Sequence[str] | None) -> FileReader:
+        """
+        Opens an event file. With `patterns`, it returns only the tensors whose name matches one of them.
+        """
 
     def next(self, skip_others: bool) -> object:
         """
@@ -1349,34 +1615,45 @@ class FileReader:
         """
 
     @property
-    def skipped_count(self) -> int: ...
+    def skipped_count(self) -> int:
+        """The number of ranges that were skipped."""
 
     @property
-    def skipped(self) -> list[tuple[int, int, str]]: ...
+    def skipped(self) -> list[tuple[int, int, str]]:
+        """The first 20 ranges that were skipped: (offset, bytes, reason)."""
 
 class SavedCollections:
+    """
+    The collections file of one worker: the collections and the number of workers.
+    """
+
     def __init__(self, collections: Iterable, num_workers: int) -> None: ...
 
     @staticmethod
-    def parse(text: str) -> SavedCollections: ...
+    def parse(text: str) -> SavedCollections:
+        """
+        Parses the text of a collections file. Raises SMDebugValueError for any other text.
+        """
 
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Returns the text of the file."""
 
-    def write(self, out_dir: str, file_name: str) -> None: ...
+    def write(self, out_dir: str, file_name: str) -> None:
+        """Writes the file into the collections folder of the run at `out_dir`."""
 
     @property
-    def collections(self) -> list[Collection]: ...
+    def collections(self) -> list[Collection]:
+        """The collections, in the order of the file."""
 
     @property
-    def num_workers(self) -> int: ...
+    def num_workers(self) -> int:
+        """The number of workers of the run."""
 
 def builtin_rules() -> list:
-    """
-    The rules that come with smdebug: name, summary, parameters and advice.
-    """
+    """Returns the built-in rules: name, summary, parameters and advice."""
 
 def default_rules() -> list:
-    """The rules that judge where none are asked for: (name, parameters)."""
+    """Returns the rules that judge by default: (name, parameters)."""
 
 def checked_rule_name(name: str, parameters: Mapping[str, str]) -> str:
     """
@@ -1412,7 +1689,8 @@ class RunMonitor:
         """JSON: the collections that must be saved for the rules."""
 
     @property
-    def is_judging(self) -> bool: ...
+    def is_judging(self) -> bool:
+        """Whether any rule is still in progress."""
 
     def verdicts(self) -> list[str]:
         """One JSON object per rule."""
@@ -1433,7 +1711,7 @@ class StepMonitor:
 
     def take_findings(self) -> list[str]:
         """
-        What was found since the last call: one JSON object each time that a rule fired.
+        Returns the findings since the last call: one JSON object each time that a rule fired.
         """
 
     def finish(self) -> None:

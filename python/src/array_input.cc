@@ -1,6 +1,6 @@
-// Arrays whose memory cannot be imported as it lies: strings, the dtypes of
+// Arrays whose memory cannot be imported as it is: strings, the dtypes of
 // ml_dtypes, the other byte order, odd strides. numpy, which made most of them,
-// is asked for what can be imported.
+// converts them.
 
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ Error unreadable(std::string why) {
 
 std::string text_of(nb::handle object) { return nb::str(object).c_str(); }
 
-// What a tensor of strings points to.
+// The memory that a tensor of strings points to.
 struct ImportedStrings {
   nb::list objects;  // of str or bytes, whose characters the views show
   std::vector<std::string_view> views;
@@ -70,7 +70,7 @@ Status look_at_strings(ImportedStrings& imported, DType dtype) {
   return {};
 }
 
-// Why elements of this numpy dtype are in no tensor of ours.
+// Returns why smdebug cannot write elements of this numpy dtype.
 std::string reason_against(nb::handle dtype, char kind) {
   const std::string name = "'" + text_of(dtype.attr("name")) + "'";
   if (!dtype.attr("names").is_none()) {

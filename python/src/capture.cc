@@ -39,7 +39,7 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-// Captures what was imported, or says why it could not be.
+// Captures the imported tensor, or reports why it could not be imported.
 void put_view(const TensorSlot& slot, const TensorImport& tensor,
               const Status& status) {
   if (status) {
@@ -55,9 +55,9 @@ void put_import(const TensorSlot& slot, const TensorImport& tensor,
   put_view(slot, tensor, status);
 }
 
-// Captures the tensor, which is due. Elements on a device are the business of
-// the session's DeviceTransfer. What it does not take is copied at once, and
-// waited for.
+// Captures the tensor, which is due. The session's DeviceTransfer copies
+// elements on a device. A tensor that it refuses is copied at once, and the
+// call waits.
 void put_due(const TensorSlot& slot, nb::handle tensor) {
   TensorImport imported;
   const Status status = imported.load(tensor, TensorImport::OnDevice::stays);
@@ -231,11 +231,12 @@ struct BoundModule {
 };
 
 void bind_statistics(nb::module_& m) {
-  nb::class_<TensorStatistics>(m, "TensorStatistics",
-                               "What one pass over a tensor, or a part of it, "
-                               "leaves behind. The moments are over its finite "
-                               "elements, 0 where there are none; `m2` is the "
-                               "sum of squared distances from `mean`.")
+  nb::class_<TensorStatistics>(
+      m, "TensorStatistics",
+      "The statistics of a tensor, or of a part of "
+      "it, from one pass. The moments are over its finite "
+      "elements, 0 where there are none; `m2` is the "
+      "sum of squared distances from `mean`.")
       .def(
           "__init__",
           [](TensorStatistics* self, std::uint64_t count, std::uint64_t nan,
@@ -251,59 +252,84 @@ void bind_statistics(nb::module_& m) {
           "mean"_a = 0.0, "m2"_a = 0.0, "sum_abs"_a = 0.0,
           "sum_squares"_a = 0.0)
       .def("merge", &TensorStatistics::merge, "other"_a,
-           "Adds the elements behind `other`.");
+           "Adds the elements that `other` describes.");
 }
 
 void bind_slots(nb::module_& m) {
-  nb::class_<TensorSlot>(m, "TensorSlot")
+  nb::class_<TensorSlot>(m, "TensorSlot",
+                         "The slot of one tensor, which an adapter keeps: it "
+                         "holds every decision made about the tensor.")
       .def("put", &put_tensor, "tensor"_a,
            "Captures the tensor if it is due. Any thread.")
       .def("put_number", &put_number, "value"_a,
            "Captures the number, a float64 of shape (1,), if it is due.")
       .def("put_copy", &put_copy, "copy"_a,
-           "Captures a copy in host memory of what lay on a device when it was "
-           "put: see `device_transfer` of Session.create.")
+           "Captures a host copy of the device tensor that was put: see "
+           "`device_transfer` of Session.create.")
       .def("needs_elements", &TensorSlot::needs_elements,
-           "Whether more is kept of a tensor that is put now than its "
-           "statistics hold. False where it is not due.")
+           "Returns whether the open step saves more of the tensor than its "
+           "statistics. False if it is not due.")
       .def("put_statistics", &put_statistics, "dtype"_a, "shape"_a,
            "statistics"_a,
-           "Captures a tensor by the statistics of its elements, which lie "
-           "elsewhere, if it is due. `dtype` is numpy's name. Ask "
-           "`needs_elements` first: where they are, it is skipped.")
-      .def("is_due", &TensorSlot::is_due)
-      .def("is_next_due", &TensorSlot::is_next_due)
-      .def("can_match", &TensorSlot::can_match)
+           "Captures the statistics of a tensor instead of its elements, if it "
+           "is due. `dtype` is numpy's name. If `needs_elements()`, the tensor "
+           "is skipped.")
+      .def("is_due", &TensorSlot::is_due,
+           "Returns whether the open step saves the tensor.")
+      .def("is_next_due", &TensorSlot::is_next_due,
+           "Returns whether the next step saves the tensor.")
+      .def("can_match", &TensorSlot::can_match,
+           "Returns whether the plan in use can ever save the tensor.")
       .def("skip", &TensorSlot::skip, "reason"_a,
-           "Says that the tensor cannot be saved: once, in the status and the "
-           "log.");
-  nb::class_<BoundSlots>(m, "TensorSlots")
+           "Reports that the tensor cannot be saved, in the status and once in "
+           "the log.");
+  nb::class_<BoundSlots>(
+      m, "TensorSlots",
+      "The slots of tensors that are put together, once per step.")
       .def("put", &BoundSlots::put, "tensors"_a,
            "Captures those that are due, by position.")
       .def("put_shared", &BoundSlots::put_shared, "tensor"_a,
            "Captures one tensor under all these names that are due; it is "
            "stored once.")
-      .def("is_any_due", &BoundSlots::is_any_due)
-      .def("can_match", &BoundSlots::can_match);
-  nb::class_<BoundModule>(m, "ModuleSlots")
-      .def_ro("was_called", &BoundModule::was_called)
+      .def("is_any_due", &BoundSlots::is_any_due,
+           "Returns whether the open step saves any of them.")
+      .def("can_match", &BoundSlots::can_match,
+           "Returns, for each of them, whether the plan in use can ever save "
+           "it.");
+  nb::class_<BoundModule>(
+      m, "ModuleSlots",
+      "The slots of the inputs and outputs of one module, numbered by step.")
+      .def_ro("was_called", &BoundModule::was_called,
+              "Whether a call of the module was ever reported.")
       .def("capture_inputs", &BoundModule::capture_inputs, "arguments"_a,
-           "keywords"_a)
-      .def("capture_outputs", &BoundModule::capture_outputs, "output"_a.none())
+           "keywords"_a,
+           "Captures the tensors in the arguments of a call that are due.")
+      .def("capture_outputs", &BoundModule::capture_outputs, "output"_a.none(),
+           "Captures the tensors in the result of a call that are due.")
       .def("capture_call", &BoundModule::capture_call, "arguments"_a,
-           "keywords"_a, "output"_a.none())
+           "keywords"_a, "output"_a.none(),
+           "Captures the inputs and outputs of a call that are due.")
       .def("watch_gradients", &BoundModule::watch_gradients, "output"_a.none(),
-           "Saves the gradient of each tensor in `output` when backward comes "
-           "to it, if an output is due.")
+           "Saves the gradient of each tensor in `output` when the backward "
+           "pass computes it, if an output is due.")
       .def("next_input", &BoundModule::next_input, nb::keep_alive<0, 1>(),
-           "Counts one more input of this step. Returns its slot, or None "
-           "where it is not due.")
+           "Counts one more input of this step. Returns its slot, or None if "
+           "it is not due.")
       .def("next_output", &BoundModule::next_output, nb::keep_alive<0, 1>(),
-           "The same of an output.")
-      .def("may_match_input", &BoundModule::may_match_input)
-      .def("may_match_output", &BoundModule::may_match_output)
-      .def("can_match_input", &BoundModule::can_match_input)
-      .def("can_match_output", &BoundModule::can_match_output);
+           "Counts one more output of this step. Returns its slot, or None if "
+           "it is not due.")
+      .def("may_match_input", &BoundModule::may_match_input,
+           "Returns whether the plan of the next step can save an input, "
+           "before the module is called.")
+      .def("may_match_output", &BoundModule::may_match_output,
+           "Returns whether the plan of the next step can save an output, "
+           "before the module is called.")
+      .def("can_match_input", &BoundModule::can_match_input,
+           "Returns whether the plan in use saves any input seen so far; True "
+           "before the first call.")
+      .def("can_match_output", &BoundModule::can_match_output,
+           "Returns whether the plan in use saves any output seen so far; True "
+           "before the first call.");
 }
 
 Result<std::unique_ptr<Session>> create_session(
@@ -365,10 +391,14 @@ BoundSlots make_slots(Session& self, const std::string& root,
 // Adapters ask the session: the view has no class of its own in Python.
 void bind_plan(nb::class_<Session>& session) {
   session
-      .def_prop_ro("plan_version",
-                   [](const Session& self) { return self.plan().version(); })
-      .def("is_next_due",
-           [](const Session& self) { return self.plan().is_next_due(); })
+      .def_prop_ro(
+          "plan_version",
+          [](const Session& self) { return self.plan().version(); },
+          "The number of the plan in use. It changes with the configuration.")
+      .def(
+          "is_next_due",
+          [](const Session& self) { return self.plan().is_next_due(); },
+          "Returns whether anything is due in the next step.")
       .def(
           "is_next_due",
           [](const Session& self, std::string_view tensor_name,
@@ -376,7 +406,7 @@ void bind_plan(nb::class_<Session>& session) {
             return self.plan().is_next_due(tensor_name, collection);
           },
           "tensor_name"_a, "collection"_a,
-          "The same of one tensor, by its name or its collection.")
+          "Returns the same for one tensor, by its name or its collection.")
       .def(
           "saves",
           [](const Session& self, std::string_view collection) {
@@ -390,7 +420,9 @@ void bind_plan(nb::class_<Session>& session) {
              std::string_view collection) {
             return self.plan().is_due(tensor_name, collection);
           },
-          "tensor_name"_a, "collection"_a)
+          "tensor_name"_a, "collection"_a,
+          "Returns whether the open step saves a tensor, by its name or its "
+          "collection.")
       .def(
           "due_collections",
           [](const Session& self) { return self.plan().due_collections(); },
@@ -399,28 +431,39 @@ void bind_plan(nb::class_<Session>& session) {
 
 void bind_session(nb::module_& m) {
   using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
-  nb::class_<Session> session(m, "Session", nb::is_weak_referenceable());
+  nb::class_<Session> session(m, "Session", nb::is_weak_referenceable(),
+                              "Records one worker's part of a run.");
   bind_plan(session);
   session
       .def_static("create", &create_session, "config"_a, "framework"_a,
                   "command"_a, "versions"_a, "environment"_a,
                   "device_transfer"_a.none() = nb::none(),
-                  "`device_transfer` copies tensors that lie on a device: a "
-                  "function of the slot in which a tensor is due, and the "
-                  "tensor. It returns whether it will call `put_copy`, "
-                  "`put_statistics` or `skip` of the slot before the step "
-                  "ends. Tensors that it does not take are copied at once, and "
-                  "waited for.")
-      .def("set_config", &Session::set_config, "config"_a)
+                  "Opens a session of the run that `config` describes. "
+                  "`device_transfer` copies tensors from a device: a function "
+                  "of a slot and the tensor that is due in it. It returns "
+                  "whether it will call `put_copy`, `put_statistics` or `skip` "
+                  "of the slot before the step ends. If not, the tensor is "
+                  "copied at once and the call waits. Raises SMDebugError if "
+                  "the configuration is not valid or the run has ended.")
+      .def("set_config", &Session::set_config, "config"_a,
+           "Sets the configuration, from the next step on. Raises "
+           "SMDebugError, and keeps the previous one, if it is not valid.")
       .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a,
-           "name"_a = std::string_view())
-      .def("set_mode", &Session::set_mode, "mode"_a)
-      .def_prop_ro("mode", &Session::mode)
-      .def("begin_step", &Session::begin_step, WithoutGil())
+           "name"_a = std::string_view(),
+           "Names the worker; by default `worker_<rank>`. Ignored after the "
+           "first step has begun.")
+      .def("set_mode", &Session::set_mode, "mode"_a,
+           "Sets the mode of the next steps.")
+      .def_prop_ro("mode", &Session::mode, "The mode of the next steps.")
+      .def("begin_step", &Session::begin_step, WithoutGil(),
+           "Ends the open step, if any, and begins the next one. Returns "
+           "whether anything is due in it.")
       .def("bind_to_current_thread", &Session::bind_to_current_thread,
            "Makes the calling thread the owner of the open step.")
-      .def("before_update", &Session::before_update)
-      .def("end_step", &Session::end_step, WithoutGil())
+      .def("before_update", &Session::before_update,
+           "Lets the rules judge the open step before the optimizer acts.")
+      .def("end_step", &Session::end_step, WithoutGil(),
+           "Ends the open step and passes it to the writer.")
       .def_prop_ro(
           "step",
           [](const Session& self) {
@@ -428,8 +471,10 @@ void bind_session(nb::module_& m) {
             return nb::make_tuple(step.global, step.mode, step.mode_step);
           },
           nb::for_getter(
-              nb::sig("def step(self) -> tuple[int, ModeKeys, int]")))
-      .def("is_capturing", &Session::is_capturing)
+              nb::sig("def step(self) -> tuple[int, ModeKeys, int]")),
+          "(global step, mode, step of the mode) of the open step.")
+      .def("is_capturing", &Session::is_capturing,
+           "Returns whether anything is due in the open step.")
       .def(
           "tensor",
           [](Session& self, const std::string& name,
@@ -438,44 +483,67 @@ void bind_session(nb::module_& m) {
           },
           "name"_a, "collections"_a = std::vector<std::string>{},
           nb::keep_alive<0, 1>(),
-          "The slot of a tensor. It belongs to `collections`, whatever its "
-          "name, beside those that match it.")
+          "Returns the slot of a tensor. It belongs to `collections`, whatever "
+          "its name, and to those that match it.")
       .def(
           "gradient",
           [](Session& self, const std::string& root, const std::string& path) {
             return self.gradient(root, path);
           },
-          "root"_a, "path"_a, nb::keep_alive<0, 1>())
+          "root"_a, "path"_a, nb::keep_alive<0, 1>(),
+          "Returns the slot `gradient/<root>_<path>`.")
       .def("tensors", &make_tensor_slots, "names"_a,
            "collections"_a = std::vector<std::string>{}, nb::keep_alive<0, 1>(),
            "The slots of several tensors that belong to the same "
            "collections, and are put together.")
       .def("parameters", &make_slots<&Session::parameter>, "root"_a, "paths"_a,
-           nb::keep_alive<0, 1>())
+           nb::keep_alive<0, 1>(),
+           "Returns the slots `<root>_<path>` of the parameters of a model.")
       .def("gradients", &make_slots<&Session::gradient>, "root"_a, "paths"_a,
-           nb::keep_alive<0, 1>())
+           nb::keep_alive<0, 1>(),
+           "Returns the slots of the gradients of these parameters.")
       .def(
           "module",
           [](Session& self, const std::string& path) {
             return BoundModule{&self, self.module(path)};
           },
-          "path"_a, nb::keep_alive<0, 1>())
+          "path"_a, nb::keep_alive<0, 1>(),
+          "Returns the slots of the inputs and outputs of the module at "
+          "`path`.")
       .def("save_scalar", &Session::save_scalar, "name"_a, "value"_a,
-           "wall_seconds"_a = nb::none())
+           "wall_seconds"_a = nb::none(),
+           "Saves a float as tensor `scalar/<name>` in the current step, due "
+           "or not. `wall_seconds` is its time since the epoch; None for that "
+           "of the step.")
       .def("save_integer", &Session::save_integer, "name"_a, "value"_a,
-           "wall_seconds"_a = nb::none())
-      .def("save_tensor", &save_tensor, "name"_a, "tensor"_a, "collections"_a)
-      .def("pause", &Session::pause)
-      .def("resume", &Session::resume)
-      .def_prop_ro("is_paused", &Session::is_paused)
-      .def("export_collections", &Session::export_collections, WithoutGil())
-      .def("flush", &Session::flush, WithoutGil())
-      .def("close", &Session::close, WithoutGil())
-      .def("status", &Session::status)
-      .def("cost", &Session::cost)
-      .def_prop_ro("worker", &Session::worker)
-      .def("summary", &Session::summary)
-      .def("after_fork_in_child", &Session::after_fork_in_child);
+           "wall_seconds"_a = nb::none(),
+           "Saves an int as tensor `scalar/<name>`: see `save_scalar`.")
+      .def("save_tensor", &save_tensor, "name"_a, "tensor"_a, "collections"_a,
+           "Saves a copy of a tensor in the current step, due or not, in the "
+           "form that the collections ask for.")
+      .def("pause", &Session::pause,
+           "Stops recording from the next step on. Steps are still counted.")
+      .def("resume", &Session::resume,
+           "Resumes recording from the next step on.")
+      .def_prop_ro("is_paused", &Session::is_paused,
+                   "Whether recording is paused.")
+      .def("export_collections", &Session::export_collections, WithoutGil(),
+           "Writes the collections file with the tensors seen so far.")
+      .def("flush", &Session::flush, WithoutGil(),
+           "Waits until every finished step can be read. Raises the first "
+           "error.")
+      .def("close", &Session::close, WithoutGil(),
+           "Publishes the open step, writes the end marker and stops the "
+           "writer. Raises the first error.")
+      .def("status", &Session::status, "Returns the state of the recording.")
+      .def("cost", &Session::cost, "Returns the overhead so far.")
+      .def_prop_ro("worker", &Session::worker,
+                   "The name of the worker in the run.")
+      .def("summary", &Session::summary,
+           "Returns the collections, patterns and numbers of matched tensors "
+           "of the first saved step; empty before it.")
+      .def("after_fork_in_child", &Session::after_fork_in_child,
+           "Disables recording in the child of a fork: it writes nothing.");
 }
 
 }  // namespace
@@ -484,17 +552,17 @@ void bind_capture(nb::module_& m) {
   m.def(
       "set_local_part", [](nb::object function) { set_local_part(function); },
       "function"_a,
-      "Sets what shows this process's part of a tensor that is spread over "
-      "several: a function of a tensor that returns None for any other, else "
-      "(part, shape of the whole, offsets of the part).");
+      "Sets the function that returns this process's part of a tensor that "
+      "several processes share: (part, shape of the whole, offsets of the "
+      "part), or None for any other tensor.");
   bind_statistics(m);
   bind_slots(m);
   bind_session(m);
   m.def(
       "install_termination_flush", [] { return install_termination_flush(); },
-      "From now on SIGTERM lets every session publish the steps that ended "
-      "before the process dies of it. Returns False, and changes nothing, "
-      "where the program has its own handler.");
+      "Makes SIGTERM publish the finished steps of every session before it "
+      "ends the process. Returns False, and changes nothing, if the program "
+      "has its own handler.");
 }
 
 }  // namespace smdebug

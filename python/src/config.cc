@@ -61,22 +61,31 @@ std::vector<Collection> snapshots(const nb::iterable& collections,
 }
 
 void bind_hook_config(nb::module_& m) {
-  nb::class_<Framework>(m, "Framework")
-      .def_ro("name", &Framework::name)
-      .def_ro("collections", &Framework::collections)
-      .def_ro("default_saved", &Framework::default_saved)
+  nb::class_<Framework>(m, "Framework",
+                        "The collections and defaults of a framework.")
+      .def_ro("name", &Framework::name, "The name of the framework.")
+      .def_ro("collections", &Framework::collections,
+              "The built-in collections.")
+      .def_ro("default_saved", &Framework::default_saved,
+              "The names of the collections that are saved by default.")
       .def("find", &Framework::find, "collection"_a,
            nb::rv_policy::reference_internal,
            "The framework's own collection of that name, or None.")
       .def("knows", &Framework::knows, "collection"_a,
            "Whether a collection needs neither pattern nor tensor names.");
-  m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference);
-  m.def("xgboost_framework", &xgboost_framework, nb::rv_policy::reference);
-  m.def("mxnet_framework", &mxnet_framework, nb::rv_policy::reference);
-  m.def("tensorflow_framework", &tensorflow_framework,
-        nb::rv_policy::reference);
+  m.def("pytorch_framework", &pytorch_framework, nb::rv_policy::reference,
+        "Returns the collections and defaults of PyTorch.");
+  m.def("xgboost_framework", &xgboost_framework, nb::rv_policy::reference,
+        "Returns the collections and defaults of XGBoost.");
+  m.def("mxnet_framework", &mxnet_framework, nb::rv_policy::reference,
+        "Returns the collections and defaults of MXNet.");
+  m.def("tensorflow_framework", &tensorflow_framework, nb::rv_policy::reference,
+        "Returns the collections and defaults of TensorFlow and Keras.");
 
-  nb::class_<HookConfig>(m, "HookConfig")
+  nb::class_<HookConfig>(
+      m, "HookConfig",
+      "A snapshot of the configuration of a hook. "
+      "smdebug.hook_options.HookOptions describes the fields.")
       .def(
           "__init__",
           [](HookConfig* self, std::string out_dir,
@@ -112,27 +121,43 @@ void bind_hook_config(nb::module_& m) {
           "collections"_a, "further_patterns"_a = Patterns(),
           "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
           "max_run_bytes"_a = nb::none(), "keep_every"_a = 0)
-      .def_ro("out_dir", &HookConfig::out_dir)
-      .def_ro("save_config", &HookConfig::save_config)
-      .def_ro("reduction_config", &HookConfig::reduction_config)
-      .def_ro("include_regex", &HookConfig::include_regex)
-      .def_ro("include_collections", &HookConfig::include_collections)
-      .def_ro("save_all", &HookConfig::save_all)
-      .def_ro("dry_run", &HookConfig::dry_run)
-      .def_prop_ro("all_workers",
-                   [](const HookConfig& self) {
-                     return self.include_workers == IncludeWorkers::all;
-                   })
-      .def_ro("collections", &HookConfig::collections)
-      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir)
-      .def_prop_ro("true_checksum",
-                   [](const HookConfig& self) {
-                     return self.checksum == Checksum::crc32c;
-                   })
-      .def_ro("max_run_bytes", &HookConfig::max_run_bytes)
-      .def_ro("keep_every", &HookConfig::keep_every)
-      .def_ro("step_on", &HookConfig::step_on)
-      .def_ro("gradients", &HookConfig::gradients)
+      .def_ro("out_dir", &HookConfig::out_dir, "The folder of the run.")
+      .def_ro("save_config", &HookConfig::save_config,
+              "The steps to save; None for the framework's default.")
+      .def_ro("reduction_config", &HookConfig::reduction_config,
+              "The reductions to save; None to save the elements.")
+      .def_ro("include_regex", &HookConfig::include_regex,
+              "Patterns of further tensor names to save.")
+      .def_ro("include_collections", &HookConfig::include_collections,
+              "Collections to save in addition to the framework's defaults.")
+      .def_ro("save_all", &HookConfig::save_all,
+              "Whether every tensor is saved.")
+      .def_ro("dry_run", &HookConfig::dry_run, "Whether nothing is written.")
+      .def_prop_ro(
+          "all_workers",
+          [](const HookConfig& self) {
+            return self.include_workers == IncludeWorkers::all;
+          },
+          "Whether all workers are recorded, or only the first.")
+      .def_ro("collections", &HookConfig::collections,
+              "The collections that were created or edited.")
+      .def_ro("tensorboard_dir", &HookConfig::tensorboard_dir,
+              "The folder of TensorBoard files; None to write none.")
+      .def_prop_ro(
+          "true_checksum",
+          [](const HookConfig& self) {
+            return self.checksum == Checksum::crc32c;
+          },
+          "Whether records end with their true checksum.")
+      .def_ro(
+          "max_run_bytes", &HookConfig::max_run_bytes,
+          "The size limit of the run per worker, in bytes; None for no limit.")
+      .def_ro("keep_every", &HookConfig::keep_every,
+              "Steps that are a multiple of it are removed last; 0 for none.")
+      .def_ro("step_on", &HookConfig::step_on,
+              "The event that begins a step; None for the adapter's default.")
+      .def_ro("gradients", &HookConfig::gradients,
+              "The gradients to save; None for the adapter's default.")
       .def(
           "__eq__",
           [](const HookConfig& self, const HookConfig& other) {
@@ -159,18 +184,28 @@ void bind_hook_config(nb::module_& m) {
 void bind_job_environment(nb::module_& m) {
   nb::class_<JobEnvironment>(
       m, "JobEnvironment",
-      "Whether this is a SageMaker job, and where configuration files lie. "
-      "JobEnvironment() holds the defaults, read() what the environment says.")
+      "The SageMaker job of this process, if any, and the paths of its "
+      "configuration files. JobEnvironment() holds the defaults; read() reads "
+      "the environment.")
       .def(nb::init<>())
-      .def_static("read", &JobEnvironment::read)
-      .def_ro("is_enabled", &JobEnvironment::is_enabled)
-      .def_ro("training_job_name", &JobEnvironment::training_job_name)
-      .def_prop_ro("is_sagemaker_job", &JobEnvironment::is_sagemaker_job)
-      .def_ro("hook_config_path", &JobEnvironment::hook_config_path)
+      .def_static("read", &JobEnvironment::read,
+                  "Reads the environment variables of this process.")
+      .def_ro("is_enabled", &JobEnvironment::is_enabled,
+              "Whether `get_hook` may create a hook: False if USE_SMDEBUG is "
+              "false.")
+      .def_ro("training_job_name", &JobEnvironment::training_job_name,
+              "The name of the SageMaker job; None outside of a job.")
+      .def_prop_ro("is_sagemaker_job", &JobEnvironment::is_sagemaker_job,
+                   "Whether this process belongs to a SageMaker job.")
+      .def_ro("hook_config_path", &JobEnvironment::hook_config_path,
+              "The path of the JSON configuration of hooks.")
       .def_ro("tensorboard_config_path",
-              &JobEnvironment::tensorboard_config_path)
-      .def_ro("checkpoint_config_path", &JobEnvironment::checkpoint_config_path)
-      .def_ro("profiler_config_path", &JobEnvironment::profiler_config_path);
+              &JobEnvironment::tensorboard_config_path,
+              "The path of the configuration of TensorBoard.")
+      .def_ro("checkpoint_config_path", &JobEnvironment::checkpoint_config_path,
+              "The path of the configuration of checkpoints.")
+      .def_ro("profiler_config_path", &JobEnvironment::profiler_config_path,
+              "The path of the configuration of the profiler.");
   m.attr("sagemaker_out_dir") = kSagemakerOutDir;
   m.def("resolve_tensorboard_dir", &resolve_tensorboard_dir,
         "export_tensorboard"_a, "tensorboard_dir"_a.none(), "out_dir"_a,
@@ -178,13 +213,19 @@ void bind_job_environment(nb::module_& m) {
 }
 
 void bind_hook_config_file(nb::module_& m) {
-  nb::class_<HookConfigFile>(m, "HookConfigFile")
-      .def_ro("config", &HookConfigFile::config)
-      .def_ro("warnings", &HookConfigFile::warnings);
+  nb::class_<HookConfigFile>(m, "HookConfigFile",
+                             "A parsed JSON configuration.")
+      .def_ro("config", &HookConfigFile::config, "The configuration.")
+      .def_ro("warnings", &HookConfigFile::warnings,
+              "One sentence for each unknown or ignored key.");
   m.def("parse_hook_config", &parse_hook_config, "text"_a, "file"_a,
-        "framework"_a, "job"_a);
+        "framework"_a, "job"_a,
+        "Parses the text of a JSON configuration; `file` is its name in "
+        "messages. Raises SMDebugValueError if it is not valid.");
   m.def("load_hook_config", &load_hook_config, "path"_a, "framework"_a, "job"_a,
-        "An empty path stands for the environment's.");
+        "Reads a JSON configuration; an empty path stands for that of `job`. "
+        "Raises FileNotFoundError if there is no such file, and "
+        "SMDebugValueError if it is not valid.");
 }
 
 void bind_logger(nb::module_& m) {

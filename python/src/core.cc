@@ -1,4 +1,4 @@
-// Bindings of include/smdebug/core: modes, and what the package is built from.
+// Bindings of include/smdebug/core: modes and the version.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
@@ -15,14 +15,17 @@ namespace smdebug {
 
 void bind_core(nb::module_& m) {
   m.attr("version") = kVersion;
-  // Hooks and sites that a program keeps to its end are no leak to report;
-  // the tests switch the report on.
+  // Hooks and slots that a program keeps until it exits are not leaks. Tests
+  // turn the report on.
   nb::set_leak_warnings(false);
   m.def(
       "set_leak_warnings", [](bool on) { nb::set_leak_warnings(on); }, "on"_a,
-      "Reports objects of this module that are alive at exit, or not.");
+      "Sets whether objects of this module that are alive at exit are "
+      "reported.");
 
-  nb::enum_<Mode>(m, "ModeKeys", "What the program is doing with the model.")
+  nb::enum_<Mode>(
+      m, "ModeKeys",
+      "The mode of a step: the use that the program makes of the model.")
       .value("TRAIN", Mode::train)
       .value("EVAL", Mode::eval)
       .value("PREDICT", Mode::predict)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of DLPack 1.3's C interface by which a framework lends a tensor
-// without giving it away: the table behind
+// The part of DLPack 1.3's C interface by which a framework exports a tensor
+// and keeps it: the table behind
 // `type(x).__dlpack_c_exchange_api__`, and the capsule of `x.__dlpack__()`
 // for frameworks without the table. Layouts are fixed by that standard; names
 // are ours. Only tensor_input.cc includes this.

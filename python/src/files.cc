@@ -1,5 +1,5 @@
 // Bindings of FileWriter and FileReader: one event file, without a session or a
-// run. What users see is in smdebug/file_writer.py and smdebug/file_reader.py.
+// run. Users see smdebug/file_writer.py and smdebug/file_reader.py.
 
 #include <memory>
 #include <optional>
@@ -84,12 +84,20 @@ std::string_view text_of(const nb::bytes& bytes) {
 }
 
 void bind_writer(nb::module_& m) {
-  nb::class_<FileWriter>(m, "FileWriter")
-      .def_static("create", &create_writer, "run"_a, "step"_a, "worker"_a,
-                  "write_checksum"_a, "is_tensorboard"_a, "mode"_a)
+  nb::class_<FileWriter>(
+      m, "FileWriter",
+      "Writes one event file. smdebug.file_writer.FileWriter wraps it.")
+      .def_static(
+          "create", &create_writer, "run"_a, "step"_a, "worker"_a,
+          "write_checksum"_a, "is_tensorboard"_a, "mode"_a,
+          "Creates the event file of one worker and step in the folder `run`. "
+          "`write_checksum` writes the true checksum of each record.")
       .def("write_tensor", &write_tensor, "name"_a, "tensor"_a.none(), "mode"_a,
            "mode_step"_a.none(), "wall_seconds"_a.none(), "is_indexed"_a,
-           "is_quantized"_a)
+           "is_quantized"_a,
+           "Writes the value of a tensor. `mode_step` None stands for the step "
+           "of the file, `wall_seconds` None for the current time, in seconds "
+           "since the epoch.")
       .def(
           "write_shape",
           [](FileWriter& self, const std::string& name,
@@ -100,32 +108,39 @@ void bind_writer(nb::module_& m) {
                                     {mode, mode_step});
           },
           "name"_a, "shape"_a, "original_name"_a, "mode"_a,
-          "mode_step"_a.none())
+          "mode_step"_a.none(), "Writes only the shape of a tensor.")
       .def(
           "write_scalar_summary",
           [](FileWriter& self, const std::string& tag, double value,
              std::optional<Step> step, std::optional<double> wall_seconds) {
             return self.write_scalar_summary(tag, value, {step, wall_seconds});
           },
-          "tag"_a, "value"_a, "step"_a.none(), "wall_seconds"_a.none())
+          "tag"_a, "value"_a, "step"_a.none(), "wall_seconds"_a.none(),
+          "Writes a number for TensorBoard.")
       .def("write_histogram_summary", &write_histogram_summary, "tag"_a,
-           "tensor"_a, "step"_a.none(), "wall_seconds"_a.none())
+           "tensor"_a, "step"_a.none(), "wall_seconds"_a.none(),
+           "Writes a histogram of the elements for TensorBoard. Returns "
+           "whether the tensor has elements to count.")
       .def(
           "write_summary",
           [](FileWriter& self, const nb::bytes& summary,
              std::optional<Step> step) {
             return self.write_summary(text_of(summary), {step, {}});
           },
-          "summary"_a, "step"_a.none())
+          "summary"_a, "step"_a.none(),
+          "Writes a serialized Summary message for TensorBoard.")
       .def(
           "write_graph",
           [](FileWriter& self, const nb::bytes& graph) {
             return self.write_graph(text_of(graph));
           },
-          "graph"_a)
-      .def("flush", &FileWriter::flush, WithoutGil())
-      .def("close", &FileWriter::close, WithoutGil())
-      .def("name", &FileWriter::name);
+          "graph"_a, "Writes a serialized GraphDef message for TensorBoard.")
+      .def("flush", &FileWriter::flush, WithoutGil(),
+           "Writes buffered records to storage.")
+      .def("close", &FileWriter::close, WithoutGil(),
+           "Completes the file. Later calls raise.")
+      .def("name", &FileWriter::name,
+           "Returns the path of the file in the folder of the run.");
 }
 
 // (name, step, mode, mode step, wall time, value's parts), or None at the end.
@@ -149,7 +164,8 @@ void bind_reader(nb::module_& m) {
       .value("NONE", RecordCheck::none)
       .value("MINIMAL", RecordCheck::minimal)
       .value("FULL", RecordCheck::full);
-  nb::class_<FileReader>(m, "FileReader")
+  nb::class_<FileReader>(m, "FileReader",
+                         "Reads one event file. smdebug.file_reader wraps it.")
       .def_static(
           "open",
           [](const std::string& path, RecordCheck check,
@@ -159,17 +175,24 @@ void bind_reader(nb::module_& m) {
             if (patterns) SMD_CHECK_OK(reader.select(*patterns));
             return reader;
           },
-          "path"_a, "check"_a, "patterns"_a.none())
+          "path"_a, "check"_a, "patterns"_a.none(),
+          "Opens an event file. With `patterns`, it returns only the tensors "
+          "whose name matches one of them.")
       .def("next", &next_tensor, "skip_others"_a,
            "The next tensor; with `skip_others`, records that hold no tensor "
            "are no error.")
-      .def_prop_ro("skipped_count", &FileReader::skipped_count)
-      .def_prop_ro("skipped", [](const FileReader& self) {
-        std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> rows;
-        for (const SkippedBytes& part : self.skipped())
-          rows.emplace_back(part.start, part.bytes, part.what);
-        return rows;
-      });
+      .def_prop_ro("skipped_count", &FileReader::skipped_count,
+                   "The number of ranges that were skipped.")
+      .def_prop_ro(
+          "skipped",
+          [](const FileReader& self) {
+            std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>>
+                rows;
+            for (const SkippedBytes& part : self.skipped())
+              rows.emplace_back(part.start, part.bytes, part.what);
+            return rows;
+          },
+          "The first 20 ranges that were skipped: (offset, bytes, reason).");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace smdebug {
 namespace {
 
-// What a signal handler raised: an exception, or null. Guarded by the GIL.
+// The exception that a signal handler raised, or null. Guarded by the GIL.
 PyObject* kept_exception = nullptr;
 
 class UnlockedClock : public Clock {

@@ -66,7 +66,7 @@ Status poll(RunMonitor& monitor, Step first) {
 Status finish(RunMonitor& monitor) {
   const MonitorResult& result = monitor.finish("Completed");
   if (result.report_error) return *result.report_error;
-  // A run that never began has nothing to judge; the verdicts say so.
+  // A run that never began has nothing to judge; the verdicts show this.
   if (result.error && monitor.trial()) return *result.error;
   return {};
 }
@@ -150,7 +150,8 @@ void bind_run_monitor(nb::module_& m) {
           "request",
           [](const RunMonitor& self) { return self.request().json(); },
           "JSON: the collections that must be saved for the rules.")
-      .def_prop_ro("is_judging", &RunMonitor::is_judging)
+      .def_prop_ro("is_judging", &RunMonitor::is_judging,
+                   "Whether any rule is still in progress.")
       .def(
           "verdicts",
           [](const RunMonitor& self) { return verdicts_json(self.verdicts()); },
@@ -174,9 +175,10 @@ void bind_monitors(nb::module_& m) {
       .def("follow", &SessionMonitor::follow, "session"_a,
            nb::keep_alive<2, 1>(),
            "Judges the steps of `session` with the rules that were added last.")
-      .def("take_findings", &SessionMonitor::take_findings,
-           "What was found since the last call: one JSON object each time that "
-           "a rule fired.")
+      .def(
+          "take_findings", &SessionMonitor::take_findings,
+          "Returns the findings since the last call: one JSON object each time "
+          "that a rule fired.")
       .def("finish", &SessionMonitor::finish,
            "Ends the rules: no step will follow.")
       .def_prop_ro("request", &SessionMonitor::request,

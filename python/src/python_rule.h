@@ -3,8 +3,8 @@
 // A `Rule` that was written in Python. The command line makes it of
 // `--rule file.py:Class`; the runner drives it like any other.
 //
-// The Python object behind it has `judge(step)`, which returns None or the
-// sentence that says what is wrong, and raises what the rule raises
+// The Python object behind it has `judge(step)`, which returns None or a
+// sentence that describes the problem, and raises what the rule raises
 // (smdebug/rules/judge.py). One with `takes_tensors` judges running steps:
 // `judge((global step, mode, step of the mode), tensors)`, where `tensors` are
 // pairs of a name and the parts of an array, or None where the elements were

@@ -1,5 +1,5 @@
-// Bindings of include/smdebug/read: what a run holds. smdebug/trials wraps them
-// in the classes that users see, with the names and defaults of the original.
+// Bindings of include/smdebug/read: the content of a run. smdebug/trials wraps
+// them in the classes for users, with the names and defaults of the original.
 
 #include <chrono>
 #include <cstring>
@@ -44,8 +44,8 @@ std::optional<std::chrono::nanoseconds> from_seconds(
       std::chrono::duration<double>(*seconds));
 }
 
-// Calls a Python function before each refresh. Prints what it raises: that does
-// not keep the run from being read.
+// Calls a Python function before each refresh. Prints its exceptions: they do
+// not prevent reading the run.
 std::function<void()> refresh_callback(nb::object call) {
   if (call.is_none()) return {};
   return [call = std::move(call)] {
@@ -78,8 +78,8 @@ Result<std::unique_ptr<Trial>> open_trial(const std::string& location,
   return Trial::open(location, std::move(options));
 }
 
-// From here on, bytes that nobody else holds are handed over as they are.
-// Below, copying them costs less than the object that would keep them.
+// From this size on, bytes without another owner are passed on without a copy.
+// Below, a copy costs less than the object that would keep them alive.
 constexpr std::size_t kHandedOverBytes = 64 << 10;
 
 nb::object array_over(std::byte* data, std::size_t size, nb::handle owner) {
@@ -87,8 +87,8 @@ nb::object array_over(std::byte* data, std::size_t size, nb::handle owner) {
       nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {size}, owner));
 }
 
-// The elements as bytes that the caller may write into, for numpy to see as it
-// likes: nothing that is written reaches the run or another value.
+// Returns the elements as bytes that the caller may change: neither the run nor
+// another value shares them.
 nb::object own_bytes(const Bytes& bytes) {
   if (bytes.size() < kHandedOverBytes) {
     return nb::bytearray(bytes.data(), bytes.size());
@@ -109,7 +109,8 @@ nb::object own_bytes(const Bytes& bytes) {
   return array_over(data, bytes.size(), owner);
 }
 
-// A list of str or of bytes. What is no UTF-8 is shown as "\\xff".
+// Returns a list of str or of bytes. Bytes that are not UTF-8 are shown as
+// "\\xff".
 nb::list list_of_strings(const TensorValue& value) {
   nb::list out;
   for (const std::string& element : value.strings()) {
@@ -188,12 +189,23 @@ Result<nb::dict> saved_reductions(Tensor& tensor, const StepQuery& query) {
 }
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<Tensor>(m, "Tensor")
-      .def_prop_ro("name", &Tensor::name)
-      .def_prop_ro("original_name", &Tensor::original_name)
-      .def("steps", &Tensor::steps, "mode"_a, "incomplete"_a)
-      .def("prev_steps", &Tensor::prev_steps, "step"_a, "n"_a, "mode"_a)
-      .def("workers", &Tensor::workers, "step"_a, "mode"_a)
+  nb::class_<Tensor>(m, "Tensor",
+                     "The steps and values of one tensor of a run. Arguments "
+                     "`worker` name a worker; None stands for the first one "
+                     "that saved the tensor at the step.")
+      .def_prop_ro("name", &Tensor::name, "The name of the tensor.")
+      .def_prop_ro("original_name", &Tensor::original_name,
+                   "The framework's name for it, if it differs from `name`.")
+      .def("steps", &Tensor::steps, "mode"_a, "incomplete"_a,
+           "Returns the steps of `mode` at which any worker saved the tensor, "
+           "ascending; with `incomplete`, also steps that workers are still "
+           "writing.")
+      .def("prev_steps", &Tensor::prev_steps, "step"_a, "n"_a, "mode"_a,
+           "Returns the last `n` steps up to and including `step`, ascending; "
+           "all of them if `n` is 0.")
+      .def("workers", &Tensor::workers, "step"_a, "mode"_a,
+           "Returns the names of the workers that saved the tensor at this "
+           "step, sorted.")
       .def(
           "value",
           [](Tensor& self, Step step, Mode mode,
@@ -202,8 +214,13 @@ void bind_tensor(nb::module_& m) {
                     self.value({step, mode, std::move(worker)}));
             return value_parts(value);
           },
-          "step"_a, "mode"_a, "worker"_a.none())
-      .def("values", &values_parts, "mode"_a, "worker"_a.none())
+          "step"_a, "mode"_a, "worker"_a.none(),
+          "Returns (dtype, shape, elements). The elements are bytes in C "
+          "order, or a list of str or bytes.")
+      .def("values", &values_parts, "mode"_a, "worker"_a.none(),
+           "Returns the values at all steps of `mode` as groups of consecutive "
+           "steps that have the same dtype and shape: (dtype, shape, steps, "
+           "elements of each step).")
       .def(
           "dtype",
           [](Tensor& self, Step step, Mode mode,
@@ -212,21 +229,24 @@ void bind_tensor(nb::module_& m) {
                     self.dtype({step, mode, std::move(worker)}));
             return std::string(dtype_name(dtype));
           },
-          "step"_a, "mode"_a, "worker"_a.none())
+          "step"_a, "mode"_a, "worker"_a.none(),
+          "Returns numpy's name of the dtype.")
       .def(
           "shape",
           [](Tensor& self, Step step, Mode mode,
              std::optional<std::string> worker) {
             return self.shape({step, mode, std::move(worker)});
           },
-          "step"_a, "mode"_a, "worker"_a.none())
+          "step"_a, "mode"_a, "worker"_a.none(), "Returns the shape.")
       .def(
           "saved_reductions",
           [](Tensor& self, Step step, Mode mode,
              std::optional<std::string> worker) {
             return saved_reductions(self, {step, mode, std::move(worker)});
           },
-          "step"_a, "mode"_a, "worker"_a.none())
+          "step"_a, "mode"_a, "worker"_a.none(),
+          "Returns the reductions that the run holds: {(name, is_abs): (dtype, "
+          "shape, elements)}.")
       .def(
           "reduction",
           [](Tensor& self, Step step, Mode mode,
@@ -239,7 +259,9 @@ void bind_tensor(nb::module_& m) {
             }
             return self.reduction({step, mode, std::move(worker)}, *parsed);
           },
-          "step"_a, "mode"_a, "worker"_a.none(), "op"_a)
+          "step"_a, "mode"_a, "worker"_a.none(), "op"_a,
+          "Returns the reduction `op`, such as \"abs_max\" or \"l2_norm\": the "
+          "saved one, or computed from the statistics or the elements.")
       .def(
           "placement",
           [](Tensor& self, Step step, Mode mode,
@@ -251,7 +273,9 @@ void bind_tensor(nb::module_& m) {
                 nb::make_tuple(nb::tuple(nb::cast(placement->global_shape)),
                                nb::tuple(nb::cast(placement->offsets))));
           },
-          "step"_a, "mode"_a, "worker"_a.none())
+          "step"_a, "mode"_a, "worker"_a.none(),
+          "Returns (shape of the whole tensor, offsets of the saved part in "
+          "it); None for a whole tensor.")
       .def(
           "merged_statistics",
           [](Tensor& self, Step step, Mode mode) -> Result<nb::dict> {
@@ -259,7 +283,9 @@ void bind_tensor(nb::module_& m) {
                     self.merged_statistics(step, mode));
             return statistics_dict(statistics);
           },
-          "step"_a, "mode"_a)
+          "step"_a, "mode"_a,
+          "Returns the statistics of the whole tensor, merged from the shards "
+          "of all workers, as a dict.")
       .def(
           "statistics",
           [](Tensor& self, Step step, Mode mode,
@@ -268,7 +294,9 @@ void bind_tensor(nb::module_& m) {
                     self.statistics({step, mode, std::move(worker)}));
             return statistics_dict(statistics);
           },
-          "step"_a, "mode"_a, "worker"_a.none());
+          "step"_a, "mode"_a, "worker"_a.none(),
+          "Returns the statistics of the elements as a dict: those of the "
+          "index, or computed from the elements.");
 }
 
 }  // namespace
@@ -280,17 +308,24 @@ void bind_read(nb::module_& m) {
       .value("NOT_YET_AVAILABLE", StepState::not_yet_available);
   bind_tensor(m);
 
-  nb::class_<Trial>(m, "Trial")
-      .def_static("open", &open_trial, "location"_a, "name"_a,
-                  "first_step"_a.none(), "end_step"_a.none(),
-                  "timeout_seconds"_a.none(), "before_refresh"_a.none(),
-                  "keep_values"_a)
-      .def_prop_ro("name", &Trial::name)
-      .def_prop_ro("location", &Trial::location)
-      .def("refresh", &Trial::refresh)
+  nb::class_<Trial>(m, "Trial", "Reads a run. smdebug.trials.Trial wraps it.")
+      .def_static(
+          "open", &open_trial, "location"_a, "name"_a, "first_step"_a.none(),
+          "end_step"_a.none(), "timeout_seconds"_a.none(),
+          "before_refresh"_a.none(), "keep_values"_a,
+          "Opens the run at a path or URL, limited to steps in [`first_step`, "
+          "`end_step`). Waits up to `timeout_seconds` until every worker has "
+          "written its collections; None waits without a limit. Calls "
+          "`before_refresh` before each refresh.")
+      .def_prop_ro("name", &Trial::name, "The name of the trial.")
+      .def_prop_ro("location", &Trial::location, "The path or URL of the run.")
+      .def("refresh", &Trial::refresh,
+           "Loads new steps. Does nothing after the end of the run.")
       .def_prop_rw("is_refreshing", &Trial::is_refreshing,
-                   &Trial::set_refreshing)
-      .def("has_ended", &Trial::has_ended)
+                   &Trial::set_refreshing,
+                   "Whether queries refresh the trial first.")
+      .def("has_ended", &Trial::has_ended,
+           "Returns whether the end marker exists and every file is loaded.")
       .def(
           "tensor_names",
           [](Trial& self, std::optional<Step> step, Mode mode,
@@ -298,11 +333,20 @@ void bind_read(nb::module_& m) {
             return self.tensor_names({step, mode, std::move(regexes),
                                       std::nullopt, std::move(names)});
           },
-          "step"_a.none(), "mode"_a, "regexes"_a, "names"_a)
-      .def("tensor", &Trial::tensor, "name"_a, nb::keep_alive<0, 1>())
-      .def("has_tensor", &Trial::has_tensor, "name"_a)
-      .def("steps", &Trial::steps, "mode"_a, "incomplete"_a)
-      .def("modes", &Trial::modes)
+          "step"_a.none(), "mode"_a, "regexes"_a, "names"_a,
+          "Returns the names that match one of `regexes` or are in `names`, "
+          "sorted; all names if both are empty. `step` limits them to those of "
+          "one step.")
+      .def("tensor", &Trial::tensor, "name"_a, nb::keep_alive<0, 1>(),
+           "Returns the tensor of that name. Raises TensorUnavailable if there "
+           "is none.")
+      .def("has_tensor", &Trial::has_tensor, "name"_a,
+           "Returns whether the run has a tensor of that name.")
+      .def("steps", &Trial::steps, "mode"_a, "incomplete"_a,
+           "Returns the steps of `mode`, ascending; with `incomplete`, also "
+           "steps that not every worker has written.")
+      .def("modes", &Trial::modes,
+           "Returns the modes that have steps, never GLOBAL.")
       .def(
           "step_id",
           [](Trial& self, Step global_step) {
@@ -312,14 +356,27 @@ void bind_read(nb::module_& m) {
             }
             return found;
           },
-          "global_step"_a)
-      .def("global_step", &Trial::global_step, "mode"_a, "mode_step"_a)
-      .def("workers", &Trial::workers)
-      .def_prop_ro("num_workers", &Trial::num_workers)
-      .def_prop_ro("last_complete_step", &Trial::last_complete_step)
-      .def_prop_ro("last_index_token", &Trial::last_index_token)
-      .def("collections", &Trial::collections)
-      .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a)
+          "global_step"_a,
+          "Returns (mode, step of the mode) of a global step; None if the run "
+          "has no such step.")
+      .def("global_step", &Trial::global_step, "mode"_a, "mode_step"_a,
+           "Returns the global step of a step of a mode; None if the run has "
+           "no such step.")
+      .def("workers", &Trial::workers,
+           "Returns the names of the workers that have written files, sorted.")
+      .def_prop_ro("num_workers", &Trial::num_workers,
+                   "The number of workers that the collections files state.")
+      .def_prop_ro("last_complete_step", &Trial::last_complete_step,
+                   "The last global step that is complete or no longer waited "
+                   "for; -1 if there is none.")
+      .def_prop_ro(
+          "last_index_token", &Trial::last_index_token,
+          "The key of the index file from which the original would list next.")
+      .def("collections", &Trial::collections,
+           "Returns the collections in the order of the collections file.")
+      .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a,
+           "Returns whether a step can be read now, may still appear, or never "
+           "will.")
       .def(
           "wait_for_steps",
           [](Trial& self, const std::vector<Step>& steps, Mode mode,
@@ -327,21 +384,32 @@ void bind_read(nb::module_& m) {
             return self.wait_for_steps(steps, mode,
                                        from_seconds(timeout_seconds));
           },
-          "steps"_a, "mode"_a, "timeout_seconds"_a.none())
-      .def("damage",
-           [](Trial& self) {
-             std::vector<std::pair<std::string, std::string>> rows;
-             for (const Damage& part : self.damage()) {
-               // A file's name need not be UTF-8, as a str must.
-               rows.emplace_back(printable(part.key), printable(part.what));
-             }
-             return rows;
-           })
-      .def_prop_ro("dropped_tensors", &Trial::dropped_tensors)
-      .def("bytes", &Trial::bytes)
-      .def("run_file_text", &Trial::run_file_text);
-  m.def("find_names", &find_names, "names"_a, "patterns"_a,
-        "Those of `names` that one of `patterns` finds, in their order.");
+          "steps"_a, "mode"_a, "timeout_seconds"_a.none(),
+          "Waits until all of `steps` can be read. Raises for a step that "
+          "never will be, and after `timeout_seconds`; None waits without a "
+          "limit.")
+      .def(
+          "damage",
+          [](Trial& self) {
+            std::vector<std::pair<std::string, std::string>> rows;
+            for (const Damage& part : self.damage()) {
+              // A file's name need not be UTF-8, as a str must.
+              rows.emplace_back(printable(part.key), printable(part.what));
+            }
+            return rows;
+          },
+          "Returns a pair (file, description) for each file that was skipped "
+          "because it is damaged.")
+      .def_prop_ro("dropped_tensors", &Trial::dropped_tensors,
+                   "The number of tensors that the writer dropped because its "
+                   "buffer was full.")
+      .def("bytes", &Trial::bytes,
+           "Returns the number of bytes in the files of the run.")
+      .def("run_file_text", &Trial::run_file_text,
+           "Returns the content of run.json as text.");
+  m.def(
+      "find_names", &find_names, "names"_a, "patterns"_a,
+      "Returns those of `names` that match one of `patterns`, in their order.");
 }
 
 }  // namespace smdebug

@@ -43,7 +43,7 @@ class PythonRule : public Rule {
     judge_.reset();
   }
 
-  // What it looks at is known only to its Python code.
+  // Only the Python code knows which tensors it reads.
   RuleNeeds needs() const override {
     TensorSelector all;
     all.every_tensor = true;
@@ -184,10 +184,9 @@ std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
 
 void bind_rules(nb::module_& m) {
   m.def("builtin_rules", &builtin_rule_table,
-        "The rules that come with smdebug: name, summary, parameters and "
-        "advice.");
+        "Returns the built-in rules: name, summary, parameters and advice.");
   m.def("default_rules", &default_rule_table,
-        "The rules that judge where none are asked for: (name, parameters).");
+        "Returns the rules that judge by default: (name, parameters).");
   m.def("checked_rule_name", &checked_rule_name, "name"_a, "parameters"_a,
         "The full name of a built-in rule that can be made with these "
         "parameters.");

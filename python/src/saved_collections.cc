@@ -24,7 +24,9 @@ using namespace nb::literals;
 namespace smdebug {
 
 void bind_saved(nb::module_& m) {
-  nb::class_<SavedCollections>(m, "SavedCollections")
+  nb::class_<SavedCollections>(m, "SavedCollections",
+                               "The collections file of one worker: the "
+                               "collections and the number of workers.")
       .def(
           "__init__",
           [](SavedCollections* self, const nb::iterable& collections,
@@ -37,8 +39,10 @@ void bind_saved(nb::module_& m) {
             new (self) SavedCollections{std::move(found), num_workers};
           },
           "collections"_a, "num_workers"_a)
-      .def_static("parse", &parse_collections, "text"_a)
-      .def("text", &collections_text)
+      .def_static("parse", &parse_collections, "text"_a,
+                  "Parses the text of a collections file. Raises "
+                  "SMDebugValueError for any other text.")
+      .def("text", &collections_text, "Returns the text of the file.")
       .def(
           "write",
           [](const SavedCollections& self, const std::string& out_dir,
@@ -46,9 +50,13 @@ void bind_saved(nb::module_& m) {
             SMD_TRY(const auto run, open_storage(out_dir));
             return write_collections(self, *run, file_name);
           },
-          "out_dir"_a, "file_name"_a)
-      .def_ro("collections", &SavedCollections::collections)
-      .def_ro("num_workers", &SavedCollections::num_workers);
+          "out_dir"_a, "file_name"_a,
+          "Writes the file into the collections folder of the run at "
+          "`out_dir`.")
+      .def_ro("collections", &SavedCollections::collections,
+              "The collections, in the order of the file.")
+      .def_ro("num_workers", &SavedCollections::num_workers,
+              "The number of workers of the run.");
 }
 
 }  // namespace smdebug

@@ -132,7 +132,7 @@ void bind_workers(Group& group) {
           "name"_a, "collections"_a = std::vector<std::string>{},
           nb::keep_alive<0, 1>(),
           "Returns the slots of a tensor. It belongs to `collections`, "
-          "whatever its name, beside those that match it.");
+          "whatever its name, and to those that match it.");
 }
 
 // The first selected worker answers.
@@ -140,7 +140,8 @@ void bind_questions(Group& group) {
   group
       .def_prop_ro(
           "mode",
-          [](const SessionGroup& self) { return self.first_selected().mode(); })
+          [](const SessionGroup& self) { return self.first_selected().mode(); },
+          "The mode of the next steps.")
       .def_prop_ro(
           "step",
           [](const SessionGroup& self) {
@@ -148,19 +149,26 @@ void bind_questions(Group& group) {
             return nb::make_tuple(step.global, step.mode, step.mode_step);
           },
           nb::for_getter(
-              nb::sig("def step(self) -> tuple[int, ModeKeys, int]")))
-      .def_prop_ro("plan_version",
-                   [](const SessionGroup& self) {
-                     return self.first_selected().plan().version();
-                   })
-      .def("is_capturing",
-           [](const SessionGroup& self) {
-             return self.first_selected().is_capturing();
-           })
-      .def("is_next_due",
-           [](const SessionGroup& self) {
-             return self.first_selected().plan().is_next_due();
-           })
+              nb::sig("def step(self) -> tuple[int, ModeKeys, int]")),
+          "(global step, mode, step of the mode) of the open step.")
+      .def_prop_ro(
+          "plan_version",
+          [](const SessionGroup& self) {
+            return self.first_selected().plan().version();
+          },
+          "The number of the plan in use. It changes with the configuration.")
+      .def(
+          "is_capturing",
+          [](const SessionGroup& self) {
+            return self.first_selected().is_capturing();
+          },
+          "Returns whether anything is due in the open step.")
+      .def(
+          "is_next_due",
+          [](const SessionGroup& self) {
+            return self.first_selected().plan().is_next_due();
+          },
+          "Returns whether anything is due in the next step.")
       .def(
           "is_next_due",
           [](const SessionGroup& self, std::string_view tensor_name,
@@ -168,46 +176,76 @@ void bind_questions(Group& group) {
             return self.first_selected().plan().is_next_due(tensor_name,
                                                             collection);
           },
-          "tensor_name"_a, "collection"_a)
+          "tensor_name"_a, "collection"_a,
+          "Returns the same for one tensor, by its name or its collection.")
       .def(
           "is_due",
           [](const SessionGroup& self, std::string_view tensor_name,
              std::string_view collection) {
             return self.first_selected().plan().is_due(tensor_name, collection);
           },
-          "tensor_name"_a, "collection"_a)
-      .def("summary", [](const SessionGroup& self) {
-        return self.first_selected().summary();
-      });
+          "tensor_name"_a, "collection"_a,
+          "Returns whether the open step saves a tensor, by its name or its "
+          "collection.")
+      .def(
+          "summary",
+          [](const SessionGroup& self) {
+            return self.first_selected().summary();
+          },
+          "Returns the collections, patterns and numbers of matched tensors of "
+          "the first saved step; empty before it.");
 }
 
 void bind_steps_and_values(Group& group) {
-  group.def("begin_step", &SessionGroup::begin_step, WithoutGil())
-      .def("before_update", &SessionGroup::before_update)
-      .def("end_step", &SessionGroup::end_step, WithoutGil())
+  group
+      .def("begin_step", &SessionGroup::begin_step, WithoutGil(),
+           "Ends the open step, if any, and begins the next one. Returns "
+           "whether anything is due in it.")
+      .def("before_update", &SessionGroup::before_update,
+           "Lets the rules judge the open step before the optimizer acts.")
+      .def("end_step", &SessionGroup::end_step, WithoutGil(),
+           "Ends the open step and passes it to the writer.")
       .def("bind_to_current_thread", &SessionGroup::bind_to_current_thread,
            "Makes the calling thread the owner of the open step.")
       .def("save_scalar", &SessionGroup::save_scalar, "name"_a, "value"_a,
-           "wall_seconds"_a = nb::none())
+           "wall_seconds"_a = nb::none(),
+           "Saves a float as tensor `scalar/<name>` in the current step, due "
+           "or not. `wall_seconds` is its time since the epoch; None for that "
+           "of the step.")
       .def("save_integer", &SessionGroup::save_integer, "name"_a, "value"_a,
-           "wall_seconds"_a = nb::none())
+           "wall_seconds"_a = nb::none(),
+           "Saves an int as tensor `scalar/<name>`: see `save_scalar`.")
       .def("save_tensor", &save_tensor_in_each, "name"_a, "tensor"_a,
-           "collections"_a);
+           "collections"_a,
+           "Saves a copy of a tensor in the current step, due or not, in the "
+           "form that the collections ask for.");
 }
 
 void bind_all_workers(Group& group) {
-  group.def("set_config", &SessionGroup::set_config, "config"_a)
+  group
+      .def("set_config", &SessionGroup::set_config, "config"_a,
+           "Sets the configuration, from the next step on. Raises "
+           "SMDebugError, and keeps the previous one, if it is not valid.")
       .def("set_worker", &SessionGroup::set_worker, "rank"_a, "world_size"_a,
            "Names the worker of a group of one. Ignored once the workers have "
            "names.")
-      .def("set_mode", &SessionGroup::set_mode, "mode"_a)
-      .def("pause", &SessionGroup::pause)
-      .def("resume", &SessionGroup::resume)
+      .def("set_mode", &SessionGroup::set_mode, "mode"_a,
+           "Sets the mode of the next steps.")
+      .def("pause", &SessionGroup::pause,
+           "Stops recording from the next step on. Steps are still counted.")
+      .def("resume", &SessionGroup::resume,
+           "Resumes recording from the next step on.")
       .def("export_collections", &SessionGroup::export_collections,
-           WithoutGil())
-      .def("flush", &SessionGroup::flush, WithoutGil())
-      .def("close", &SessionGroup::close, WithoutGil())
-      .def("after_fork_in_child", &SessionGroup::after_fork_in_child)
+           WithoutGil(),
+           "Writes the collections file with the tensors seen so far.")
+      .def("flush", &SessionGroup::flush, WithoutGil(),
+           "Waits until every finished step can be read. Raises the first "
+           "error.")
+      .def("close", &SessionGroup::close, WithoutGil(),
+           "Publishes the open step, writes the end marker and stops the "
+           "writer. Raises the first error.")
+      .def("after_fork_in_child", &SessionGroup::after_fork_in_child,
+           "Disables recording in the child of a fork: it writes nothing.")
       .def("status", &SessionGroup::status,
            "Returns the status of the first session that failed, or of the "
            "first session, with the tensors of all.")
@@ -219,7 +257,8 @@ void bind_all_workers(Group& group) {
 
 void bind_session_group(nb::module_& m) {
   bind_group_slot(m);
-  nb::class_<WorkerContext>(m, "WorkerContext")
+  nb::class_<WorkerContext>(m, "WorkerContext",
+                            "Keeps one worker selected for the current thread.")
       .def("__enter__", &WorkerContext::enter)
       .def("__exit__", &WorkerContext::exit,
            nb::sig("def __exit__(self, *exception: object) -> None"));

@@ -58,7 +58,7 @@ const dlpack::ExchangeTable* look_up_table(PyTypeObject* type) {
 }
 
 // A type of tensors that handles operators itself may hold no elements: torch
-// lends such a one (a DTensor) with a pointer to nothing, plus an offset.
+// exports such a tensor (a DTensor) with a null pointer plus an offset.
 bool may_be_wrapper(PyTypeObject* type) {
   PyObject* dispatch = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type),
                                               "__torch_dispatch__");
@@ -182,7 +182,7 @@ Status look_at(const dlpack::Tensor& tensor, TensorView& view) {
 }
 
 // The common case, in one pass over the shape: several real elements in host
-// memory, in C order. Leaves the strides out, so that nobody looks at them
+// memory, in C order. Leaves the strides out, so that they are not checked
 // again. False: look closer.
 bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
   if (tensor.device.type != dlpack::kHost || !tensor.data ||
@@ -221,7 +221,7 @@ bool is_true(nb::handle object, PyObject* name) {
   return truth;
 }
 
-// Torch lends a lazily conjugated or negated tensor with the elements that it
+// Torch exports a lazily conjugated or negated tensor with the elements that it
 // had before. Such a one is complex, or the imaginary part of a complex tensor
 // and so not contiguous; asking every tensor would double the price of looking
 // at it. (torch._neg_view makes others, and is private.)

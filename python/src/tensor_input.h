@@ -2,14 +2,14 @@
 
 // `TensorImport` turns a framework's tensor, a Python object, into a
 // `TensorView` over the object's own memory for the length of a call. The
-// bindings of capture use it for every tensor that they are given.
+// bindings of capture use it for every tensor.
 //
 // Tensors are imported through DLPack's exchange table (cached per type), else
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
 // that no view can show (on a device, sparse, lazily conjugated or negated, in
 // the other byte order, strides that are no multiple of the element) are copied
-// to host memory first; those on a device may stay there. Of a tensor that is
-// spread over processes (torch's DTensor) the part in this process is imported.
+// to host memory first; those on a device may stay there. Of a tensor that
+// several processes share (torch's DTensor), this process's part is imported.
 // numpy's strings, fixed in width or objects, are imported one by one.
 
 #include <array>
@@ -24,10 +24,11 @@
 
 namespace smdebug {
 
-/// What shows this process's part of a tensor that is spread over several: a
-/// function of a tensor that returns None for any other, else (part, shape of
-/// the whole, offsets of the part), with None for shape and offsets where the
-/// part is no box of the whole. An adapter sets it; none by default.
+/// Sets the function that returns this process's part of a tensor that several
+/// processes share: a function of a tensor that returns None for any other,
+/// else (part, shape of the whole, offsets of the part), with None for shape
+/// and offsets where the part is no box of the whole. An adapter sets it; none
+/// by default.
 void set_local_part(nanobind::object function);
 
 namespace dlpack {
@@ -65,8 +66,8 @@ class TensorImport {
  private:
   Status import_table(nanobind::handle object,
                       const dlpack::ExchangeTable& table);
-  // Imports through the buffer protocol what lies in memory as a view shows
-  // it; false for anything else.
+  // Imports through the buffer protocol if a view can show the memory as it is;
+  // otherwise returns false.
   bool try_buffer(nanobind::handle object);
   Status import_array(nanobind::handle object);
   Status import_strings(const nanobind::object& array, char kind);
@@ -74,14 +75,14 @@ class TensorImport {
   Status import_host_copy(nanobind::handle object, const char* method);
   // The elements of `tensor` are on a device.
   Status import_from_device(nanobind::handle tensor);
-  // Of a tensor that is spread over processes: the part in this one.
+  // Imports this process's part of a tensor that several processes share.
   Status import_local_part(nanobind::handle object);
 
   TensorView view_;
   OnDevice on_device_ = OnDevice::copied;
   bool stays_on_device_ = false;
   std::optional<ShardPlacement> placement_;
-  // What keeps the view alive where the object does not.
+  // Keeps the view alive if the object does not.
   nanobind::object owner_;
   std::optional<Py_buffer> buffer_;
   std::array<std::int64_t, PyBUF_MAX_NDIM> strides_;

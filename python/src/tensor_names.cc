@@ -52,7 +52,7 @@ void bind_layer_names(nb::module_& m) {
         "activation"_a, "Returns 'dense/relu_input'.");
   m.def("numbered_names", &numbered_names, "name"_a, "count"_a,
         "Returns the names of `count` tensors that share a name: numbered from "
-        "0 where there are several.");
+        "0 if there are several.");
 }
 
 void bind_tree_names(nb::module_& m) {
@@ -74,7 +74,7 @@ void bind_names(nb::module_& m) {
   bind_tree_names(m);
   nb::class_<UniqueNames>(
       m, "UniqueNames",
-      "Names that differ: 'Net', 'Net_1', 'Net_2' for three of one name.")
+      "Makes names unique: 'Net', 'Net_1', 'Net_2' for three of one name.")
       .def(
           "__init__",
           [](UniqueNames* self, const std::vector<std::string>& taken) {
@@ -82,11 +82,11 @@ void bind_names(nb::module_& m) {
           },
           "taken"_a = std::vector<std::string>{})
       .def("take", &UniqueNames::take, "name"_a,
-           "Returns the name, with the first free number behind it where it "
-           "is taken, and takes it.")
+           "Returns the name, with the first free number appended if it is "
+           "taken, and takes it.")
       .def("take_inside", &UniqueNames::take_inside, "outer"_a, "name"_a,
-           "The same for a thing inside of another one, which is called "
-           "'<outer>/<name>' where its name is taken.");
+           "Returns the same for an object inside another one: "
+           "'<outer>/<name>' if its name is taken.");
 }
 
 }  // namespace smdebug

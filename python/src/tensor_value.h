@@ -1,7 +1,7 @@
 #pragma once
 
-// How a tensor's elements leave for Python. Who reads a run and who reads one
-// event file give them the same way.
+// Converts a tensor's elements to Python objects, for readers of runs and of
+// single event files.
 
 #include <nanobind/nanobind.h>
 

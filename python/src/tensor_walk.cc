@@ -14,7 +14,7 @@ constexpr int kDeepest = 32;
 
 void walk(nb::handle value, const Visit& visit, int depth);
 
-// What most arguments are that are no tensors.
+// Whether it has one of the types that most arguments without tensors have.
 bool is_plain(nb::handle value) {
   PyObject* const object = value.ptr();
   return object == Py_None || PyLong_Check(object) || PyFloat_Check(object) ||
@@ -67,7 +67,7 @@ void walk_object(nb::handle value, const Visit& visit, int depth) {
       for (nb::handle item : value.attr("values")()) walk(item, visit, depth);
     }
   } catch (const nb::python_error&) {
-    // It does not show what it holds; the training goes on.
+    // It does not show its content; the training continues.
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the tensors in what a module takes and gives. Used by the bindings of
-// capture, which number them in the order in which they come here.
+// Finds the tensors in the arguments and results of a module. The bindings of
+// capture number them in the order found.
 
 #include <functional>
 
