@@ -606,7 +606,7 @@ class HookConfig:
     A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
     """
 
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable, further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
 
     @property
     def out_dir(self) -> str:
@@ -957,7 +957,7 @@ class TensorSlot:
 class TensorSlots:
     """The slots of tensors that are put together, once per step."""
 
-    def put(self, tensors: list) -> None:
+    def put(self, tensors: list[object]) -> None:
         """Captures those that are due, by position."""
 
     def put_shared(self, tensor: object) -> None:
@@ -1399,12 +1399,12 @@ class Tensor:
         Returns the names of the workers that saved the tensor at this step, sorted.
         """
 
-    def value(self, step: int, mode: ModeKeys, worker: str | None) -> tuple:
+    def value(self, step: int, mode: ModeKeys, worker: str | None) -> tuple[str, list[int], Any]:
         """
         Returns (dtype, shape, elements). The elements are bytes in C order, or a list of str or bytes.
         """
 
-    def values(self, mode: ModeKeys, worker: str | None) -> list:
+    def values(self, mode: ModeKeys, worker: str | None) -> list[tuple[str, list[int], list[int], list[Any]]]:
         """
         Returns the values at all steps of `mode` as groups of consecutive steps that have the same dtype and shape: (dtype, shape, steps, elements of each step).
         """
@@ -1415,7 +1415,7 @@ class Tensor:
     def shape(self, step: int, mode: ModeKeys, worker: str | None) -> list[int]:
         """Returns the shape."""
 
-    def saved_reductions(self, step: int, mode: ModeKeys, worker: str | None) -> dict:
+    def saved_reductions(self, step: int, mode: ModeKeys, worker: str | None) -> dict[tuple[str, bool], tuple[str, list[int], Any]]:
         """
         Returns the reductions that the run holds: {(name, is_abs): (dtype, shape, elements)}.
         """
@@ -1430,12 +1430,12 @@ class Tensor:
         Returns (shape of the whole tensor, offsets of the saved part in it); None for a whole tensor.
         """
 
-    def merged_statistics(self, step: int, mode: ModeKeys) -> dict:
+    def merged_statistics(self, step: int, mode: ModeKeys) -> dict[str, int | float]:
         """
         Returns the statistics of the whole tensor, merged from the shards of all workers, as a dict.
         """
 
-    def statistics(self, step: int, mode: ModeKeys, worker: str | None) -> dict:
+    def statistics(self, step: int, mode: ModeKeys, worker: str | None) -> dict[str, int | float]:
         """
         Returns the statistics of the elements as a dict: those of the index, or computed from the elements.
         """

@@ -137,7 +137,7 @@ struct BoundSlots {
   Session* session;
   std::vector<TensorSlot> slots;
 
-  void put(nb::list tensors) const {
+  void put(nb::typed<nb::list, nb::object> tensors) const {
     const std::size_t count = std::min(slots.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
       put_tensor(slots[i],

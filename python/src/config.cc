@@ -93,7 +93,8 @@ void bind_hook_config(nb::module_& m) {
              const editable::ReductionConfig* reduction_config,
              std::vector<std::string> include_regex,
              std::vector<std::string> include_collections, bool save_all,
-             bool dry_run, bool all_workers, const nb::iterable& collections,
+             bool dry_run, bool all_workers,
+             const nb::typed<nb::iterable, editable::Collection>& collections,
              const Patterns& further_patterns,
              std::optional<std::string> tensorboard_dir, bool true_checksum,
              std::optional<std::uint64_t> max_run_bytes, Step keep_every) {

@@ -215,9 +215,13 @@ void bind_tensor(nb::module_& m) {
             return value_parts(value);
           },
           "step"_a, "mode"_a, "worker"_a.none(),
+          nb::sig("def value(self, step: int, mode: ModeKeys, worker: str | "
+                  "None) -> tuple[str, list[int], typing.Any]"),
           "Returns (dtype, shape, elements). The elements are bytes in C "
           "order, or a list of str or bytes.")
       .def("values", &values_parts, "mode"_a, "worker"_a.none(),
+           nb::sig("def values(self, mode: ModeKeys, worker: str | None) -> "
+                   "list[tuple[str, list[int], list[int], list[typing.Any]]]"),
            "Returns the values at all steps of `mode` as groups of consecutive "
            "steps that have the same dtype and shape: (dtype, shape, steps, "
            "elements of each step).")
@@ -245,6 +249,9 @@ void bind_tensor(nb::module_& m) {
             return saved_reductions(self, {step, mode, std::move(worker)});
           },
           "step"_a, "mode"_a, "worker"_a.none(),
+          nb::sig("def saved_reductions(self, step: int, mode: ModeKeys, "
+                  "worker: str | None) -> dict[tuple[str, bool], tuple[str, "
+                  "list[int], typing.Any]]"),
           "Returns the reductions that the run holds: {(name, is_abs): (dtype, "
           "shape, elements)}.")
       .def(
@@ -284,6 +291,8 @@ void bind_tensor(nb::module_& m) {
             return statistics_dict(statistics);
           },
           "step"_a, "mode"_a,
+          nb::sig("def merged_statistics(self, step: int, mode: ModeKeys) -> "
+                  "dict[str, int | float]"),
           "Returns the statistics of the whole tensor, merged from the shards "
           "of all workers, as a dict.")
       .def(
@@ -295,6 +304,8 @@ void bind_tensor(nb::module_& m) {
             return statistics_dict(statistics);
           },
           "step"_a, "mode"_a, "worker"_a.none(),
+          nb::sig("def statistics(self, step: int, mode: ModeKeys, worker: str "
+                  "| None) -> dict[str, int | float]"),
           "Returns the statistics of the elements as a dict: those of the "
           "index, or computed from the elements.");
 }
