@@ -8,7 +8,7 @@ from smdebug import current_hook
 from smdebug.current_hook import GetHook
 from smdebug.pytorch.hook import Hook
 
-get_hook: GetHook
+get_hook: GetHook[Hook]
 set_hook: Callable[[Hook], None]
 del_hook: Callable[[], None]
 get_hook, set_hook, del_hook = current_hook.functions_of(Hook, create_by_default=False)
