@@ -230,6 +230,27 @@ TEST_F(SessionGroupTest, CountsTheStepsOfASelectedWorkerOnly) {
   EXPECT_EQ(sessions_[1]->step().global, 1);
 }
 
+TEST_F(SessionGroupTest, RecordsWorkersOnSeveralThreadsAtTheSameTime) {
+  SessionGroup group(*sessions_[0]);
+  ASSERT_TRUE(spread(group).ok());
+  const auto train = [&](std::size_t worker) {
+    group.select(worker);
+    for (int step = 0; step < 20; ++step) {
+      group.begin_step();
+      EXPECT_TRUE(save(group, static_cast<float>(step)).ok());
+      group.end_step();
+    }
+    group.select(std::nullopt);
+  };
+  std::thread other(train, 1);
+  train(0);
+  other.join();
+  ASSERT_TRUE(group.close().ok());
+  for (const char* device : kDevices)
+    EXPECT_THAT(saved(19, device), ElementsAre("a"));
+  EXPECT_EQ(group.status().tensors, 40U);
+}
+
 TEST_F(SessionGroupTest, PausesAndResumesEveryWorker) {
   SessionGroup group(*sessions_[0]);
   ASSERT_TRUE(spread(group).ok());

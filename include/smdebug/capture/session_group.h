@@ -10,12 +10,12 @@
 // several sessions fail, the call reaches each of them and returns the first
 // failure.
 //
-// Threads: as for `Session`. `select` and `selected` may be called from any
-// thread.
+// Threads: as for `Session`, one owner for each worker. `select`, `selected` and
+// `has_begun` may be called from any thread.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -146,7 +146,7 @@ class SessionGroup {
 
  private:
   std::vector<Session*> sessions_;
-  bool has_begun_ = false;
+  std::atomic<bool> has_begun_ = false;  // workers may begin at the same time
 
   mutable std::mutex mutex_;  // guards selections_
   std::map<std::thread::id, std::size_t> selections_;
