@@ -466,7 +466,7 @@ def test_sparse_gradients_are_filled_up_with_zeros(kind, out_dir):
 
 
 def test_sparse_gradients_beyond_the_limit_are_left_out_with_a_word(out_dir, monkeypatch):
-    monkeypatch.setattr("smdebug.tensorflow.tape.tape_tensors.LARGEST_DENSE_BYTES", 47)
+    monkeypatch.setattr("smdebug.tensorflow.tensors.LARGEST_DENSE_BYTES", 47)
     hook = weights_alone(out_dir)
     table = tf.Variable(np.ones((6, 2), np.float32), name="table")
     with hook.wrap_tape(tf.GradientTape()) as tape:

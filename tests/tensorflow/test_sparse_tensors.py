@@ -9,7 +9,6 @@ import tensorflow as tf
 import smdebug.tensorflow as smd
 from conftest import digits, read
 from smdebug.tensorflow import tensors
-from smdebug.tensorflow.tape import tape_tensors
 
 L = keras.layers
 X, Y = digits(16)
@@ -121,7 +120,7 @@ def test_a_gradient_of_rows_is_filled_up_in_a_compiled_loop(out_dir):
 def test_a_gradient_of_rows_that_would_be_too_large_is_left_out_of_a_loop(
     out_dir, loop, monkeypatch
 ):
-    monkeypatch.setattr(tape_tensors, "LARGEST_DENSE_BYTES", DENSE_BYTES - 1)
+    monkeypatch.setattr(tensors, "LARGEST_DENSE_BYTES", DENSE_BYTES - 1)
     hook = recorder(out_dir, "gradients")
     stepped(hook, embedding(), LOOPS[loop])
     skipped = hook.status().skipped

@@ -83,13 +83,10 @@ class _LaunchedSessions:
 
     def run(self, original, session, fetches, feed_dict, *rest):
         """Runs a session without hooks. The run is a step if it computes an update."""
-        hook = self._hook
-        is_inside = hook is not None and hook.is_in_run
+        is_inside = self._hook is not None and self._hook.is_in_run
         if is_inside or not self._is_training(session, fetches, feed_dict):
             return original(session, fetches, feed_dict, *rest)
-        hook = self.hook()
-        if hook is None:
-            return original(session, fetches, feed_dict, *rest)
+        hook = self._hook
         arguments = tf1.train.SessionRunArgs(fetches, feed_dict)
         context = tf1.train.SessionRunContext(arguments, session)
         try:

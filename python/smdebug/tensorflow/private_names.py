@@ -22,6 +22,7 @@ Callers import TensorFlow themselves where they need it: Keras may run without i
 """
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -75,13 +76,17 @@ def is_compiled() -> bool:
     return is_in_xla_context is not None and is_in_xla_context(tf.compat.v1.get_default_graph())
 
 
-@functools.cache
 def _is_in_xla_context():
+    return _private("tensorflow.python.ops.control_flow_util", "GraphOrParentsInXlaContext")
+
+
+@functools.cache
+def _private(module, name):
+    """Returns a name of a private module; None if it does not exist."""
     try:
-        from tensorflow.python.ops.control_flow_util import GraphOrParentsInXlaContext
+        return getattr(importlib.import_module(module), name, None)
     except ImportError:
         return None
-    return GraphOrParentsInXlaContext
 
 
 @functools.cache
@@ -134,18 +139,9 @@ def replace_input(operation: Any, index: int, tensor: Any) -> None:
 
 def is_stateful_operation(name: str) -> bool:
     """Returns whether TensorFlow calls operations of that type stateful; True if unknown."""
-    registry = _operation_registry()
-    definition = registry.get(name) if registry is not None else None
+    find = _private("tensorflow.python.framework.op_def_registry", "get")
+    definition = find(name) if find is not None else None
     return definition is None or definition.is_stateful
-
-
-@functools.cache
-def _operation_registry():
-    try:
-        from tensorflow.python.framework import op_def_registry
-    except ImportError:
-        return None
-    return op_def_registry if hasattr(op_def_registry, "get") else None
 
 
 def steps_per_execution(model: Any) -> int | None:

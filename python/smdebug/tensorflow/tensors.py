@@ -2,6 +2,8 @@
 copy."""
 
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +36,7 @@ def as_array(tensor: Any) -> Any:
 
 @functools.cache
 def _has(kind, method):
-    """Returns whether a class has a method: a tensor of TensorFlow is slow to say that it has
-    not."""
+    """Returns whether a class has a method. Asking a tensor of TensorFlow itself is slow."""
     return hasattr(kind, method)
 
 
@@ -54,14 +55,20 @@ def why_not(tensor: Any) -> str | None:
     return None
 
 
-def dense_bytes(slices: Any) -> int | None:
-    """Returns the size of a tf.IndexedSlices as a dense tensor; None if its shape is unknown."""
-    shape = slices.dense_shape
-    if shape is None:
+def why_too_large(shape: Sequence[int | None], dtype: Any) -> str | None:
+    """Returns the reason why a sparse tensor of that shape and TensorFlow dtype cannot be saved as
+    a dense one; None if it can."""
+    if None in shape:
+        return "its shape is unknown"
+    dense_bytes = math.prod(shape) * dtype.size
+    if dense_bytes <= LARGEST_DENSE_BYTES:
         return None
-    import tensorflow as tf
+    return f"as a dense tensor it would take {dense_bytes} bytes"
 
-    known = tf.get_static_value(shape)
-    if known is None:
-        return None
-    return int(np.prod([int(size) for size in known], dtype=np.int64)) * slices.dtype.size
+
+def dense(rows: np.ndarray, indices: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """Returns a tensor of `shape` with `rows` at `indices`, and zeros elsewhere. Adds up rows of
+    the same index."""
+    whole = np.zeros(shape, rows.dtype)
+    np.add.at(whole, indices, rows)
+    return whole

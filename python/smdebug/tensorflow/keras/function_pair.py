@@ -13,7 +13,7 @@ class FunctionPair:
 
     The lean function is the one that Keras would have without a hook. The result of the capturing
     one also holds the tensors that the hook saves. Keras makes both; each is traced when it is
-    called first. If a batch cannot run twice, one function remains, and the pair `is_single`.
+    called first. If a batch cannot run twice, only one function remains: `is_single` is true.
 
     `dispatch` replaces the function in the model, such as in `model.train_function`. It is
     recognized by identity.

@@ -185,7 +185,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         if self._keras:
             self._keras.end_run()
 
-    on_test_end = on_predict_end = on_train_end
+    on_test_end = on_train_end
+    on_predict_end = on_train_end
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begins an epoch of `fit`."""

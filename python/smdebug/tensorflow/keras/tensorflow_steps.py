@@ -44,8 +44,8 @@ def flat(structure: Any, graph: Any) -> list[Any]:
 def why_not(tensor: Any, graph: Any) -> str | None:
     """Returns why a tensor cannot leave the step that runs in `graph`; None if it can."""
     if isinstance(tensor, tf.IndexedSlices):
-        size = tensors.dense_bytes(tensor)
-        if size is None or size > tensors.LARGEST_DENSE_BYTES:
+        shape = None if tensor.dense_shape is None else tf.get_static_value(tensor.dense_shape)
+        if shape is None or tensors.why_too_large(shape.tolist(), tensor.dtype):
             return "it is sparse, and would be too large as a dense tensor"
         tensor = tensor.values
     why = tensors.why_not(tensor)

@@ -75,11 +75,11 @@ class WatchedModel:
         values = {} if state is None else self._values_in(state)
         if self._weights.may_be_due():
             self._weights.follow_weights(self.layer_names.weights())
-            self._weights.put(values, self._session.is_per_replica)
+            self._weights.put(values)
         optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None and self._optimizer_variables.may_be_due():
             self._optimizer_variables.follow_optimizer(optimizer_variables(optimizer))
-            self._optimizer_variables.put(values, self._session.is_per_replica)
+            self._optimizer_variables.put(values)
 
     def _values_in(self, state):
         kinds = [self.model.trainable_variables, self.model.non_trainable_variables]

@@ -5,15 +5,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from smdebug._core import GroupSlot
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.session.session_graph import SessionGraph, run_key
-from smdebug.tensorflow.tape.tape_tensors import put_array
-from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, NotTaken, as_array
+from smdebug.tensorflow.tensors import NotTaken, as_array, dense, why_too_large
 
 
 @dataclasses.dataclass
@@ -30,8 +28,8 @@ class Fetched:
         """Saves its value in a run."""
         try:
             if self.shape is not None:
-                value = _dense(value, self.shape)
-            put_array(self.slot, as_array(value))
+                value = dense(value.values, value.indices, self.shape)
+            self.slot.put(as_array(value))
         except NotTaken as error:
             self.slot.skip(str(error))
 
@@ -100,19 +98,14 @@ class SessionTensors:
             if isinstance(gradient, tf.IndexedSlices):
                 each = self._fetched(gradient, ["gradients"], gradient.values.name)
                 each.shape = tuple(variable.shape)
-                if self._is_small(each, gradient):
+                why = why_too_large(each.shape, gradient.dtype)
+                if why:
+                    each.slot.skip(why)
+                else:
                     found.append(each)
             else:
                 found.append(self._fetched(gradient, ["gradients"]))
         return found
-
-    def _is_small(self, each, gradient):
-        elements = tf.TensorShape(each.shape).num_elements()
-        dense_bytes = (elements or 0) * gradient.dtype.size
-        if elements is not None and dense_bytes <= LARGEST_DENSE_BYTES:
-            return True
-        each.slot.skip(f"as a dense tensor it would take {dense_bytes} bytes")
-        return False
 
     def _matching(self):
         if not self._wanted:
@@ -134,9 +127,3 @@ class SessionTensors:
     def _fetched(self, tensor, collections, name=None):
         name = name or tensor.name
         return Fetched(name, self._session.tensor(name, collections), tensor)
-
-
-def _dense(slices, shape):
-    dense = np.zeros(shape, slices.values.dtype)
-    np.add.at(dense, slices.indices, slices.values)
-    return dense

@@ -91,7 +91,7 @@ class CompiledStep:
 
     def __init__(self, due: list[bool], replica: int | None) -> None:
         self.replica = replica
-        self.losses = UniqueNames()
+        self.losses: UniqueNames = UniqueNames()
         self._is_due = due
         self._kept: dict[str, list[tuple[TapeTensor, list[Any]]]] = {kind: [] for kind in KINDS}
         self._seen_runs = 0

@@ -39,7 +39,7 @@ class FunctionStep:
         self._replica = replica
         self._saved: list[Any] = []  # operations that pass tensors out
         self._passed_out: list[list[TapeTensor]] = []
-        self.losses = UniqueNames()
+        self.losses: UniqueNames = UniqueNames()
         keep_with_graph(self)
         self._due = tf.numpy_function(weakly(self._begin, _NOTHING_DUE), [], tf.bool)
         self._due.set_shape([len(KINDS)])

@@ -14,10 +14,11 @@ from smdebug._core import ModeKeys, UniqueNames
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugError
 from smdebug.tensorflow import names
-from smdebug.tensorflow.capture_sink import CaptureContext
+from smdebug.tensorflow.capture_sink import CaptureContext, PlanView
 from smdebug.tensorflow.optimizers import optimizer_variables
-from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, TapeTensors, put_variable
-from smdebug.tensorflow.variable_values import put_copies
+from smdebug.tensorflow.replica_sessions import ReplicaSessions
+from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, TapeTensors
+from smdebug.tensorflow.variable_values import put_variable
 
 
 class TapeSteps:
@@ -28,7 +29,9 @@ class TapeSteps:
     """
 
     def __init__(self, context: CaptureContext, is_counted_elsewhere: Callable[[], bool]) -> None:
-        self._sink, self.plan, self.session = context
+        self._sink = context.sink
+        self.plan: PlanView = context.plan
+        self.session: ReplicaSessions = context.session
         self.tensors: TapeTensors = TapeTensors(self.session, self.plan.is_bias)
         self._is_counted_elsewhere = is_counted_elsewhere
         self._optimizers: list[Any] = []
@@ -119,10 +122,8 @@ class TapeSteps:
             return
         for variable in self.optimizer_variables():
             slot = self.session.tensor(names.variable_name(variable), ["optimizer_variables"])
-            if self.session.is_per_replica:
-                put_copies(self.session, slot, variable)
-            else:
-                put_variable(slot, variable)
+            if slot.is_due():
+                put_variable(self.session, slot, variable)
 
 
 class EagerStep:
@@ -132,7 +133,7 @@ class EagerStep:
         self._steps = steps
         self._is_due = is_due
         self._replica = replica
-        self.losses = UniqueNames()
+        self.losses: UniqueNames = UniqueNames()
 
     def record(self, tensors: list[TapeTensor]) -> None:
         """Saves the tensors of one call of `tape.gradient`."""

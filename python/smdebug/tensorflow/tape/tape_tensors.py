@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from smdebug import _core
 from smdebug._core import GroupSlot, UniqueNames
-from smdebug.tensorflow import names
+from smdebug.tensorflow import names, tensors
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
-from smdebug.tensorflow.tensors import LARGEST_DENSE_BYTES, as_array, why_not
+from smdebug.tensorflow.tensors import as_array, why_not
 from smdebug.tensorflow.variable_values import value_of
 
 KINDS = LOSSES, WEIGHTS, GRADIENTS = "losses", "weights", "gradients"
@@ -116,12 +116,7 @@ class SparseGradient(TapeTensor):
 
     def why_not(self) -> str | None:
         """Returns the reason why it cannot be saved; None if it can."""
-        if not all(self.shape):
-            return None
-        dense_bytes = int(np.prod(self.shape, dtype=np.int64)) * self.tensor.dtype.size
-        if dense_bytes <= LARGEST_DENSE_BYTES:
-            return None
-        return f"as a dense tensor it would take {dense_bytes} bytes"
+        return tensors.why_too_large(self.shape, self.tensor.dtype)
 
     def parts(self) -> list[Any]:
         """Returns the rows and their indices."""
@@ -129,10 +124,7 @@ class SparseGradient(TapeTensor):
 
     def whole(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Returns the dense gradient; rows of the same index are added up."""
-        rows, indices = arrays
-        dense = np.zeros(self.shape, rows.dtype)
-        np.add.at(dense, indices, rows)
-        return dense
+        return tensors.dense(*arrays, self.shape)
 
 
 def _gradient(slot, source, gradient):
@@ -144,12 +136,6 @@ def _gradient(slot, source, gradient):
 def is_variable(source: Any) -> bool:
     """Returns whether a source of gradients is a variable of TensorFlow or Keras."""
     return isinstance(source, tf.Variable) or callable(getattr(source, "assign", None))
-
-
-def put_variable(slot: GroupSlot, variable: Any) -> None:
-    """Saves the present value of a variable, if it is due."""
-    if slot.is_due():
-        put_array(slot, as_array(value_of(variable)))
 
 
 def put_array(slot: GroupSlot, array: np.ndarray) -> None:
