@@ -53,8 +53,8 @@ class ReplicaSessions(SessionGroup):
         self._strategy = strategy
         if self.has_begun:
             get_logger().warning(
-                "replicas cannot be distinguished: the run began without them; of what each "
-                "replica has for itself, only the first replica is saved"
+                "replicas cannot be distinguished: the run began without them; tensors that "
+                "each replica has are saved for the first one only"
             )
             return
         devices = strategy.extended.worker_devices

@@ -62,7 +62,7 @@ class CaptureJoin:
             result = {_OUTPUTS: result}
         if not isinstance(result, dict):
             if captures:
-                self._saver.skip_graph(f"{self._kind}_step returns no dict")
+                self._saver.skip_graph(f"{self._kind}_step does not return a dict")
             return result
         if draws:
             return {**result, _DRAWS: draws}

@@ -171,8 +171,8 @@ class StepFunction:
         draws = self._join.draws
         if not self._replay.knows_draws(draws):
             self._saver.skip_graph(
-                "the step draws random numbers, and was traced before something inside it was to "
-                "be saved"
+                "the step draws random numbers, and was traced before a tensor inside it was to be "
+                "saved"
             )
             return None
         with self._replay.undone(draws):
@@ -236,8 +236,8 @@ class StepFunction:
         unknown = backend.unknown_replicas()
         if unknown:
             self._saver.skip_graph(
-                f"Keras adds up what the replicas of {unknown} return; under a MirroredStrategy "
-                "it is saved"
+                f"Keras adds up the results of the replicas of {unknown}; use a MirroredStrategy "
+                "to save them"
             )
             return False
         return self._is_capturing or backend.graph() is not None
@@ -261,8 +261,8 @@ class StepFunction:
     def _keep_single_function(self):
         if not self._functions.is_single and self._functions.keep_single():
             get_logger().warning(
-                "%s: the step cannot run twice, and something inside it is to be saved only from "
-                "now on: its random numbers differ from here on from those without the hook",
+                "%s: the step cannot run twice, and the first tensor inside it is saved from now "
+                "on: its random numbers will differ from those without the hook",
                 self.kind,
             )
 

@@ -96,8 +96,8 @@ class SessionAdapter:
         self._missed = {}
         if missed:
             _logger.warning(
-                "%d tensors are not saved, such as '%s': no run computed them, and computing them "
-                "would have changed something. They depend on a placeholder that was not fed, on "
+                "%d tensors are not saved, such as '%s': no run computed them, and fetching them "
+                "would have had side effects. They depend on a placeholder that was not fed, on "
                 "random numbers or a queue, or are inside a branch or loop",
                 len(missed),
                 "', '".join(missed[:_NAMES_IN_WARNING]),

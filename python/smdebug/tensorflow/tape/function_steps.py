@@ -135,7 +135,7 @@ def call_in_graph(
     if is_compiled():
         _logger.warning(
             "%s is not saved: XLA compiles the function around it; return it from the function and "
-            "save it there",
+            "save it in the caller",
             value,
         )
         return

@@ -170,6 +170,6 @@ class TapeAdapter:
         if self._session.records_all and not are_replicas_known(strategy):
             kind = type(strategy).__name__
             self._sink.warn_once(
-                f"only the first replica of {kind} is recorded; under a MirroredStrategy all are",
+                f"only the first replica of {kind} is recorded; a MirroredStrategy records all",
                 kind,
             )
