@@ -14,6 +14,11 @@ std::string step_text(const StepId& step) {
   return fmt::format("step {} ({})", step.global, of_mode);
 }
 
+std::string step_text(Step step, Mode mode) {
+  return mode == Mode::global ? step_text(StepId{step, mode, step})
+                              : step_text(StepId{-1, mode, step});
+}
+
 std::string step_number_text(const StepId& step) {
   if (step.mode == Mode::global) return fmt::format("{}", step.global);
   return fmt::format("{} ({} {})", step.global, mode_name(step.mode),

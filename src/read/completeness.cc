@@ -20,8 +20,8 @@ void Completeness::update(const RunTable& table, int num_workers,
     token_step_ = step;
   };
   if (last_complete_ >= token_step_) set_token(last_complete_);
-  // The number of known steps against a step's number: the original's rule,
-  // exact where every step is saved.
+  // The original's rule compares a count of steps with a step's number. That is
+  // exact only if every step is saved.
   const auto known = static_cast<Step>(steps.size());
   if (known - (last_complete_ + 1) > window_) {
     last_complete_ += window_ / 2;

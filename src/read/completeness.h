@@ -1,9 +1,9 @@
 #pragma once
 
-// `Completeness` knows which steps are over: those that every worker wrote,
-// and those that are given up on because newer ones are complete or too many
-// newer ones are known. It also knows where the next listing starts. It reads
-// nothing; `Trial` tells it when the table has grown.
+// `Completeness` decides which steps are complete: those that every worker
+// wrote, and those that are no longer waited for, because a newer one is
+// complete or too many newer ones exist. It also decides where the next listing
+// starts. It reads no files; `Trial` calls `update` when the table has grown.
 
 #include <string>
 #include <string_view>
@@ -19,27 +19,27 @@ class Completeness {
  public:
   explicit Completeness(int window) : window_(window) {}
 
-  // Call after each refresh. `last_worker` is the last one by name.
+  // Call it after each refresh. `last_worker` is the last one by name.
   void update(const RunTable& table, int num_workers,
               std::string_view last_worker);
 
-  // No step will follow, and none is still missing a worker.
+  // The run has ended: every step that exists is complete.
   void end(const RunTable& table);
 
   bool has_ended() const { return has_ended_; }
   Step last_complete_step() const { return last_complete_; }
 
-  // True if every worker wrote this step.
+  // Returns whether every worker wrote this step.
   bool is_whole(const IndexedStep& step) const;
   bool is_over(Step global_step) const {
     return has_ended_ || global_step <= last_complete_;
   }
   StepState state(const RunTable& table, Step step, Mode mode) const;
 
-  // Where the original would list from: the key of an index file, or empty.
+  // The key of the index file from which the original would list, or empty.
   const std::string& last_index_token() const { return token_; }
-  // Where we list from: before the oldest step that still misses a worker, so
-  // that a late file is found.
+  // The key from which to list: before the oldest step that still lacks a
+  // worker, so that late files are found.
   std::string listing_start() const;
 
  private:
@@ -51,7 +51,7 @@ class Completeness {
   bool has_ended_ = false;
   std::string token_;
   Step token_step_ = 0;
-  Step listed_step_ = -1;  // up to here nothing is looked for again
+  Step listed_step_ = -1;  // steps up to here are not listed again
 };
 
 }  // namespace smdebug

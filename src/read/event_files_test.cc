@@ -1,8 +1,7 @@
-#include "read/event_files.h"
-
 #include <random>
 
 #include "index/run_index.h"
+#include "read/record_reader.h"
 #include "read/trial_testing.h"
 
 namespace smdebug {

@@ -1,4 +1,4 @@
-// Turns the steps of a run on disk into what rules see.
+// Turns the steps of a run on disk into the observations that rules judge.
 
 #include <deque>
 #include <unordered_map>
@@ -103,7 +103,7 @@ class StepObservations {
     return observations_;
   }
 
-  // The reductions that could not be read.
+  // The event files whose reductions could not be read.
   const std::vector<Damage>& damage() const { return damage_; }
 
  private:
@@ -127,7 +127,7 @@ class StepObservations {
     return observation;
   }
 
-  // The index of the original says neither dtype nor shape: the record does.
+  // The original's index has neither dtype nor shape; its records have both.
   void describe(EntryId id, EntryValues& values, Observation& observation) {
     const IndexEntry& entry = table_.entry(id);
     observation.statistics = table_.statistics(id);
@@ -176,7 +176,7 @@ Result<Step> Trial::Impl::feed(
   const auto& steps = table().steps();
   for (auto step = steps.lower_bound(first); step != steps.end(); ++step) {
     if (step->first >= end || !completeness_.is_over(step->first)) break;
-    if (next == first) tell_collections(sink, run, first);
+    if (next == first) report_collections(sink, run, first);
     StepObservations observations(*storage_, table(), event_files_, wanted);
     for (FileId file : step->second.files) observations.add_file(file);
     sink.on_step(
@@ -190,8 +190,8 @@ Result<Step> Trial::Impl::feed(
   return next;
 }
 
-void Trial::Impl::tell_collections(ObservationSink& sink, std::size_t run,
-                                   Step first) {
+void Trial::Impl::report_collections(ObservationSink& sink, std::size_t run,
+                                     Step first) {
   if (last_feed_ == Feed{&sink, run, first, collections_.version()}) return;
   sink.on_collections(run, collections_.groups());
 }

@@ -122,7 +122,7 @@ TEST_F(LiveTest, StopsWaitingWhenItsTimeIsOverAndHasSaidSo) {
   EXPECT_EQ(status.error().code, Error::Code::not_yet);
   EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(15));
   ASSERT_EQ(log_.lines().size(), 1u);
-  EXPECT_THAT(log_.lines()[0], HasSubstr("step 0 of TRAIN"));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("TRAIN step 0"));
 }
 
 TEST_F(LiveTest, CountsTheTimeoutForAllStepsTogether) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// `NameFilter` selects tensors: those whose name one of its patterns finds, and
-// those that it lists by name.
+// `NameFilter` selects tensors by name: those that match one of its patterns,
+// as Python's `re.search` does, and those that it lists.
 
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ class NameFilter {
   static Result<NameFilter> create(const std::vector<std::string>& patterns,
                                    std::vector<std::string> names = {});
 
-  // Fails as `Regex::search`.
+  // Returns whether `name` is selected. Fails as `Regex::search`.
   Result<bool> accepts(std::string_view name) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,9 @@
 
 namespace smdebug {
 namespace {
+
+// A step has a file per worker, and readers alternate between few steps.
+constexpr std::size_t kOpenFiles = 32;
 
 std::string place_of(const RunTable& table, EntryId id) {
   const IndexEntry& entry = table.entry(id);
@@ -49,8 +53,8 @@ bool is_tag_of(std::string_view tag, const RunTable& table,
          reduction->tensor_name == name;
 }
 
-// A writer that keeps its run below a size removes a step's index file before
-// its event file; an index file that stands alone is damage.
+// A writer with `max_run_bytes` removes a step's index file before its event
+// file. An index file without its event file is therefore damage.
 bool was_removed(const Storage& storage, const RunTable& table, EntryId id) {
   const IndexedFile& file = table.file(table.entry(id).file);
   const auto has_index =
@@ -62,13 +66,13 @@ Error why_unreadable(const Storage& storage, const RunTable& table, EntryId id,
                      const Error& error) {
   if (error.code == Error::Code::not_found && was_removed(storage, table, id)) {
     return {Error::Code::not_found,
-            "its files were removed since the run was looked at"};
+            "its files were removed after the run was listed"};
   }
   return {Error::Code::io, error.message};
 }
 
-// Elements lie where the record's head ends, at any address: they are copied
-// where their type could not be read there.
+// Elements follow the record's head, at any address. Copies them if they are
+// not aligned for their type.
 Bytes aligned(std::span<const std::byte> payload, DType dtype,
               const std::shared_ptr<const void>& owner, Bytes::Kind kind) {
   const std::size_t unit = std::max<std::size_t>(1, dtype_bytes(dtype));
@@ -93,8 +97,8 @@ std::uint32_t elements_crc32c(const TensorRecord& record) {
                                  : crc32c(record.payload);
 }
 
-// The checksum is of the elements alone: that they are floats of this shape is
-// said twice, and must be said the same.
+// The checksum covers only the elements. Dtype and shape are stored both in the
+// record and in the index, and must agree.
 Status check_kind(const TensorRecord& record, const RunTable& table,
                   EntryId id) {
   const IndexEntry& entry = table.entry(id);
@@ -102,15 +106,15 @@ Status check_kind(const TensorRecord& record, const RunTable& table,
   if (entry.is_reduction()) return {};
   if (entry.dtype().value_or(record.dtype) != record.dtype) {
     return Error{Error::Code::corrupt,
-                 fmt::format("the record at byte {} is of {}, the index says "
-                             "{}",
+                 fmt::format("the record at byte {} has dtype {}, the index "
+                             "has {}",
                              entry.start, dtype_name(record.dtype),
                              dtype_name(*entry.dtype()))};
   }
   if (shape != nullptr && *shape != record.shape) {
     return Error{Error::Code::corrupt,
                  fmt::format("the record at byte {} has shape [{}], the index "
-                             "says [{}]",
+                             "has [{}]",
                              entry.start, fmt::join(record.shape, ", "),
                              fmt::join(*shape, ", "))};
   }
@@ -205,11 +209,94 @@ Error unreadable_record(const Storage& storage, const Error& reason,
 
 double reduction_value(const TensorValue& saved) {
   if (is_string(saved.dtype())) return std::numeric_limits<double>::quiet_NaN();
-  // The sum of one element is the element, NaN and infinity too.
+  // The sum of one element is the element, including NaN and infinity.
   const TensorView view = saved.view();
   const auto sum = reduction_from(
       statistics_of_view(view), {Reduction::sum, false}, Deviation::population);
   return sum.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+// --- EventFiles ---
+
+// Calls `read`, and repeats it if it failed on a file that was already open.
+template <typename Read>
+auto EventFiles::read_or_reopen(FileId file, Read read) {
+  const bool was_open = is_open(file);
+  auto values = read();
+  if (values) return values;
+  close(file);
+  if (!was_open) return values;
+  values = read();
+  if (!values) close(file);
+  return values;
+}
+
+Result<TensorValue> EventFiles::read(EntryId id) {
+  return read_or_reopen(table_.entry(id).file, [&] { return read_once(id); });
+}
+
+Result<std::vector<TensorValue>> EventFiles::read(
+    std::span<const EntryId> entries) {
+  if (entries.empty()) return std::vector<TensorValue>();
+  return read_or_reopen(table_.entry(entries.front()).file,
+                        [&] { return read_once(entries); });
+}
+
+Result<TensorValue> EventFiles::read_once(EntryId id) {
+  const IndexEntry& entry = table_.entry(id);
+  const auto file = open(entry.file);
+  if (!file) return unreadable_record(storage_, file.error(), table_, id);
+  const ByteRange range{entry.start, entry.length};
+  const auto parts = (*file)->read({&range, 1});
+  if (!parts) return unreadable_record(storage_, parts.error(), table_, id);
+  return parse_record(parts->front(), table_, id);
+}
+
+Result<std::vector<TensorValue>> EventFiles::read_once(
+    std::span<const EntryId> entries) {
+  std::vector<TensorValue> values;
+  const auto file = open(table_.entry(entries.front()).file);
+  if (!file)
+    return unreadable_record(storage_, file.error(), table_, entries.front());
+  std::vector<ByteRange> ranges;
+  ranges.reserve(entries.size());
+  for (EntryId id : entries) {
+    ranges.push_back({table_.entry(id).start, table_.entry(id).length});
+  }
+  const auto parts = (*file)->read(ranges);
+  if (!parts)
+    return unreadable_record(storage_, parts.error(), table_, entries.front());
+  values.reserve(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    SMD_TRY(TensorValue value, parse_record((*parts)[i], table_, entries[i]));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+bool EventFiles::is_open(FileId file) const {
+  return std::ranges::find(open_, file, &OpenFile::file) != open_.end();
+}
+
+void EventFiles::close(FileId file) {
+  std::erase_if(open_, [&](const OpenFile& open) { return open.file == file; });
+}
+
+Result<const ObjectReader*> EventFiles::open(FileId file) {
+  ++uses_;
+  const auto known = std::ranges::find(open_, file, &OpenFile::file);
+  if (known != open_.end()) {
+    known->last_use = uses_;
+    return known->reader.get();
+  }
+  SMD_TRY(auto reader, storage_.open(table_.event_file(file)));
+  if (open_.size() < kOpenFiles) {
+    open_.push_back({file, uses_, std::move(reader)});
+    return open_.back().reader.get();
+  }
+  OpenFile& oldest = *std::ranges::min_element(open_, {}, &OpenFile::last_use);
+  oldest = {file, uses_, std::move(reader)};
+  return oldest.reader.get();
 }
 
 }  // namespace smdebug

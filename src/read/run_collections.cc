@@ -3,11 +3,64 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/collections_file.h"
 #include "format/file_names.h"
-#include "read/stored_collection.h"
 
 namespace smdebug {
+namespace {
+
+SaveConfig save_config_of(const StoredCollection& stored) {
+  SaveConfig config;
+  for (Mode mode : kModes) {
+    const auto& schedule = (*stored.schedule)[mode_index(mode)];
+    if (!schedule) continue;
+    config.set_mode(
+        mode, SaveConfigMode{schedule->save_interval, schedule->start_step,
+                             schedule->end_step, schedule->save_steps});
+  }
+  return config;
+}
+
+}  // namespace
+
+Result<Collection> collection_of(const StoredCollection& stored) {
+  Collection collection;
+  collection.tensors = stored.tensors;
+  collection.save_histogram = stored.save_histogram;
+  if (stored.schedule) collection.save_config = save_config_of(stored);
+  if (stored.reductions) {
+    ReductionConfig& config = collection.reduction_config.emplace();
+    config.save_raw_tensor = stored.reductions->save_raw_tensor;
+    config.save_shape = stored.reductions->save_shape;
+    if (!stored.reductions->ops_text.empty()) {
+      SMD_TRY(config.ops,
+              ReductionConfig::parse_ops(stored.reductions->ops_text));
+    }
+  }
+  return collection;
+}
+
+StoredCollection stored_of(const Collection& collection) {
+  StoredCollection stored;
+  stored.tensors = collection.tensors;
+  std::ranges::sort(stored.tensors.tensor_names);
+  stored.save_histogram = collection.save_histogram;
+  if (collection.reduction_config) {
+    const ReductionConfig& config = *collection.reduction_config;
+    stored.reductions = StoredReductions{config.save_raw_tensor,
+                                         config.ops_text(), config.save_shape};
+  }
+  if (!collection.save_config) return stored;
+  auto& schedules = stored.schedule.emplace();
+  for (Mode mode : kModes) {
+    const auto& config = collection.save_config->mode(mode);
+    if (!config) continue;
+    schedules[mode_index(mode)] =
+        ModeSchedule{config->save_interval, config->save_steps,
+                     config->start_step, config->end_step};
+  }
+  return stored;
+}
+
 Status RunCollections::refresh(const Storage& storage) {
   const auto version = storage.folder_version(kCollectionsPrefix);
   if (version && version == listed_version_ && broken_.empty()) return {};
@@ -19,7 +72,7 @@ Status RunCollections::refresh(const Storage& storage) {
   listed_version_ = version;
   if (broken_.empty() && std::ranges::equal(listed, listed_, same)) return {};
   const auto before = std::exchange(collections_, {});
-  places_.clear();
+  indices_.clear();
   workers_.clear();
   broken_.clear();
   num_workers_ = 1;
@@ -46,8 +99,8 @@ void RunCollections::read_file(const Storage& storage, const std::string& key) {
   }
   num_workers_ = std::max(num_workers_, file->num_workers);
   for (const StoredCollection& stored : file->collections) {
-    const auto known = places_.find(stored.tensors.name);
-    if (known != places_.end()) {
+    const auto known = indices_.find(stored.tensors.name);
+    if (known != indices_.end()) {
       std::vector<std::string>& names =
           collections_[known->second].tensors.tensor_names;
       names.insert(names.end(), stored.tensors.tensor_names.begin(),
@@ -56,7 +109,7 @@ void RunCollections::read_file(const Storage& storage, const std::string& key) {
     }
     auto collection = collection_of(stored);
     if (collection) {
-      places_.emplace(stored.tensors.name, collections_.size());
+      indices_.emplace(stored.tensors.name, collections_.size());
       collections_.push_back(*std::move(collection));
     } else {
       broken_[key] = "collection '" + stored.tensors.name +

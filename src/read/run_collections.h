@@ -1,9 +1,8 @@
 #pragma once
 
-// `RunCollections` is what the collections files of a run say: how its
-// tensors are grouped, and which workers write it. Each worker has a file and
-// replaces it when it grows; definitions come from the first worker, tensor
-// names from all of them.
+// `RunCollections` merges the collections files of a run: how its tensors are
+// grouped, and which workers write it. Each worker replaces its file as it
+// grows. Definitions come from the first worker, tensor names from all of them.
 
 #include <cstdint>
 #include <map>
@@ -17,13 +16,20 @@
 #include "smdebug/core/observation.h"
 #include "smdebug/store/storage.h"
 
+#include "format/collections_file.h"
+
 namespace smdebug {
+
+// Converts a collection of a file to one of the configuration. Fails with
+// `invalid_config` if the file names an unknown reduction.
+Result<Collection> collection_of(const StoredCollection& stored);
+StoredCollection stored_of(const Collection& collection);
 
 class RunCollections {
  public:
-  // Reads the files that are new or have another size. Fails with `io` where
-  // they cannot be listed. A broken file is told in `broken_files` and counts
-  // for its worker's name alone.
+  // Reads all files again if one is new or has another size. Fails with `io` if
+  // they cannot be listed. A broken file is listed in `broken_files`; only its
+  // worker's name counts.
   Status refresh(const Storage& storage);
 
   const std::vector<Collection>& collections() const { return collections_; }
@@ -38,16 +44,16 @@ class RunCollections {
 
  private:
   void read_file(const Storage& storage, const std::string& key);
-  // Sorts the names of each collection, and keeps one of each.
+  // Sorts the tensor names of each collection and removes duplicates.
   void sort_names();
 
   std::vector<ObjectEntry> listed_;
-  std::optional<std::uint64_t> listed_version_;  // of their folder, before
+  std::optional<std::uint64_t> listed_version_;  // of the folder, before that
   std::vector<Collection> collections_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // of a name there
+  std::map<std::string, std::size_t, std::less<>> indices_;  // by name
   std::set<std::string> workers_;
   int num_workers_ = 1;
-  std::map<std::string, std::string> broken_;  // key -> what
+  std::map<std::string, std::string> broken_;  // key -> reason
   int version_ = 0;
 };
 

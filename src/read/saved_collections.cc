@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "format/collections_file.h"
 #include "format/file_names.h"
-#include "read/stored_collection.h"
+#include "read/run_collections.h"
 
 namespace smdebug {
 namespace {

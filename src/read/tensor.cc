@@ -8,13 +8,14 @@
 #include "smdebug/reduce/reductions.h"
 
 #include "base/nearest.h"
+#include "core/step_text.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 
 namespace smdebug {
 namespace {
 
-// What else the run holds of a tensor whose elements it lacks.
+// Names the data that the run holds of a tensor whose elements it lacks.
 std::string kept_instead(const RunTable& table,
                          std::span<const EntryId> same_step,
                          const IndexEntry& entry) {
@@ -128,8 +129,8 @@ Result<std::vector<std::string>> Tensor::workers(Step step, Mode mode) {
   return workers;
 }
 
-// Returns an entry of the step and worker asked for: the tensor itself where
-// it was saved, else one of its reductions. None: not known.
+// Returns an entry of the query's step and worker: the tensor itself if it was
+// saved, otherwise one of its reductions; `kNone` if there is none yet.
 std::uint32_t Tensor::known_entry(const StepQuery& query) const {
   const RunTable& table = trial_->impl_->table();
   const auto global = trial_->impl_->find_global(query.step, query.mode);
@@ -154,7 +155,7 @@ Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
   const RunTable& table = trial.table();
   EntryId known = known_entry(query);
   if (known != kNone) {
-    // New files can make no other entry the one that is meant.
+    // New files cannot change which entry the query refers to.
     const Step global = table.step_of(known);
     if (query.worker || trial.completeness().is_whole(*table.find_step(global)))
       return known;
@@ -202,7 +203,7 @@ Error Tensor::why_unknown(const StepQuery& query) const {
               "the step holds other tensors, not this one");
 }
 
-// The entry of the elements themselves.
+// Returns the entry that holds the elements.
 Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
   SMD_TRY(const EntryId id, find_entry(query));
   Trial::Impl& trial = *trial_->impl_;
@@ -266,7 +267,7 @@ Result<std::vector<StepValue>> Tensor::values(
   for (std::size_t i = 0; i < steps.size(); ++i) {
     query.step = steps[i];
     if (!at_once[i]) {
-      // In memory already, not written yet, or damaged.
+      // Cached, not written yet, or damaged.
       SMD_TRY(at_once[i], read(entries[i], query));
     }
     values.push_back({steps[i], *std::move(at_once[i])});

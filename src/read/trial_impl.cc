@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/core/error_subject.h"
-
 #include "base/environment.h"
 #include "format/file_names.h"
+#include "format/run_file.h"
 
 namespace smdebug {
 namespace {
@@ -43,6 +42,18 @@ TrialOptions with_defaults(TrialOptions options, const Storage& storage) {
   return options;
 }
 
+// A process that started after the training reuses its id. The training records
+// its start at its first step, and the boot time is known to a second.
+constexpr double kClockSlack = 2;
+
+std::optional<RunFile> find_run_file(const Storage& storage) {
+  const auto bytes = get_object(storage, kRunFileKey);
+  if (!bytes) return std::nullopt;
+  auto file = parse_run_file(bytes->text());
+  if (!file) return std::nullopt;
+  return *std::move(file);
+}
+
 }  // namespace
 
 Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
@@ -52,69 +63,17 @@ Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
       completeness_(*options_.incomplete_step_window),
       event_files_(*storage_, index_.table()) {}
 
-Status Trial::Impl::wait_for_run() {
-  Wait wait(options_, options_.timeout);
-  while (true) {
-    if (options_.before_refresh) options_.before_refresh();
-    SMD_CHECK_OK(collections_.refresh(*storage_));
-    SMD_TRY(const bool can_be_opened, is_described());
-    if (can_be_opened) return {};
-    if (wait.is_over()) return time_is_over();
-    SMD_CHECK_OK(wait.pause(waiting_text()));
-  }
-}
-
-Result<bool> Trial::Impl::is_described() {
-  const auto here = static_cast<int>(collections_.workers().size());
-  if (here > 0 && here >= collections_.num_workers()) return true;
-  if (here == 0) {
-    // A run of a FileWriter has no collections.
-    SMD_TRY(const auto files, storage_->list(kIndexPrefix));
-    if (!files.empty()) return true;
-  }
-  SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
-  if (!has_ended || !options_.require_all_workers) return has_ended;
-  return Error{Error::Code::not_found,
-               fmt::format("run '{}' ended after {} of {} workers wrote their "
-                           "collections",
-                           options_.name, here, collections_.num_workers())}
-      .with(Error::Detail::collections_missing);
-}
-
-Status Trial::Impl::time_is_over() {
-  const std::size_t here = collections_.workers().size();
-  if (here == 0) {
-    return Error{Error::Code::not_found,
-                 fmt::format("no run at '{}': found none of its files; check "
-                             "the path, or wait longer",
-                             storage_->uri())};
-  }
-  if (options_.require_all_workers) {
-    logger().warning(
-        fmt::format("run '{}': {} of {} workers have written their collections",
-                    options_.name, here, collections_.num_workers()));
-  }
-  return {};
-}
-
-std::string Trial::Impl::waiting_text() const {
-  const std::size_t here = collections_.workers().size();
-  if (here == 0) return fmt::format("a run at '{}'", storage_->uri());
-  return fmt::format(
-      "the run at '{}': {} of {} workers have written their collections",
-      storage_->uri(), here, collections_.num_workers());
-}
-
 Status Trial::Impl::refresh() { return refresh(options_.check_interrupt); }
 
 Status Trial::Impl::refresh(const std::function<bool()>& check_interrupt) {
   if (completeness_.has_ended()) return {};
   if (options_.before_refresh) options_.before_refresh();
-  // The marker first: no file is added after a listing that follows it.
+  // Look for the end marker first: no file appears after it, so the listing
+  // that follows is complete.
   SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
   SMD_CHECK_OK(load(has_ended));
   if (!has_ended) return {};
-  if (misses_workers()) {
+  if (lacks_workers()) {
     SMD_CHECK_OK(sleep_for(*options_.end_delay, clock(), check_interrupt));
     SMD_CHECK_OK(load(true));
   }
@@ -131,7 +90,7 @@ Status Trial::Impl::load(bool all_folders) {
   return {};
 }
 
-bool Trial::Impl::misses_workers() const {
+bool Trial::Impl::lacks_workers() const {
   return std::ranges::any_of(table().steps(), [this](const auto& step) {
     return !completeness_.is_whole(step.second);
   });
@@ -210,55 +169,57 @@ std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
   return names;
 }
 
-Status Trial::Impl::wait_for_step(Step step, Mode mode, Wait wait) {
-  while (true) {
-    SMD_CHECK_OK(refresh());
-    const StepState state = completeness_.state(table(), step, mode);
-    if (state == StepState::available) return {};
-    if (state == StepState::unavailable || wait.is_over()) {
-      return step_error(step, mode, state);
+// --- the writer ---
+
+std::optional<RunWriter> Trial::Impl::writer() const {
+  if (const auto bytes = get_object(*storage_, kClaimKey)) {
+    if (const auto claim = parse_claim(bytes->text())) {
+      return RunWriter{claim->host, claim->process_id,
+                       claim->process_start_ticks};
     }
-    SMD_CHECK_OK(wait.pause(
-        fmt::format("{} of run '{}'", step_text(step, mode), options_.name)));
   }
+  const auto file = find_run_file(*storage_);
+  if (!file || file->attempts.empty()) return std::nullopt;
+  const RunAttempt& last = file->attempts.back();
+  if (last.ended_seconds || last.host != host_name()) return std::nullopt;
+  const auto ticks = process_start_ticks(last.process_id);
+  const auto started = process_start_seconds(last.process_id);
+  if (!ticks || !started || *started > last.started_seconds + kClockSlack) {
+    return std::nullopt;
+  }
+  return RunWriter{last.host, last.process_id, *ticks};
 }
 
-// Why a wait for a step ends without it. After the end of a run, a step that
-// lies between saved ones was passed; a later one will never exist.
-Error Trial::Impl::step_error(Step step, Mode mode, StepState state) const {
-  const Step last = last_step(mode);
-  const std::string what =
-      fmt::format("{} of run '{}'", step_text(step, mode), options_.name);
-  auto about = std::make_shared<ErrorSubject>();
-  about->step = step;
-  about->mode = mode;
-  about->last_step = last;
-  if (state != StepState::unavailable) {
-    return Error{Error::Code::not_yet, what + ": not written in time"}.with(
-        Error::Detail::step_not_yet, std::move(about));
-  }
-  if (completeness_.has_ended() && step >= last) {
-    return Error{Error::Code::not_found,
-                 fmt::format("{}: the run has ended with step {}", what, last)}
-        .with(Error::Detail::no_more_data, std::move(about));
-  }
-  return Error{Error::Code::not_found,
-               what + ": it was not saved, and later steps were"}
-      .with(Error::Detail::step_passed, std::move(about));
+std::uint64_t Trial::Impl::attempts() const {
+  const auto file = find_run_file(*storage_);
+  return file ? file->attempts.size() : 0;
 }
 
-Step Trial::Impl::last_step(Mode mode) const {
-  if (mode == Mode::global) {
-    const auto& steps = table().steps();
-    return steps.empty() ? -1 : steps.rbegin()->first;
+bool Trial::Impl::exists() const {
+  for (const std::string_view prefix : {kCollectionsPrefix, kIndexPrefix}) {
+    const auto files = storage_->list(prefix);
+    if (!files || !files->empty()) return true;
   }
-  const auto& steps = table().steps_of(mode);
-  return steps.empty() ? -1 : steps.rbegin()->first;
+  return false;
 }
 
-std::string step_text(Step step, Mode mode) {
-  if (mode == Mode::global) return fmt::format("step {}", step);
-  return fmt::format("step {} of {}", step, mode_name(mode));
+WriterState Trial::Impl::writer_state() {
+  (void)refresh({});
+  if (completeness_.has_ended()) return WriterState::ended;
+  if (!has_writer_exited()) return WriterState::running;
+  // The writer may have ended the run since the refresh; the next refresh will
+  // see the marker.
+  const auto has_marker = storage_->exists(kEndMarkerKey);
+  return has_marker && !*has_marker ? WriterState::exited
+                                    : WriterState::running;
+}
+
+bool Trial::Impl::has_writer_exited() const {
+  const auto bytes = get_object(*storage_, kClaimKey);
+  if (!bytes) return false;
+  const auto claim = parse_claim(bytes->text());
+  return claim && has_process_ended(claim->host, claim->process_id,
+                                    claim->process_start_ticks);
 }
 
 }  // namespace smdebug

@@ -1,39 +1,69 @@
 #pragma once
 
-// What `Trial`, `Tensor` and the feed share: the table of the run, kept in
-// step with its files.
+// The state that `Trial`, `Tensor` and the feed share: the table of the run,
+// kept up to date with its files.
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/read/trial.h"
 
 #include "index/run_index.h"
 #include "read/completeness.h"
-#include "read/event_files.h"
+#include "read/record_reader.h"
 #include "read/run_collections.h"
-#include "read/wait.h"
 
 namespace smdebug {
+
+// The one way in which a trial waits: it polls ten times a second, logs a
+// reminder every 10 s, and ends when its timeout passes or the caller's
+// `check_interrupt` returns true.
+class Wait {
+ public:
+  // The timeout starts now; none waits forever. `options`, with a clock and a
+  // logger, must outlive this.
+  Wait(const TrialOptions& options,
+       std::optional<std::chrono::nanoseconds> timeout);
+
+  bool is_over() const;
+
+  // Sleeps until the next poll. Every 10 s, logs that it is still waiting for
+  // `what`. Fails with `interrupted`.
+  Status pause(std::string_view what);
+
+ private:
+  const TrialOptions& options_;
+  std::chrono::nanoseconds start_;
+  std::optional<std::chrono::nanoseconds> timeout_;
+  std::chrono::nanoseconds next_reminder_;
+};
+
+// Sleeps for `duration`, in short pieces if there is a `check_interrupt` to ask
+// between them. Fails with `interrupted`.
+Status sleep_for(std::chrono::nanoseconds duration, const Clock& clock,
+                 const std::function<bool()>& check_interrupt);
 
 class Trial::Impl {
  public:
   Impl(std::shared_ptr<const Storage> storage, TrialOptions options);
 
-  // Waits until there is something to read, as `Trial::open` says.
+  // Waits until the run can be opened. Fails as `Trial::open`.
   Status wait_for_run();
 
-  // Fails with `interrupted` if a signal arrives during the end delay.
+  // Fails with `interrupted` if `check_interrupt` ends the end delay.
   Status refresh();
-  // Refreshes before a query, unless that is off. Logs a failure once. Cannot
-  // be interrupted: most queries have no error to return.
+  // Refreshes before a query, unless refreshing is off. Logs a failure once.
+  // Cannot be interrupted, because most queries return no error.
   void refresh_for_query();
 
-  // From now on `table()` has statistics where the run has them.
+  // Loads the statistics of the run into `table()`, now and at each refresh.
   void load_statistics();
 
   const RunTable& table() const { return index_.table(); }
@@ -44,25 +74,26 @@ class Trial::Impl {
   const Completeness& completeness() const { return completeness_; }
   const RunCollections& collections() const { return collections_; }
 
-  // From the collections files; from the index files where there are none.
+  // The workers of the collections files, or of the index files if there are no
+  // collections files.
   std::vector<std::string> workers() const;
   std::vector<Damage> damage() const;
   // The global step of a step of `mode`, or none.
   std::optional<Step> find_global(Step step, Mode mode) const;
   std::vector<std::string> sorted_names() const;
-  // Sorted: those of one step of `mode`, or of all its steps.
+  // The names saved at one step of `mode`, or at any of its steps; sorted.
   std::vector<std::string> names_at(std::optional<Step> step, Mode mode) const;
   // Fails as `Trial::wait_for_steps` does.
   Status wait_for_step(Step step, Mode mode, Wait wait);
 
-  // The elements of an entry that has a record, kept in memory if the options
-  // ask for it. Waits for an event file that may still come.
+  // Returns the elements of an entry that has a record, and caches them if
+  // `keep_values` is set. Waits for an event file that may still appear.
   Result<TensorValue> read_value(EntryId entry);
-  // The same for entries of one file, in one pass.
+  // Does the same for several entries of one file, in one pass.
   Result<std::vector<TensorValue>> read_file_values(
       std::span<const EntryId> entries);
-  // The same for entries of many files, read by several threads: each value
-  // that can be read without waiting. The others are empty: ask `read_value`.
+  // Reads entries of many files with several threads, without waiting. Values
+  // that are missing, cached or damaged are empty: call `read_value` for those.
   std::vector<std::optional<TensorValue>> read_without_waiting(
       std::span<const EntryId> entries);
 
@@ -80,23 +111,24 @@ class Trial::Impl {
  private:
   Status refresh(const std::function<bool()>& check_interrupt);
   Status load(bool all_folders);
-  // True if the run can be opened. Fails with `collections_missing`.
-  Result<bool> is_described();
-  Status time_is_over();
+  // Returns whether the run can be opened. Fails with `collections_missing`.
+  Result<bool> can_open();
+  // Returns why the run cannot be opened when the timeout has passed, if so.
+  Status on_timeout();
   std::string waiting_text() const;
   Error step_error(Step step, Mode mode, StepState state) const;
   Step last_step(Mode mode) const;  // -1: none
-  // Puts in its place each value that is not kept and can be read at once.
-  // Safe to call from several threads.
+  // Reads each value that is not cached and available now into `values`. Safe
+  // from several threads at once.
   void read_ahead(std::span<const EntryId> entries,
                   std::span<std::optional<TensorValue>> values) const;
   const TensorValue* find_kept(EntryId entry) const;
   void keep(EntryId entry, const TensorValue& value);
   bool is_missing(EntryId entry) const;
-  bool may_still_come(EntryId entry);
-  bool has_lost_its_writer() const;
-  bool misses_workers() const;
-  void tell_collections(ObservationSink& sink, std::size_t run, Step first);
+  bool may_still_appear(EntryId entry);
+  bool has_writer_exited() const;
+  bool lacks_workers() const;
+  void report_collections(ObservationSink& sink, std::size_t run, Step first);
 
   std::shared_ptr<const Storage> storage_;
   TrialOptions options_;
@@ -107,9 +139,9 @@ class Trial::Impl {
   std::string logged_failure_;
   bool has_statistics_ = false;
   std::map<EntryId, TensorValue> kept_values_;
-  std::map<std::string, std::string> unreadable_;  // event file -> what, first
+  std::map<std::string, std::string> unreadable_;  // event file -> reason
 
-  // Whom the last feed served, so that the next one can go on from it.
+  // Where the last feed ended, so that the next one can continue it.
   struct Feed {
     const ObservationSink* sink = nullptr;
     std::size_t run = 0;
@@ -119,8 +151,5 @@ class Trial::Impl {
   };
   Feed last_feed_;
 };
-
-// "step 4" or "step 2 of TRAIN".
-std::string step_text(Step step, Mode mode);
 
 }  // namespace smdebug

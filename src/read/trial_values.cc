@@ -1,24 +1,20 @@
-// The values of a run: read, kept, and waited for where their file is missing.
+// The values of a run: reads and caches them, and waits for missing files.
 
 #include <optional>
 #include <utility>
 
 #include "smdebug/base/parallel.h"
 
-#include "base/environment.h"
-#include "format/file_names.h"
-#include "format/run_file.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 
 namespace smdebug {
 namespace {
 
-// The original's pace.
+// The interval of the original.
 constexpr std::chrono::nanoseconds kRetry = std::chrono::seconds(2);
 
-// Fewer files are not worth a thread: starting one costs as much as reading
-// some ten of them.
+// Starting a thread costs about as much as reading ten files.
 constexpr std::size_t kFilesPerThread = 100;
 
 }  // namespace
@@ -27,7 +23,7 @@ Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
   if (const TensorValue* kept = find_kept(entry)) return *kept;
   auto value = event_files_.read(entry);
   for (int tries = 0; !value && is_missing(entry); ++tries) {
-    if (!may_still_come(entry)) return value;
+    if (!may_still_appear(entry)) return value;
     if (tries == *options_.missing_event_file_retries) {
       return Error{Error::Code::unavailable, value.error().message};
     }
@@ -35,7 +31,7 @@ Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
       logger().info("waiting for a file: " + value.error().message);
     }
     SMD_CHECK_OK(sleep_for(kRetry, clock(), options_.check_interrupt));
-    // A failure shows when the file is read again.
+    // Any other failure shows when the file is read again.
     if (Status status = refresh();
         !status && status.error().code == Error::Code::interrupted) {
       return std::move(status).error();
@@ -106,10 +102,10 @@ bool Trial::Impl::is_missing(EntryId entry) const {
   return exists && !*exists;
 }
 
-// An event file that is later than one of the same worker's is not waited for:
-// files appear in order.
-bool Trial::Impl::may_still_come(EntryId entry) {
-  if (completeness_.has_ended() || has_lost_its_writer()) return false;
+// A worker's event files appear in order: if a later one exists, a missing one
+// never will.
+bool Trial::Impl::may_still_appear(EntryId entry) {
+  if (completeness_.has_ended() || has_writer_exited()) return false;
   const IndexedFile& missing = table().file(table().entry(entry).file);
   for (FileId id = 0; id < table().file_count(); ++id) {
     const IndexedFile& other = table().file(id);
@@ -118,24 +114,6 @@ bool Trial::Impl::may_still_come(EntryId entry) {
     if (exists && *exists) return false;
   }
   return true;
-}
-
-WriterState Trial::Impl::writer_state() {
-  (void)refresh({});
-  if (completeness_.has_ended()) return WriterState::ended;
-  if (!has_lost_its_writer()) return WriterState::running;
-  // It may have ended the run after the refresh: the next one will see that.
-  const auto has_marker = storage_->exists(kEndMarkerKey);
-  return has_marker && !*has_marker ? WriterState::exited
-                                    : WriterState::running;
-}
-
-bool Trial::Impl::has_lost_its_writer() const {
-  const auto bytes = get_object(*storage_, kClaimKey);
-  if (!bytes) return false;
-  const auto claim = parse_claim(bytes->text());
-  return claim && has_process_ended(claim->host, claim->process_id,
-                                    claim->process_start_ticks);
 }
 
 }  // namespace smdebug
