@@ -96,7 +96,7 @@ Status RunLifecycle::start_recording() {
                            std::make_unique<StepWriter>(
                                target, worker.name, context_.framework,
                                config.checksum, tensorboard_,
-                               Retention::make(config, target, worker.name,
+                               RunSizeLimit::make(config, target, worker.name,
                                                context_.logger)),
                            context_.logger));
   if (worker.is_first()) {
@@ -262,9 +262,9 @@ void RunLifecycle::report(SessionStatus& status) {
   status.steps_published = written.steps;
   status.records = written.records;
   status.bytes = written.bytes;
-  status.removed_steps = written.retention.removed_steps;
+  status.removed_steps = written.removals.removed_steps;
   status.replaced_tensors = written.replaced_tensors;
-  status.first_kept_step = written.retention.first_kept_step;
+  status.first_kept_step = written.removals.first_kept_step;
   const LaneCounts captured = recorder_->counts();
   status.tensors = captured.tensors;
   status.dropped_tensors = captured.dropped_tensors;

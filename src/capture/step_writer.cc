@@ -37,7 +37,7 @@ Error cut_off() {
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                        const Framework& framework, Checksum checksum,
                        std::shared_ptr<TensorBoardWriter> tensorboard,
-                       std::unique_ptr<Retention> retention)
+                       std::unique_ptr<RunSizeLimit> size_limit)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
@@ -45,7 +45,7 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                       framework.reductions_keep_colon_digits},
       checksum_(checksum),
       tensorboard_(std::move(tensorboard)),
-      retention_(std::move(retention)) {}
+      size_limit_(std::move(size_limit)) {}
 
 StepWriter::~StepWriter() = default;
 
@@ -248,9 +248,9 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   counts_.bytes += text.size();
   if (tensorboard_) counts_.bytes += tensorboard_->end_step();
   ++counts_.steps;
-  if (retention_) {
-    retention_->published(step_.global, event_offset_ + text.size());
-    counts_.retention = retention_->counts();
+  if (size_limit_) {
+    size_limit_->published(step_.global, event_offset_ + text.size());
+    counts_.removals = size_limit_->counts();
   }
   return {};
 }

@@ -23,7 +23,7 @@
 #include "smdebug/store/storage.h"
 
 #include "capture/message.h"
-#include "capture/retention.h"
+#include "capture/run_size_limit.h"
 #include "capture/slot_records.h"
 #include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
@@ -36,7 +36,7 @@ struct WriteCounts {
   std::uint64_t steps = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  RetentionCounts retention;
+  RemovalCounts removals;
   // Tensors that a later one of the same name and step took the place of, for
   // readers; and the first such name, which lives as long as the session.
   std::uint64_t replaced_tensors = 0;
@@ -51,7 +51,7 @@ class StepWriter {
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
              const Framework& framework, Checksum checksum,
              std::shared_ptr<TensorBoardWriter> tensorboard,
-             std::unique_ptr<Retention> retention);
+             std::unique_ptr<RunSizeLimit> size_limit);
   ~StepWriter();
 
   void begin_step(double wall_seconds, const StepId& step);
@@ -104,7 +104,7 @@ class StepWriter {
   // Whether the run had index files before this writer's first; none: not
   // looked at yet.
   std::optional<bool> has_older_;
-  const std::unique_ptr<Retention> retention_;
+  const std::unique_ptr<RunSizeLimit> size_limit_;
 
   StepId step_;
   RecordStamp stamp_;

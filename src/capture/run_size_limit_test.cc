@@ -1,4 +1,4 @@
-#include "capture/retention.h"
+#include "capture/run_size_limit.h"
 
 #include <random>
 #include <set>
@@ -53,10 +53,10 @@ class Removals : public Storage {
   bool refuses_to_list = false;
 };
 
-class RetentionTest : public ::testing::Test {
+class RunSizeLimitTest : public ::testing::Test {
  protected:
-  Retention keep(std::uint64_t max_bytes, Step keep_every = 0) {
-    return Retention(storage_, "worker_0", max_bytes, keep_every, log_);
+  RunSizeLimit keep(std::uint64_t max_bytes, Step keep_every = 0) {
+    return RunSizeLimit(storage_, "worker_0", max_bytes, keep_every, log_);
   }
 
   // Writes a step of `bytes`, half of them in its index file.
@@ -65,7 +65,7 @@ class RetentionTest : public ::testing::Test {
     ASSERT_TRUE(put_object(*storage_, event_file_key(step, worker), half).ok());
     ASSERT_TRUE(put_object(*storage_, index_file_key(step, worker), half).ok());
   }
-  void publish(Retention& retention, Step step, std::uint64_t bytes) {
+  void publish(RunSizeLimit& retention, Step step, std::uint64_t bytes) {
     put(step, bytes, "worker_0");
     retention.published(step, bytes);
   }
@@ -84,8 +84,8 @@ class RetentionTest : public ::testing::Test {
   RecordingLogger log_{LogLevel::info};
 };
 
-TEST_F(RetentionTest, RemovesTheOldestStepsUntilTheRestFits) {
-  Retention retention = keep(30);
+TEST_F(RunSizeLimitTest, RemovesTheOldestStepsUntilTheRestFits) {
+  RunSizeLimit retention = keep(30);
   for (Step step = 0; step < 3; ++step) publish(retention, step, 10);
   EXPECT_THAT(storage_->removed, IsEmpty()) << "30 bytes are not too many";
   EXPECT_FALSE(retention.counts().first_kept_step.has_value());
@@ -97,24 +97,24 @@ TEST_F(RetentionTest, RemovesTheOldestStepsUntilTheRestFits) {
   EXPECT_EQ(retention.counts().first_kept_step, 3);
 }
 
-TEST_F(RetentionTest, RemovesTheIndexFileOfAStepBeforeItsEventFile) {
-  Retention retention = keep(10);
+TEST_F(RunSizeLimitTest, RemovesTheIndexFileOfAStepBeforeItsEventFile) {
+  RunSizeLimit retention = keep(10);
   publish(retention, 0, 10);
   publish(retention, 1, 10);
   EXPECT_THAT(storage_->removed, ElementsAre(index_file_key(0, "worker_0"),
                                              event_file_key(0, "worker_0")));
 }
 
-TEST_F(RetentionTest, KeepsTheNewestStepHoweverLargeItIs) {
-  Retention retention = keep(10);
+TEST_F(RunSizeLimitTest, KeepsTheNewestStepHoweverLargeItIs) {
+  RunSizeLimit retention = keep(10);
   publish(retention, 0, 1000);
   EXPECT_THAT(steps(), ElementsAre(0));
   publish(retention, 1, 1000);
   EXPECT_THAT(steps(), ElementsAre(1));
 }
 
-TEST_F(RetentionTest, RemovesMultiplesOfKeepEveryLast) {
-  Retention retention = keep(40, 4);
+TEST_F(RunSizeLimitTest, RemovesMultiplesOfKeepEveryLast) {
+  RunSizeLimit retention = keep(40, 4);
   for (Step step = 0; step <= 12; ++step) publish(retention, step, 10);
   EXPECT_THAT(steps(), ElementsAre(0, 4, 8, 12));
   EXPECT_EQ(retention.counts().first_kept_step, 0);
@@ -124,10 +124,10 @@ TEST_F(RetentionTest, RemovesMultiplesOfKeepEveryLast) {
   EXPECT_THAT(steps(), ElementsAre(4, 8, 12, 14));
 }
 
-TEST_F(RetentionTest, CountsWhatEarlierAttemptsLeftAndRemovesThatFirst) {
+TEST_F(RunSizeLimitTest, CountsWhatEarlierAttemptsLeftAndRemovesThatFirst) {
   for (Step step : {5, 6, 7}) put(step, 10, "worker_0");
   put(0, 10, "worker_1");
-  Retention retention = keep(30);
+  RunSizeLimit retention = keep(30);
   for (Step step : {0, 1}) publish(retention, step, 10);
   EXPECT_THAT(steps(), ElementsAre(0, 1, 7));
   publish(retention, 7, 10);  // written again
@@ -137,8 +137,8 @@ TEST_F(RetentionTest, CountsWhatEarlierAttemptsLeftAndRemovesThatFirst) {
   EXPECT_THAT(steps("worker_1"), ElementsAre(0)) << "another worker's";
 }
 
-TEST_F(RetentionTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
-  Retention retention = keep(10);
+TEST_F(RunSizeLimitTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
+  RunSizeLimit retention = keep(10);
   storage_->refused = event_file_key(0, "worker_0");
   for (Step step : {0, 1, 2}) publish(retention, step, 10);
   EXPECT_EQ(retention.counts().removed_steps, 0u);
@@ -151,31 +151,31 @@ TEST_F(RetentionTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
   EXPECT_EQ(retention.counts().removed_steps, 3u);
 }
 
-TEST_F(RetentionTest, KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
+TEST_F(RunSizeLimitTest, KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
   put(9, 100, "worker_0");
   storage_->refuses_to_list = true;
-  Retention retention = keep(20);
+  RunSizeLimit retention = keep(20);
   for (Step step : {0, 1, 2}) publish(retention, step, 10);
   storage_->refuses_to_list = false;
   EXPECT_THAT(steps(), ElementsAre(1, 2, 9));
   EXPECT_THAT(log_.lines()[0], HasSubstr("the list is lost"));
 }
 
-TEST_F(RetentionTest, SaysOnceThatItRemoves) {
-  Retention retention = keep(10);
+TEST_F(RunSizeLimitTest, SaysOnceThatItRemoves) {
+  RunSizeLimit retention = keep(10);
   for (Step step = 0; step < 10; ++step) publish(retention, step, 10);
   ASSERT_THAT(log_.lines(), SizeIs(1));
   EXPECT_THAT(log_.lines()[0], HasSubstr("max_run_bytes = 10"));
 }
 
 // The same decisions, made with a plain list.
-TEST_F(RetentionTest, KeepsWhatAPlainListWouldKeep) {
+TEST_F(RunSizeLimitTest, KeepsWhatAPlainListWouldKeep) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   const std::uint64_t max_bytes = 50 + random() % 300;
   const Step keep_every = random() % 6;
-  Retention retention = keep(max_bytes, keep_every);
+  RunSizeLimit retention = keep(max_bytes, keep_every);
   std::vector<std::pair<Step, std::uint64_t>> list;
   Step step = 0;
   for (int i = 0; i < 300; ++i) {

@@ -20,22 +20,22 @@
 
 namespace smdebug {
 
-struct RetentionCounts {
+struct RemovalCounts {
   std::uint64_t removed_steps = 0;
   std::optional<Step> first_kept_step;  // none while nothing was removed
 };
 
-class Retention {
+class RunSizeLimit {
  public:
   // Keeps at most `max_bytes` of event and index files. Steps that are a
   // multiple of `keep_every` go after all others; 0: no step is special.
   // `logger` outlives it.
-  Retention(std::shared_ptr<Storage> storage, std::string worker,
+  RunSizeLimit(std::shared_ptr<Storage> storage, std::string worker,
             std::uint64_t max_bytes, Step keep_every, Logger& logger);
 
   // What the configuration asks for; null where it sets no limit or nothing
   // is written.
-  static std::unique_ptr<Retention> make(const HookConfig& config,
+  static std::unique_ptr<RunSizeLimit> make(const HookConfig& config,
                                          std::shared_ptr<Storage> storage,
                                          std::string worker, Logger& logger);
 
@@ -46,7 +46,7 @@ class Retention {
   // again after the next step.
   void published(Step step, std::uint64_t bytes);
 
-  const RetentionCounts& counts() const { return counts_; }
+  const RemovalCounts& counts() const { return counts_; }
 
  private:
   struct PublishedStep {
@@ -78,7 +78,7 @@ class Retention {
   Steps ordinary_;
   Steps special_;
   std::map<Step, std::uint64_t> ages_;
-  RetentionCounts counts_;
+  RemovalCounts counts_;
 };
 
 }  // namespace smdebug

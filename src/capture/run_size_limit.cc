@@ -1,4 +1,4 @@
-#include "capture/retention.h"
+#include "capture/run_size_limit.h"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace smdebug {
 
-Retention::Retention(std::shared_ptr<Storage> storage, std::string worker,
+RunSizeLimit::RunSizeLimit(std::shared_ptr<Storage> storage, std::string worker,
                      std::uint64_t max_bytes, Step keep_every, Logger& logger)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
@@ -16,16 +16,16 @@ Retention::Retention(std::shared_ptr<Storage> storage, std::string worker,
       keep_every_(keep_every),
       logger_(logger) {}
 
-std::unique_ptr<Retention> Retention::make(const HookConfig& config,
+std::unique_ptr<RunSizeLimit> RunSizeLimit::make(const HookConfig& config,
                                            std::shared_ptr<Storage> storage,
                                            std::string worker, Logger& logger) {
   if (!config.max_run_bytes || !storage) return nullptr;
-  return std::make_unique<Retention>(std::move(storage), std::move(worker),
+  return std::make_unique<RunSizeLimit>(std::move(storage), std::move(worker),
                                      *config.max_run_bytes, config.keep_every,
                                      logger);
 }
 
-void Retention::published(Step step, std::uint64_t bytes) {
+void RunSizeLimit::published(Step step, std::uint64_t bytes) {
   if (!std::exchange(knows_older_attempts_, true)) find_older_attempts();
   forget(step);
   add(step, bytes);
@@ -45,7 +45,7 @@ void Retention::published(Step step, std::uint64_t bytes) {
   }
 }
 
-void Retention::find_older_attempts() {
+void RunSizeLimit::find_older_attempts() {
   std::map<Step, std::uint64_t> sizes;
   for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
     const auto files = storage_->list(prefix);
@@ -65,14 +65,14 @@ void Retention::find_older_attempts() {
   for (const auto& [step, bytes] : sizes) add(step, bytes);
 }
 
-void Retention::add(Step step, std::uint64_t bytes) {
+void RunSizeLimit::add(Step step, std::uint64_t bytes) {
   const std::uint64_t age = next_age_++;
   class_of(step).emplace(age, PublishedStep{step, bytes});
   ages_[step] = age;
   bytes_ += bytes;
 }
 
-void Retention::forget(Step step) {
+void RunSizeLimit::forget(Step step) {
   const auto known = ages_.find(step);
   if (known == ages_.end()) return;
   const auto place = class_of(step).find(known->second);
@@ -81,11 +81,11 @@ void Retention::forget(Step step) {
   ages_.erase(known);
 }
 
-Retention::Steps& Retention::class_of(Step step) {
+RunSizeLimit::Steps& RunSizeLimit::class_of(Step step) {
   return keep_every_ > 0 && step % keep_every_ == 0 ? special_ : ordinary_;
 }
 
-std::optional<Retention::PublishedStep> Retention::oldest() const {
+std::optional<RunSizeLimit::PublishedStep> RunSizeLimit::oldest() const {
   for (const Steps* steps : {&ordinary_, &special_}) {
     if (steps->empty()) continue;
     const auto& [age, step] = *steps->begin();
@@ -94,12 +94,12 @@ std::optional<Retention::PublishedStep> Retention::oldest() const {
   return std::nullopt;
 }
 
-Status Retention::remove_files(Step step) {
+Status RunSizeLimit::remove_files(Step step) {
   SMD_CHECK_OK(storage_->remove(index_file_key(step, worker_)));
   return storage_->remove(event_file_key(step, worker_));
 }
 
-void Retention::note_removed(Step step) {
+void RunSizeLimit::note_removed(Step step) {
   forget(step);
   if (counts_.removed_steps++ == 0) {
     logger_.info(fmt::format(
