@@ -35,6 +35,9 @@ void CaptureSink::put_in_lane(const SlotState& slot, const TensorView& tensor,
     count(recorder_->owner_counts, slot, tensor, put(*recorder_->owner_lane));
   } else {
     std::lock_guard lock(recorder_->shared_mutex);
+    // The step may have ended since the caller checked. Its tensors must all be
+    // before the position that `stop_capturing` returned, so this one is too
+    // late.
     if (!is_capturing()) return;
     count(recorder_->shared_counts, slot, tensor, put(*recorder_->shared_lane));
   }
@@ -54,8 +57,8 @@ void CaptureSink::capture_statistics(SlotState& slot, const SaveSpec& spec,
   if (is_string(tensor.dtype)) return skip(slot, "strings have no statistics");
   if (Lane::needs_elements(spec)) {
     return skip(slot,
-                "its elements are to be saved, and only its statistics were "
-                "given");
+                "its elements should be saved, but the adapter has only its "
+                "statistics");
   }
   const auto size = static_cast<std::uint64_t>(tensor.size());
   if (statistics.count != size) {
@@ -71,12 +74,12 @@ void CaptureSink::capture_statistics(SlotState& slot, const SaveSpec& spec,
 bool CaptureSink::needs_elements(const SlotState& slot, const SaveSpec& spec) {
   if (Lane::needs_elements(spec)) return true;
   if (!live_.has_sink()) return false;
-  // Once the observer knows the new members it may look at more.
-  return has_new_members_.load() || live_.may_look_at_values(slot);
+  // The observer may need more once it knows the new members.
+  return has_new_members_.load() || live_.may_read_values(slot);
 }
 
-// A reduction is a record of its own that has the name in its tag: slots with
-// reductions share nothing.
+// A reduction is a separate record with the tensor's name in its tag, so slots
+// with reductions cannot share a record.
 void CaptureSink::capture_shared(std::span<SlotState* const> slots,
                                  const TensorView& tensor) {
   using Group = std::pair<const SaveSpec*, std::vector<SlotState*>>;
@@ -170,6 +173,9 @@ void CaptureSink::assign(SlotState& slot,
 }
 
 std::uint64_t CaptureSink::stop_capturing() {
+  // Under the mutex no other thread is in the middle of a `put`, and none
+  // begins one for this step after it. The position therefore ends the step
+  // exactly.
   std::lock_guard lock(recorder_->shared_mutex);
   capturing_.store(false);
   return recorder_->shared_ring->published();

@@ -1,13 +1,14 @@
 #pragma once
 
-// Where slots put their tensors: the part of a session that runs inside the
-// training step. It chooses the lane, counts, and shows the tensor to whoever
-// judges the running step. It decides nothing about steps.
+// The destination of the tensors that are put into slots: the part of a session
+// that runs inside the training step. It chooses the lane, counts, and passes
+// the tensor to the observer of the running step. It decides nothing about
+// steps.
 //
 // Threads: the owner has a lane without a lock. Other threads share a lane
-// under the recorder's `shared_mutex`. `end_step` takes that mutex to clear
-// `capturing_`: a thread that sees it set under the lock still belongs to the
-// open step, and one that does not belongs to none.
+// under the recorder's `shared_mutex`. `stop_capturing` takes that mutex to
+// clear `capturing_`, so a thread that sees it set under the mutex captures in
+// the open step, and the writer finds its tensor before the end of that step.
 
 #include <atomic>
 #include <cstdint>
@@ -26,10 +27,18 @@
 #include "capture/cycle_clock.h"
 #include "capture/live_step.h"
 #include "capture/recorder.h"
-#include "capture/saved_tensor.h"
 #include "capture/slot_table.h"
 
 namespace smdebug {
+
+// The request to save a tensor by name, beside the tensors that the plan
+// captures.
+struct SavedTensor {
+  std::string name;
+  std::vector<std::string> collections;
+  bool is_scalar = false;
+  double wall_seconds = 0;  // of the record; 0: of the step
+};
 
 class CaptureSink {
  public:
@@ -39,8 +48,9 @@ class CaptureSink {
 
   // --- tensors, from any thread ---
 
-  // Relaxed: whether a step is open is decided under the lock, and a pointer
-  // to an earlier `SaveSpec` is as valid as one to the present.
+  // Whether the open step saves anything. Relaxed, because it is only a first
+  // check: other threads check again under the mutex, and a pointer to an
+  // earlier `SaveSpec` stays valid.
   bool is_capturing() const {
     return capturing_.load(std::memory_order_relaxed);
   }
@@ -51,21 +61,22 @@ class CaptureSink {
                           const TensorStatistics& statistics);
   // Whether `capture` needs more than the tensor's statistics.
   bool needs_elements(const SlotState& slot, const SaveSpec& spec);
-  // Counts the next tensor of `module` in this step; null if it is not due.
+  // Counts the next tensor of `module` in this step. Returns its slot, or null
+  // if it is not due.
   SlotState* next_due(const ModuleState& module,
                       ModuleState::Direction& direction) {
     return slots_.next_due(module, direction,
                            sequence_.load(std::memory_order_relaxed));
   }
-  // Whether the tensor can be captured at all. If not, its slot is skipped.
+  // Whether the tensor can be captured at all. If not, skips its slot.
   bool is_capturable(SlotState& slot, const TensorView& tensor);
   void skip(SlotState& slot, std::string_view reason);
-  // The slot belongs to these collections from now on.
+  // Adds the slot to these collections, from now on.
   void assign(SlotState& slot, std::span<const std::string> collections);
 
   // --- tensors, from the owner's thread ---
 
-  // One record for all of `slots` that are due in the same form.
+  // Writes one record for all of `slots` that are due in the same form.
   void capture_shared(std::span<SlotState* const> slots,
                       const TensorView& tensor);
   // Captures a tensor that the program saves, due or not.
@@ -82,11 +93,11 @@ class CaptureSink {
     sequence_.store(sequence, std::memory_order_relaxed);
   }
   void start_capturing() { capturing_.store(true, std::memory_order_release); }
-  // Returns where the open step ends in the shared lane.
+  // Returns the position in the shared lane at which the open step ends.
   std::uint64_t stop_capturing();
   void after_fork_in_child() { capturing_.store(false); }
 
-  // --- who judges the running step ---
+  // --- the observer of the running step ---
 
   void set_observer(ObservationSink* observer);
   bool has_observer() const { return live_.has_sink(); }
@@ -96,13 +107,13 @@ class CaptureSink {
   // --- reports ---
 
   std::map<std::string, std::string> skipped();
-  // Add to it what the owner's thread spends in calls of the session.
+  // The owner's cycles in calls of the session; add to it with `CycleMeter`.
   std::uint64_t& step_cycles() { return step_cycles_; }
   double step_seconds() const { return cycle_clock_.seconds(step_cycles_); }
 
  private:
   bool has_capturable_shape(SlotState& slot, const TensorView& tensor);
-  // `put` is called with the lane of this thread; what it returns is counted.
+  // Calls `put` with the lane of this thread, and counts the result.
   template <typename Put>
   void put_in_lane(const SlotState& slot, const TensorView& tensor,
                    const Put& put);
@@ -118,7 +129,7 @@ class CaptureSink {
   std::atomic<bool> capturing_ = false;
   std::atomic<const void*> owner_ = nullptr;
   std::atomic<std::uint64_t> sequence_ = 0;  // of the step begun last
-  // Tensors have joined collections that the observer does not know yet.
+  // Whether tensors have joined collections since the observer got the groups.
   std::atomic<bool> has_new_members_ = false;
   std::uint64_t step_cycles_ = 0;
   CycleClock cycle_clock_;

@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The name and the place that SageMaker gives them.
+// The variable and the path that SageMaker uses.
 constexpr const char* kVariable = "CHECKPOINT_CONFIG_FILE_PATH";
 constexpr std::string_view kDefaultConfig =
     "/opt/ml/input/config/checkpointconfig.json";
 
 constexpr std::string_view kStateKey = "metadata.json";
-// The platform's marks beside files that it has taken away.
+// The platform's marker beside files that it has uploaded.
 constexpr std::string_view kUploadMark = "sagemaker-uploaded";
 
 // A step has 12 digits in file names.
@@ -31,7 +31,7 @@ constexpr Step kLastStep = 999'999'999'999;
 
 bool is_checkpoint(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  // What begins with the state's name is the state on its way.
+  // A name that begins like the state file is its temporary file.
   return !name.starts_with(kStateKey) && path.find(kUploadMark) == path.npos;
 }
 
@@ -49,36 +49,36 @@ std::optional<Step> find_step(const Json& state, std::string_view key) {
   return step;
 }
 
-// None where the entry is not one of a training. What it lacks keeps its
-// default; a mode that it does not name had no step.
-std::optional<NotedSteps> parse_state(const Json& state) {
+// Returns none if the entry has no step. Other fields that are missing keep
+// their defaults; a mode that is not listed had no step.
+std::optional<RecordedSteps> parse_state(const Json& state) {
   const auto seen = find_step(state, "latest-global-step-seen");
   if (!seen) return std::nullopt;
-  NotedSteps noted;
-  noted.training_run = find_step(state, "training-run").value_or(0);
-  noted.last_saved = find_step(state, "latest-global-step-saved");
-  noted.counts.global = *seen;
+  RecordedSteps recorded;
+  recorded.training_run = find_step(state, "training-run").value_or(0);
+  recorded.last_saved = find_step(state, "latest-global-step-saved");
+  recorded.counts.global = *seen;
   if (const Json* modes = state.find("latest-mode-step")) {
     for (const Mode mode : kModes) {
-      noted.counts.of_mode[mode_index(mode)] =
+      recorded.counts.of_mode[mode_index(mode)] =
           find_step(*modes, mode_name(mode)).value_or(-1);
     }
   }
-  noted.counts.of_mode[mode_index(Mode::global)] = *seen;
-  return noted;
+  recorded.counts.of_mode[mode_index(Mode::global)] = *seen;
+  return recorded;
 }
 
-Json to_json(const NotedSteps& noted) {
+Json to_json(const RecordedSteps& recorded) {
   Json modes = Json::Object();
   for (const Mode mode : kModes) {
     const Step step = mode == Mode::global
-                          ? noted.counts.global
-                          : noted.counts.of_mode[mode_index(mode)];
+                          ? recorded.counts.global
+                          : recorded.counts.of_mode[mode_index(mode)];
     if (step >= 0) modes[mode_name(mode)] = step;
   }
-  return Json::Object{{"training-run", noted.training_run},
-                      {"latest-global-step-saved", Json(noted.last_saved)},
-                      {"latest-global-step-seen", noted.counts.global},
+  return Json::Object{{"training-run", recorded.training_run},
+                      {"latest-global-step-saved", Json(recorded.last_saved)},
+                      {"latest-global-step-seen", recorded.counts.global},
                       {"latest-mode-step", std::move(modes)}};
 }
 
@@ -91,8 +91,9 @@ std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger) {
   if (!text) return nullptr;
   const auto ignore = [&](std::string_view why) {
     logger.warning(fmt::format(
-        "checkpoints are not followed: checkpoint configuration '{}': {}", path,
-        why));
+        "step numbers are not kept with checkpoints: checkpoint configuration "
+        "'{}': {}",
+        path, why));
     return nullptr;
   };
   const auto config = Json::parse(*text);
@@ -119,82 +120,85 @@ CheckpointState::CheckpointState(std::string folder,
       storage_(std::move(storage)),
       logger_(logger) {
   load();
-  files_ = walk();
+  files_ = list_files();
 }
 
 void CheckpointState::load() {
   const auto bytes = get_object(*storage_, kStateKey);
   if (!bytes) {
     if (bytes.error().code != Error::Code::not_found)
-      say_once(bytes.error().message);
+      warn_once(bytes.error().message);
     return;
   }
   auto states = Json::parse(bytes->text());
   if (!states || states->as_array() == nullptr) {
-    say_once(fmt::format(
-        "'{}' holds no list of states ({}); it is written anew", kStateKey,
+    warn_once(fmt::format(
+        "'{}' holds no list of states ({}) and will be replaced", kStateKey,
         states ? states->type_name() : states.error().message));
     return;
   }
   states_ = *std::move(states);
-  for (const Json& state : *states_.as_array()) take(state);
-  if (!noted_) return;
-  ++noted_->training_run;
-  logger_.info(fmt::format("steps go on after step {}, as '{}' in '{}' says",
-                           noted_->counts.global, kStateKey, folder_));
+  for (const Json& state : *states_.as_array()) read_entry(state);
+  if (!recorded_) return;
+  ++recorded_->training_run;
+  logger_.info(fmt::format("continuing after step {}, recorded by '{}' in '{}'",
+                           recorded_->counts.global, kStateKey, folder_));
 }
 
-void CheckpointState::take(const Json& state) {
-  auto noted = parse_state(state);
-  if (!noted) {
-    say_once(
-        fmt::format("'{}' has an entry without a "
-                    "'latest-global-step-seen' that can be one",
+void CheckpointState::read_entry(const Json& state) {
+  auto recorded = parse_state(state);
+  if (!recorded) {
+    warn_once(
+        fmt::format("'{}' has an entry without a valid "
+                    "'latest-global-step-seen'",
                     kStateKey));
-  } else if (!noted_ || noted->counts.global >= noted_->counts.global) {
-    noted_ = std::move(noted);
+  } else if (!recorded_ ||
+             recorded->counts.global >= recorded_->counts.global) {
+    recorded_ = std::move(recorded);
   }
 }
 
-void CheckpointState::note_if_changed(const StepCounts& counts,
-                                      std::optional<Step> last_saved) {
-  std::vector<File> files = walk();
+void CheckpointState::record_if_changed(const StepCounts& counts,
+                                        std::optional<Step> last_saved) {
+  std::vector<File> files = list_files();
   if (files == files_) return;
   files_ = std::move(files);
   states_.append(
-      to_json({noted_ ? noted_->training_run : 0, last_saved, counts}));
+      to_json({recorded_ ? recorded_->training_run : 0, last_saved, counts}));
   if (Status status =
           put_object(*storage_, kStateKey, states_.dump(JsonStyle::spaced));
       !status) {
-    say_once(status.error().message);
+    warn_once(status.error().message);
   }
 }
 
-// Files come and go meanwhile: what cannot be looked at is not there.
-std::vector<CheckpointState::File> CheckpointState::walk() {
+// Files may appear and disappear meanwhile, so those that cannot be read are
+// ignored.
+std::vector<CheckpointState::File> CheckpointState::list_files() {
   std::vector<File> files;
   std::error_code error;
   fs::recursive_directory_iterator entry(
       folder_, fs::directory_options::skip_permission_denied, error);
   const fs::recursive_directory_iterator end;
-  std::size_t looked_at = 0;
+  std::size_t visited = 0;
   for (; !error && entry != end; entry.increment(error)) {
-    if (++looked_at > kMaxFiles) {
-      say_once(fmt::format("only {} of its files are looked at", kMaxFiles));
+    if (++visited > kMaxFiles) {
+      warn_once(fmt::format("only the first {} files are checked", kMaxFiles));
       break;
     }
-    std::error_code gone;
-    if (!entry->is_regular_file(gone)) continue;
-    const std::uint64_t bytes = entry->file_size(gone);
+    std::error_code removed;
+    if (!entry->is_regular_file(removed)) continue;
+    const std::uint64_t bytes = entry->file_size(removed);
     std::string path = entry->path().native().substr(folder_.size());
-    if (!gone && is_checkpoint(path)) files.push_back({std::move(path), bytes});
+    if (!removed && is_checkpoint(path))
+      files.push_back({std::move(path), bytes});
   }
   std::ranges::sort(files);
   return files;
 }
 
-void CheckpointState::say_once(const std::string& what) {
-  if (std::exchange(has_complained_, true)) return;
+void CheckpointState::warn_once(const std::string& what) {
+  if (std::exchange(has_warned_, true)) return;
   logger_.warning(fmt::format("checkpoint folder '{}': {}", folder_, what));
 }
 

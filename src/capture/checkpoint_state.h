@@ -1,13 +1,14 @@
 #pragma once
 
-// Steps go on counting where an interrupted training left off: whenever the
-// files in the training's checkpoint folder have changed, the step counters
-// are noted beside them, in `metadata.json`, and the next session resumes
-// there. The file is the original's: either library resumes the other.
+// Lets a restarted training continue its step numbers. Whenever the files in
+// the checkpoint folder have changed, the step counts are written to
+// `metadata.json` beside them, and the next session continues from there. The
+// file has the original's format, so that either library can continue the
+// other's runs.
 //
-// Only where a checkpoint folder is configured (docs/format.md
-// "metadata.json"). Whatever is missing, broken or in the way is said once in
-// the log and never fails anything.
+// Active only if a checkpoint folder is configured (docs/format.md
+// "metadata.json"). Files that are missing or broken are never an error; the
+// first problem is logged.
 
 #include <cstdint>
 #include <memory>
@@ -20,12 +21,12 @@
 #include "smdebug/store/storage.h"
 
 #include "base/json.h"
-#include "capture/step_counter.h"
+#include "capture/session_context.h"
 
 namespace smdebug {
 
 // One entry of `metadata.json`.
-struct NotedSteps {
+struct RecordedSteps {
   std::int64_t training_run = 0;  // grows by one with each session
   std::optional<Step> last_saved;
   StepCounts counts;
@@ -33,24 +34,24 @@ struct NotedSteps {
 
 class CheckpointState {
  public:
-  // Reads the configuration that CHECKPOINT_CONFIG_FILE_PATH names, and what
-  // earlier sessions noted. Null where no checkpoint folder is configured,
-  // which costs one failed open. `logger` outlives it.
+  // Reads the configuration that CHECKPOINT_CONFIG_FILE_PATH names, and the
+  // entries of earlier sessions. Returns null if no checkpoint folder is
+  // configured, which costs one failed open. `logger` must outlive it.
   static std::unique_ptr<CheckpointState> open(Logger& logger);
 
-  // The furthest that earlier sessions noted; none where nothing was.
-  const std::optional<NotedSteps>& noted() const { return noted_; }
+  // The latest entry of earlier sessions; none if there is none.
+  const std::optional<RecordedSteps>& recorded() const { return recorded_; }
 
-  // Between two steps: notes the counters if the files have changed since the
-  // last call. Walks the folder, `kMaxFiles` of it at most.
-  void note_if_changed(const StepCounts& counts,
-                       std::optional<Step> last_saved);
+  // Writes the counts if the files have changed since the last call. Call it
+  // between two steps. Visits at most `kMaxFiles` files of the folder.
+  void record_if_changed(const StepCounts& counts,
+                         std::optional<Step> last_saved);
 
   static constexpr std::size_t kMaxFiles = 10000;
 
  private:
   struct File {
-    std::string path;  // below the folder
+    std::string path;  // relative to the folder
     std::uint64_t bytes = 0;
     friend auto operator<=>(const File&, const File&) = default;
   };
@@ -59,17 +60,17 @@ class CheckpointState {
                   Logger& logger);
 
   void load();
-  void take(const Json& state);
-  std::vector<File> walk();
-  void say_once(const std::string& what);
+  void read_entry(const Json& state);
+  std::vector<File> list_files();
+  void warn_once(const std::string& what);
 
   const std::string folder_;
   const std::shared_ptr<Storage> storage_;
   Logger& logger_;
-  bool has_complained_ = false;
+  bool has_warned_ = false;
   std::vector<File> files_;
   Json states_ = Json::Array();
-  std::optional<NotedSteps> noted_;
+  std::optional<RecordedSteps> recorded_;
 };
 
 }  // namespace smdebug

@@ -196,7 +196,7 @@ TEST_F(CheckpointStateTest, BeginsAnewWhereTheStateIsBroken) {
     write(file("metadata.json"), text);
     const auto checkpoints = CheckpointState::open(log);
     ASSERT_NE(checkpoints, nullptr);
-    EXPECT_FALSE(checkpoints->noted().has_value()) << text;
+    EXPECT_FALSE(checkpoints->recorded().has_value()) << text;
     EXPECT_THAT(log.lines(), SizeIs(1)) << text;
   }
 }
@@ -238,9 +238,9 @@ TEST_F(CheckpointStateTest, LooksAtABoundedNumberOfFiles) {
     write(file(std::to_string(i)), "");
   RecordingLogger log{LogLevel::warning};
   const auto checkpoints = CheckpointState::open(log);
-  checkpoints->note_if_changed({}, std::nullopt);
+  checkpoints->record_if_changed({}, std::nullopt);
   ASSERT_THAT(log.lines(), SizeIs(1));
-  EXPECT_THAT(log.lines()[0], HasSubstr("only 10000 of its files"));
+  EXPECT_THAT(log.lines()[0], HasSubstr("only the first 10000 files"));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-// Counts how long the training thread spends inside our calls. Reading the
-// processor's own counter costs a tenth of asking the system for the time;
-// how long a cycle is, is found out at the end, from the two together.
+// Measures the time that the training thread spends in calls of the session.
+// Reading the processor's cycle counter costs a tenth of a system clock. The
+// length of a cycle follows at the end, by comparing both over the whole run.
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +23,7 @@ inline std::uint64_t cycle_count() {
 #endif
 }
 
+// Converts cycles to seconds.
 class CycleClock {
  public:
   CycleClock()
@@ -42,7 +43,7 @@ class CycleClock {
   std::chrono::nanoseconds start_;
 };
 
-// Adds the time until the end of its scope.
+// Adds the cycles until the end of its scope to a total.
 class CycleMeter {
  public:
   explicit CycleMeter(std::uint64_t& total)

@@ -14,7 +14,8 @@
 namespace smdebug {
 namespace {
 
-// Handed to the storage together: large enough that a write call costs little.
+// The bytes passed to the storage together: enough to make the cost of a write
+// call negligible.
 constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
 
 constexpr std::uint64_t kStringPieceBytes = std::uint64_t{1} << 20;
@@ -91,8 +92,8 @@ Result<WrittenRecord> EventFile::append(std::string record) {
   return written;
 }
 
-// Puts the checksum of the message in place of the constant word that ends
-// `tail`. `message_crc` is of what comes before `tail`.
+// Replaces the constant word at the end of `tail` by the checksum of the
+// message, if configured. `message_crc` covers the bytes before `tail`.
 void EventFile::set_word(std::string& tail, std::uint32_t message_crc) const {
   if (word_ == Checksum::crc32c) set_true_checksum(tail, message_crc);
 }

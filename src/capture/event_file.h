@@ -1,9 +1,9 @@
 #pragma once
 
-// An event file on its way into a storage, record by record: created with its
-// first record, small records gathered into few writes, large tensors passed on
-// without a copy. `FileWriter` uses it; a session's steps are written by
-// `StepWriter`, whose elements already lie in a ring.
+// Writes an event file to a storage, record by record. It creates the file with
+// the first record, gathers small records into few writes, and passes large
+// tensors on without a copy. `FileWriter` uses it; sessions use `StepWriter`,
+// whose elements are already in a ring.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,19 +37,19 @@ class EventFile {
   const std::string& key() const { return key_; }
   bool is_open() const { return object_ != nullptr; }
 
-  // Appends a tensor of any dtype and strides. `encoder` is of its dtype and
-  // shape. Fails as the storage does; the file can then only be aborted.
+  // Appends a tensor of any dtype and strides. `encoder` must be for its dtype
+  // and shape. Fails as the storage; the file can then only be aborted.
   Result<WrittenRecord> append(const TensorRecordEncoder& encoder,
                                const RecordStamp& stamp,
                                const TensorView& tensor);
-  // Appends a record that was encoded whole, with the constant word.
+  // Appends an encoded record that ends in the constant word. Fails likewise.
   Result<WrittenRecord> append(std::string record);
 
   Status flush();
-  // Publishes the file, if there is one.
+  // Publishes the file, if it was created.
   Status commit();
   void abort();
-  // In the child of a fork: forgets the file, which is the parent's.
+  // Leaves the file to the parent, in the child of a fork.
   void forget();
 
  private:
@@ -68,7 +68,7 @@ class EventFile {
   const Checksum word_;
   std::unique_ptr<ObjectWriter> object_;
   std::uint64_t offset_ = 0;
-  std::string pending_;  // not yet handed to the storage
+  std::string pending_;  // not passed to the storage yet
   std::string head_, tail_;
 };
 

@@ -27,12 +27,12 @@ Error invalid(std::string message) {
 }
 
 Status check_name(std::string_view name) {
-  if (name.empty()) return invalid("a tensor has no name: give it one");
+  if (name.empty()) return invalid("the name is empty");
   return {};
 }
 
-// Fails where `shape` is none that can be read back, or where `element_bytes`
-// for each of its elements are more than a record holds.
+// Fails if readers would reject `shape`, or if its elements, `element_bytes`
+// each, are more than a record can hold.
 Status check_shape(std::string_view name, std::span<const std::int64_t> shape,
                    std::size_t element_bytes) {
   if (shape.size() > kMaxDims) {
@@ -133,7 +133,7 @@ class FileWriter::Impl {
 
   bool is_of_this_process() const { return process_id() == process_id_; }
   Error belongs_to_parent() const;
-  // Locks, where there is anything left to be done.
+  // Locks the writer. Fails if it cannot write any more.
   Result<std::unique_lock<std::mutex>> enter() const;
   StepId step_of(const RecordLabel& label) const {
     return {options_.step, label.mode, label.mode_step.value_or(options_.step)};
@@ -165,7 +165,7 @@ class FileWriter::Impl {
 Error FileWriter::Impl::belongs_to_parent() const {
   return {Error::Code::closed,
           fmt::format("the writer of '{}' belongs to process {}: a forked "
-                      "process needs one of its own",
+                      "process must create its own",
                       file_.key(), process_id_)};
 }
 
@@ -202,8 +202,7 @@ Status FileWriter::Impl::write_tensor(std::string_view name,
                          : dtype_number(tensor.dtype);
   if (!number) {
     return invalid(
-        fmt::format("tensor '{}' is of {}, which no quantized dtype "
-                    "is stored as",
+        fmt::format("tensor '{}' has dtype {}, which has no quantized form",
                     name, dtype_name(tensor.dtype)));
   }
   SMD_TRY(const auto lock, enter());

@@ -10,21 +10,23 @@
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "capture/slot_state.h"
+#include "format/string_elements.h"
 #include "reduce/gather.h"
 
 namespace smdebug {
 namespace {
 
-// Copies from this size on go past the cache: another thread reads them later,
-// and the training keeps its own lines. Below it they cost more than they save
-// (statistics_kernel_bench.cc measures both).
+// From this size on, copies bypass the cache: another thread reads them later,
+// and the training keeps its own cache lines. Below it, bypassing costs more
+// than it saves (statistics_kernel_bench.cc measures both).
 constexpr std::size_t kStreamingBytes = std::size_t{16} << 10;
 
-// The writer is woken once per step, and when this much has come together.
+// The writer is woken once per step, and each time this much was published.
+// Fewer wake-ups would leave it idle, more would cost a system call per tensor.
 constexpr std::size_t kWakeBytes = std::size_t{4} << 20;
 
-// Whether elements are looked at on their way, stored or not.
-bool looks_at_elements(const SaveSpec& spec) {
+// Whether the writer reads elements, even if it does not store them.
+bool reads_elements(const SaveSpec& spec) {
   return !spec.histogram_collection.empty() ||
          std::ranges::any_of(spec.reductions, needs_elements);
 }
@@ -32,14 +34,14 @@ bool looks_at_elements(const SaveSpec& spec) {
 bool needs_payload(const SaveSpec& spec, std::size_t payload_bytes) {
   if (payload_bytes == 0) return false;
   if (spec.raw && payload_bytes <= kMaxPayloadBytes) return true;
-  return looks_at_elements(spec);
+  return reads_elements(spec);
 }
 
 CopyStores stores_for(std::size_t bytes) {
   return bytes >= kStreamingBytes ? CopyStores::streaming : CopyStores::normal;
 }
 
-// Hands out the elements of a tensor in C order, piece by piece.
+// Copies the elements of a tensor in C order, piece by piece.
 class Elements {
  public:
   explicit Elements(const TensorView& tensor)
@@ -106,18 +108,19 @@ const TensorStatistics* Lane::put_statistics(SlotState& slot,
 }
 
 bool Lane::needs_elements(const SaveSpec& spec) {
-  return spec.raw || looks_at_elements(spec);
+  return spec.raw || reads_elements(spec);
 }
 
-// Reserves a message with its header and shape; null: there is no room.
+// Reserves a message and writes its header and shape; null if there is no
+// space. The reader cannot see it before `publish`.
 Message* Lane::reserve_message(const Request& request,
                                std::size_t payload_bytes,
                                OverflowPolicy overflow) {
   const std::size_t bytes =
       StagingRing::padded(request.payload_offset + payload_bytes);
-  std::byte* room = reserve(bytes, overflow);
-  if (room == nullptr) return nullptr;
-  auto* message = new (room) Message;
+  std::byte* space = reserve(bytes, overflow);
+  if (space == nullptr) return nullptr;
+  auto* message = new (space) Message;
   message->bytes = bytes;
   message->dtype = request.tensor.dtype;
   message->rank = static_cast<std::uint8_t>(request.tensor.shape.size());
@@ -130,7 +133,8 @@ Message* Lane::reserve_message(const Request& request,
                      request.wall_seconds,
                      request.slot.placement.load(std::memory_order_relaxed),
                      request.also};
-  // The shape of a 0-d tensor has no memory to copy from.
+  // The shape of a 0-d tensor may have a null pointer, which memcpy must not
+  // get.
   if (const auto shape = request.tensor.shape; !shape.empty())
     std::memcpy(static_cast<void*>(message + 1), shape.data(),
                 shape.size_bytes());
@@ -169,19 +173,23 @@ const TensorStatistics* Lane::put_whole(const Request& request,
 
 const TensorStatistics* Lane::put_chunks(const Request& request,
                                          std::size_t payload_bytes) {
-  if (!has_room_for(payload_bytes)) return nullptr;
+  if (!can_begin_chunks(payload_bytes)) return nullptr;
   const std::size_t element_bytes = dtype_bytes(request.tensor.dtype);
   Elements elements(request.tensor);
   TensorStatistics so_far;
   const TensorStatistics* whole = nullptr;
   for (std::size_t done = 0; done < payload_bytes;) {
     const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
+    // Later chunks always wait: the writer has the first ones already. Null
+    // means that the storage no longer responds; the writer then reports the
+    // cut-off tensor.
     Message* message = reserve_message(request, chunk, OverflowPolicy::block);
     if (message == nullptr) return nullptr;
     message->is_first = done == 0;
     message->is_last = done + chunk == payload_bytes;
     so_far.merge(elements.copy(message->payload_buffer(), chunk / element_bytes,
                                stores_for(payload_bytes)));
+    // The statistics of the last message are those of the whole tensor.
     message->statistics = so_far;
     whole = &message->statistics;
     publish(message->bytes);
@@ -190,13 +198,48 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
   return whole;
 }
 
-// Whether a tensor of several messages is begun: half a tensor is worth
-// nothing.
-bool Lane::has_room_for(std::size_t payload_bytes) const {
+// Strings are packed on their way into the ring, in the form that their record
+// has. Their only statistic is their count.
+const TensorStatistics* Lane::put_strings(const Request& request) {
+  const auto strings = request.tensor.strings();
+  const std::uint64_t bytes = string_elements_bytes(strings);
+  const bool is_raw = request.spec.raw && bytes <= kMaxPayloadBytes;
+  const std::size_t payload_bytes = is_raw ? bytes : 0;
+  const bool is_whole = payload_bytes <= chunk_bytes();
+  if (!is_whole && !can_begin_chunks(payload_bytes)) return nullptr;
+
+  const TensorStatistics statistics =
+      statistics_of(request.tensor.dtype, nullptr, strings.size());
+  StringElements elements(strings);
+  const TensorStatistics* kept = nullptr;
+  std::size_t done = 0;
+  do {
+    const std::size_t chunk = std::min(chunk_bytes(), payload_bytes - done);
+    Message* message = reserve_message(
+        request, chunk, is_whole ? overflow_ : OverflowPolicy::block);
+    if (message == nullptr) return nullptr;
+    message->tensor.strings_bytes = bytes;
+    message->is_first = done == 0;
+    message->is_last = done + chunk == payload_bytes;
+    elements.next(message->payload_buffer(), chunk);
+    message->statistics = statistics;
+    kept = &message->statistics;
+    publish(message->bytes);
+    done += chunk;
+  } while (done < payload_bytes);
+  return kept;
+}
+
+// Whether to begin a tensor of several messages. Under `drop` its later
+// messages must not fail for lack of space, since half a tensor is useless:
+// begins it only if half of the ring is free for it.
+bool Lane::can_begin_chunks(std::size_t payload_bytes) const {
   return overflow_ == OverflowPolicy::block ||
          payload_bytes + ring_.used() <= ring_.bytes() / 2;
 }
 
+// A chunk fits several times into the ring, so that the training fills one
+// while the writer reads another.
 std::size_t Lane::chunk_bytes() const {
   return std::min(kMaxChunkBytes, ring_.bytes() / 4 / StagingRing::kAlignment *
                                       StagingRing::kAlignment);
@@ -229,32 +272,34 @@ void Lane::write(Document document) {
   if (!put_control(message)) delete message.document;
 }
 
+// Control messages are never dropped: without them the writer could not assign
+// tensors to steps.
 bool Lane::put_control(Message& message) {
   message.bytes = Message::payload_offset_of(0);
-  std::byte* room = reserve(message.bytes, OverflowPolicy::block);
-  if (room == nullptr) return false;
-  new (room) Message(message);
+  std::byte* space = reserve(message.bytes, OverflowPolicy::block);
+  if (space == nullptr) return false;
+  new (space) Message(message);
   publish(message.bytes);
   return true;
 }
 
 std::byte* Lane::reserve(std::size_t bytes, OverflowPolicy overflow) {
-  std::byte* room = ring_.try_reserve(bytes);
-  return room != nullptr ? room : wait_for_room(bytes, overflow);
+  std::byte* space = ring_.try_reserve(bytes);
+  return space != nullptr ? space : wait_for_space(bytes, overflow);
 }
 
-std::byte* Lane::wait_for_room(std::size_t bytes, OverflowPolicy overflow) {
+std::byte* Lane::wait_for_space(std::size_t bytes, OverflowPolicy overflow) {
   if (overflow == OverflowPolicy::drop) {
     writer_.wake();
     return nullptr;
   }
   const auto start = system_clock().monotonic();
-  std::byte* room = nullptr;
-  while (room == nullptr && writer_.wait_for_space(ring_))
-    room = ring_.try_reserve(bytes);
+  std::byte* space = nullptr;
+  while (space == nullptr && writer_.wait_for_space(ring_))
+    space = ring_.try_reserve(bytes);
   wait_seconds_ +=
       std::chrono::duration<double>(system_clock().monotonic() - start).count();
-  return room;
+  return space;
 }
 
 void Lane::publish(std::size_t bytes) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A lane puts tensors into a staging ring: the part of capture that runs
-// inside the training step. Copy and statistics are one pass; nothing is
-// allocated and no lock is taken. A lane is used by one thread at a time.
+// A lane puts tensors into a staging ring: the part of capture that runs inside
+// the training step. It copies a tensor and computes its statistics in one
+// pass, allocates nothing and takes no lock. One thread at a time uses a lane.
 
 #include <cstdint>
 #include <vector>
@@ -22,22 +22,24 @@ class Lane {
   Lane(StagingRing& ring, WriteThread& writer, OverflowPolicy overflow)
       : ring_(ring), writer_(writer), overflow_(overflow) {}
 
-  // Copies what `spec` needs of the tensor and returns its statistics,
-  // which lie in the ring until the next call; null if the queue was full and
-  // the tensor is lost. `also` are further names of its record; null: none.
+  // Copies the parts of the tensor that `spec` needs. Returns its statistics,
+  // which stay in the ring until the next call, or null if the buffer was full
+  // and the tensor is lost. `also` lists further names of its record; null:
+  // none.
   const TensorStatistics* put(SlotState& slot, const SaveSpec& spec,
                               const TensorView& tensor, std::uint64_t sequence,
                               double wall_seconds = 0,
                               const std::vector<SlotState*>* also = nullptr);
 
-  // The same of a tensor whose elements lie elsewhere, by its `statistics`:
-  // `tensor` shows its dtype and shape, and `spec` needs no elements.
+  // Does the same for a tensor whose elements are not in host memory, given its
+  // `statistics`. `tensor` has its dtype and shape; `spec` must need no
+  // elements.
   const TensorStatistics* put_statistics(SlotState& slot, const SaveSpec& spec,
                                          const TensorView& tensor,
                                          const TensorStatistics& statistics,
                                          std::uint64_t sequence);
 
-  // Whether more is written of a tensor than its statistics hold.
+  // Whether `spec` needs more of a tensor than its statistics.
   static bool needs_elements(const SaveSpec& spec);
 
   void begin_step(double wall_seconds, const StepId& step,
@@ -46,10 +48,10 @@ class Lane {
                 std::uint64_t dropped_bytes, std::uint64_t sequence);
   void write(Document document);
 
-  // The largest rank that is captured: a tensor's shape must fit its message.
+  // The largest rank that is captured: the shape must fit into one message.
   static constexpr std::size_t kMaxRank = 64;
 
-  // How long the training has waited for the writer.
+  // How long the training has waited for the writer so far.
   double wait_seconds() const { return wait_seconds_; }
 
  private:
@@ -59,12 +61,12 @@ class Lane {
     const TensorView& tensor;
     std::uint64_t sequence;
     std::size_t payload_offset;
-    double wall_seconds;  // 0: the step's
+    double wall_seconds;  // 0: of the step
     const std::vector<SlotState*>* also;
   };
 
   std::byte* reserve(std::size_t bytes, OverflowPolicy overflow);
-  std::byte* wait_for_room(std::size_t bytes, OverflowPolicy overflow);
+  std::byte* wait_for_space(std::size_t bytes, OverflowPolicy overflow);
   Message* reserve_message(const Request& request, std::size_t payload_bytes,
                            OverflowPolicy overflow);
   const TensorStatistics* put_statistics(const Request& request);
@@ -73,9 +75,9 @@ class Lane {
   const TensorStatistics* put_chunks(const Request& request,
                                      std::size_t payload_bytes);
   const TensorStatistics* put_strings(const Request& request);
-  bool has_room_for(std::size_t payload_bytes) const;
+  bool can_begin_chunks(std::size_t payload_bytes) const;
   std::size_t chunk_bytes() const;
-  // Publishes the message and wakes the writer when enough has come together.
+  // Publishes the reserved message, and wakes the writer after `kWakeBytes`.
   void publish(std::size_t bytes);
   bool put_control(Message& message);
 

@@ -42,7 +42,7 @@ ObservationSink::DataNeed LiveStep::data_need_of(const SlotState& slot) {
   return known->second;
 }
 
-bool LiveStep::may_look_at_values(const SlotState& slot) {
+bool LiveStep::may_read_values(const SlotState& slot) {
   std::unique_lock lock(mutex_, std::try_to_lock);
   return !lock || data_need_of(slot) == ObservationSink::DataNeed::values;
 }

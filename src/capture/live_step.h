@@ -1,8 +1,7 @@
 #pragma once
 
-// What a sink is shown of the step that is running: the tensors captured so
-// far that it is interested in, with their statistics, and with their elements
-// where it looks at those.
+// The running step, for a sink: the tensors captured so far that the sink
+// needs, with their statistics and, if it needs those, their elements.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,32 +18,31 @@ namespace smdebug {
 
 class LiveStep {
  public:
-  // Null shows nothing. The sink is asked anew what it is interested in. The
-  // owner's thread.
+  // Replaces the sink; null: none. Queries its data needs again. The owner's
+  // thread.
   void set_sink(ObservationSink* sink);
 
   bool has_sink() const { return sink_ != nullptr; }
 
   void show_collections(std::span<const TensorGroup> collections);
 
-  // Whether the sink looks at the elements of a tensor; true while it is being
-  // called. Never waits for that: the caller may hold what the sink waits for,
-  // such as Python's interpreter. Any thread.
-  bool may_look_at_values(const SlotState& slot);
+  // Whether the sink may read the elements of a tensor; true while the sink is
+  // being called. Never waits for such a call, because the caller may hold a
+  // lock that the sink waits for, such as Python's GIL. Any thread.
+  bool may_read_values(const SlotState& slot);
 
-  // Remembers a captured tensor; one without memory has its statistics alone.
-  // Any thread.
+  // Adds a captured tensor; without data, only its statistics. Any thread.
   void add(const SlotState& slot, const TensorView& tensor,
            const TensorStatistics& statistics);
 
-  // Shows what was added since `clear`. The owner's thread.
+  // Passes the tensors added since `clear` to the sink. The owner's thread.
   void show(const StepId& step, StepPhase phase, std::string_view worker);
 
   void clear();
 
  private:
   struct Captured {
-    std::string_view name;  // of a slot, which outlives the session's steps
+    std::string_view name;  // of a slot, which lives as long as the session
     DType dtype;
     std::vector<std::int64_t> shape;
     TensorStatistics statistics;
@@ -53,7 +51,7 @@ class LiveStep {
   };
   class Elements;
 
-  // Under the lock.
+  // Call it under the lock.
   ObservationSink::DataNeed data_need_of(const SlotState& slot);
 
   ObservationSink* sink_ = nullptr;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What travels through a staging ring. A message is this header, the shape of
-// its tensor, and then, on a cache line of its own, the elements. A tensor
-// larger than one message goes in several, which follow each other.
+// The messages in a staging ring. A message is this header, then the shape of
+// its tensor, and then, starting on a new cache line, the elements. A larger
+// tensor takes several consecutive messages.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,18 +36,18 @@ struct Message {
   DType dtype = DType::float32;
   std::uint8_t rank = 0;
   bool is_first = true;  // of the messages of one tensor
-  bool is_last = true;   // only this one carries the statistics
+  bool is_last = true;   // the one whose statistics are those of the tensor
   std::uint32_t payload_offset = 0;
   std::uint64_t payload_bytes = 0;  // in this message
-  // Which step of the session, counted from 1: a lane is not read ahead of
-  // the step that is being written.
+  // The step of the session, counted from 1. The shared lane is not read ahead
+  // of the step that is being written.
   std::uint64_t sequence = 0;
 
   struct TensorFields {
     SlotState* slot;
     const SaveSpec* spec;
     std::uint64_t strings_bytes;      // of all elements, if they are strings
-    double wall_seconds;              // the tensor's own time; 0: the step's
+    double wall_seconds;              // of the record; 0: of the step
     const ShardPlacement* placement;  // null: a whole tensor
     // Further names of the same record; null: none.
     const std::vector<SlotState*>* also;
@@ -57,7 +57,7 @@ struct Message {
     StepId step;
   };
   struct EndFields {
-    std::uint64_t shared_end;  // position of the shared lane
+    std::uint64_t shared_end;  // position of the shared lane at the end
     std::uint64_t dropped_tensors;
     std::uint64_t dropped_bytes;
   };
@@ -80,7 +80,7 @@ struct Message {
             payload_bytes};
   }
 
-  // Where the elements are written to, once the header is in place.
+  // The destination of the elements. Valid once `payload_offset` is set.
   std::byte* payload_buffer() {
     return reinterpret_cast<std::byte*>(this) + payload_offset;
   }
@@ -93,8 +93,8 @@ struct Message {
 
 static_assert(sizeof(Message) % alignof(std::int64_t) == 0);
 
-// The most payload that one message carries: small enough to stay in the
-// cache between the thread that fills it and the thread that writes it.
+// The largest payload of a message: small enough to stay in the cache between
+// the thread that fills it and the thread that writes it.
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 20;
 
 }  // namespace smdebug

@@ -393,7 +393,7 @@ class RefusedStatisticsTest : public PutStatisticsTest {
 
 TEST_F(RefusedStatisticsTest, WhereElementsAreNeeded) {
   config_.reduction_config.reset();
-  EXPECT_THAT(refusal(DType::float32, {1}), HasSubstr("elements are to be"));
+  EXPECT_THAT(refusal(DType::float32, {1}), HasSubstr("elements should be saved"));
 }
 
 TEST_F(RefusedStatisticsTest, OfStrings) {

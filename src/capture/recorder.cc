@@ -6,11 +6,11 @@
 namespace smdebug {
 namespace {
 
-// The shared lane carries the gradients of other threads: it is smaller than
-// the owner's.
+// The shared lane carries only tensors of other threads, such as gradients: its
+// ring is smaller by this factor.
 constexpr std::size_t kSharedShare = 4;
 
-// A lane must hold a few messages, whatever the user asked for.
+// The smallest ring, whatever the user configures: it must hold a few messages.
 constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
 
-// The machinery between the training step and the files: two lanes, the ring
-// behind each, and the thread that reads them. The owner of steps has a lane
-// for itself, so it takes no lock. All other threads share the second lane
-// under a mutex.
+// The path from the training step to the files: two lanes, the ring behind
+// each, and the thread that reads them. The owner of steps has a lane of its
+// own, so it takes no lock. All other threads share the second lane under a
+// mutex.
 
 #include <cstdint>
 #include <memory>
@@ -30,8 +30,8 @@ struct LaneCounts {
 };
 
 struct Recorder {
-  // The thread refers to the rings and the lanes refer to the thread: members
-  // are destroyed in the reverse order.
+  // The order matters, because members are destroyed in reverse: the thread
+  // refers to the rings, and the lanes refer to the thread.
   std::unique_ptr<StagingRing> owner_ring;
   std::unique_ptr<StagingRing> shared_ring;
   std::unique_ptr<WriteThread> thread;

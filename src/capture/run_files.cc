@@ -64,7 +64,7 @@ bool is_built_in(const Framework& framework, std::string_view name) {
 std::string nothing_found(const Collection& collection,
                           const std::vector<std::string>& names) {
   std::string text = "collection '" + collection.name() +
-                     "' is to be saved, but " + sought(collection.tensors) +
+                     "' should be saved, but " + sought(collection.tensors) +
                      " matched no tensor of the first saved step";
   if (names.empty()) return text + "; no tensor was seen at all";
   const TensorGroup& tensors = collection.tensors;

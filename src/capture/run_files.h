@@ -15,8 +15,8 @@
 
 namespace smdebug {
 
-// The text of the collections file: the plan's collections with the names
-// that matched so far.
+// Returns the text of the collections file: the plan's collections with the
+// names that matched so far.
 std::string collections_text(const SlotTable& slots, int num_workers);
 
 // `run.json` of this attempt. Records of older attempts are kept.
@@ -25,9 +25,9 @@ class RunRecord {
   RunRecord(const Storage& storage, const ProcessFacts& process,
             const Framework& framework, const Clock& clock);
 
-  // The text as the run starts.
+  // Returns the text for the start of the run.
   std::string started(const SlotTable& slots, int num_workers, Step first_step);
-  // The text when it has ended.
+  // Returns the text for its end.
   std::string ended(const SessionStatus& status, const SessionCost& cost,
                     double wall_seconds);
 
@@ -39,7 +39,7 @@ class RunRecord {
 // that matches nothing.
 struct MatchSummary {
   std::string text;                   // one line per saved collection
-  std::vector<std::string> warnings;  // what matched nothing, nearest names
+  std::vector<std::string> warnings;  // patterns without a match
 };
 
 MatchSummary summarize_matches(const SlotTable& slots);

@@ -40,15 +40,13 @@ Result<std::optional<std::string>> claim_run(Storage& storage, Logger& logger) {
     owner = parse_claim(bytes->text());
   if (owner && may_be_alive(*owner)) {
     return std::optional<std::string>(
-        owner_of(*owner) +
-        " writes this run: give this one a folder of its "
-        "own, or remove '" +
+        owner_of(*owner) + " writes this run: use another folder, or remove '" +
         std::string(kClaimKey) + "' if that process has exited");
   }
   logger.warning(
       "run " + storage.uri() + ": the claim of " +
       (owner ? owner_of(*owner) : std::string("an unnamed process")) +
-      " is taken over: it is not running any more");
+      " is taken over: that process has exited");
   SMD_CHECK_OK(put_object(storage, kClaimKey, text));
   return std::optional<std::string>();
 }
@@ -97,7 +95,7 @@ Status RunLifecycle::start_recording() {
                                target, worker.name, context_.framework,
                                config.checksum, tensorboard_,
                                RunSizeLimit::make(config, target, worker.name,
-                                               context_.logger)),
+                                                  context_.logger)),
                            context_.logger));
   if (worker.is_first()) {
     run_record_.emplace(*storage_, context_.process, context_.framework,
@@ -213,8 +211,8 @@ void RunLifecycle::write_end(const SessionStatus& status,
     latch(std::move(finished).error().within("run " + uri()));
 }
 
-// If the storage has failed these calls fail too. They are made all the same:
-// `run.json` records for readers why the run stops where it does.
+// These calls are worth a try even if the storage has failed: `run.json` shows
+// readers why the run stops where it does.
 Status RunLifecycle::finish_files(const SessionStatus& status,
                                   const SessionCost& cost) {
   Status recorded;
@@ -223,8 +221,8 @@ Status RunLifecycle::finish_files(const SessionStatus& status,
         *storage_, kRunFileKey,
         run_record_->ended(status, cost, context_.clock.wall_seconds()));
   }
-  // On the platform that sets this variable the marker is not ours to write.
-  // Elsewhere every worker writes it, and the first one succeeds.
+  // On SageMaker, which sets this variable, the platform writes the marker.
+  // Elsewhere every worker tries to, and the first one succeeds.
   if (!environment_variable("TRAINING_JOB_NAME"))
     SMD_CHECK_OK(as_status(storage_->create_exclusive(kEndMarkerKey, {})));
   if (is_claimed_) SMD_CHECK_OK(storage_->remove(kClaimKey));

@@ -2,8 +2,8 @@
 
 // One run from its first step to its end: the claim on its folder, the writer
 // and its files, and the first error. Nothing is written before `start`. After
-// an error, or where another process writes the run, calls return at once and
-// are counted.
+// an error, or if another process writes the run, calls return at once and are
+// counted.
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace smdebug {
 class RunLifecycle {
  public:
   // `tensorboard` is null if nothing is written for TensorBoard. The context
-  // and the slots outlive this.
+  // and the slots must outlive this.
   RunLifecycle(SessionContext& context, const SlotTable& slots,
                std::shared_ptr<Storage> storage,
                std::shared_ptr<Storage> tensorboard);
@@ -39,38 +39,38 @@ class RunLifecycle {
   // Null before `start`, and if this process does not write the run.
   Recorder* recorder() { return recorder_.get(); }
 
-  // Whether a call has an effect; one that has none is counted.
+  // Whether a call has an effect. Counts a call that has none.
   bool is_recording();
-  // The same, without the question whether the write thread has failed.
+  // Does the same, without checking whether the write thread has failed.
   bool is_active() const {
     return !is_over() && state_ == SessionStatus::State::active;
   }
   bool is_inactive() const { return state_ == SessionStatus::State::inactive; }
-  // After `close` and in the child of a fork.
+  // True after `close` and in the child of a fork.
   bool is_over() const { return is_forked_ || is_closed_; }
   bool is_forked() const { return is_forked_; }
 
-  // Writes the collections file if names have joined since the last time, or
-  // the plan has changed.
+  // Writes the collections file if tensors were added or the plan has changed
+  // since the last time.
   void write_collections(std::uint64_t plan_version);
 
-  // Returns when everything captured so far is written. Fails with the
-  // latched error.
+  // Blocks until everything captured so far is written. Fails with the latched
+  // error, and as `WriteThread::drain`.
   Status flush();
 
   // --- the end, in this order ---
 
-  // Writes what was captured and ends the thread.
+  // Writes the tensors captured so far and ends the thread.
   void stop(std::uint64_t plan_version);
-  // Writes the end of `run.json` and the end marker, and gives up the claim.
+  // Writes the end of `run.json` and the end marker, and removes the claim.
   void write_end(const SessionStatus& status, const SessionCost& cost);
   // Returns the latched error, if any.
   Status close();
 
-  // Keeps the thread's memory: its mutexes may be locked forever.
+  // Never frees the recorder: in the child its mutexes may stay locked forever.
   void after_fork_in_child();
 
-  // Fills in what the run knows.
+  // Fill in the fields that the run knows.
   void report(SessionStatus& status);
   void report(SessionCost& cost);
   std::string uri() const { return storage_->uri(); }

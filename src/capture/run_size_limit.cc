@@ -9,20 +9,21 @@
 namespace smdebug {
 
 RunSizeLimit::RunSizeLimit(std::shared_ptr<Storage> storage, std::string worker,
-                     std::uint64_t max_bytes, Step keep_every, Logger& logger)
+                           std::uint64_t max_bytes, Step keep_every,
+                           Logger& logger)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       max_bytes_(max_bytes),
       keep_every_(keep_every),
       logger_(logger) {}
 
-std::unique_ptr<RunSizeLimit> RunSizeLimit::make(const HookConfig& config,
-                                           std::shared_ptr<Storage> storage,
-                                           std::string worker, Logger& logger) {
+std::unique_ptr<RunSizeLimit> RunSizeLimit::make(
+    const HookConfig& config, std::shared_ptr<Storage> storage,
+    std::string worker, Logger& logger) {
   if (!config.max_run_bytes || !storage) return nullptr;
   return std::make_unique<RunSizeLimit>(std::move(storage), std::move(worker),
-                                     *config.max_run_bytes, config.keep_every,
-                                     logger);
+                                        *config.max_run_bytes,
+                                        config.keep_every, logger);
 }
 
 void RunSizeLimit::published(Step step, std::uint64_t bytes) {
@@ -52,7 +53,7 @@ void RunSizeLimit::find_older_attempts() {
     if (!files) {
       has_failed_ = true;
       logger_.warning(fmt::format(
-          "what earlier attempts left in the run '{}' does not count for "
+          "files of earlier attempts in the run '{}' do not count for "
           "max_run_bytes: {}",
           storage_->uri(), files.error().message));
       return;
@@ -103,8 +104,8 @@ void RunSizeLimit::note_removed(Step step) {
   forget(step);
   if (counts_.removed_steps++ == 0) {
     logger_.info(fmt::format(
-        "step {} is removed, and others will be: the run '{}' has reached "
-        "max_run_bytes = {}",
+        "run '{1}' has reached max_run_bytes = {2}: removed step {0}, and will "
+        "remove the oldest steps from now on",
         step, storage_->uri(), max_bytes_));
   }
   counts_.first_kept_step = ages_.begin()->first;

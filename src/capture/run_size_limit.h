@@ -1,11 +1,12 @@
 #pragma once
 
-// Keeps the files of one worker below a size: when a step was published, the
-// oldest ones are removed until the rest fits. Used by the step writer, on the
-// write thread. It keeps books and calls `Storage::remove`; it never reads.
+// Keeps the files of one worker below `HookConfig::max_run_bytes`: after each
+// published step it removes the oldest steps until the rest fits. The step
+// writer uses it on the write thread. It tracks sizes and calls
+// `Storage::remove`, and never reads files.
 //
-// Of a step the index file goes first, then the event file: an index file that
-// can be listed has its event file, as ever.
+// It removes a step's index file first and then its event file, so that every
+// index file that can be listed has its event file.
 
 #include <cstdint>
 #include <map>
@@ -22,28 +23,28 @@ namespace smdebug {
 
 struct RemovalCounts {
   std::uint64_t removed_steps = 0;
-  std::optional<Step> first_kept_step;  // none while nothing was removed
+  std::optional<Step> first_kept_step;  // none until a step was removed
 };
 
 class RunSizeLimit {
  public:
   // Keeps at most `max_bytes` of event and index files. Steps that are a
-  // multiple of `keep_every` go after all others; 0: no step is special.
-  // `logger` outlives it.
+  // multiple of `keep_every` are removed after all others; 0 treats all steps
+  // alike. `logger` outlives it.
   RunSizeLimit(std::shared_ptr<Storage> storage, std::string worker,
-            std::uint64_t max_bytes, Step keep_every, Logger& logger);
+               std::uint64_t max_bytes, Step keep_every, Logger& logger);
 
-  // What the configuration asks for; null where it sets no limit or nothing
-  // is written.
+  // Creates the limit of a configuration; null if it sets none, or if `storage`
+  // is null.
   static std::unique_ptr<RunSizeLimit> make(const HookConfig& config,
-                                         std::shared_ptr<Storage> storage,
-                                         std::string worker, Logger& logger);
+                                            std::shared_ptr<Storage> storage,
+                                            std::string worker, Logger& logger);
 
-  // The files of `step` are there and have `bytes`. Removes what is too much,
-  // but never this step. The first call also finds what earlier attempts of
-  // this worker left in the run; that is older than anything of this one. A
-  // file that cannot be removed stays, is said once in the log, and is tried
-  // again after the next step.
+  // Call it after the files of `step`, of `bytes` in total, were published.
+  // Removes older steps if the limit is exceeded, but never this step. The
+  // first call also counts the files of earlier attempts of this worker, as
+  // older than those of this attempt. The first file that cannot be removed is
+  // logged; each later step tries again.
   void published(Step step, std::uint64_t bytes);
 
   const RemovalCounts& counts() const { return counts_; }
@@ -53,14 +54,14 @@ class RunSizeLimit {
     Step step = 0;
     std::uint64_t bytes = 0;
   };
-  // By age: the order of publication.
+  // By order of publication.
   using Steps = std::map<std::uint64_t, PublishedStep>;
 
   void find_older_attempts();
   void add(Step step, std::uint64_t bytes);
   void forget(Step step);
   Steps& class_of(Step step);
-  // The next to go, or none: the youngest of all stays.
+  // The step to remove next, or none: the newest step is never removed.
   std::optional<PublishedStep> oldest() const;
   Status remove_files(Step step);
   void note_removed(Step step);

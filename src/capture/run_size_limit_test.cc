@@ -47,7 +47,7 @@ class Removals : public Storage {
     return inner->remove(key);
   }
 
-  std::shared_ptr<Storage> inner = make_memory_storage("memory://retention");
+  std::shared_ptr<Storage> inner = make_memory_storage("memory://run_size");
   std::vector<std::string> removed;
   std::string refused;
   bool refuses_to_list = false;
@@ -65,9 +65,9 @@ class RunSizeLimitTest : public ::testing::Test {
     ASSERT_TRUE(put_object(*storage_, event_file_key(step, worker), half).ok());
     ASSERT_TRUE(put_object(*storage_, index_file_key(step, worker), half).ok());
   }
-  void publish(RunSizeLimit& retention, Step step, std::uint64_t bytes) {
+  void publish(RunSizeLimit& limit, Step step, std::uint64_t bytes) {
     put(step, bytes, "worker_0");
-    retention.published(step, bytes);
+    limit.published(step, bytes);
   }
 
   std::vector<Step> steps(std::string_view worker = "worker_0") const {
@@ -85,85 +85,86 @@ class RunSizeLimitTest : public ::testing::Test {
 };
 
 TEST_F(RunSizeLimitTest, RemovesTheOldestStepsUntilTheRestFits) {
-  RunSizeLimit retention = keep(30);
-  for (Step step = 0; step < 3; ++step) publish(retention, step, 10);
+  RunSizeLimit limit = keep(30);
+  for (Step step = 0; step < 3; ++step) publish(limit, step, 10);
   EXPECT_THAT(storage_->removed, IsEmpty()) << "30 bytes are not too many";
-  EXPECT_FALSE(retention.counts().first_kept_step.has_value());
-  publish(retention, 3, 10);
+  EXPECT_FALSE(limit.counts().first_kept_step.has_value());
+  publish(limit, 3, 10);
   EXPECT_THAT(steps(), ElementsAre(1, 2, 3));
-  publish(retention, 4, 20);
+  publish(limit, 4, 20);
   EXPECT_THAT(steps(), ElementsAre(3, 4));
-  EXPECT_EQ(retention.counts().removed_steps, 3u);
-  EXPECT_EQ(retention.counts().first_kept_step, 3);
+  EXPECT_EQ(limit.counts().removed_steps, 3u);
+  EXPECT_EQ(limit.counts().first_kept_step, 3);
 }
 
 TEST_F(RunSizeLimitTest, RemovesTheIndexFileOfAStepBeforeItsEventFile) {
-  RunSizeLimit retention = keep(10);
-  publish(retention, 0, 10);
-  publish(retention, 1, 10);
+  RunSizeLimit limit = keep(10);
+  publish(limit, 0, 10);
+  publish(limit, 1, 10);
   EXPECT_THAT(storage_->removed, ElementsAre(index_file_key(0, "worker_0"),
                                              event_file_key(0, "worker_0")));
 }
 
 TEST_F(RunSizeLimitTest, KeepsTheNewestStepHoweverLargeItIs) {
-  RunSizeLimit retention = keep(10);
-  publish(retention, 0, 1000);
+  RunSizeLimit limit = keep(10);
+  publish(limit, 0, 1000);
   EXPECT_THAT(steps(), ElementsAre(0));
-  publish(retention, 1, 1000);
+  publish(limit, 1, 1000);
   EXPECT_THAT(steps(), ElementsAre(1));
 }
 
 TEST_F(RunSizeLimitTest, RemovesMultiplesOfKeepEveryLast) {
-  RunSizeLimit retention = keep(40, 4);
-  for (Step step = 0; step <= 12; ++step) publish(retention, step, 10);
+  RunSizeLimit limit = keep(40, 4);
+  for (Step step = 0; step <= 12; ++step) publish(limit, step, 10);
   EXPECT_THAT(steps(), ElementsAre(0, 4, 8, 12));
-  EXPECT_EQ(retention.counts().first_kept_step, 0);
-  publish(retention, 13, 10);
+  EXPECT_EQ(limit.counts().first_kept_step, 0);
+  publish(limit, 13, 10);
   EXPECT_THAT(steps(), ElementsAre(4, 8, 12, 13));
-  publish(retention, 14, 10);
+  publish(limit, 14, 10);
   EXPECT_THAT(steps(), ElementsAre(4, 8, 12, 14));
 }
 
 TEST_F(RunSizeLimitTest, CountsWhatEarlierAttemptsLeftAndRemovesThatFirst) {
   for (Step step : {5, 6, 7}) put(step, 10, "worker_0");
   put(0, 10, "worker_1");
-  RunSizeLimit retention = keep(30);
-  for (Step step : {0, 1}) publish(retention, step, 10);
+  RunSizeLimit limit = keep(30);
+  for (Step step : {0, 1}) publish(limit, step, 10);
   EXPECT_THAT(steps(), ElementsAre(0, 1, 7));
-  publish(retention, 7, 10);  // written again
+  publish(limit, 7, 10);  // written again
   EXPECT_THAT(steps(), ElementsAre(0, 1, 7));
-  publish(retention, 8, 10);
+  publish(limit, 8, 10);
   EXPECT_THAT(steps(), ElementsAre(1, 7, 8)) << "7 is young now";
   EXPECT_THAT(steps("worker_1"), ElementsAre(0)) << "another worker's";
 }
 
 TEST_F(RunSizeLimitTest, TriesAStepAgainThatCouldNotBeRemovedAndSaysItOnce) {
-  RunSizeLimit retention = keep(10);
+  RunSizeLimit limit = keep(10);
   storage_->refused = event_file_key(0, "worker_0");
-  for (Step step : {0, 1, 2}) publish(retention, step, 10);
-  EXPECT_EQ(retention.counts().removed_steps, 0u);
+  for (Step step : {0, 1, 2}) publish(limit, step, 10);
+  EXPECT_EQ(limit.counts().removed_steps, 0u);
   ASSERT_THAT(log_.lines(), SizeIs(1));
   EXPECT_THAT(log_.lines()[0], HasSubstr("step 0 could not be removed"));
   EXPECT_THAT(log_.lines()[0], HasSubstr("permission denied"));
   storage_->refused.clear();
-  publish(retention, 3, 10);
+  publish(limit, 3, 10);
   EXPECT_THAT(steps(), ElementsAre(3));
-  EXPECT_EQ(retention.counts().removed_steps, 3u);
+  EXPECT_EQ(limit.counts().removed_steps, 3u);
 }
 
-TEST_F(RunSizeLimitTest, KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
+TEST_F(RunSizeLimitTest,
+       KeepsItsOwnStepsWithinTheLimitWhereTheRunCannotBeListed) {
   put(9, 100, "worker_0");
   storage_->refuses_to_list = true;
-  RunSizeLimit retention = keep(20);
-  for (Step step : {0, 1, 2}) publish(retention, step, 10);
+  RunSizeLimit limit = keep(20);
+  for (Step step : {0, 1, 2}) publish(limit, step, 10);
   storage_->refuses_to_list = false;
   EXPECT_THAT(steps(), ElementsAre(1, 2, 9));
   EXPECT_THAT(log_.lines()[0], HasSubstr("the list is lost"));
 }
 
 TEST_F(RunSizeLimitTest, SaysOnceThatItRemoves) {
-  RunSizeLimit retention = keep(10);
-  for (Step step = 0; step < 10; ++step) publish(retention, step, 10);
+  RunSizeLimit limit = keep(10);
+  for (Step step = 0; step < 10; ++step) publish(limit, step, 10);
   ASSERT_THAT(log_.lines(), SizeIs(1));
   EXPECT_THAT(log_.lines()[0], HasSubstr("max_run_bytes = 10"));
 }
@@ -175,13 +176,13 @@ TEST_F(RunSizeLimitTest, KeepsWhatAPlainListWouldKeep) {
   std::mt19937 random(seed);
   const std::uint64_t max_bytes = 50 + random() % 300;
   const Step keep_every = random() % 6;
-  RunSizeLimit retention = keep(max_bytes, keep_every);
+  RunSizeLimit limit = keep(max_bytes, keep_every);
   std::vector<std::pair<Step, std::uint64_t>> list;
   Step step = 0;
   for (int i = 0; i < 300; ++i) {
     step += 1 + random() % 3;
     list.emplace_back(step, 2 * (1 + random() % 50));
-    publish(retention, step, list.back().second);
+    publish(limit, step, list.back().second);
     const auto is_special = [&](const auto& entry) {
       return keep_every > 0 && entry.first % keep_every == 0;
     };

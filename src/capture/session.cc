@@ -13,8 +13,8 @@
 namespace smdebug {
 namespace {
 
-// Nothing is written into a folder in which a run has ended: readers could not
-// tell the two runs apart.
+// Refuses a folder in which a run has ended, because readers could not
+// distinguish the two runs.
 Status check_not_ended(const Storage& storage) {
   auto has_ended = storage.exists(kEndMarkerKey);
   if (!has_ended || !*has_ended) return {};
@@ -100,7 +100,7 @@ SessionCost SessionImpl::cost() {
   return cost;
 }
 
-// --- the face ---
+// --- the public class ---
 
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
   SMD_TRY(auto plan, Plan::build(options.config, options.framework));

@@ -1,8 +1,8 @@
 #pragma once
 
-// The parts of a session, each made of those above it. The public classes,
-// `Session`, `TensorSlot`, `ModuleSlots` and `CapturePlanView`, only choose
-// the part that answers.
+// The parts of a session; each uses those declared before it. The public
+// classes `Session`, `TensorSlot`, `ModuleSlots` and `CapturePlanView` only
+// forward to the part that is responsible.
 
 #include <memory>
 

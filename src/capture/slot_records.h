@@ -1,8 +1,9 @@
 #pragma once
 
-// The write thread's side of a slot: encoders made once per dtype and shape,
-// names as JSON.
+// The records of a slot: encoders, cached per dtype and shape, and names as
+// JSON. They belong to the write thread.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,16 +21,26 @@
 
 namespace smdebug {
 
-// How a framework's reductions are stored: see Framework.
+// The form of a framework's saved reductions, see `Framework`.
 struct ReductionForm {
   bool is_0d = false;
   bool keeps_colon_digits = false;
 };
 
+// The dtype in which a reduction of a `dtype` tensor is stored: the same for
+// float16, bfloat16, float32 and float64; float32 for complex64 and float8;
+// float64 for all others.
+DType reduced_dtype(DType dtype);
+
+// Writes `value` to `bytes` as one element of `dtype`, a result of
+// `reduced_dtype`, rounded to nearest even. Returns the size of the element.
+std::size_t scalar_bytes(DType dtype, double value,
+                         std::span<std::byte, 8> bytes);
+
 class SlotRecords {
  public:
-  // The tensor's own record. Encoders of the last few shapes are kept: the
-  // last batch of an epoch is often smaller.
+  // Returns the encoder of the tensor's record. Keeps those of the last few
+  // shapes, because the last batch of an epoch is often smaller.
   const TensorRecordEncoder& raw(std::string_view name, DType dtype,
                                  std::span<const std::int64_t> shape);
 
@@ -42,16 +53,16 @@ class SlotRecords {
   const ReductionRecord& reduction(std::string_view name, ReductionOp op,
                                    DType dtype, const ReductionForm& form);
 
-  // TensorBoard's tag: of the tensor's number, or with a collection of its
-  // histogram there.
+  // Returns TensorBoard's tag for the tensor's histogram in `collection`, or
+  // for its scalar if that is empty.
   const std::string& tensorboard_tag(std::string_view collection,
                                      std::string_view name);
 
-  // Notes that the tensor was taken at `step`. Returns whether it had been
-  // taken at that step before.
+  // Records that the tensor was written at `step`. Returns whether it was
+  // already written at that step.
   bool note_step(Step step) { return std::exchange(step_, step) == step; }
 
-  // The name as a JSON string.
+  // Returns the name as a JSON string.
   const std::string& json_name(std::string_view name);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The inside of a TensorSlot: a tensor's name with every decision about it. It
-// is made once, and from then on the training step carries a pointer.
+// The state behind a `TensorSlot`: a tensor's name with every decision about
+// it. It is created once; from then on the training step uses a pointer to it.
 
 #include <array>
 #include <atomic>
@@ -22,20 +22,20 @@ struct SlotState {
   explicit SlotState(std::string name) : name(std::move(name)) {}
 
   const std::string name;
-  // The saved collections of the present plan that it belongs to.
+  // The saved collections of the plan in use that it belongs to.
   CollectionSet matched;
   // The form in which the open step writes it; null: not at all. The owner sets
   // it when the set of due collections changes, and any thread reads it. A
   // relaxed load is enough: an earlier spec lives as long as the table.
   std::atomic<const SaveSpec*> spec = nullptr;
-  // Which part of a larger tensor it is; null: a whole one. Owned below.
+  // The part of a larger tensor that it is; null: a whole tensor. Owned below.
   std::atomic<const ShardPlacement*> placement = nullptr;
   std::atomic<bool> is_skipped = false;  // reported once
   std::atomic<std::uint64_t> captures = 0;
   // Belongs to the write thread. No other thread reads or writes it.
   SlotRecords records;
-  // Every placement that it had: messages may still point to an earlier one.
-  // The table's, under its lock.
+  // Every placement that it had, because messages may still point to an earlier
+  // one. The table changes it, under its lock.
   std::vector<std::unique_ptr<const ShardPlacement>> placements;
   // Every list of slots that it shared a record with, for the same reason.
   std::vector<std::unique_ptr<const std::vector<SlotState*>>> shared_with;
@@ -47,13 +47,14 @@ struct ModuleState {
   explicit ModuleState(std::string path) : path(std::move(path)) {}
 
   struct Direction {
-    // By index; those beyond are looked up by name.
+    // By index; later ones are looked up by name.
     static constexpr std::size_t kKept = 16;
     std::array<std::atomic<SlotState*>, kKept> slots = {};
     std::atomic<std::uint32_t> calls = 0;
     std::atomic<std::uint64_t> sequence = 0;  // of the step that `calls` count
 
-    // Whether the plan in use saves any of them; true before the first call.
+    // Returns whether the plan in use saves any of them; true before the first
+    // call.
     bool can_match() const {
       for (const std::atomic<SlotState*>& known : slots) {
         const SlotState* slot = known.load(std::memory_order_acquire);

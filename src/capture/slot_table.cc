@@ -40,6 +40,7 @@ ModuleState* SlotTable::module(std::string_view path) {
 SlotState* SlotTable::next_due(const ModuleState& module,
                                ModuleState::Direction& direction,
                                std::uint64_t sequence) {
+  // Relaxed: the counts order no other memory.
   if (direction.sequence.load(std::memory_order_relaxed) != sequence) {
     direction.sequence.store(sequence, std::memory_order_relaxed);
     direction.calls.store(0, std::memory_order_relaxed);
@@ -196,6 +197,8 @@ void SlotTable::apply(const CollectionSet& due) {
   if (applied_ != nullptr && applied_->due == due) return;
   applied_ = &schedule(due);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
+    // Relaxed: `capturing_` is not set yet, and a thread that still loads the
+    // old spec gets one that lives as long as the table.
     slots_[i]->spec.store(applied_->specs[i], std::memory_order_relaxed);
   }
 }

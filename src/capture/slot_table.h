@@ -1,9 +1,9 @@
 #pragma once
 
-// All slots of a session, by name, and what the plan in use says of each.
-// Making a slot searches its name with every pattern of the plan, once. When
-// the set of due collections changes from one step to the next, each slot gets
-// the form in which it is written. The forms are kept per set.
+// All slots of a session, by name, and the form in which the plan in use saves
+// each. Creating a slot searches its name once with every pattern of the plan.
+// When the set of due collections changes from one step to the next, each slot
+// gets its `SaveSpec`. The specs are cached per set.
 
 #include <cstddef>
 #include <functional>
@@ -29,61 +29,63 @@ class SlotTable {
  public:
   explicit SlotTable(std::shared_ptr<const Plan> plan);
 
-  // The slot of that name, made if it is new. Any thread.
+  // Returns the slot of that name, and creates it if it is new. Any thread.
   SlotState* slot(std::string_view name);
-  // The module of that path, made if it is new. Any thread.
+  // Returns the module of that path, and creates it if it is new. Any thread.
   ModuleState* module(std::string_view path);
   // Counts the next input or output of `module` (`direction` is one of its
-  // two) and returns its slot if it is due, else null. Any thread.
+  // two). Returns its slot, or null if it is not due. Any thread.
   SlotState* next_due(const ModuleState& module,
                       ModuleState::Direction& direction,
                       std::uint64_t sequence);
 
-  // Says that `slot` belongs to the collections of those names, in this plan
-  // and in later ones, whatever it is called. Any thread.
-  // Returns whether any of them is new to it.
+  // Adds `slot` to the collections of those names, in this plan and in later
+  // ones, whatever its own name. Returns whether any of them is new to it. Any
+  // thread.
   bool assign(SlotState& slot, std::span<const std::string> collections);
 
-  // The saved collections of `plan`, in use or not, that `slot` belongs to.
+  // Returns the saved collections of `plan`, in use or not, that `slot` belongs
+  // to.
   CollectionSet matches(const SlotState& slot, const Plan& plan) const;
 
   // Marks `slot` as a part of a larger tensor from now on. Any thread.
   void set_placement(SlotState& slot,
                      const std::optional<ShardPlacement>& placement);
 
-  // A list of `others` that lives as long as the table. The owner of steps.
+  // Returns a copy of `others` that lives as long as the table. The owner's
+  // thread.
   const std::vector<SlotState*>* keep_shared(SlotState& slot,
                                              std::vector<SlotState*> others);
 
-  // Changes the plan. Earlier plans live on: messages may still point to their
-  // specs.
+  // Changes the plan. Keeps earlier plans alive, because messages may still
+  // point to their specs.
   void use(std::shared_ptr<const Plan> plan);
   const Plan& plan() const { return *plans_.back().plan; }
 
-  // Gives each slot the form in which it is written when `due` are due.
+  // Gives each slot its spec for a step in which the collections `due` are due.
   void apply(const CollectionSet& due);
 
   struct Joined {
-    const SaveSpec* spec;  // what is written of a tensor of these collections
+    const SaveSpec* spec;  // of a tensor in these collections
     bool is_new;           // to one of them
   };
   // Lists `slot` in the collections of those names, which need not exist. If
-  // none of them exists, values are written.
+  // none of them exists, the spec is to save values.
   Joined join(const SlotState& slot, std::span<const std::string> collections);
 
-  // How often a slot was found to belong to a saved collection, or joined one:
-  // grows with what the collections file lists.
+  // The number of times that a slot matched or joined a saved collection. If it
+  // has grown, the collections file is out of date.
   std::size_t memberships() const { return memberships_; }
   // The names of tensors that joined, by collection.
   using Members = std::map<std::string, std::set<std::string>, std::less<>>;
   Members joined() const;
-  // The collections of the plan in use, with the names of tensors that were
-  // assigned to them or joined them, and the other collections that a tensor
-  // joined: what a sink matches tensors against.
+  // The groups that a sink matches tensors against: the collections of the plan
+  // in use with the tensors that were assigned to or joined them, and the other
+  // collections that a tensor joined.
   std::vector<TensorGroup> groups() const;
 
-  // Calls `visit` for each slot in the order they were made. The table must
-  // not be changed by it.
+  // Calls `visit` for each slot, in order of creation. `visit` must not change
+  // the table.
   void for_each(const std::function<void(const SlotState&)>& visit) const;
 
  private:
@@ -96,7 +98,7 @@ class SlotTable {
   template <typename T>
   using ByName = std::unordered_map<std::string, T*, NameHash, std::equal_to<>>;
 
-  // The form of each slot when `due` are due, by slot.
+  // The spec of each slot in a step with the due collections `due`.
   struct Schedule {
     CollectionSet due;
     std::vector<const SaveSpec*> specs;
@@ -114,7 +116,7 @@ class SlotTable {
   void match(SlotState& slot);
   // The saved collections of `plan` that `slot` was assigned to.
   CollectionSet assigned(const SlotState& slot, const Plan& plan) const;
-  // Works out again what is written of `slot` in the open step.
+  // Updates the spec of `slot`, in the open step and in every schedule.
   void renew(SlotState& slot);
   const SaveSpec* spec(const CollectionSet& due_and_matched);
   Schedule& schedule(const CollectionSet& due);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-// A gap at the end of the ring, too short for the message that came: its
-// first word is this, and the message is at the start.
+// The first word of a gap at the end of the ring, which was too short for the
+// next message; that message is at the beginning.
 constexpr std::uint64_t kGap = ~std::uint64_t{0};
 
 }  // namespace
@@ -25,7 +25,7 @@ Result<std::unique_ptr<StagingRing>> StagingRing::create(std::size_t bytes) {
     return Error{Error::Code::io, "staging memory of " + std::to_string(bytes) +
                                       " bytes: " + std::strerror(errno)};
   }
-  // Advice only: without huge pages the first use costs more faults.
+  // Only a hint: without huge pages the first use causes more page faults.
   madvise(memory, bytes, MADV_HUGEPAGE);
   return std::unique_ptr<StagingRing>(
       new StagingRing(static_cast<std::byte*>(memory), bytes));
@@ -33,9 +33,11 @@ Result<std::unique_ptr<StagingRing>> StagingRing::create(std::size_t bytes) {
 
 StagingRing::~StagingRing() { munmap(base_, bytes_); }
 
-// Only the writing side adds messages. When the reader has released all of
-// them it is idle, so both positions can be moved to the next start of the
-// ring: first the reader's, so that it never sees messages it did not have.
+// When the reader has released all messages it is idle, and only the writing
+// side can add more. So the writing side may move both positions to the next
+// start of the ring. `released_` is moved first: its relaxed store is ordered
+// before the release store of `published_`, so a reader that sees the new
+// `published_` also sees the new `released_` and skips the bytes in between.
 void StagingRing::rewind_if_drained() {
   if (reserved_ % bytes_ == 0) return;
   released_seen_ = released_.load(std::memory_order_acquire);
@@ -49,14 +51,16 @@ void StagingRing::rewind_if_drained() {
 std::byte* StagingRing::try_reserve(std::size_t bytes) {
   bytes = padded(bytes);
   rewind_if_drained();
-  const std::size_t place = reserved_ % bytes_;
-  const std::size_t gap = place + bytes > bytes_ ? bytes_ - place : 0;
+  const std::size_t offset = reserved_ % bytes_;
+  const std::size_t gap = offset + bytes > bytes_ ? bytes_ - offset : 0;
   const std::uint64_t end = reserved_ + gap + bytes;
+  // Reload the reader's position only if the last one seen is not enough: the
+  // load may have to fetch its cache line from the other core.
   if (end - released_seen_ > bytes_) {
     released_seen_ = released_.load(std::memory_order_acquire);
     if (end - released_seen_ > bytes_) return nullptr;
   }
-  if (gap != 0) std::memcpy(base_ + place, &kGap, sizeof(kGap));
+  if (gap != 0) std::memcpy(base_ + offset, &kGap, sizeof(kGap));
   reserved_start_ = reserved_ + gap;
   reserved_ = end;
   return base_ + reserved_start_ % bytes_;
@@ -67,7 +71,7 @@ void StagingRing::publish() {
 }
 
 bool StagingRing::can_read(std::uint64_t end) {
-  // After a rewind the messages start at what the writing side released.
+  // After `rewind_if_drained` the next message starts at `released_`.
   const std::uint64_t released = released_.load(std::memory_order_relaxed);
   if (released > read_) read_ = released;
   if (read_ >= end) return false;

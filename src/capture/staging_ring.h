@@ -1,15 +1,15 @@
 #pragma once
 
-// The memory between the training step and the write thread: a log of
-// messages in one mapped ring. One thread reserves and publishes, one thread
-// reads and releases; neither takes a lock.
+// The memory between the training step and the write thread: a log of messages
+// in one mapped ring. One thread reserves and publishes, another one reads and
+// releases; neither takes a lock.
 //
-// Whenever the reader has caught up, the writer goes back to the start of the
-// ring, so that a run with small steps works in cache-warm memory however
-// large the ring is. Pages are touched by their first use and then kept.
+// Whenever the reader has caught up, the writer restarts at the beginning of
+// the ring, so that a run with small steps works in cache-warm memory even if
+// the ring is large. A page is allocated on its first use and then kept.
 //
-// Positions count bytes since the ring was made and never go back; a position
-// modulo the size is a place in the ring.
+// Positions count bytes since the ring was created and never decrease; a
+// position modulo the size is an offset in the ring.
 
 #include <atomic>
 #include <cstddef>
@@ -22,11 +22,11 @@ namespace smdebug {
 
 class StagingRing {
  public:
-  // Messages and payloads start on cache lines, as streaming stores ask.
+  // Messages and payloads start on cache lines, as streaming stores require.
   static constexpr std::size_t kAlignment = 64;
 
-  // `bytes` is rounded up to whole pages. Fails with `io` where the memory
-  // cannot be mapped.
+  // Creates a ring of `bytes`, rounded up to whole pages. Fails with `io` if
+  // the memory cannot be mapped.
   static Result<std::unique_ptr<StagingRing>> create(std::size_t bytes);
   ~StagingRing();
   StagingRing(const StagingRing&) = delete;
@@ -36,10 +36,10 @@ class StagingRing {
 
   // --- the writing side ---
 
-  // Returns room for `bytes` without a break, or null if there is none now.
-  // At most half of the ring can be asked for.
+  // Returns `bytes` of contiguous memory, or null if they are not free now. At
+  // most half of the ring can be requested.
   std::byte* try_reserve(std::size_t bytes);
-  // Hands the reserved bytes to the reader.
+  // Makes the reserved bytes visible to the reader.
   void publish();
   // The position after everything that was published.
   std::uint64_t published() const {
@@ -52,14 +52,14 @@ class StagingRing {
 
   // --- the reading side ---
 
-  // The position of the first message that was not read yet.
+  // The position of the next message to read.
   std::uint64_t read_position() const { return read_; }
-  // True if a message lies before `end`, a position from `published()`.
+  // Returns whether there is a message before `end`, a result of `published()`.
   bool can_read(std::uint64_t end);
   const std::byte* front() const { return base_ + read_ % bytes_; }
-  // Goes on to the next message. The bytes stay until `release`.
+  // Moves to the next message. The bytes stay valid until `release`.
   void advance(std::size_t bytes);
-  // Gives back everything that was read.
+  // Frees everything that was read.
   void release();
 
   static constexpr std::size_t padded(std::size_t bytes) {
@@ -73,7 +73,7 @@ class StagingRing {
 
   std::byte* const base_;
   const std::size_t bytes_;
-  // Each side's own line, so that neither slows the other.
+  // Each side has its own cache lines, so that neither slows the other down.
   alignas(64) std::uint64_t reserved_ = 0;  // writer
   std::uint64_t reserved_start_ = 0;        // writer
   std::uint64_t released_seen_ = 0;         // writer

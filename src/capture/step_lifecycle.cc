@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "capture/run_files.h"
+#include "reduce/gather.h"
 
 namespace smdebug {
 
@@ -13,25 +14,26 @@ StepLifecycle::StepLifecycle(SessionContext& context, SlotTable& slots,
       run_(run),
       sink_(sink),
       checkpoints_(CheckpointState::open(context.logger)) {
-  if (!checkpoints_ || !checkpoints_->noted()) return;
-  context_.steps.resume(checkpoints_->noted()->counts);
-  last_saved_step_ = checkpoints_->noted()->last_saved;
+  if (!checkpoints_ || !checkpoints_->recorded()) return;
+  context_.steps.resume(checkpoints_->recorded()->counts);
+  last_saved_step_ = checkpoints_->recorded()->last_saved;
 }
 
-// One process notes the steps for all workers of a run: they count the same.
-void StepLifecycle::note_checkpoint() {
+// The first worker records the steps for all workers of a run, since all count
+// alike.
+void StepLifecycle::record_checkpoint() {
   if (!context_.worker.is_first() || context_.config.dry_run ||
       run_.is_inactive()) {
     return;
   }
-  checkpoints_->note_if_changed(context_.steps.counts(), last_saved_step_);
+  checkpoints_->record_if_changed(context_.steps.counts(), last_saved_step_);
 }
 
 bool StepLifecycle::begin() {
   if (run_.is_over()) return false;
   end();
   sink_.bind_to_current_thread();
-  if (checkpoints_) note_checkpoint();
+  if (checkpoints_) record_checkpoint();
   context_.steps.next();
   is_open_ = true;
   sink_.begin_step(++begun_);
@@ -44,6 +46,8 @@ bool StepLifecycle::begin() {
 
   const CollectionSet due = slots_.plan().due(context_.steps.current());
   if (due.empty()) return false;
+  // Set the specs and publish `begin_step` before `capturing_`: a thread that
+  // captures may do so as soon as it sees that flag.
   slots_.apply(due);
   announce();
   ++saved_;
@@ -85,6 +89,9 @@ void StepLifecycle::end() {
   is_announced_ = false;
   const bool was_capturing = sink_.is_capturing();
   run_.write_collections(plan_version_);
+  // From here on tensors of other threads are too late for this step, and
+  // `shared_end` limits the tensors that the writer assigns to it. The counts
+  // and the message must follow.
   const std::uint64_t shared_end = sink_.stop_capturing();
   const LaneCounts now = run_.recorder()->counts();
   run_.recorder()->owner_lane->end_step(
@@ -116,12 +123,35 @@ void StepLifecycle::report_matches() {
   for (const std::string& warning : matches.warnings) logger.warning(warning);
   if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
     logger.warning("step " + step +
-                   " was to be saved, but no tensor came: is the model "
+                   " should have been saved, but no tensor came: is the model "
                    "registered?");
   }
 }
 
 // --- saved tensors ---
+
+WaitingTensor::WaitingTensor(SavedTensor saved, const TensorView& tensor)
+    : saved_(std::move(saved)),
+      dtype_(tensor.dtype),
+      shape_(tensor.shape.begin(), tensor.shape.end()) {
+  if (is_string(dtype_)) {
+    const auto strings = tensor.strings();
+    strings_.assign(strings.begin(), strings.end());
+    string_views_.assign(strings_.begin(), strings_.end());
+    return;
+  }
+  elements_.resize(tensor.bytes());
+  if (elements_.empty()) return;
+  Gather(tensor).next(elements_.data(),
+                      static_cast<std::size_t>(tensor.size()));
+}
+
+TensorView WaitingTensor::view() const {
+  const void* first = is_string(dtype_)
+                          ? static_cast<const void*>(string_views_.data())
+                          : elements_.data();
+  return {dtype_, static_cast<const std::byte*>(first), shape_, {}};
+}
 
 void StepLifecycle::save(const SavedTensor& saved, const TensorView& tensor) {
   if (run_.is_over()) return;

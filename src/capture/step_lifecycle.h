@@ -1,8 +1,8 @@
 #pragma once
 
-// Decides when steps begin and end, and what is due in each: the plan in use,
-// the edited plan that waits for the next step, pauses, and the tensors that
-// were saved between steps. The owner's thread, except for `save`.
+// Begins and ends steps, and decides which tensors are due in each. It holds
+// the edited plan and the saved tensors that wait for the next step, and the
+// pause. The owner's thread, except for `save`.
 
 #include <atomic>
 #include <cstdint>
@@ -18,29 +18,47 @@
 #include "capture/capture_sink.h"
 #include "capture/checkpoint_state.h"
 #include "capture/run_lifecycle.h"
-#include "capture/saved_tensor.h"
 #include "capture/session_context.h"
 #include "capture/slot_table.h"
 
 namespace smdebug {
 
+// A saved tensor that waits for the next step. Owns a copy of the elements, in
+// C order.
+class WaitingTensor {
+ public:
+  WaitingTensor(SavedTensor saved, const TensorView& tensor);
+
+  const SavedTensor& saved() const { return saved_; }
+  // Valid until this object is moved or destroyed.
+  TensorView view() const;
+
+ private:
+  SavedTensor saved_;
+  DType dtype_;
+  std::vector<std::int64_t> shape_;
+  std::vector<std::byte> elements_;
+  std::vector<std::string> strings_;
+  std::vector<std::string_view> string_views_;
+};
+
 class StepLifecycle {
  public:
-  // Continues after a checkpoint, if the program has restored one. All parts
-  // outlive this.
+  // Continues after a checkpoint, if the program has restored one. All
+  // arguments must outlive this.
   StepLifecycle(SessionContext& context, SlotTable& slots, RunLifecycle& run,
                 CaptureSink& sink);
 
   // Ends the open step and begins the next. Returns whether anything is due.
   bool begin();
   void end();
-  // Ends the open step, and one more for tensors that still wait for a step.
+  // Ends the open step, and adds one for tensors that still wait for a step.
   void finish();
 
   void set_paused(bool is_paused) { wants_pause_ = is_paused; }
   bool is_paused() const { return wants_pause_; }
 
-  // Used from the next step on.
+  // Sets the plan to use from the next step on.
   void set_plan(std::shared_ptr<const Plan> plan) {
     pending_plan_ = std::move(plan);
   }
@@ -57,8 +75,8 @@ class StepLifecycle {
     return pending_plan_ ? slots_.matches(slot, *pending_plan_) : slot.matched;
   }
 
-  // Captures a tensor in the open step. If there is none, or another thread
-  // owns it, the tensor waits for the next step. Any thread.
+  // Captures a tensor in the open step. If there is none, or if the calling
+  // thread is not the owner, the tensor waits for the next step. Any thread.
   void save(const SavedTensor& saved, const TensorView& tensor);
 
   std::uint64_t begun() const { return begun_; }
@@ -68,7 +86,7 @@ class StepLifecycle {
 
  private:
   void start_run();
-  void note_checkpoint();
+  void record_checkpoint();
   void use_pending_plan();
   void announce();
   void report_matches();
@@ -86,8 +104,8 @@ class StepLifecycle {
   std::atomic<bool> wants_pause_ = false;  // from the next step on
   bool is_paused_ = false;                 // in the open step
   bool is_open_ = false;
-  bool is_announced_ = false;   // the writer knows of the open step
-  bool is_summarized_ = false;  // what the plan in use has matched
+  bool is_announced_ = false;   // the writer has `begin_step` of the open step
+  bool is_summarized_ = false;  // the matches of the plan in use were logged
   std::string summary_;
   // Also the number of the open step in messages, counted from 1.
   std::uint64_t begun_ = 0;

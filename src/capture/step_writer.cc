@@ -6,7 +6,6 @@
 #include "smdebug/reduce/reductions.h"
 
 #include "base/crc32c.h"
-#include "capture/scalar_bytes.h"
 #include "capture/slot_state.h"
 #include "format/file_names.h"
 
@@ -26,7 +25,8 @@ bool writes_raw(const Message& message) {
   return message.tensor.spec->raw && tensor_bytes(message) <= kMaxPayloadBytes;
 }
 
-// The thread that fills the lane gave up in the middle of a tensor.
+// The error if the thread that fills the lane gave up in the middle of a
+// tensor.
 Error cut_off() {
   return {Error::Code::unavailable,
           "a tensor was cut off: the storage did not keep up"};
@@ -85,7 +85,8 @@ Status StepWriter::add(const Message& message) {
   return {};
 }
 
-// What the index says of a tensor beside the place of its record.
+// Adds a tensor's shape, statistics and placement to the index. Its record was
+// added with the position.
 void StepWriter::note(SlotState& slot, const Message& message) {
   const std::string& json_name = slot.records.json_name(slot.name);
   if (message.tensor.spec->shape)
@@ -103,7 +104,8 @@ void StepWriter::begin_raw_record(const Message& message) {
   RecordStamp stamp = stamp_;
   if (message.tensor.wall_seconds != 0)
     stamp.wall_seconds = message.tensor.wall_seconds;
-  // Strings differ in length from step to step: nothing of them is kept.
+  // The length of strings differs from step to step, so their encoder cannot be
+  // reused.
   const std::uint64_t bytes =
       is_string(message.dtype)
           ? TensorRecordEncoder::of_strings(slot.name, message.dtype,
@@ -118,7 +120,7 @@ void StepWriter::begin_raw_record(const Message& message) {
     record_.message_crc = crc32c(message_from(head).subspan(kRecordHeadBytes));
 }
 
-// What the arena holds from `offset` on.
+// The bytes of the arena from `offset` on.
 std::span<const std::byte> StepWriter::message_from(std::size_t offset) const {
   return std::as_bytes(std::span(arena_).subspan(offset));
 }
@@ -255,9 +257,9 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   return {};
 }
 
-// Removes the index file of an older attempt: it would point into an event
-// file that is no longer its own, should the death of this process come
-// between the two.
+// Removes the index file of an older attempt at this step. If this process died
+// between committing the event file and the index file, the old index would
+// refer to the new event file.
 Status StepWriter::forget_older(const std::string& index_key) {
   if (!has_older_) {
     SMD_TRY(const auto older, storage_->list(kIndexPrefix));

@@ -1,11 +1,11 @@
 #pragma once
 
-// Turns messages into the files of a run: one event file and one index file
-// per step. It runs on the write thread but knows no thread: it is given
-// messages and says when their bytes have been handed to the storage.
+// Turns messages into the files of a run: one event file and one index file per
+// step. It runs on the write thread but knows nothing about threads: its caller
+// passes messages and keeps their bytes until `flush` returns.
 //
-// An index file that can be listed has its event file: the event file is
-// committed first.
+// The event file is committed first, so that every index file that can be
+// listed has its event file.
 
 #include <array>
 #include <cstddef>
@@ -31,23 +31,25 @@
 
 namespace smdebug {
 
-// What was written so far.
+// Counts of the files written so far.
 struct WriteCounts {
   std::uint64_t steps = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   RemovalCounts removals;
-  // Tensors that a later one of the same name and step took the place of, for
-  // readers; and the first such name, which lives as long as the session.
+  // The number of tensors that a later one of the same name and step replaced
+  // for readers, and the first such name, which is valid as long as the
+  // session.
   std::uint64_t replaced_tensors = 0;
   std::string_view first_replaced;
 };
 
 class StepWriter {
  public:
-  // Without a storage nothing is written, and `counts` says what would have
-  // been. Without `tensorboard` nothing is written for TensorBoard, without
-  // `retention` every step is kept.
+  // Null pointers switch parts off. Without `storage` nothing is written, and
+  // `counts` has the numbers that would have been; without `tensorboard`
+  // nothing is written for TensorBoard; without `size_limit` every step is
+  // kept.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
              const Framework& framework, Checksum checksum,
              std::shared_ptr<TensorBoardWriter> tensorboard,
@@ -57,21 +59,21 @@ class StepWriter {
   void begin_step(double wall_seconds, const StepId& step);
   Step step() const { return step_.global; }
 
-  // Takes one message of a tensor. The payload is only looked at until the
-  // next `flush`. Fails as the storage does.
+  // Adds one message of a tensor. Its payload must stay valid until the next
+  // `flush`. Fails as the storage.
   Status add(const Message& message);
 
-  // Bytes of payload that a `flush` would hand over.
+  // The number of bytes that `flush` would pass to the storage.
   std::size_t pending_bytes() const { return pending_bytes_; }
-  // Hands everything taken so far to the storage. Fails with `io`.
+  // Passes everything added so far to the storage. Fails as the storage.
   Status flush();
 
-  // Publishes the step. A step that holds nothing leaves no file.
+  // Publishes the step. A step without tensors or drops leaves no file.
   Status end_step(std::uint64_t dropped_tensors, std::uint64_t dropped_bytes);
 
   Status write(const Document& document);
 
-  // After a failure: forgets the open step.
+  // Discards the open step, after a failure.
   void abandon();
 
   const WriteCounts& counts() const { return counts_; }
@@ -101,8 +103,8 @@ class StepWriter {
   const ReductionForm reduction_form_;
   const Checksum checksum_;
   const std::shared_ptr<TensorBoardWriter> tensorboard_;
-  // Whether the run had index files before this writer's first; none: not
-  // looked at yet.
+  // Whether the run had index files before this writer's first; none: not known
+  // yet.
   std::optional<bool> has_older_;
   const std::unique_ptr<RunSizeLimit> size_limit_;
 
@@ -114,19 +116,19 @@ class StepWriter {
   std::uint64_t event_offset_ = 0;
   IndexFileBuilder index_;
 
-  // The record whose payload is coming in.
+  // The record whose payload is being added.
   struct {
     bool is_open = false;
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;          // of the elements
-    std::uint32_t message_crc = 0;  // so far; where the checksum is true
+    std::uint32_t message_crc = 0;  // so far; for `Checksum::crc32c`
     SlotState* slot = nullptr;
     const std::vector<SlotState*>* also = nullptr;  // its further names
   } record_;
   std::string tail_;
-  // The elements of a tensor of several messages, where a reduction needs
-  // them again.
+  // The elements of a tensor of several messages, if a reduction needs all of
+  // them.
   std::vector<std::byte> elements_;
 
   std::string arena_;  // heads, tails and reductions since the last flush

@@ -5,9 +5,9 @@
 namespace smdebug {
 namespace {
 
-// The form in which the open step saves the slot; null: not at all. Two loads
-// and no call, so that a step in which nothing is due costs a few instructions
-// per tensor.
+// The form in which the open step saves the slot; null if it does not. Two
+// loads and no call, so that a step in which nothing is due costs a few
+// instructions per tensor.
 const SaveSpec* due_spec(const CaptureSink& sink, const SlotState& slot) {
   if (!sink.is_capturing()) return nullptr;
   return slot.spec.load(std::memory_order_relaxed);

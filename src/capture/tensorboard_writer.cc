@@ -12,17 +12,17 @@
 namespace smdebug {
 namespace {
 
-// Records of more tensors than this are handed to the storage before the step
-// ends. A step with fewer makes its file at its end, in one go.
+// A step with more bytes of records passes them to the storage before it ends.
+// A smaller step writes its file at once, at its end.
 constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
 
-// Text is no number.
+// Strings are not numbers.
 bool is_number(const Message& message) {
   return message.tensor.spec->scalar_summary && message.statistics.count == 1 &&
          dtype_bytes(message.dtype) != 0;
 }
 
-// True and false make no histogram, text neither.
+// Booleans and strings have no histogram.
 bool has_histogram(const Message& message) {
   return !message.tensor.spec->histogram_collection.empty() &&
          message.dtype != DType::boolean && dtype_bytes(message.dtype) != 0;
@@ -50,7 +50,7 @@ void TensorBoardWriter::add(const Message& message) {
   if (!message.is_last) return;
   if (has_histogram(message)) add_histogram(message);
   if (is_number(message)) add_number(message);
-  if (records_.size() >= kMostKeptBytes) check(hand_over());
+  if (records_.size() >= kMostKeptBytes) check(flush());
 }
 
 void TensorBoardWriter::count(const Message& message) {
@@ -71,7 +71,7 @@ void TensorBoardWriter::add_histogram(const Message& message) {
 }
 
 void TensorBoardWriter::add_number(const Message& message) {
-  // Of one element the sum is the element, NaN and infinity too.
+  // The sum of one element is the element, including NaN and infinity.
   const auto value = reduction_from(
       message.statistics, {.reduction = Reduction::sum}, Deviation::population);
   SlotState& slot = *message.tensor.slot;
@@ -79,7 +79,7 @@ void TensorBoardWriter::add_number(const Message& message) {
                        wall_seconds_, step_.global, records_);
 }
 
-Status TensorBoardWriter::hand_over() {
+Status TensorBoardWriter::flush() {
   if (records_.empty()) return {};
   if (files_ == Files::written) {
     if (!file_) {
@@ -96,7 +96,7 @@ Status TensorBoardWriter::hand_over() {
 }
 
 Status TensorBoardWriter::publish() {
-  SMD_CHECK_OK(hand_over());
+  SMD_CHECK_OK(flush());
   if (file_) SMD_CHECK_OK(std::exchange(file_, nullptr)->commit());
   return {};
 }
@@ -125,7 +125,7 @@ void TensorBoardWriter::check(const Status& status) {
   abandon();
   Error error = status.error();
   error = std::move(error).within("step " + std::to_string(step_.global));
-  logger_.error("nothing more is written for TensorBoard, the run goes on: " +
+  logger_.error("nothing more is written for TensorBoard, but the run is: " +
                 error.message);
   std::lock_guard lock(mutex_);
   failure_ = std::move(error);

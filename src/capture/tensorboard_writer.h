@@ -1,11 +1,11 @@
 #pragma once
 
-// Writes what TensorBoard shows of a run: histograms of tensors, and numbers,
-// one file per step and mode (docs/format.md "TensorBoard files"). It sees the
-// messages that `StepWriter` turns into the run, on the same thread.
+// Writes histograms and scalars for TensorBoard, one file per step and mode
+// (docs/format.md "TensorBoard files"). It gets the messages that `StepWriter`
+// turns into the run, on the same thread.
 //
-// It never fails: the first failure is latched and logged, and from then on
-// nothing more goes to TensorBoard while the run itself is written on.
+// It never fails: the first failure is latched and logged. After that it writes
+// nothing, while `StepWriter` continues to write the run.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,22 +26,22 @@ namespace smdebug {
 
 class TensorBoardWriter {
  public:
-  // `none`: nothing reaches the storage, everything is counted.
+  // `none`: counts bytes but writes no files.
   enum class Files { written, none };
 
-  // `writer` is in each file's name: processes may share the folder.
+  // `writer` is part of each file name, because processes may share the folder.
   TensorBoardWriter(std::shared_ptr<Storage> storage, Files files,
                     std::string writer, Logger& logger);
 
   void begin_step(double wall_seconds, const StepId& step);
 
-  // Takes one message of a tensor and looks at its elements at once.
+  // Adds one message of a tensor. Reads its elements before it returns.
   void add(const Message& message);
 
-  // Publishes the step's file, if there is anything in it. Returns its bytes.
+  // Publishes the step's file, unless it is empty. Returns its size in bytes.
   std::uint64_t end_step();
 
-  // Forgets the open step.
+  // Discards the open step.
   void abandon();
 
   // The first failure and its step. Any thread.
@@ -51,7 +51,7 @@ class TensorBoardWriter {
   void count(const Message& message);
   void add_histogram(const Message& message);
   void add_number(const Message& message);
-  Status hand_over();
+  Status flush();
   Status publish();
   void check(const Status& status);
 
@@ -62,10 +62,10 @@ class TensorBoardWriter {
 
   double wall_seconds_ = 0;
   StepId step_;
-  HistogramCounter counter_;  // of the tensor that is coming in
-  std::string records_;       // not handed over yet
+  HistogramCounter counter_;  // of the tensor being added
+  std::string records_;       // not passed to the storage yet
   std::unique_ptr<ObjectWriter> file_;
-  std::uint64_t bytes_ = 0;  // of the step, handed over
+  std::uint64_t bytes_ = 0;  // of the step, passed to the storage
 
   bool has_failed_ = false;
   mutable std::mutex mutex_;  // guards what follows

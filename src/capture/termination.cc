@@ -3,14 +3,14 @@
 #include <atomic>
 
 #include "base/termination_signal.h"
-#include "capture/open_writers.h"
+#include "capture/write_thread.h"
 
 namespace smdebug {
 namespace {
 
 std::atomic<std::chrono::milliseconds> longest_wait = kTerminationWait;
 
-void flush_sessions() { drain_open_writers(longest_wait.load()); }
+void flush_sessions() { WriteThread::drain_all(longest_wait.load()); }
 
 }  // namespace
 

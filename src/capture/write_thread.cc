@@ -1,20 +1,22 @@
 #include "capture/write_thread.h"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <pthread.h>
 #include <time.h>
 
-#include "capture/open_writers.h"
+#include "smdebug/base/clock.h"
 
 namespace smdebug {
 namespace {
 
-// Handed to the storage together: large enough that a write call costs
-// little, small enough to be still in the cache.
+// The bytes passed to the storage together: enough to make the cost of a write
+// call negligible, few enough to be still in the cache.
 constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
 
 double thread_cpu_seconds() {
@@ -28,6 +30,45 @@ const Message& message_at(const std::byte* place) {
   return *reinterpret_cast<const Message*>(place);
 }
 
+// The write threads of this process, for SIGTERM (termination.h), which
+// concerns all of them. No other code may reach a session through this list.
+struct RunningThreads {
+  std::mutex mutex;
+  std::vector<WriteThread*> threads;
+};
+
+RunningThreads& running_threads();
+
+void before_fork() { running_threads().mutex.lock(); }
+void after_fork() { running_threads().mutex.unlock(); }
+// The child of a fork has none of the threads.
+void after_fork_in_child() {
+  running_threads().threads.clear();
+  running_threads().mutex.unlock();
+}
+
+// Never destroyed, because SIGTERM may arrive while the program ends.
+RunningThreads& running_threads() {
+  static auto* const threads = [] {
+    ::pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    return new RunningThreads;
+  }();
+  return *threads;
+}
+
+void register_thread(WriteThread& thread) {
+  RunningThreads& running = running_threads();
+  const std::lock_guard lock(running.mutex);
+  running.threads.push_back(&thread);
+}
+
+// After it returns, no other thread uses `thread` through the list.
+void unregister_thread(WriteThread& thread) {
+  RunningThreads& running = running_threads();
+  const std::lock_guard lock(running.mutex);
+  std::erase(running.threads, &thread);
+}
+
 }  // namespace
 
 WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
@@ -37,7 +78,7 @@ WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
       writer_(std::move(writer)),
       logger_(logger) {
   thread_ = std::thread([this] { run(); });
-  add_open_writer(*this);
+  register_thread(*this);
 }
 
 WriteThread::~WriteThread() { stop(); }
@@ -62,7 +103,7 @@ bool WriteThread::sleep() {
 
 void WriteThread::stop() {
   if (!thread_.joinable()) return;
-  remove_open_writer(*this);
+  unregister_thread(*this);
   wake(true);
   thread_.join();
 }
@@ -126,6 +167,17 @@ Status WriteThread::drain(std::chrono::milliseconds at_most) {
                "answer"};
 }
 
+void WriteThread::drain_all(std::chrono::milliseconds at_most) {
+  const auto end = system_clock().monotonic() + at_most;
+  RunningThreads& running = running_threads();
+  const std::lock_guard lock(running.mutex);
+  for (WriteThread* thread : running.threads) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - system_clock().monotonic());
+    (void)thread->drain(std::max(left, std::chrono::milliseconds(0)));
+  }
+}
+
 void WriteThread::run() {
   pthread_setname_np(pthread_self(), "smdebug-write");
   bool is_last = false;
@@ -136,8 +188,8 @@ void WriteThread::run() {
   }
 }
 
-// Nothing that a library throws here may end the process, which trains: it is
-// a failure like any other. The message it was thrown for is skipped.
+// An exception of a library must not end the process, which is training. It is
+// latched like any other failure, and the message that caused it is skipped.
 bool WriteThread::read_lanes_safely() {
   try {
     return read_lanes();
@@ -150,14 +202,17 @@ bool WriteThread::read_lanes_safely() {
 }
 
 bool WriteThread::read_lanes() {
-  // The shared lane is looked at first: what it held before the owner's lane
-  // was read belongs to a step that the owner's lane has announced.
+  // Load the end of the shared lane before that of the owner's lane. The owner
+  // publishes `begin_step` before other threads can capture in that step, so
+  // the steps of all messages before `shared_end` begin before `owner_end`. In
+  // the other order the shared lane could be ahead of this pass; `read_lane`
+  // would then leave its messages for the next pass.
   const std::uint64_t shared_end = shared_.published();
   const std::uint64_t owner_end = owner_.published();
   bool was_there = false;
   if (unfinished_lane_ != &shared_) was_there |= read_lane(owner_, owner_end);
   if (unfinished_lane_ != &owner_) was_there |= read_lane(shared_, shared_end);
-  hand_over();
+  flush_lanes();
   return was_there;
 }
 
@@ -165,11 +220,14 @@ bool WriteThread::read_lane(StagingRing& lane, std::uint64_t end) {
   bool was_there = false;
   while (lane.can_read(end)) {
     const Message& message = message_at(lane.front());
+    // A tensor of a later step than the one being written. The owner's lane
+    // still holds the end of this step and the beginning of that one.
     if (&lane == &shared_ && message.sequence > sequence_) break;
     read(lane, message);
     lane.advance(message.bytes);
     was_there = true;
-    if (writer_->pending_bytes() >= kBatchBytes) hand_over();
+    if (writer_->pending_bytes() >= kBatchBytes) flush_lanes();
+    // `finish_step` has read part of a tensor from the shared lane.
     if (unfinished_lane_ != nullptr && unfinished_lane_ != &lane) break;
   }
   return was_there;
@@ -196,6 +254,9 @@ void WriteThread::read(StagingRing& lane, const Message& message) {
 }
 
 void WriteThread::finish_step(const Message& message) {
+  // Other threads captured in this step until the owner took their mutex and
+  // noted this position, so the shared lane holds all of the step's tensors
+  // before it.
   read_lane(shared_, message.end.shared_end);
   if (!has_failed()) {
     check(writer_->end_step(message.end.dropped_tensors,
@@ -209,21 +270,25 @@ void WriteThread::finish_step(const Message& message) {
 
 void WriteThread::warn_of_replaced_tensor() {
   const WriteCounts& counts = writer_->counts();
-  if (counts.replaced_tensors == 0 || has_told_replaced_) return;
-  has_told_replaced_ = true;
+  if (counts.replaced_tensors == 0 || has_logged_replaced_) return;
+  has_logged_replaced_ = true;
   logger_.warning(fmt::format(
       "step {}: '{}' was saved more than once: readers get the last value "
-      "(further ones are counted in the status)",
+      "(the status counts further ones)",
       writer_->step(), counts.first_replaced));
 }
 
-// Gives the bytes read so far to the storage, and only then back to the
-// threads that fill the lanes.
-void WriteThread::hand_over() {
+// Passes the bytes read so far to the storage, and only then returns them to
+// the threads that fill the lanes: `StepWriter` refers to payloads inside the
+// rings.
+void WriteThread::flush_lanes() {
   if (!has_failed()) check(writer_->flush());
   owner_.release();
   shared_.release();
   progress_.fetch_add(1);
+  // A waiting thread increments `waiting_` before it checks the rings, so it
+  // sees the release above or is notified. It also polls: a missed notification
+  // costs at most one polling interval.
   if (waiting_.load() == 0) return;
   std::lock_guard lock(mutex_);
   counts_ = writer_->counts();

@@ -1,11 +1,11 @@
 #pragma once
 
-// The one thread that writes a run. It reads two lanes: the owner's, which
-// carries steps, and the shared one, into which other threads put tensors. It
-// holds no lock while it writes and touches no Python object.
+// The thread that writes a run. It reads two lanes: the owner's, which carries
+// the beginning and end of steps, and the shared one, into which other threads
+// put tensors. It holds no lock while it writes and touches no Python object.
 //
-// The first failure is latched: from then on messages are thrown away, so that
-// nobody waits for a disk that is full.
+// The first failure is latched. From then on messages are discarded, so that
+// the training never waits for a full disk.
 
 #include <atomic>
 #include <chrono>
@@ -32,23 +32,27 @@ struct WriteFailure {
 
 class WriteThread {
  public:
-  // Starts the thread. `owner` and `shared` outlive it.
+  // Starts the thread. `owner` and `shared` must outlive it.
   WriteThread(StagingRing& owner, StagingRing& shared,
               std::unique_ptr<StepWriter> writer, Logger& logger);
-  // Stops as `stop`.
+  // Calls `stop`.
   ~WriteThread();
 
-  // There is something to read. Any thread.
+  // Announces that there are messages to read. Any thread.
   void wake();
 
-  // Returns when everything that was published before the call is written or
-  // thrown away. Fails with `unavailable` when nothing moves for
-  // `kStuckAfter`, or when that has taken `at_most`.
+  // Blocks until everything that was published before the call is written or
+  // discarded. Fails with `unavailable` if there is no progress for
+  // `kStuckAfter`, or after `at_most`.
   Status drain(
       std::chrono::milliseconds at_most = std::chrono::milliseconds::max());
 
-  // Waits until `ring` may have room again, a short while at most. Returns
-  // false when nothing has moved for `kStuckAfter`.
+  // Drains the running threads of this process one after another, within
+  // `at_most` in total. Their errors stay latched in them.
+  static void drain_all(std::chrono::milliseconds at_most);
+
+  // Waits until the thread has released bytes of `ring`. Returns false if it
+  // has released none for `kStuckAfter`.
   bool wait_for_space(const StagingRing& ring);
 
   // Writes everything and ends the thread. A second call does nothing.
@@ -66,15 +70,16 @@ class WriteThread {
  private:
   void run();
   void wake(bool is_stopping);
-  // Sleeps until there is something to read; returns whether to stop after.
+  // Sleeps until there are messages. Returns whether to stop after reading
+  // them.
   bool sleep();
-  // Reads what is there; returns whether there was anything.
+  // Reads the published messages. Returns whether there were any.
   bool read_lanes_safely();
   bool read_lanes();
   bool read_lane(StagingRing& lane, std::uint64_t end);
   void read(StagingRing& lane, const Message& message);
   void finish_step(const Message& message);
-  void hand_over();
+  void flush_lanes();
   void check(const Status& status);
   void warn_of_replaced_tensor();
 
@@ -82,15 +87,16 @@ class WriteThread {
   StagingRing& shared_;
   const std::unique_ptr<StepWriter> writer_;
   Logger& logger_;
-  bool has_told_replaced_ = false;
+  bool has_logged_replaced_ = false;
 
-  // The thread's own.
+  // Used only by the thread itself.
   std::uint64_t sequence_ = 0;  // of the step that is being written
-  // A tensor of several messages is read to its end before the other lane.
+  // The lane with a tensor of several messages that is not complete yet. It is
+  // read to the end of that tensor before the other lane.
   StagingRing* unfinished_lane_ = nullptr;
 
-  // What the thread sleeps on. Not an atomic's own wait: that spins first, and
-  // the training pays for it.
+  // The thread sleeps on these. `std::atomic::wait` would spin first, at the
+  // expense of the training.
   std::mutex wake_mutex_;
   std::condition_variable woken_;
   bool is_woken_ = false;

@@ -19,7 +19,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Status check_retention(const HookConfig& config) {
+Status check_size_limit(const HookConfig& config) {
   if (config.max_run_bytes == std::uint64_t{0}) {
     return Error{Error::Code::invalid_config,
                  "max_run_bytes is 0; it must be more than 0, or left out to "
@@ -217,7 +217,7 @@ class Plan::Impl {
  public:
   static Result<std::unique_ptr<Impl>> build(const HookConfig& config,
                                              const Framework& framework) {
-    SMD_CHECK_OK(check_retention(config));
+    SMD_CHECK_OK(check_size_limit(config));
     auto impl = std::make_unique<Impl>();
     impl->framework = framework;
     impl->writes_tensorboard = config.tensorboard_dir.has_value();

@@ -1,4 +1,4 @@
-#include "capture/scalar_bytes.h"
+#include "capture/slot_records.h"
 
 #include <array>
 #include <cmath>
