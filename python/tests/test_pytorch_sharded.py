@@ -168,7 +168,7 @@ leave(hook)
     )
     output = read(out_dir).tensor("Net_output_0")
     assert output.placement(0, worker="worker_1") is None
-    with pytest.raises(SMDebugValueError, match="worker_0 saved no shard"):
+    with pytest.raises(SMDebugValueError, match="worker_0 saved a whole tensor"):
         output.summary(0, merged=True)
     with pytest.raises(SMDebugValueError, match="worker_1"):
         output.summary(0, worker="worker_1", merged=True)

@@ -137,7 +137,7 @@ void CaptureSink::count(LaneCounts& counts, const SlotState& slot,
 
 bool CaptureSink::is_capturable(SlotState& slot, const TensorView& tensor) {
   if (tensor.data == nullptr && tensor.size() > 0) {
-    skip(slot, "a tensor without memory");
+    skip(slot, "its data pointer is null");
     return false;
   }
   return has_capturable_shape(slot, tensor);

@@ -163,8 +163,8 @@ Status WriteThread::drain(std::chrono::milliseconds at_most) {
   waiting_.fetch_sub(1);
   if (is_drained()) return {};
   return Error{Error::Code::unavailable,
-               "the write thread has not moved for 60 s: the storage does not "
-               "answer"};
+               "the write thread made no progress for 60 s: the storage does "
+               "not respond"};
 }
 
 void WriteThread::drain_all(std::chrono::milliseconds at_most) {
@@ -194,9 +194,8 @@ bool WriteThread::read_lanes_safely() {
   try {
     return read_lanes();
   } catch (const std::exception& error) {
-    check(Error{
-        Error::Code::internal,
-        std::string("the write thread met an exception: ") + error.what()});
+    check(Error{Error::Code::internal,
+                std::string("exception in the write thread: ") + error.what()});
     return true;
   }
 }

@@ -53,7 +53,7 @@ Result<Names> parse_patterns(const ConfigObject& parameters) {
     if (const auto regex = Regex::compile(pattern); !regex) {
       return parameters.mistake(
           kKey, regex.error().message +
-                    " (text is split at commas; an array keeps them)");
+                    " (text is split at commas; use an array to keep them)");
     }
   }
   if (!parameters.is_text(kKey)) return *std::move(patterns);
@@ -62,7 +62,7 @@ Result<Names> parse_patterns(const ConfigObject& parameters) {
     const std::string& right = (*patterns)[i];
     if (splits_a_repetition(left, right)) {
       parameters.warn(kKey, fmt::format("text is split at commas, into '{}' "
-                                        "and '{}'; an array keeps them",
+                                        "and '{}'; use an array to keep them",
                                         left, right));
     }
   }
@@ -93,8 +93,8 @@ Result<std::optional<ReductionConfig>> parse_reductions(
   config.summary = summary.value_or(false);
   if (config == ReductionConfig()) {
     parameters.warn("",
-                    "asks for neither values nor reductions: only "
-                    "statistics are kept");
+                    "neither values nor reductions are requested: only "
+                    "statistics are saved");
   }
   return std::optional(std::move(config));
 }
@@ -148,7 +148,7 @@ class HookConfigParser {
   Status parse_files(const ConfigObject& parameters) {
     SMD_TRY(const auto max_run_bytes, parameters.number("max_run_bytes"));
     if (max_run_bytes && *max_run_bytes < 1) {
-      return parameters.expected("max_run_bytes", "a number from 1 on");
+      return parameters.expected("max_run_bytes", "a number of 1 or more");
     }
     if (max_run_bytes) {
       config_.max_run_bytes = static_cast<std::uint64_t>(*max_run_bytes);
@@ -156,7 +156,7 @@ class HookConfigParser {
     SMD_TRY(const auto keep_every, parameters.number("keep_every"));
     config_.keep_every = keep_every.value_or(0);
     if (config_.keep_every < 0) {
-      return parameters.expected("keep_every", "a number from 0 on");
+      return parameters.expected("keep_every", "a number of 0 or more");
     }
     SMD_TRY(const auto checksum,
             parse_choice(parameters, "checksum", {"constant", "crc32c"}));
@@ -182,10 +182,9 @@ class HookConfigParser {
     if (*workers == "all") {
       config_.include_workers = IncludeWorkers::all;
     } else {
-      parameters.warn("include_workers",
-                      fmt::format("should be 'one' or 'all' "
-                                  "but is '{}'; taking 'one'",
-                                  *workers));
+      parameters.warn("include_workers", fmt::format("should be 'one' or 'all' "
+                                                     "but is '{}'; using 'one'",
+                                                     *workers));
     }
     return {};
   }

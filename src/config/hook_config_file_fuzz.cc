@@ -1,5 +1,5 @@
-// Any text may be parsed as a hook's configuration. What is wrong is told with
-// its place, and what is accepted can be made a plan or is refused by it.
+// Parses any text as a configuration of a hook. Errors must name a position,
+// and an accepted configuration must build a plan or be rejected by it.
 
 #include <cstdlib>
 #include <string_view>

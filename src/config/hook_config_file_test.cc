@@ -320,7 +320,7 @@ TEST(HookConfigFile, RefusesWhatItCannotUnderstand) {
 
 TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"("save_interval": 0)", "expected a number from 1 on"},
+      {R"("save_interval": 0)", "expected a number of 1 or more"},
       {R"("save_interval": "-3")", "found \"-3\""},
       {R"("eval.save_interval": "0.5")", "eval.save_interval: expected"},
       {R"("start_step": "1e999")", "expected a number or numeric text"},
@@ -331,15 +331,15 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("save_steps": [1, null])", "expected numbers with commas"},
       {R"("save_all": "maybe")", "expected true or false, found \"maybe\""},
       {R"("save_all": 1)", "expected true or false, found 1"},
-      {R"("reductions": "mean,average")", "reductions: 'average' is no"},
+      {R"("reductions": "mean,average")", "reductions: unknown reduction 'average'"},
       {R"("reductions": [1])", "expected text with commas"},
       {R"("save_shape": "yep")", "save_shape: expected true or false"},
       {R"("include_regex": "a,(b")", "include_regex: pattern '(b'"},
       {R"("include_regex": 3)", "expected text with commas"},
       {R"("include_workers": 3)", "expected text, found 3"},
       {R"("tensorboard_dir": {})", "expected text, found {}"},
-      {R"("max_run_bytes": "0")", "expected a number from 1 on"},
-      {R"("keep_every": -1)", "expected a number from 0 on"},
+      {R"("max_run_bytes": "0")", "expected a number of 1 or more"},
+      {R"("keep_every": -1)", "expected a number of 0 or more"},
       {R"("checksum": "md5")", "must be 'constant' or 'crc32c', found 'md5'"},
       {R"("step_on": "epoch")",
        "step_on: must be 'forward' or 'optimizer', found 'epoch'"},
@@ -410,7 +410,7 @@ TEST(HookConfigFile, WarnsWhenNothingIsAskedFor) {
 
 TEST(HookConfigFile, TakesAnyOtherWordForOneWorkerAndSaysSo) {
   const auto file = parse_parameters(R"({"include_workers": "some"})");
-  EXPECT_THAT(warnings_of(file), ElementsAre(HasSubstr("taking 'one'")));
+  EXPECT_THAT(warnings_of(file), ElementsAre(HasSubstr("using 'one'")));
   EXPECT_EQ(file->config.include_workers, IncludeWorkers::one);
 }
 

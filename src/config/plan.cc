@@ -21,9 +21,10 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 Status check_size_limit(const HookConfig& config) {
   if (config.max_run_bytes == std::uint64_t{0}) {
-    return Error{Error::Code::invalid_config,
-                 "max_run_bytes is 0; it must be more than 0, or left out to "
-                 "keep every step"};
+    return Error{
+        Error::Code::invalid_config,
+        "max_run_bytes is 0; it must be more than 0, or absent to keep "
+        "every step"};
   }
   if (config.keep_every < 0) {
     return Error{Error::Code::invalid_config,

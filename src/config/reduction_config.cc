@@ -23,9 +23,9 @@ Result<std::vector<ReductionOp>> ReductionConfig::parse_ops(
     const auto op = find_reduction_op(word);
     if (!op) {
       return Error{Error::Code::invalid_config,
-                   fmt::format("'{}' is no reduction; use min, max, mean, "
+                   fmt::format("unknown reduction '{}'; use min, max, mean, "
                                "median, std, variance, sum, prod, l1_norm or "
-                               "l2_norm, or one of them with abs_ in front",
+                               "l2_norm, or one of them with the prefix abs_",
                                word)};
     }
     ops.push_back(*op);

@@ -21,9 +21,10 @@ TEST(ReductionConfig, ParsesNamesInTheOrderGiven) {
 }
 
 TEST(ReductionConfig, NamesTheWordThatIsNoReduction) {
-  EXPECT_THAT(ReductionConfig::parse_ops("mean,average"),
-              FailsWith(Error::Code::invalid_config,
-                        HasSubstr("'average' is no reduction; use min, max")));
+  EXPECT_THAT(
+      ReductionConfig::parse_ops("mean,average"),
+      FailsWith(Error::Code::invalid_config,
+                HasSubstr("unknown reduction 'average'; use min, max")));
 }
 
 TEST(ReductionConfig, WritesTheTextOfCollectionFiles) {

@@ -19,7 +19,7 @@ Status SaveConfigMode::check() const {
   return Error{
       Error::Code::invalid_config,
       "save_interval is " + std::to_string(save_interval) +
-          " and should be at least 1; to save nothing set end_step to 0"};
+          " and should be at least 1; to save nothing, set end_step to 0"};
 }
 
 SaveConfig::SaveConfig(const SaveConfigMode& every_mode) {

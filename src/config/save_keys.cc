@@ -74,7 +74,7 @@ Status SaveKeys::take(const ConfigObject& parameters, const std::string& key,
     SMD_TRY(keys.save_interval, parameters.number(key));
     if (keys.save_interval && *keys.save_interval < 1) {
       return parameters.expected(
-          key, "a number from 1 on (to save nothing set end_step to 0)");
+          key, "a number of 1 or more (to save nothing, set end_step to 0)");
     }
   }
   return {};

@@ -356,8 +356,8 @@ Result<double> Tensor::reduction(const StepQuery& query, ReductionOp op) {
   }
   if (number) return *number;
   return Error{Error::Code::not_found,
-               fmt::format("tensor '{}' at {}: it has no numbers to take "
-                           "'{}' of",
+               fmt::format("tensor '{}' at {}: it has no numbers to compute "
+                           "'{}' from",
                            name(), step_text(query.step, query.mode),
                            reduction_op_name(op))}
       .with(Error::Detail::elements_unavailable, subject_of(name(), query));
@@ -395,8 +395,8 @@ Result<TensorStatistics> Tensor::merged_statistics(Step step, Mode mode) {
     if (placement == nullptr && names.size() == 1) return statistics;
     if (placement == nullptr) {
       return Error{Error::Code::invalid_argument,
-                   fmt::format("tensor '{}' at {}: {} saved no shard but a "
-                               "tensor of its own: name a worker",
+                   fmt::format("tensor '{}' at {}: {} saved a whole tensor "
+                               "instead of a shard: name a worker",
                                name(), step_text(step, mode), worker)};
     }
     SMD_TRY(auto shape, shape(query));

@@ -75,8 +75,8 @@ Result<std::vector<std::string>> Trial::tensor_names(
     const TensorNameQuery& query) {
   if (!query.regexes.empty() && query.collection) {
     return Error{Error::Code::invalid_argument,
-                 "tensor names by a regex and by a collection at once: ask "
-                 "for one of them"};
+                 "a query for tensor names has a regex and a collection: use "
+                 "only one of them"};
   }
   impl_->refresh_for_query();
   std::vector<std::string> names = impl_->names_at(query.step, query.mode);
