@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+
+#include <fmt/format.h>
 
 namespace smdebug {
 namespace {
@@ -22,7 +23,7 @@ struct BuiltIn {
   std::string pattern = {};
 };
 
-std::vector<Collection> make_collections(const std::vector<BuiltIn>& built_in) {
+std::vector<Collection> collections(const std::vector<BuiltIn>& built_in) {
   std::vector<Collection> collections;
   for (const auto& [name, pattern] : built_in) {
     Collection& collection = collections.emplace_back();
@@ -33,117 +34,130 @@ std::vector<Collection> make_collections(const std::vector<BuiltIn>& built_in) {
   return collections;
 }
 
-// A framework with the defaults of `Framework`; callers set other fields.
-Framework make_framework(std::string name,
-                         const std::vector<BuiltIn>& collections,
-                         std::vector<std::string> default_saved = {"losses"}) {
-  Framework framework;
-  framework.name = std::move(name);
-  framework.collections = make_collections(collections);
-  framework.default_saved = std::move(default_saved);
-  return framework;
-}
-
 // PyTorch and Gluon use the same names for parameters and gradients.
 constexpr const char* kWeights = "^(?!gradient).*weight";
 constexpr const char* kBiases = "^(?!gradient).*bias";
 constexpr const char* kGradients = "^gradient";
 
-Framework make_pytorch() {
-  constexpr const char* kLosses = "[Ll]oss_(?!input).*output";
-  Framework pytorch = make_framework("pytorch", {{"weights", kWeights},
-                                                 {"biases", kBiases},
-                                                 {"gradients", kGradients},
-                                                 {"losses", kLosses},
-                                                 {"all"},
-                                                 {"default"}});
-  pytorch.opt_in_collections =
-      make_collections({{"buffers", "^buffer/"},
-                        {"optimizer_state", "^optimizer_state/"},
-                        {"learning_rate", "^learning_rate/"},
-                        {"activation_gradients", "^activation_gradient/"},
-                        {"inputs"},
-                        {"outputs"},
-                        {"labels"}});
-  const std::string parameter =
-      "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)";
-  pytorch.exclusive_patterns = {
-      {kWeights, parameter + ".*weight"},
-      {kBiases, parameter + ".*bias"},
-      {kLosses, std::string("^(?!activation_gradient/).*") + kLosses}};
-  pytorch.deviation = Deviation::sample;
-  pytorch.reductions_are_0d = true;
+constexpr const char* kTorchLosses = "[Ll]oss_(?!input).*output";
+// Begins the patterns of weights and biases that exclude opt-in collections.
+constexpr const char* kTorchParameter =
+    "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)";
+
+// Begins the patterns of evaluation results, which XGBoost names
+// `<evaluation set>-<metric>`. Names of features may contain a dash as well,
+// but follow one of these prefixes.
+constexpr const char* kNoFeature =
+    "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
+    "scalar)/)";
+// Excludes the metrics that are not losses: those that rise as the model
+// improves, and standard deviations over folds.
+constexpr const char* kNoScore =
+    "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)(?:@[^-]*)?-?$)"
+    "(?!.*-std$)";
+
+}  // namespace
+
+// --- the frameworks ---
+
+// Frameworks are never destroyed, because sessions may end after main().
+
+const Framework& pytorch_framework() {
+  static const auto& pytorch = *new Framework{
+      .name = "pytorch",
+      .collections = collections({{"weights", kWeights},
+                                  {"biases", kBiases},
+                                  {"gradients", kGradients},
+                                  {"losses", kTorchLosses},
+                                  {"all"},
+                                  {"default"}}),
+      .opt_in_collections =
+          collections({{"buffers", "^buffer/"},
+                       {"optimizer_state", "^optimizer_state/"},
+                       {"learning_rate", "^learning_rate/"},
+                       {"activation_gradients", "^activation_gradient/"},
+                       {"inputs"},
+                       {"outputs"},
+                       {"labels"}}),
+      .exclusive_patterns =
+          {{kWeights, fmt::format("{}.*weight", kTorchParameter)},
+           {kBiases, fmt::format("{}.*bias", kTorchParameter)},
+           {kTorchLosses,
+            fmt::format("^(?!activation_gradient/).*{}", kTorchLosses)}},
+      .default_saved = {"losses"},
+      .deviation = Deviation::sample,
+      .reductions_are_0d = true};
   return pytorch;
 }
 
-Framework make_xgboost() {
-  // Evaluation results are named `<evaluation set>-<metric>`. Names of features
-  // may contain a dash as well, but follow one of these prefixes.
-  const std::string no_feature =
-      "^(?!(?:hyperparameters|feature_importance|average_shap|full_shap|trees|"
-      "scalar)/)";
-  // Metrics that rise as the model improves are not losses, nor are standard
-  // deviations over folds.
-  const std::string no_score =
-      "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)(?:@[^-]*)?-?$)"
-      "(?!.*-std$)";
-  Framework xgboost =
-      make_framework("xgboost",
-                     {{"metrics", no_feature + ".+-.+$"},
-                      {"losses", no_feature + no_score + ".+-.+$"},
-                      {"hyperparameters", "^hyperparameters/.*$"},
-                      {"predictions", "^predictions$"},
-                      {"labels", "^labels$"},
-                      {"feature_importance", "^feature_importance/.*"},
-                      {"average_shap", "^average_shap/"},
-                      {"full_shap", "^full_shap/"},
-                      {"trees", "^trees/.*"},
-                      {"all"},
-                      {"default"}},
-                     {"metrics"});
-  xgboost.default_save_interval = 10;
+const Framework& xgboost_framework() {
+  static const auto& xgboost = *new Framework{
+      .name = "xgboost",
+      .collections = collections(
+          {{"metrics", fmt::format("{}.+-.+$", kNoFeature)},
+           {"losses", fmt::format("{}{}.+-.+$", kNoFeature, kNoScore)},
+           {"hyperparameters", "^hyperparameters/.*$"},
+           {"predictions", "^predictions$"},
+           {"labels", "^labels$"},
+           {"feature_importance", "^feature_importance/.*"},
+           {"average_shap", "^average_shap/"},
+           {"full_shap", "^full_shap/"},
+           {"trees", "^trees/.*"},
+           {"all"},
+           {"default"}}),
+      .default_saved = {"metrics"},
+      .default_save_interval = 10};
   return xgboost;
 }
 
-Framework make_mxnet() {
-  return make_framework("mxnet", {{"weights", kWeights},
+const Framework& mxnet_framework() {
+  static const auto& mxnet = *new Framework{
+      .name = "mxnet",
+      .collections = collections({{"weights", kWeights},
                                   {"biases", kBiases},
                                   {"gradients", kGradients},
                                   {"losses", ".*loss._(?!input).*output"},
                                   {"all"},
-                                  {"default"}});
+                                  {"default"}}),
+      .default_saved = {"losses"}};
+  return mxnet;
 }
 
-Framework make_tensorflow() {
-  Framework tensorflow = make_framework("tensorflow",
-                                        {{"all"},
-                                         {"default"},
-                                         {"weights"},
-                                         {"biases", kBiases},
-                                         {"gradients"},
-                                         {"losses"},
-                                         {"metrics"},
-                                         {"inputs"},
-                                         {"outputs"},
-                                         {"layers"},
-                                         {"sm_metrics"},
-                                         {"optimizer_variables"}},
-                                        {"metrics", "losses", "sm_metrics"});
-  tensorflow.reductions_keep_colon_digits = true;
+const Framework& tensorflow_framework() {
+  static const auto& tensorflow =
+      *new Framework{.name = "tensorflow",
+                     .collections = collections({{"all"},
+                                                 {"default"},
+                                                 {"weights"},
+                                                 {"biases", kBiases},
+                                                 {"gradients"},
+                                                 {"losses"},
+                                                 {"metrics"},
+                                                 {"inputs"},
+                                                 {"outputs"},
+                                                 {"layers"},
+                                                 {"sm_metrics"},
+                                                 {"optimizer_variables"}}),
+                     .default_saved = {"metrics", "losses", "sm_metrics"},
+                     .reductions_keep_colon_digits = true};
   return tensorflow;
 }
 
-Framework make_plain() {
-  return make_framework("plain", {{"weights"},
-                                  {"biases"},
-                                  {"gradients"},
-                                  {"losses"},
-                                  {"metrics"},
-                                  {"all"},
-                                  {"default"}});
+const Framework& plain_framework() {
+  static const auto& plain =
+      *new Framework{.name = "plain",
+                     .collections = collections({{"weights"},
+                                                 {"biases"},
+                                                 {"gradients"},
+                                                 {"losses"},
+                                                 {"metrics"},
+                                                 {"all"},
+                                                 {"default"}}),
+                     .default_saved = {"losses"}};
+  return plain;
 }
 
-}  // namespace
+// --- questions about collections ---
 
 bool is_training_only(std::string_view collection) {
   return collection == "gradients" || collection == "optimizer_variables" ||
@@ -179,32 +193,6 @@ bool is_scalar_collection(std::string_view name) {
 
 bool has_scalar_summaries(std::string_view name) {
   return is_scalar_collection(name) && name != "tensorflow_summaries";
-}
-
-// Never destroyed, because sessions may end after main().
-const Framework& pytorch_framework() {
-  static const Framework& pytorch = *new Framework(make_pytorch());
-  return pytorch;
-}
-
-const Framework& xgboost_framework() {
-  static const Framework& xgboost = *new Framework(make_xgboost());
-  return xgboost;
-}
-
-const Framework& mxnet_framework() {
-  static const Framework& mxnet = *new Framework(make_mxnet());
-  return mxnet;
-}
-
-const Framework& tensorflow_framework() {
-  static const Framework& tensorflow = *new Framework(make_tensorflow());
-  return tensorflow;
-}
-
-const Framework& plain_framework() {
-  static const Framework& plain = *new Framework(make_plain());
-  return plain;
 }
 
 }  // namespace smdebug
