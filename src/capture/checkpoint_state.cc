@@ -98,13 +98,13 @@ std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger) {
   };
   const auto config = Json::parse(*text);
   if (!config) return ignore(config.error().message);
-  const Json* place = config->find("LocalPath");
-  if (place == nullptr || place->is_null()) return nullptr;
-  if (place->as_string() == nullptr) {
+  const Json* local_path = config->find("LocalPath");
+  if (local_path == nullptr || local_path->is_null()) return nullptr;
+  if (local_path->as_string() == nullptr) {
     return ignore(fmt::format("'LocalPath' should be a string but is {}",
-                              place->type_name()));
+                              local_path->type_name()));
   }
-  auto storage = open_storage(*place->as_string());
+  auto storage = open_storage(*local_path->as_string());
   if (!storage) return ignore(storage.error().message);
   std::error_code error;
   const fs::path folder = fs::absolute((*storage)->uri(), error);

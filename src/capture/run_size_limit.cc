@@ -76,9 +76,9 @@ void RunSizeLimit::add(Step step, std::uint64_t bytes) {
 void RunSizeLimit::forget(Step step) {
   const auto known = ages_.find(step);
   if (known == ages_.end()) return;
-  const auto place = class_of(step).find(known->second);
-  bytes_ -= place->second.bytes;
-  class_of(step).erase(place);
+  const auto found = class_of(step).find(known->second);
+  bytes_ -= found->second.bytes;
+  class_of(step).erase(found);
   ages_.erase(known);
 }
 

@@ -26,8 +26,8 @@ double thread_cpu_seconds() {
          static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-const Message& message_at(const std::byte* place) {
-  return *reinterpret_cast<const Message*>(place);
+const Message& message_at(const std::byte* bytes) {
+  return *reinterpret_cast<const Message*>(bytes);
 }
 
 // The write threads of this process, for SIGTERM (termination.h), which

@@ -19,14 +19,14 @@ class StepFiles {
 
   Result<TensorValue> read_through_file(EntryId id) {
     const FileId file = table_.entry(id).file;
-    auto place = files_.find(file);
-    if (place == files_.end()) {
-      place =
+    auto found = files_.find(file);
+    if (found == files_.end()) {
+      found =
           files_.emplace(file, get_object(storage_, table_.event_file(file)))
               .first;
     }
-    if (!place->second) return read_record(storage_, table_, id);
-    return read_record_in(*place->second, table_, id);
+    if (!found->second) return read_record(storage_, table_, id);
+    return read_record_in(*found->second, table_, id);
   }
 
   Result<TensorValue> read(EntryId id) {
@@ -82,14 +82,14 @@ class StepObservations {
       : table_(table), wanted_(wanted), files_(storage, table, event_files) {}
 
   void add_file(FileId file) {
-    std::unordered_map<TensorId, std::size_t> places;
+    std::unordered_map<TensorId, std::size_t> indices;
     const EntryId first = table_.file(file).first_entry;
     for (EntryId id = first; id < first + table_.file(file).entries; ++id) {
       const TensorId tensor = table_.entry(id).tensor;
       if (wanted_ && !wanted_(table_.tensor_name(tensor))) continue;
-      const auto [place, is_new] = places.try_emplace(tensor, parts_.size());
+      const auto [index, is_new] = indices.try_emplace(tensor, parts_.size());
       if (is_new) parts_.push_back({file, tensor, kNone, {}});
-      Part& part = parts_[place->second];
+      Part& part = parts_[index->second];
       if (table_.entry(id).is_reduction()) {
         part.reductions.push_back(id);
       } else {

@@ -22,7 +22,7 @@ namespace {
 // A step has a file per worker, and readers alternate between few steps.
 constexpr std::size_t kOpenFiles = 32;
 
-std::string place_of(const RunTable& table, EntryId id) {
+std::string description_of(const RunTable& table, EntryId id) {
   const IndexEntry& entry = table.entry(id);
   return fmt::format("tensor '{}' at step {}: event file '{}'",
                      table.tensor_name(entry.tensor), table.step_of(id),
@@ -198,13 +198,14 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
 Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
                                  EntryId id) {
   auto value = parse(record, table, id);
-  if (!value) return std::move(value).error().within(place_of(table, id));
+  if (!value) return std::move(value).error().within(description_of(table, id));
   return value;
 }
 
 Error unreadable_record(const Storage& storage, const Error& reason,
                         const RunTable& table, EntryId id) {
-  return why_unreadable(storage, table, id, reason).within(place_of(table, id));
+  return why_unreadable(storage, table, id, reason)
+      .within(description_of(table, id));
 }
 
 double reduction_value(const TensorValue& saved) {

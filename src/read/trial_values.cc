@@ -75,15 +75,15 @@ void Trial::Impl::read_ahead(
     std::span<const EntryId> entries,
     std::span<std::optional<TensorValue>> values) const {
   std::vector<EntryId> wanted;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (find_kept(entries[i]) != nullptr) continue;
     wanted.push_back(entries[i]);
-    places.push_back(i);
+    indices.push_back(i);
   }
   auto read = read_each_record(*storage_, table(), wanted);
   for (std::size_t i = 0; i < read.size(); ++i) {
-    if (read[i]) values[places[i]] = *std::move(read[i]);
+    if (read[i]) values[indices[i]] = *std::move(read[i]);
   }
 }
 
