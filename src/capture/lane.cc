@@ -230,9 +230,9 @@ const TensorStatistics* Lane::put_strings(const Request& request) {
   return kept;
 }
 
-// Whether to begin a tensor of several messages. Under `drop` its later
-// messages must not fail for lack of space, since half a tensor is useless:
-// begins it only if half of the ring is free for it.
+// Whether to begin a tensor of several messages. Half a tensor is useless, so
+// its later messages wait for space even under `drop`. To keep that wait short,
+// begins it only if it fits into half of the ring beside the bytes in use.
 bool Lane::can_begin_chunks(std::size_t payload_bytes) const {
   return overflow_ == OverflowPolicy::block ||
          payload_bytes + ring_.used() <= ring_.bytes() / 2;
@@ -272,8 +272,8 @@ void Lane::write(Document document) {
   if (!put_control(message)) delete message.document;
 }
 
-// Control messages are never dropped: without them the writer could not assign
-// tensors to steps.
+// Control messages wait for space even under `drop`: without them the writer
+// could not assign tensors to steps.
 bool Lane::put_control(Message& message) {
   message.bytes = Message::payload_offset_of(0);
   std::byte* space = reserve(message.bytes, OverflowPolicy::block);

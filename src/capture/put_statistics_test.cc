@@ -393,7 +393,8 @@ class RefusedStatisticsTest : public PutStatisticsTest {
 
 TEST_F(RefusedStatisticsTest, WhereElementsAreNeeded) {
   config_.reduction_config.reset();
-  EXPECT_THAT(refusal(DType::float32, {1}), HasSubstr("elements should be saved"));
+  EXPECT_THAT(refusal(DType::float32, {1}),
+              HasSubstr("elements should be saved"));
 }
 
 TEST_F(RefusedStatisticsTest, OfStrings) {
