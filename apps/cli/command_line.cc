@@ -228,7 +228,7 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
 }  // namespace
 
 Result<Command> parse_command_line(std::span<const std::string> args) {
-  // What follows "--" is the trainer's, whatever it looks like.
+  // Arguments after "--" belong to the trainer.
   const auto dashes = std::ranges::find(args, "--");
   std::vector<std::string> ours(args.begin(), dashes);
   Grammar grammar;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the user typed, as values. Each sub-command has its own struct and its
-// own file; this one knows how they are spelled.
+// The parsed command line: a struct for each sub-command. Only this file knows
+// how the arguments are spelled.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sub-commands: one function and one file each. They return the exit code.
+// The sub-commands: one function each. They return the exit code.
 
 #include "command_line.h"
 #include "console.h"

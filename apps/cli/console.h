@@ -1,8 +1,8 @@
 #pragma once
 
-// Where a sub-command speaks, and what it is given by the surrounding program.
-// Answers go to `out`; verdicts while a training runs, progress and errors go
-// to `err`.
+// The output streams of a sub-command, and the hooks of the surrounding
+// program. Answers go to `out`; verdicts of a running training, progress and
+// errors go to `err`.
 
 #include <chrono>
 #include <ostream>
@@ -22,14 +22,14 @@ struct Console {
   const CliHooks& hooks;
   bool err_is_terminal = false;
 
-  // Says `error` as the command's last word, and returns the exit code: what
-  // the user asked for makes no sense, or it could not be done.
+  // Prints `error` and returns the exit code: `kExitUsage` for a wrong
+  // argument, otherwise `kExitError`.
   int fail(const Error& error) const;
 };
 
-// One line that tells how far something has come, for what takes more than a
-// second. On a terminal the line is written anew and at last removed;
-// elsewhere one is printed now and then.
+// A progress line for operations that take more than a second. On a terminal
+// the line is updated in place and removed at the end; elsewhere a line is
+// printed from time to time.
 class Progress {
  public:
   explicit Progress(const Console& console);

@@ -15,7 +15,7 @@ Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
                                         const Console& console) {
   if (!is_python(request.rule)) {
     auto rule = make_builtin_rule(request.rule, request.given);
-    // A name that does not exist is a command line that makes no sense.
+    // An unknown name is wrong usage.
     if (!rule && rule.error().code == Error::Code::not_found) {
       return Error{Error::Code::invalid_argument, rule.error().message};
     }

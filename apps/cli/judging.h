@@ -1,7 +1,7 @@
 #pragma once
 
-// What the judging sub-commands share: rules as the user asked for them, and
-// a monitor that reports to the console.
+// Shared by the judging sub-commands: the rules that the user requested, and a
+// monitor that reports to the console.
 
 #include <memory>
 #include <span>

@@ -6,7 +6,7 @@
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "commands.h"
-#include "opened_run.h"
+#include "run_location.h"
 
 namespace smdebug {
 namespace {

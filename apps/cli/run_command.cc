@@ -12,7 +12,6 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "judging.h"
-#include "opened_run.h"
 #include "run_location.h"
 #include "trainer.h"
 

@@ -44,6 +44,15 @@ Status create_folder(const std::string& location) {
 
 }  // namespace
 
+Result<std::unique_ptr<Trial>> open_run(const std::string& location,
+                                        const Console& console) {
+  TrialOptions options;
+  options.timeout = std::chrono::nanoseconds(0);
+  options.end_delay = std::chrono::nanoseconds(0);
+  options.clock = &console.clock;
+  return Trial::open(location, options);
+}
+
 std::string script_name(const std::vector<std::string>& trainer) {
   for (const std::string& word : trainer) {
     if (word.ends_with(".py")) {

@@ -1,27 +1,37 @@
 #pragma once
 
-// Where `smdebug run` records.
+// The locations of runs: the one that `smdebug run` records, and those that
+// other sub-commands read.
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/read/trial.h"
 
 #include "command_line.h"
+#include "console.h"
 
 namespace smdebug {
 
-// Creates the folder and returns its absolute path: what the user gave, or
-// "smdebug-runs/<script>-<time>" below the working directory. Fails with
-// `invalid_argument` where files are there already, and with `io`.
+// Opens the run at once, without waiting for it to appear. Fails as
+// `Trial::open`, with `not_found` if there is no run.
+Result<std::unique_ptr<Trial>> open_run(const std::string& location,
+                                        const Console& console);
+
+// Creates the folder and returns its absolute path: the one that the user gave,
+// or "smdebug-runs/<script>-<time>" below the working directory. Fails with
+// `invalid_argument` if it already contains files, and with `io`.
 Result<std::string> create_run_location(const RunCommand& command,
                                         const Clock& clock);
 
-// Removes the folder again where nothing was written into it.
+// Removes the folder if it is empty.
 void remove_if_empty(const std::string& location);
 
-// Returns the name of the script among the trainer's words: "train" of
-// "python -u train.py --lr 1"; the program's where there is none.
+// Returns the name of the script in the trainer's command: "train" for
+// "python -u train.py --lr 1"; without a script, the name of the program.
 std::string script_name(const std::vector<std::string>& trainer);
 
 }  // namespace smdebug

@@ -50,7 +50,7 @@ std::vector<std::string> environment_with(const std::string& variable) {
   return all;
 }
 
-// What the child does between fork and exec: nothing that allocates or locks.
+// Runs in the child between fork and exec, so it must not allocate or lock.
 [[noreturn]] void become(char* const* arguments, char* const* environment,
                          pid_t parent, bool takes_terminal, int failure_pipe) {
   ::setpgid(0, 0);
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Trainer>> Trainer::start(
 
 Trainer::Trainer(pid_t group, bool owns_terminal, const Clock& clock)
     : group_(group), owns_terminal_(owns_terminal), clock_(clock) {
-  // What the trainer leaves behind becomes our child, so that it can be reaped.
+  // Adopts processes that the trainer leaves behind, to reap them.
   ::prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

@@ -1,0 +1,77 @@
+// The sub-commands that only read: show, tensor, explain and rules.
+
+#include "smdebug/actions/rule_watch.h"
+#include "smdebug/report/explanation.h"
+#include "smdebug/report/rule_list.h"
+#include "smdebug/report/run_overview.h"
+#include "smdebug/report/tensor_table.h"
+#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/store/open_storage.h"
+
+#include "commands.h"
+#include "run_location.h"
+
+namespace smdebug {
+
+// smdebug show RUN
+int run(const ShowCommand& command, const Console& console) {
+  const auto trial = open_run(command.run, console);
+  if (!trial) return console.fail(trial.error());
+  auto overview = read_run_overview(**trial);
+  if (!overview) return console.fail(overview.error());
+  if (const auto storage = open_storage((*trial)->location())) {
+    // If the run cannot be listed, the overview already reports it.
+    if (auto rules = read_recorded_statuses(**storage)) {
+      overview->rules = *std::move(rules);
+    }
+  }
+  console.out << (command.json ? run_overview_json(*overview)
+                               : run_overview_text(*overview));
+  return kExitNothingFound;
+}
+
+// smdebug tensor RUN NAME
+int run(const TensorCommand& command, const Console& console) {
+  const auto trial = open_run(command.run, console);
+  if (!trial) return console.fail(trial.error());
+  TensorQuery query;
+  query.tensor = command.tensor;
+  query.step = command.step;
+  query.mode = command.mode;
+  query.worker = command.worker;
+  const auto table = read_tensor_table(**trial, query);
+  if (!table) return console.fail(table.error());
+  console.out << (command.json ? tensor_table_json(*table)
+                               : tensor_table_text(*table));
+  return kExitNothingFound;
+}
+
+// smdebug explain RUN NAME [STEP]
+int run(const ExplainCommand& command, const Console& console) {
+  const auto trial = open_run(command.run, console);
+  if (!trial) return console.fail(trial.error());
+  const auto explanation =
+      explain_tensor(**trial, {command.tensor, command.step, command.mode});
+  if (!explanation) return console.fail(explanation.error());
+  console.out << (command.json ? explanation_json(*explanation)
+                               : explanation_text(*explanation));
+  return kExitNothingFound;
+}
+
+// smdebug rules [NAME]
+int run(const RulesCommand& command, const Console& console) {
+  if (!command.rule) {
+    console.out << (command.json ? rules_json(builtin_rules())
+                                 : rules_text(builtin_rules()));
+    return kExitNothingFound;
+  }
+  const RuleFactory* rule = find_builtin_rule(*command.rule);
+  if (!rule) {
+    return console.fail({Error::Code::invalid_argument,
+                         make_builtin_rule(*command.rule, {}).error().message});
+  }
+  console.out << (command.json ? rules_json({rule, 1}) : rule_text(*rule));
+  return kExitNothingFound;
+}
+
+}  // namespace smdebug
