@@ -1,19 +1,25 @@
 #pragma once
 
-// Feeds the steps of a run to a sink: all of them, or what is new while the run
-// grows. Never waits.
+// `RunFeed` feeds the steps of a run to a sink: all of them, or the new ones
+// while the run grows. `ComparedRuns` feeds the runs that rules compare the
+// judged run with. Neither waits.
 
 #include <algorithm>
+#include <deque>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "smdebug/read/trial.h"
+#include "smdebug/rules/runner.h"
 
 namespace smdebug {
 
 class RunFeed {
  public:
-  // `trial` and `sink` outlive this. `run` numbers the run among those that
-  // feed the same sink. Steps before `first` are not fed.
+  // `trial` and `sink` outlive this. `run` is the number of the run among those
+  // that feed the same sink. Steps before `first` are not fed.
   RunFeed(Trial& trial, ObservationSink& sink, std::size_t run = 0,
           Step first = 0)
       : trial_(trial), sink_(sink), run_(run), next_(first) {}
@@ -30,6 +36,27 @@ class RunFeed {
   ObservationSink& sink_;
   std::size_t run_;
   Step next_;
+};
+
+// Runs that are opened once and fed to the runner in step with the judged run
+// (SimilarAcrossRuns).
+class ComparedRuns {
+ public:
+  // Opens every run that `runner`, which outlives this, compares with. Fails as
+  // `Trial::open` for the first that cannot be opened.
+  static Result<ComparedRuns> open(RuleRunner& runner, const Clock& clock);
+
+  // Feeds each run up to and including that step. After a failure, feeds
+  // nothing more.
+  void follow(const StepId& step);
+
+  // Ends the feeds and returns the first failure.
+  Status finish(RuleRunner& runner);
+
+ private:
+  std::vector<std::unique_ptr<Trial>> trials_;
+  std::deque<RunFeed> feeds_;
+  std::optional<Error> error_;
 };
 
 }  // namespace smdebug

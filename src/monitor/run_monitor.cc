@@ -8,7 +8,6 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/rules/runner.h"
 
-#include "monitor/compared_runs.h"
 #include "monitor/run_feed.h"
 #include "monitor/run_status.h"
 

@@ -39,9 +39,9 @@ class RunStatus {
 
   MonitorLag lag() const;
 
-  // The rules in progress are being stopped.
+  // Marks the rules in progress as `Stopping`.
   void say_stopping();
-  // The files of the run are gone: nothing is written any more.
+  // Stops all writing because the run was removed.
   void forget_run();
 
   void set_training_status(std::string_view status) {

@@ -7,7 +7,7 @@
 #include "smdebug/rules/runner.h"
 #include "smdebug/store/open_storage.h"
 
-#include "monitor/compared_runs.h"
+#include "monitor/run_feed.h"
 
 namespace smdebug {
 

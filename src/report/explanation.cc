@@ -192,7 +192,7 @@ bool is_due(const Explanation::Membership& member) {
   return may_be_saved(member) && member.is_due.value_or(false);
 }
 
-// Of a tensor that was due at a step and is not there.
+// Explains a tensor that was due at a step but was not saved.
 std::string missing_text(Trial& trial, const Explanation& explanation) {
   const StepId& step = *explanation.step;
   const std::string due = collections_text(explanation, is_due);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The JSON of what several pages show, in one spelling.
+// JSON that several reports contain, spelled the same in each.
 
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ Json to_json(const TensorStatistics& statistics);
 Json to_json(std::span<const std::string> texts);
 Json to_json(std::span<const std::int64_t> numbers);
 
-// See likely_cause.h; null where there is none.
+// Returns the likely cause (likely_cause.h); null if there is none.
 Json likely_cause_json(std::span<const Verdict> verdicts);
 
 }  // namespace smdebug

@@ -17,7 +17,7 @@ bool has_fired(const Verdict& verdict) {
   return verdict.status == RuleStatus::issues_found;
 }
 
-// What names no tensor of its step comes last in it.
+// Verdicts that name no tensor of their step come last within it.
 bool comes_before(const Verdict& a, const Verdict& b) {
   const auto place = [](const Verdict& verdict) {
     const bool fired = has_fired(verdict);

@@ -74,8 +74,8 @@ bool had_nothing_to_judge(const Verdict& verdict) {
          verdict.observations_judged == 0;
 }
 
-// Of rules that nobody asked for: one line for those whose tensors the
-// training does not have, and the reason of those that had too little.
+// For rules of the default set: one line for those whose tensors the training
+// does not have, and a reason for each that had too little data.
 void add_unjudged(std::span<const Verdict> unjudged, TextTable& table) {
   std::string without_tensors;
   for (const Verdict& verdict : unjudged) {

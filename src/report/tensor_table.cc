@@ -21,8 +21,7 @@ StepId step_id(Trial& trial, Step step, Mode mode) {
   return id.value_or(StepId{step, mode, step});
 }
 
-// Damage and what was never kept are told in the row; only a run that cannot
-// be read at all fails.
+// The row reports damage and missing data; only an unreadable run fails.
 TensorTable::Row read_row(Tensor& tensor, const StepId& id,
                           const StepQuery& query, bool with_elements) {
   TensorTable::Row row;

@@ -1,7 +1,7 @@
 #pragma once
 
-// `TextTable` lays rows out in columns for a terminal: as wide as their widest
-// cell, two blanks between, numbers to the right.
+// `TextTable` lays out rows in columns for a terminal: as wide as their widest
+// cell, separated by two spaces, with numbers aligned to the right.
 
 #include <string>
 #include <vector>
@@ -10,16 +10,16 @@ namespace smdebug {
 
 class TextTable {
  public:
-  // A heading that starts with '>' is of a column whose cells stand to the
-  // right; the '>' is not shown. Without any heading, none is printed.
+  // A '>' before a heading aligns its column to the right and is not shown. If
+  // all headings are empty, none is printed.
   explicit TextTable(std::vector<std::string> headings);
 
-  // Takes as many cells as there are headings; each becomes printable.
+  // Takes one cell per heading, and escapes what is not printable.
   void add(std::vector<std::string> row);
   std::size_t rows() const { return rows_.size(); }
 
-  // Every line starts with `indent` and ends with a line feed, without blanks
-  // before it.
+  // Each line starts with `indent` and ends with a line feed, without trailing
+  // spaces.
   std::string text(std::string_view indent = "") const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How amounts are written for people.
+// Amounts, dates and strings as text for people.
 
 #include <cstdint>
 #include <span>
@@ -15,8 +15,10 @@ std::string bytes_text(std::uint64_t bytes);  // "12.4 MB", "310 B"
 std::string seconds_text(double seconds);     // "0.35 s", "2 min 05 s"
 std::string number_text(double value);        // four digits: "0.1235"
 std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
-std::string date_text(double wall_seconds);  // "2026-11-21 03:07:24 UTC"; what
-                                             // no calendar has is said so
+
+// Returns "2026-11-21 03:07:24 UTC", or "at an unknown time" for years that do
+// not have four digits.
+std::string date_text(double wall_seconds);
 
 // Python's string literal of `text`.
 std::string python_string(const std::string& text);
