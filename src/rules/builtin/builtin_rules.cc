@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/words.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/other_trials.h"
-#include "rules/engine/step_bounds.h"
+#include "rules/engine/shared_parameters.h"
 
 namespace smdebug {
 namespace {
@@ -35,6 +35,39 @@ bool is_profiler_rule(std::string_view name) {
   return std::ranges::any_of(kProfilerRules, [&](std::string_view rule) {
     return bare_name(rule) == bare_name(name);
   });
+}
+
+// The runs to compare with. The cloud gives each a parameter of its own.
+constexpr std::string_view kOtherTrials = "other_trials";
+constexpr std::string_view kOtherTrial = "other_trial";
+
+bool is_other_trial(std::string_view name) {
+  if (!name.starts_with(kOtherTrial)) return false;
+  name.remove_prefix(kOtherTrial.size());
+  return name.empty() ||
+         (name.front() == '_' && find_number<int>(name.substr(1)));
+}
+
+// Returns `given` with "other_trial", "other_trial_0", "other_trial_1", ...
+// added to "other_trials", if the rule's table has that; else unchanged.
+std::map<std::string, std::string> with_other_trials(
+    std::span<const ParameterSpec> table,
+    std::map<std::string, std::string> given) {
+  if (std::ranges::find(table, kOtherTrials, &ParameterSpec::name) ==
+      table.end()) {
+    return given;
+  }
+  std::string all;
+  for (auto one = given.begin(); one != given.end();) {
+    if (one->first != kOtherTrials && !is_other_trial(one->first)) {
+      ++one;
+      continue;
+    }
+    all += one->second + ',';
+    one = given.erase(one);
+  }
+  if (!all.empty()) given[std::string(kOtherTrials)] = all;
+  return given;
 }
 
 }  // namespace
@@ -106,8 +139,8 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
 }
 
 std::span<const RuleRequest> default_rules() {
-  // What docs/rule-quality.json found: no argument needed, and no false alarm
-  // on any healthy training of the zoo. A test holds the two together.
+  // From docs/rule-quality.json: rules without required arguments and without
+  // false positives on the zoo's healthy trainings. A test compares the two.
   static const std::vector<RuleRequest> kDefault = [] {
     std::vector<RuleRequest> requests;
     for (const char* name :

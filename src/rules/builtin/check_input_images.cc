@@ -17,9 +17,8 @@
 
 #include "core/shape.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/element_values.h"
 #include "rules/measures/quantity.h"
 
@@ -77,7 +76,7 @@ struct Sum {
   double mean() const { return sum / static_cast<double>(count); }
 };
 
-// What was seen under one tensor name.
+// The samples of one tensor name.
 struct Images {
   std::uint64_t samples = 0;
   std::vector<Sum> channels;
@@ -89,9 +88,9 @@ struct Layout {
   std::size_t inner = 1;  // elements of one channel that lie together
 };
 
-// Keras has channels last unless told otherwise, and calls what a model is
-// given `inputs`. Of the two places they are where fewer are: images have more
-// rows than channels.
+// Keras puts channels last by default and names a model's inputs `inputs`. The
+// channel dimension is the smaller candidate, because images have more rows
+// than channels.
 std::size_t channel_of(const Observation& tensor, std::size_t wanted) {
   const bool is_of_keras =
       tensor.name == "inputs" || tensor.name.starts_with("inputs_");

@@ -19,9 +19,8 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/class_labels.h"
 
 namespace smdebug {
@@ -106,59 +105,25 @@ struct ClassCount {
   }
 };
 
-class ClassImbalance : public Rule {
+class ClassImbalance : public ClassRule {
  public:
   explicit ClassImbalance(const Parameters& parameters)
-      : max_imbalance_(parameters.real("threshold_imbalance")),
+      : ClassRule(selectors_of(parameters), parameters.boolean("argmax")),
+        max_imbalance_(parameters.real("threshold_imbalance")),
         max_misprediction_(parameters.real("threshold_misprediction")),
-        samples_(static_cast<std::uint64_t>(parameters.integer("samples"))),
-        reader_(parameters.boolean("argmax")),
-        selectors_(selectors_of(parameters)) {}
-
-  RuleNeeds needs() const override {
-    RuleNeeds needs;
-    needs.selectors = selectors_.list();
-    needs.depth = RuleNeeds::Depth::values;
-    return needs;
-  }
+        samples_(static_cast<std::uint64_t>(parameters.integer("samples"))) {}
 
   Outcome on_step(const RuleStep& step) override {
-    std::optional<Finding> finding;
-    SMD_TRY(const auto pairs, reader_.read(step));
+    SMD_TRY(const auto pairs, read(step));
     for (const ClassPair& pair : pairs) {
       count(pair);
       ++pairs_counted_;
     }
-    if (counts_.size() > kMaxClasses) {
-      return Error{Error::Code::invalid_argument,
-                   fmt::format("the labels '{}' have more than {} different "
-                               "values, so they are not classes",
-                               pairs.front().labels->name, kMaxClasses)};
-    }
-    if (pairs.empty() || seen_ < samples_) return finding;
-    return judge(evidence_of(*pairs.front().labels, step.step));
-  }
-
-  Outcome finish() override {
-    if (pairs_counted_ == 0 && reader_.problem().empty()) {
-      return no_finding();
-    }
-    std::string reason;
-    if (pairs_counted_ == 0) {
-      reason = reader_.problem();
-    } else if (seen_ < samples_) {
-      reason = fmt::format(
-          "only {} labels were seen, but {} are required (parameter 'samples')",
-          seen_, samples_);
-    } else if (predicted_ == 0) {
-      reason = fmt::format(
-          "the classes of {} labels are balanced; mispredictions could not be "
-          "judged: {}",
-          seen_, reader_.problem());
-    } else {
-      return no_finding();
-    }
-    return Error{Error::Code::not_found, "nothing to judge: " + reason};
+    if (pairs.empty()) return no_finding();
+    const Observation& labels = *pairs.front().labels;
+    SMD_CHECK_OK(check_class_count(counts_.size(), "labels", labels));
+    if (seen_ < samples_) return no_finding();
+    return judge(evidence_of(labels, step.step));
   }
 
   std::uint64_t observations_judged() const override {
@@ -166,6 +131,20 @@ class ClassImbalance : public Rule {
   }
 
  private:
+  std::string reason_for_no_judgment() const override {
+    if (pairs_counted_ == 0) return problem();
+    if (seen_ < samples_) {
+      return fmt::format(
+          "only {} labels were seen, but {} are required (parameter 'samples')",
+          seen_, samples_);
+    }
+    if (predicted_ > 0) return "";
+    return fmt::format(
+        "the classes of {} labels are balanced; mispredictions could not be "
+        "judged: {}",
+        seen_, problem());
+  }
+
   void count(const ClassPair& pair) {
     for (std::size_t i = 0; i < pair.label.size(); ++i) {
       if (pair.label[i] == kNoClass) continue;
@@ -254,8 +233,6 @@ class ClassImbalance : public Rule {
   double max_imbalance_;
   double max_misprediction_;
   std::uint64_t samples_;
-  ClassReader reader_;
-  ClassSelectors selectors_;
   std::map<std::int64_t, ClassCount> counts_;  // by class
   std::uint64_t seen_ = 0;                     // labels that have a class
   std::uint64_t predicted_ = 0;  // those of them that had a prediction

@@ -23,9 +23,8 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/class_labels.h"
 
 namespace smdebug {
@@ -132,7 +131,7 @@ ClassSelectors selectors_of(const Parameters& parameters) {
   return selectors;
 }
 
-// How often each class was predicted for which labels.
+// The confusion matrix: predictions by class and label.
 class Matrix {
  public:
   struct Column {
@@ -158,7 +157,7 @@ class Matrix {
   std::map<std::int64_t, Column> columns_;  // by predicted class
 };
 
-// One part of one column that is too small or too large.
+// An entry of the matrix that is too small or too large.
 struct Violation {
   std::int64_t predicted = 0;
   std::int64_t label = 0;
@@ -170,8 +169,8 @@ struct Violation {
   bool is_on_diagonal() const { return predicted == label; }
 };
 
-// Judged steps in a row that are beyond a limit. While the worst violation
-// becomes smaller the model learns, so the count begins anew.
+// Consecutive judged steps beyond a limit. A smaller worst violation shows that
+// the model learns, so the count restarts.
 class ViolatingSteps {
  public:
   void add(const StepId& step, double worst) {
@@ -186,7 +185,7 @@ class ViolatingSteps {
   void clear() { count_ = 0; }
 
   std::int64_t count() const { return count_; }
-  // The first of them, none of which is better.
+  // The step with the smallest worst violation.
   const StepId& lowest_at() const { return lowest_at_; }
 
  private:
@@ -195,30 +194,22 @@ class ViolatingSteps {
   StepId lowest_at_;
 };
 
-class Confusion : public Rule {
+class Confusion : public ClassRule {
  public:
   explicit Confusion(const Parameters& parameters)
-      : min_diag_(parameters.real("min_diag")),
+      : ClassRule(selectors_of(parameters)),
+        min_diag_(parameters.real("min_diag")),
         max_off_diag_(parameters.real("max_off_diag")),
         is_cumulative_(parameters.boolean("cumulative")),
         samples_(static_cast<std::uint64_t>(parameters.integer("samples"))),
-        patience_(parameters.integer("patience")),
-        selectors_(selectors_of(parameters)) {
+        patience_(parameters.integer("patience")) {
     if (parameters.has("category_no")) {
       categories_ = parameters.integer("category_no");
     }
   }
 
-  RuleNeeds needs() const override {
-    RuleNeeds needs;
-    needs.selectors = selectors_.list();
-    needs.depth = RuleNeeds::Depth::values;
-    return needs;
-  }
-
   Outcome on_step(const RuleStep& step) override {
-    std::optional<Finding> finding;
-    SMD_TRY(const auto pairs, reader_.read(step));
+    SMD_TRY(const auto pairs, read(step));
     if (!is_cumulative_) matrix_.clear();
     const Observation* predictions = nullptr;
     std::uint64_t added = 0;
@@ -228,30 +219,20 @@ class Confusion : public Rule {
       if (predictions == nullptr) predictions = pair.predictions;
       added += 2;
     }
-    if (matrix_.predicted_classes() > kMaxClasses) {
-      return Error{Error::Code::invalid_argument,
-                   fmt::format("the predictions '{}' have more than {} "
-                               "different values, so they are not classes",
-                               pairs.front().predictions->name, kMaxClasses)};
-    }
-    if (predictions == nullptr) return finding;
+    if (predictions == nullptr) return no_finding();
+    SMD_CHECK_OK(check_class_count(matrix_.predicted_classes(), "predictions",
+                                   *predictions));
     if (!matrix_.has_class_predicted(samples_)) {
       ++steps_of_few_samples_;
-      return finding;
+      return no_finding();
     }
     count_judged(added);
     return judge(evidence_of(*predictions, step.step));
   }
 
-  Outcome finish() override {
-    const std::string reason = has_judged() ? "" : reason_for_nothing();
-    if (reason.empty()) return no_finding();
-    return Error{Error::Code::not_found, "nothing to judge: " + reason};
-  }
-
  private:
-  // Why no class was judged; empty where no labels and predictions were there.
-  std::string reason_for_nothing() const {
+  std::string reason_for_no_judgment() const override {
+    if (has_judged()) return "";
     if (steps_of_few_samples_ > 0) {
       return fmt::format(
           "at {} steps with labels and predictions, no class was predicted {} "
@@ -265,7 +246,7 @@ class Confusion : public Rule {
           left_out_,
           categories_ ? fmt::format("to {}", *categories_ - 1) : "or above");
     }
-    return reader_.problem();
+    return problem();
   }
 
   std::optional<Finding> judge(const Evidence& place) {
@@ -372,8 +353,6 @@ class Confusion : public Rule {
   std::uint64_t samples_;  // of a class that is judged
   std::int64_t patience_;
   std::optional<std::int64_t> categories_;
-  ClassSelectors selectors_;
-  ClassReader reader_;
   Matrix matrix_;
   ViolatingSteps violating_;
   std::uint64_t left_out_ = 0;  // samples

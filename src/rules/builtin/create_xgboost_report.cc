@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
+#include "rules/engine/shared_parameters.h"
 
 namespace smdebug {
 namespace {

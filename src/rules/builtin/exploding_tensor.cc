@@ -9,10 +9,8 @@
 #include "base/plural.h"
 #include "core/shape.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/selection.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/adjacent_layers.h"
 #include "rules/measures/non_finite.h"
 
@@ -49,10 +47,10 @@ const Advice kAdvice[] = {
      .severity = Severity::error},
 };
 
-// XGBoost's column of thresholds: a leaf has none, which is NaN.
+// XGBoost's column of thresholds, which is NaN for leaves.
 constexpr std::string_view kTreeSplits = "trees/Split";
 
-// ", the first at [2, 7]", or nothing where the elements are not at hand.
+// ", the first at [2, 7]"; empty if the elements were not saved.
 std::string first_place_text(const Observation& observation, bool only_nan) {
   const auto view = observation.values->load();
   if (!view) return "";
@@ -110,7 +108,7 @@ class ExplodingTensor : public Rule {
   }
 
  private:
-  // By number of elements; of saved reductions by 1 where one tells of some.
+  // Compares the number of such elements; 1 if only a reduction shows some.
   Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> tensors, Evidence& first) const {
     std::vector<JudgedTensor> judged;

@@ -15,9 +15,8 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/element_values.h"
 #include "rules/measures/quantity.h"
 
@@ -136,7 +135,7 @@ class FeatureImportanceOverweight : public Rule {
     return {};
   }
 
-  // XGBoost tells of the features that its trees use, not of the others.
+  // XGBoost reports only the features that its trees use.
   std::string why_nothing_was_judged() const {
     if (most_features_ > nfeatures_) {
       return "the importances of no step have a positive sum";

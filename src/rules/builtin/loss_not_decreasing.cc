@@ -22,10 +22,8 @@
 #include "core/shape.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/selection.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/quantity.h"
 
 namespace smdebug {
@@ -166,8 +164,8 @@ class LossSeries {
   }
 
  private:
-  // The mean of equal losses is that loss, to the bit: a loss that stands
-  // still must not seem to rise by a rounding.
+  // The mean of equal losses must be exactly that loss: a constant loss must
+  // not seem to rise because of rounding.
   double recent_mean() const {
     const double first = std::isfinite(recent_.front()) ? recent_.front() : 0;
     double deviation = 0;

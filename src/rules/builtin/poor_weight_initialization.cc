@@ -19,12 +19,10 @@
 #include "base/words.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
-#include "rules/engine/evidence.h"
+#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
-#include "rules/measures/percentile.h"
+#include "rules/engine/shared_parameters.h"
+#include "rules/measures/element_values.h"
 #include "rules/measures/quantity.h"
 
 namespace smdebug {
@@ -224,9 +222,9 @@ class PoorWeightInitialization : public Rule {
     return {};
   }
 
-  // The 95th percentile less the 5th; where the elements are not at hand, the
-  // distance of the bounds if that is below the limit already. None where
-  // neither tells, for a NaN, and for fewer than two elements.
+  // The 95th percentile minus the 5th; without elements, the distance of the
+  // bounds if it is already below the limit. None if neither is known, for NaN,
+  // and for fewer than two elements.
   Result<std::optional<double>> range_of(const Observation& gradient) const {
     std::optional<double> range;
     SMD_TRY(const auto view, elements_of(gradient));

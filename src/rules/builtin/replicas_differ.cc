@@ -15,11 +15,9 @@
 
 #include "core/shape.h"
 #include "rules/builtin/builtin.h"
+#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/selection.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/quantity.h"
 #include "rules/measures/tolerance.h"
 
@@ -54,7 +52,7 @@ const Advice kAdvice[] = {
      .severity = Severity::error},
 };
 
-// What a comparison of two replicas came to.
+// The result of comparing two replicas.
 struct Comparison {
   bool is_judged = false;
   std::string quantity = "difference";

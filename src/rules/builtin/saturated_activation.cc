@@ -19,10 +19,8 @@
 
 #include "base/words.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/selection.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/inactive_layer_rule.h"
 
 namespace smdebug {
@@ -80,7 +78,7 @@ const Advice kAdvice[] = {
 
 enum class Function { none, tanh, sigmoid };
 
-// Where a name holds both words, its layer is what stands last.
+// If a name contains both words, the last one is the layer's.
 Function function_in(std::string_view name) {
   const std::string lower = lower_case(name);
   const auto tanh = lower.rfind("tanh");

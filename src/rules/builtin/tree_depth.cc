@@ -17,9 +17,8 @@
 #include <fmt/format.h>
 
 #include "rules/builtin/builtin.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/quantity.h"
 
 namespace smdebug {

@@ -16,11 +16,9 @@
 
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
+#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/selection.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/quantity.h"
 #include "rules/measures/tolerance.h"
 

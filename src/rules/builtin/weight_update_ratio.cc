@@ -20,11 +20,9 @@
 #include "base/plural.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
-#include "rules/engine/evidence.h"
+#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/preset.h"
-#include "rules/engine/step_bounds.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/shared_parameters.h"
 #include "rules/measures/adjacent_layers.h"
 #include "rules/measures/kept_tensor.h"
 
@@ -118,9 +116,9 @@ class WeightSeries {
   std::deque<SavedWeight> saved_;
 };
 
-// What Keras lists among the weights of a normalization and other frameworks do
-// not: its offset, which begins at 0 as a bias does, and moving statistics,
-// which no optimizer updates.
+// Keras, unlike other frameworks, lists among the weights of a normalization
+// its offset, which starts at 0 like a bias, and moving statistics, which no
+// optimizer updates.
 bool is_beside_weights(std::string_view name) {
   constexpr std::array<std::string_view, 3> kVariables = {
       "/beta:0", "/moving_mean:0", "/moving_variance:0"};
@@ -224,7 +222,7 @@ class WeightUpdateRatio : public Rule {
     return updates;
   }
 
-  // A frozen weight is told by its company: it alone never moves.
+  // A weight is frozen if it never changes while others do.
   bool is_frozen(const Update& update,
                  const std::vector<Update>& updates) const {
     if (!skip_frozen_ || update.has_changed || has_gradient(*update.weight)) {

@@ -7,7 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/words.h"
-#include "rules/engine/preset.h"
+#include "rules/engine/shared_parameters.h"
 
 namespace smdebug {
 namespace {
@@ -71,7 +71,7 @@ Error unknown_parameter(std::string_view rule, std::string_view name,
                       rule)};
 }
 
-// The text of a parameter as it stands: given, or else `fallback`.
+// The text of a parameter: the given one, else `fallback`.
 std::string_view text_of(const std::map<std::string, std::string>& given,
                          std::string_view name, std::string_view fallback) {
   const auto found = given.find(std::string(name));

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/wording.h"
 
 namespace smdebug {
 namespace {

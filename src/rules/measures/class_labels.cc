@@ -25,7 +25,7 @@ constexpr std::string_view kGluonClassLoss =
     "loss)"
     ".*loss\\d+_";
 
-// The label that PyTorch's losses leave out unless told otherwise.
+// The label that PyTorch's losses ignore by default.
 constexpr std::int64_t kIgnoredLabel = -100;
 
 // Above this, not every integer is a double.
@@ -189,6 +189,28 @@ Result<std::vector<ClassPair>> ClassReader::read(const RuleStep& step) {
     pair.predicted = std::move(found->classes);
   }
   return pairs;
+}
+
+RuleNeeds ClassRule::needs() const {
+  RuleNeeds needs;
+  needs.selectors = selectors_.list();
+  needs.depth = RuleNeeds::Depth::values;
+  return needs;
+}
+
+Outcome ClassRule::finish() {
+  const std::string reason = reason_for_no_judgment();
+  if (reason.empty()) return no_finding();
+  return Error{Error::Code::not_found, "nothing to judge: " + reason};
+}
+
+Status ClassRule::check_class_count(std::size_t classes, std::string_view role,
+                                    const Observation& tensor) {
+  if (classes <= kMaxClasses) return {};
+  return Error{Error::Code::invalid_argument,
+               fmt::format("the {} '{}' have more than {} different values, so "
+                           "they are not classes",
+                           role, tensor.name, kMaxClasses)};
 }
 
 }  // namespace smdebug

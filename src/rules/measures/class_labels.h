@@ -1,16 +1,18 @@
 #pragma once
 
-// Labels and predictions of a classifier, read as classes and paired. Used by
-// the rules that compare the two.
+// Labels and predictions of a classifier, read as classes and paired, and
+// `ClassRule`, the base of the rules that compare the two.
 //
-// One row of a tensor is one sample. A row of one number is a class, rounded
-// to the nearest (0.5 to 0, so a probability is cut behind 0.5); a row of
-// several numbers are the scores of the classes, and the class is that of the
-// largest. Tensors of more than two dimensions are neither.
+// One row of a tensor is one sample. A row of one number is a class, rounded to
+// the nearest integer (0.5 to 0, so probabilities above 0.5 are class 1). A row
+// of several numbers contains class scores; its class is that of the largest.
+// Tensors of more than two dimensions are not read.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -18,27 +20,27 @@
 
 namespace smdebug {
 
-// A class that could not be read (NaN, or a label that losses ignore).
+// A class that cannot be read: NaN, or a label that losses ignore.
 inline constexpr std::int64_t kNoClass = INT64_MIN;
 
-// More classes than this are no classes: a rule gives up rather than counting
-// for ever.
+// With more different values than this, a tensor does not contain classes, and
+// a rule stops counting.
 inline constexpr std::size_t kMaxClasses = 100'000;
 
 struct ClassPair {
   const Observation* labels = nullptr;
   std::vector<std::int64_t> label;  // of each row
-  // Null and empty where nothing of the step goes with these labels.
+  // Null and empty if no tensor of the step matches these labels.
   const Observation* predictions = nullptr;
   std::vector<std::int64_t> predicted;
 };
 
-// Where labels and predictions are found.
+// Selects labels and predictions.
 struct ClassSelectors {
   TensorSelector labels;
   TensorSelector predictions;
-  // Whether the inputs of PyTorch's loss modules are taken where a step has no
-  // tensor of the other two.
+  // Whether to use the inputs of PyTorch's loss modules for steps without such
+  // tensors.
   bool with_loss_inputs = true;
 
   std::vector<TensorSelector> list() const;
@@ -46,16 +48,16 @@ struct ClassSelectors {
 
 class ClassReader {
  public:
-  // With `argmax`, predictions of one dimension, too, are scores of classes.
+  // With `argmax`, one-dimensional predictions are the scores of one sample.
   explicit ClassReader(bool argmax = false) : argmax_(argmax) {}
 
-  // Returns the labels of a step that was selected by `ClassSelectors::list`,
-  // each paired with the predictions of the same worker that have as many
-  // rows. Fails with `io`.
+  // Returns the labels of a step that `ClassSelectors::list` selected, each
+  // paired with the predictions of the same worker that have as many rows.
+  // Fails with `io`.
   Result<std::vector<ClassPair>> read(const RuleStep& step);
 
-  // Why labels or predictions could not be used, the last time; empty: all
-  // could. For the verdict of a rule that judged nothing.
+  // Returns the last reason why labels or predictions could not be used; empty
+  // if there is none. For the verdict of a rule that judged nothing.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -67,6 +69,34 @@ class ClassReader {
 
   bool argmax_;
   std::string problem_;
+};
+
+class ClassRule : public Rule {
+ public:
+  RuleNeeds needs() const override;
+  Outcome finish() override;
+
+ protected:
+  explicit ClassRule(ClassSelectors selectors, bool argmax = false)
+      : selectors_(std::move(selectors)), reader_(argmax) {}
+
+  Result<std::vector<ClassPair>> read(const RuleStep& step) {
+    return reader_.read(step);
+  }
+  const std::string& problem() const { return reader_.problem(); }
+
+  // Fails with `invalid_argument` if `tensor` has more than `kMaxClasses`
+  // different values. `role`: "labels".
+  static Status check_class_count(std::size_t classes, std::string_view role,
+                                  const Observation& tensor);
+
+  // Returns why the rule could not judge; empty if it could, or if the run has
+  // no labels and predictions.
+  virtual std::string reason_for_no_judgment() const = 0;
+
+ private:
+  ClassSelectors selectors_;
+  ClassReader reader_;
 };
 
 }  // namespace smdebug

@@ -1,7 +1,7 @@
 #pragma once
 
-// The elements of an observation as numbers, for rules that a statistic does
-// not tell enough. They are read when they are asked for.
+// The elements of an observation as numbers, read on request, for rules that
+// need more than statistics.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ namespace smdebug {
 void for_each_block(const TensorView& view,
                     const std::function<void(std::span<const double>)>& take);
 
-// All of them.
+// Returns all elements, as `for_each_block` passes them.
 std::vector<double> values_of(const TensorView& view);
 
 struct ElementValues {
@@ -29,9 +29,15 @@ struct ElementValues {
   std::vector<double> values;  // in C order
 };
 
-// Returns the elements; none where they were not kept, are damaged or are
+// Returns the elements; none if they were not saved, are damaged or are
 // strings. Fails with `io`.
 Result<std::optional<ElementValues>> element_values(
     const Observation& observation);
+
+// Returns the `high`-th percentile minus the `low`-th, with linear
+// interpolation as in numpy.percentile; none if the tensor is empty or has a
+// NaN. Needs memory for all elements as doubles.
+std::optional<double> percentile_range(const TensorView& view, double low,
+                                       double high);
 
 }  // namespace smdebug

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/plural.h"
-#include "rules/engine/evidence.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
 #include "rules/measures/adjacent_layers.h"
 
 namespace smdebug {

@@ -1,8 +1,8 @@
 #pragma once
 
 // `KeptTensor` is a copy of an observed tensor's elements, for rules that
-// compare steps or workers: an observation's own elements are gone after the
-// call. Two of them are compared element by element here.
+// compare steps or workers: an observation's own elements are valid only
+// during the call.
 
 #include <algorithm>
 #include <array>
@@ -54,9 +54,8 @@ void for_each_pair(const KeptTensor& a, const KeptTensor& b, Visit visit) {
 // Copies are shared where a tensor stays the same.
 using KeptTensorPtr = std::shared_ptr<const KeptTensor>;
 
-// Returns a copy of the observed elements, `previous` itself if that is the
-// same to the last bit, or null where there are no elements to be had. Fails
-// with `io`.
+// Returns a copy of the observed elements, `previous` itself if it is identical
+// to the last bit, or null if the elements were not saved. Fails with `io`.
 Result<KeptTensorPtr> keep(const Observation& observation,
                            const KeptTensorPtr& previous = nullptr);
 

@@ -12,8 +12,8 @@
 namespace smdebug {
 namespace {
 
-// Those whose value is NaN or infinite only if an element is. `prod` and the
-// moments overflow by themselves.
+// Reductions that are NaN or infinite only if an element is. `prod` and the
+// moments can overflow on finite elements.
 constexpr std::array kTellingReductions = {Reduction::mean, Reduction::sum,
                                            Reduction::l1,   Reduction::l2,
                                            Reduction::min,  Reduction::max};
@@ -27,7 +27,7 @@ NonFinite from_statistics(const TensorStatistics& statistics) {
   return found;
 }
 
-// None where no saved reduction tells anything.
+// Returns none if no saved reduction proves anything.
 std::optional<NonFinite> from_reductions(const Observation& observation) {
   std::optional<NonFinite> found;
   for (const bool abs : {false, true}) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Looks for NaN and infinity in one observation: counts, and where the first
-// of them stands.
+// Finds NaN and infinity in one observation: the counts, and the index of the
+// first.
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@
 namespace smdebug {
 
 struct NonFinite {
-  // None where only reductions were saved: they tell that there are some, not
-  // how many.
+  // None if only reductions were saved: they prove the presence of such
+  // elements, not their number.
   struct Counts {
     std::uint64_t nan = 0;
     std::uint64_t positive_inf = 0;
@@ -25,16 +25,16 @@ struct NonFinite {
   std::optional<Counts> counts;
   bool has_nan = false;
   bool has_inf = false;
-  std::string seen_in;  // the reduction that told: "mean"; empty with counts
+  std::string seen_in;  // the reduction: "mean"; empty with counts
 };
 
-// Returns what `observation` shows; none where nothing of it can be judged.
-// Fails with `io`.
+// Returns the non-finite elements of `observation`; none if it cannot be
+// judged. Fails with `io`.
 Result<std::optional<NonFinite>> find_non_finite(
     const Observation& observation);
 
 // Returns the index, by dimension, of the first element in C order that is NaN
-// or, unless `only_nan`, infinite; none where there is none.
+// or, unless `only_nan`, infinite; none if no element is.
 std::optional<std::vector<std::int64_t>> first_non_finite(
     const TensorView& view, bool only_nan);
 

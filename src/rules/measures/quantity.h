@@ -27,9 +27,9 @@ std::optional<double> saved_reduction(const Observation& observation,
 // Fails with `io`.
 Result<std::optional<double>> variance_of(const Observation& observation);
 
-// Returns the elements, valid while the observation is; none where they were
-// not kept or are damaged: the reader tells of damage, a rule goes on with what
-// is sound. Fails with `io`.
+// Returns the elements, valid as long as the observation; none if they were not
+// saved or are damaged: the reader reports damage, and rules judge the rest.
+// Fails with `io`.
 Result<std::optional<TensorView>> any_elements_of(
     const Observation& observation);
 

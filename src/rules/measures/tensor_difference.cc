@@ -57,8 +57,8 @@ TensorDifference compare_strings(const TensorCopy& tensor,
   return difference;
 }
 
-// Of elements that are all close, each of these numbers is close: by how much,
-// the largest element tells.
+// If all elements are close, each of these numbers is close, within a tolerance
+// that depends on the largest element.
 TensorDifference compare_statistics(const TensorStatistics& a,
                                     const TensorStatistics& b,
                                     const Tolerance& tolerance) {

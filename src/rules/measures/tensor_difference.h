@@ -16,7 +16,7 @@
 
 namespace smdebug {
 
-// What was kept of an observation, to be compared with another later.
+// A copy of an observation, to compare with another one later.
 struct TensorCopy {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;

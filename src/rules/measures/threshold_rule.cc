@@ -1,7 +1,6 @@
 #include "rules/measures/threshold_rule.h"
 
-#include "rules/engine/evidence.h"
-#include "rules/engine/wording.h"
+#include "rules/engine/finding.h"
 
 namespace smdebug {
 

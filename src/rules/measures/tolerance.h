@@ -53,7 +53,7 @@ struct MaxDeviation {
 // Returns the deviation of the elements that exceed what is allowed by most,
 // or, if all are close, come nearest to it. a and b have the same shape.
 // Elements are close as in numpy.allclose(a, b): b is the reference, NaN equals
-// NaN if the tolerance says so, and an infinity equals itself.
+// NaN if `tolerance` allows it, and an infinity equals itself.
 MaxDeviation max_deviation(const KeptTensor& a, const KeptTensor& b,
                            const Tolerance& tolerance);
 

@@ -1,4 +1,4 @@
-#include "rules/measures/unit_activity.h"
+#include "rules/measures/inactive_layers.h"
 
 #include <cmath>
 #include <map>

@@ -1,6 +1,8 @@
-#include "rules/engine/step_bounds.h"
+#include "rules/engine/shared_parameters.h"
 
 #include <limits>
+
+#include <fmt/format.h>
 
 namespace smdebug {
 namespace {
@@ -38,7 +40,7 @@ class BoundedRule : public Rule {
   std::unique_ptr<Rule> rule_;
   Step start_;
   Step end_;
-  bool is_within_;  // outside the bounds, time does not pass
+  bool is_within_;  // otherwise the rule receives no time either
 };
 
 }  // namespace
@@ -53,6 +55,33 @@ std::unique_ptr<Rule> within_step_bounds(std::unique_ptr<Rule> rule,
       std::move(rule), has_start ? parameters.integer(kStartStep.name) : 0,
       has_end ? parameters.integer(kEndStep.name)
               : std::numeric_limits<Step>::max());
+}
+
+TensorSelector selected_tensors(const Parameters& parameters) {
+  TensorSelector selector;
+  selector.collections = parameters.text_list(kCollectionNames.name);
+  selector.regexes = parameters.text_list(kTensorRegex.name);
+  return selector;
+}
+
+TensorSelector selected_or_every_tensor(const Parameters& parameters) {
+  TensorSelector selector = selected_tensors(parameters);
+  selector.every_tensor =
+      selector.collections.empty() && selector.regexes.empty();
+  return selector;
+}
+
+Result<TensorSelector> required_tensors(const Parameters& parameters) {
+  TensorSelector selector = selected_tensors(parameters);
+  if (selector.collections.empty() && selector.regexes.empty()) {
+    return Error{
+        Error::Code::invalid_config,
+        fmt::format(
+            "rule {}: neither collection_names nor tensor_regex is given; "
+            "select the tensors to judge, for example collection_names=weights",
+            parameters.rule())};
+  }
+  return selector;
 }
 
 }  // namespace smdebug

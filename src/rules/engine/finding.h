@@ -1,10 +1,11 @@
 #pragma once
 
-// How rules write numbers, steps and tensors in their sentences, so that all
-// of them read alike.
+// The parts of a finding, the same for all rules: evidence, cause and advice,
+// and the numbers, steps and tensors in its message.
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "smdebug/core/observation.h"
 #include "smdebug/rules/rule.h"
@@ -17,15 +18,19 @@ namespace smdebug {
 // Two significant digits: "3.2e-09", "0.12".
 std::string short_number(double value);
 
-// "gradient/Net_fc1.weight", with " (worker_3)" behind it for any worker but
-// the first.
+// "gradient/Net_fc1.weight", followed by " (worker_3)" for any worker but the
+// first.
 std::string tensor_text(std::string_view name, std::string_view worker);
 
-// The evidence that `observation` gives at `step`; number and threshold are
-// left to the caller.
+// Returns evidence about `observation` at `step`, without number and threshold.
 Evidence evidence_of(const Observation& observation, const StepId& step);
 
 // Copies the usual cause, what to try and the severity to `finding`.
 void set_advice(Finding& finding, const Advice& advice);
+
+// Sorts by the factor by which a value is beyond its threshold, largest first:
+// ten times too large is as bad as ten times too small. Thresholds are not
+// negative. Equals keep their order.
+void sort_worst_first(std::vector<Evidence>& evidence);
 
 }  // namespace smdebug
