@@ -1,6 +1,6 @@
 #include "console.h"
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 namespace smdebug {
 namespace {

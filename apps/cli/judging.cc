@@ -1,6 +1,6 @@
 #include "judging.h"
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 namespace smdebug {

@@ -19,7 +19,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 #include "smdebug/core/dtype.h"
 #include "smdebug/read/trial.h"
 

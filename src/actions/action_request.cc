@@ -4,10 +4,10 @@
 #include <array>
 #include <optional>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "base/json.h"
-#include "base/words.h"
+#include "base/strings.h"
 #include "net/http.h"
 
 namespace smdebug {

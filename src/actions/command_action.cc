@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "actions/actions.h"
 

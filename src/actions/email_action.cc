@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/clock.h"
+#include "smdebug/base/escape.h"
 
 #include "actions/actions.h"
 #include "base/base64.h"
 #include "base/environment.h"
-#include "base/utc_time.h"
 #include "net/hmac.h"
 
 namespace smdebug {

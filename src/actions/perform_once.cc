@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/clock.h"
+
 #include "actions/rule_files.h"
 #include "base/crc32c.h"
 #include "base/json.h"
-#include "base/utc_time.h"
 #include "rules/engine/verdict_json.h"
 
 namespace smdebug {

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "smdebug/actions/action.h"
-#include "smdebug/base/printable.h"
+#include "smdebug/base/clock.h"
+#include "smdebug/base/escape.h"
 
 #include "base/environment.h"
-#include "base/utc_time.h"
 #include "rules/engine/verdict_json.h"
 
 namespace smdebug {

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "base/environment.h"
-#include "base/words.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {

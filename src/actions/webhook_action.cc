@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/clock.h"
+
 #include "actions/actions.h"
 #include "base/json.h"
-#include "base/utc_time.h"
 #include "net/hmac.h"
 
 namespace smdebug {

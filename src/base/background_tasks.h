@@ -1,10 +1,11 @@
 #pragma once
 
-// Work that takes its time while its owner goes on: each task has a thread of
-// its own, so that one that hangs holds up no other. For a handful of tasks
-// that end by themselves.
+// Runs tasks in the background, each on its own thread, so that a task that
+// hangs does not delay the others. For a small number of tasks that end by
+// themselves.
 
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -13,16 +14,22 @@ namespace smdebug {
 class BackgroundTasks {
  public:
   BackgroundTasks() = default;
-  // Waits for all of them.
+  // Waits for all tasks.
   ~BackgroundTasks() { wait(); }
   BackgroundTasks(const BackgroundTasks&) = delete;
   BackgroundTasks& operator=(const BackgroundTasks&) = delete;
 
-  // Begins `task`, which must not throw. Where no thread is to be had, it is
-  // done in this one before the call returns.
-  void start(std::function<void()> task);
+  // Starts `task`, which must not throw. If no thread can be created, runs it
+  // before this returns.
+  void start(const std::function<void()>& task) {
+    try {
+      threads_.emplace_back(task);
+    } catch (const std::system_error&) {
+      task();
+    }
+  }
 
-  // Returns when every task that was started has ended.
+  // Returns when all tasks have ended.
   void wait() { threads_.clear(); }
 
  private:

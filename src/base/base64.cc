@@ -21,8 +21,8 @@ constexpr std::array<std::uint8_t, 256> kDigits = [] {
   return digits;
 }();
 
-// Two digits at a time: columns of statistics are encoded for every tensor of
-// every saved step.
+// Encodes two digits at a time, for speed: every saved step encodes columns of
+// statistics of all its tensors.
 constexpr std::array<std::array<char, 2>, 4096> kDigitPairs = [] {
   std::array<std::array<char, 2>, 4096> pairs{};
   for (std::size_t i = 0; i < pairs.size(); ++i)
@@ -82,7 +82,7 @@ Result<std::vector<std::byte>> decode_base64(std::string_view text) {
     for (std::size_t i = 0; i + 1 < digits; ++i) {
       bytes.push_back(static_cast<std::byte>(group >> (16 - 8 * i) & 255));
     }
-    // The bits behind the last whole byte are zero in what an encoder writes.
+    // Encoders set the bits after the last whole byte to zero.
     if ((group & 0xffffff >> 8 * (digits - 1)) != 0) {
       return bad_base64("stray bits at the end");
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Base64 as of RFC 4648 §4, with padding: how columns of numbers travel inside
+// Base64 with padding (RFC 4648 §4), which represents columns of numbers in
 // JSON.
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace smdebug {
 
 void append_base64(std::span<const std::byte> bytes, std::string& out);
 
-// Fails with `corrupt` on a character or length that no encoder writes.
+// Fails with `corrupt` for characters and lengths that no encoder produces.
 Result<std::vector<std::byte>> decode_base64(std::string_view text);
 
 }  // namespace smdebug

@@ -44,14 +44,14 @@ std::int64_t process_id() { return getpid(); }
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   std::ifstream file("/proc/" + std::to_string(process_id) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Field 2, the program's name, stands in parentheses and may hold any
+  // Field 2, the name of the program, is in parentheses and may contain any
   // character; field 22 is the start time (proc(5)).
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
   std::string state, skipped;
   fields >> state;
-  // A zombie keeps its entry until its parent asks for it.
+  // A zombie has an entry until its parent reaps it.
   if (state == "Z" || state == "X") return {};
   for (int field = 4; field < 22; ++field) fields >> skipped;
   std::uint64_t ticks = 0;
@@ -76,7 +76,7 @@ std::optional<double> process_start_seconds(std::int64_t process_id) {
 }
 
 bool has_process_ended(std::string_view host, std::int64_t process_id,
-                     std::uint64_t start_ticks) {
+                       std::uint64_t start_ticks) {
   return host == host_name() && process_start_ticks(process_id) != start_ticks;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one place that reads environment variables, the host's name and the
-// process's identity.
+// Environment variables, the name of the host, and the identity of processes.
+// No other file reads these.
 
 #include <cstdint>
 #include <optional>
@@ -14,24 +14,25 @@ namespace smdebug {
 
 std::optional<std::string> environment_variable(const char* name);
 
-// Returns the whole number, 0 or more, in a variable. Where it is not set or
-// empty, `fallback`; where it is something else, too, and says so.
+// Returns the non-negative integer in a variable. Returns `fallback` if the
+// variable is not set or empty, or, with a warning, if it is invalid.
 int environment_number(const char* name, int fallback, Logger& logger);
 
 std::string host_name();
 std::int64_t process_id();
 
-// When a process started, in clock ticks since boot; none where no such
-// process lives: one that has ended and that its parent has not waited for
-// does not.
+// Returns the start time of a process in clock ticks since boot, or nothing if
+// it is not running. A process that has ended but was not reaped by its parent
+// counts as not running.
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
 
-// The same in seconds since the Unix epoch, right to about a second.
+// Same in seconds since the Unix epoch, accurate to about a second.
 std::optional<double> process_start_seconds(std::int64_t process_id);
 
-// True where that process has surely ended: process ids return, start times
-// do not. Of a process on another host nothing can be known.
+// Returns true if the process has certainly ended. Process ids are reused, but
+// start times differ. Returns false for a process on another host, whose state
+// is unknown.
 bool has_process_ended(std::string_view host, std::int64_t process_id,
-                     std::uint64_t start_ticks);
+                       std::uint64_t start_ticks);
 
 }  // namespace smdebug

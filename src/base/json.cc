@@ -12,16 +12,17 @@ namespace {
 
 using Library = nlohmann::json;
 
-// Deeper than any document of ours, and shallow enough for any stack.
+// Deeper than any document of smdebug, and shallow enough for any stack.
 constexpr std::size_t kMaxDepth = 128;
 
-// Larger than any document of ours; a value takes many times its text.
+// Larger than any document of smdebug. A value takes many times the memory of
+// its text.
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// The text as the library reads it, one byte at a time: the library does not
-// say where in the text its events happen, so the bytes it took are counted.
+// An iterator that counts the bytes that the library reads: its events have no
+// position in the text.
 class CountedInput {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -52,7 +53,8 @@ void append_quoted(const std::string& text, bool ascii, std::string& out) {
   out += Library(text).dump(-1, ' ', ascii, Library::error_handler_t::replace);
 }
 
-// As Python's repr: shortest that reads back, and never like an integer.
+// Writes the shortest text that is parsed as the same double, and never that of
+// an integer, like Python's repr.
 void append_double(double value, std::string& out) {
   if (!std::isfinite(value)) {
     out += "null";
@@ -143,7 +145,7 @@ Error wrong_member(const Json& parent, std::string_view key,
 
 }  // namespace
 
-// Receives the library's parse events and builds our value from them.
+// Builds a value from the events of the library's parser.
 class Json::Builder {
  public:
   Builder(std::string_view text, std::string_view name)
@@ -196,7 +198,7 @@ class Json::Builder {
     return keep(Json(std::move(elements)), level.offset);
   }
 
-  // `bytes_read` counts the byte that is wrong.
+  // `bytes_read` includes the invalid byte.
   bool parse_error(std::size_t bytes_read, const std::string& token,
                    const Library::exception&) {
     return refuse(bytes_read == 0 ? 0 : bytes_read - 1,
@@ -207,16 +209,16 @@ class Json::Builder {
   const std::string& message() const { return message_; }
 
  private:
-  // An open object, or an open array, whose members have no keys.
+  // An unfinished object or array. Elements of arrays have no keys.
   struct Level {
     std::string key;  // in its parent
     std::size_t offset = 0;
     Json::Object members;
   };
 
-  // Returns where the word of this event begins: the first byte after the
-  // word before it that separates nothing. A number is read with the byte
-  // after it, which separates or closes.
+  // Returns the start of the token of this event: the first byte after the
+  // previous token that is not a separator. The library reads one byte past a
+  // number.
   std::size_t next_offset() {
     const std::size_t begin =
         text_.find_first_not_of(" \t\r\n,:", read_before_);
@@ -247,7 +249,7 @@ class Json::Builder {
   }
 
   bool refuse(std::size_t offset, std::string_view why) {
-    const TextPlace place = place_in(text_, offset);
+    const TextPosition place = position_in(text_, offset);
     message_ = name_.empty() ? fmt::format("line {}, column {}: {}", place.line,
                                            place.column, why)
                              : fmt::format("{}:{}:{}: {}", name_, place.line,
@@ -266,14 +268,14 @@ class Json::Builder {
   std::string_view text_;
   std::string_view name_;
   std::size_t bytes_read_ = 0;
-  std::size_t read_before_ = 0;  // this event's word
+  std::size_t read_before_ = 0;  // the token of this event
   std::vector<Level> levels_;
   std::string key_;
   Json root_;
   std::string message_;
 };
 
-TextPlace place_in(std::string_view text, std::size_t offset) {
+TextPosition position_in(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const auto line = std::count(before.begin(), before.end(), '\n');
   const std::string_view in_line = before.substr(before.rfind('\n') + 1);

@@ -1,9 +1,9 @@
 #pragma once
 
-// `Json` is one JSON value: what run.json, collection files, configurations
-// and the output of every `--json` option are made of. Members keep the order
-// they were given in. Looking one up walks the list, so this is for documents
-// that a person could read; index files have a parser of their own.
+// `Json` is one JSON value. run.json, collection files, configurations and the
+// output of every `--json` option use it. Members keep their order, and a
+// lookup is a linear search, so this is for documents of a size that people
+// read. Index files have their own parser.
 
 #include <concepts>
 #include <cstddef>
@@ -19,19 +19,19 @@
 
 namespace smdebug {
 
-// `compact` has no blanks. `spaced` is what Python's json.dumps writes: ", "
-// and ": ", ASCII only. `indented` is for people: two blanks per level, ASCII
-// only.
+// `compact` has no blanks. `spaced` is the format of Python's json.dumps: ", "
+// and ": ", only ASCII. `indented` is for readers: two blanks per level, only
+// ASCII.
 enum class JsonStyle { compact, spaced, indented };
 
-// Where a byte of a text stands: line and column from 1, columns in characters
-// of UTF-8, as editors count them.
-struct TextPlace {
+// The position of a byte in a text: line and column from 1. Columns count
+// characters of UTF-8, as in editors.
+struct TextPosition {
   std::size_t line = 1;
   std::size_t column = 1;
 };
 
-TextPlace place_in(std::string_view text, std::size_t offset);
+TextPosition position_in(std::string_view text, std::size_t offset);
 
 class Json {
  public:
@@ -53,17 +53,17 @@ class Json {
   template <typename T>
   Json(const std::optional<T>& value);
 
-  // Fails with `corrupt`, naming line and column: "line 3, column 7: ...", or
-  // "a.json:3:7: ..." for a text whose `name` is given. Nesting and size are
-  // bounded, so no text can exhaust stack or memory. An integer beyond 64 bits
-  // becomes a double.
+  // Fails with `corrupt` and the position: "line 3, column 7: ...", or
+  // "a.json:3:7: ..." if `name` is given. Nesting and size are limited, so no
+  // text can exhaust stack or memory. An integer of more than 64 bits becomes a
+  // double.
   static Result<Json> parse(std::string_view text, std::string_view name = {});
 
-  // Non-finite numbers become null, as JSON has none; bytes that are not
-  // UTF-8 become U+FFFD. Doubles read back exactly.
+  // Numbers that are not finite become null, because JSON has none; bytes that
+  // are not UTF-8 become U+FFFD. Parsing the result restores doubles exactly.
   std::string dump(JsonStyle style = JsonStyle::compact) const;
 
-  // What this value is, or none.
+  // Return the value if it has this type.
   bool is_null() const;
   bool is_integer() const;  // written without point or exponent
   std::optional<bool> as_bool() const;
@@ -73,12 +73,12 @@ class Json {
   const Array* as_array() const;
   const Object* as_object() const;
 
-  // Returns the member `key` of an object, or null. Where a key was written
-  // twice the last one counts, as in Python.
+  // Returns the member `key` of an object, or null. The last of several members
+  // with the same key counts, as in Python.
   const Json* find(std::string_view key) const;
 
-  // Return the member `key`. Fail with `corrupt` where there is none or it is
-  // of another type: "'steps' should be a number but is a string".
+  // Return the member `key`. Fail with `corrupt` if it is missing or has
+  // another type: "'steps' should be a number but is a string".
   Result<bool> bool_at(std::string_view key) const;
   Result<std::int64_t> int_at(std::string_view key) const;
   Result<double> double_at(std::string_view key) const;
@@ -87,18 +87,18 @@ class Json {
   Result<const Array*> array_at(std::string_view key) const;
   Result<const Object*> object_at(std::string_view key) const;
 
-  // At which byte of the parsed text this value begins; 0 for a value that was
-  // not parsed. Values are equal wherever they stood.
+  // Returns the position of this value in the parsed text, in bytes; 0 for a
+  // value that was not parsed. Comparisons ignore the position.
   std::size_t offset() const { return offset_; }
 
   // "null", "a boolean", "a number", "a string", "an array", "an object".
   std::string_view type_name() const;
 
-  // Returns the member `key`, new where there was none. A value that is no
-  // object becomes an empty one first.
+  // Returns the member `key`; adds it if missing. A value that is not an object
+  // first becomes an empty one.
   Json& operator[](std::string_view key);
 
-  // Adds an element. A value that is no array becomes an empty one first.
+  // Adds an element. A value that is not an array first becomes an empty one.
   void append(Json element);
 
   friend bool operator==(const Json&, const Json&);
@@ -119,7 +119,7 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// Only here is `Member` complete, and with it the variant.
+// `Member`, and with it the variant, is complete only from here on.
 inline Json::Json() = default;
 inline Json::Json(std::nullptr_t) {}
 inline Json::Json(bool value) : value_(value) {}

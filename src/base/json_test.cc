@@ -158,7 +158,7 @@ TEST(Json, IsEqualWhereverItStood) {
 TEST(PlaceIn, CountsLinesAndCharacters) {
   const std::string text = "ab\n\xc3\xbc\xe2\x82\xacx\n";
   const auto place = [&](std::size_t offset) {
-    const TextPlace at = place_in(text, offset);
+    const TextPosition at = position_in(text, offset);
     return std::pair(at.line, at.column);
   };
   EXPECT_EQ(place(0), std::pair(std::size_t{1}, std::size_t{1}));

@@ -10,11 +10,10 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "base/environment.h"
-#include "base/log_settings.h"
-#include "base/words.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {
@@ -40,12 +39,12 @@ std::optional<LogLevel> find_level(std::string_view name) {
   if (name == "info") return LogLevel::info;
   if (name == "warning") return LogLevel::warning;
   if (name == "error") return LogLevel::error;
-  // Nothing that we write is graver than an error.
+  // smdebug logs no message above the level of an error.
   if (name == "critical" || name == "off") return LogLevel::off;
   return {};
 }
 
-// A pattern's "%" begins a field.
+// Escapes "%", which begins a field of a pattern.
 std::string literal(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -107,7 +106,7 @@ class SpdLogger : public Logger {
       for (spdlog::logger* logger : {&logger_, errors_.get()}) {
         if (logger == nullptr) continue;
         add_to(*logger, file, pattern);
-        // A line that tells of a crash is worth a write each.
+        // Write each line at once: the last one may explain a crash.
         logger->flush_on(spdlog::level::trace);
       }
     } catch (const spdlog::spdlog_ex& error) {
@@ -123,7 +122,7 @@ class SpdLogger : public Logger {
   }
 
   spdlog::logger logger_;
-  std::unique_ptr<spdlog::logger> errors_;  // where they go elsewhere
+  std::unique_ptr<spdlog::logger> errors_;  // if they have another output
 };
 
 }  // namespace

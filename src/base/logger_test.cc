@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/log_settings.h"
 #include "base/text_file.h"
 
 namespace smdebug {

@@ -8,7 +8,7 @@
 namespace smdebug {
 namespace {
 
-// More readers of one disk do not make it faster.
+// More concurrent reads do not make a disk faster.
 constexpr std::size_t kMaxThreads = 8;
 
 }  // namespace
@@ -19,19 +19,19 @@ void parallel_for(std::size_t n, std::size_t least,
       std::thread::hardware_concurrency(), 1, kMaxThreads);
   const std::size_t parts =
       std::clamp<std::size_t>(n / std::max<std::size_t>(least, 1), 1, cores);
-  const auto border = [&](std::size_t part) { return n * part / parts; };
+  const auto boundary = [&](std::size_t part) { return n * part / parts; };
   std::vector<std::jthread> others;
   others.reserve(parts - 1);
-  std::size_t begun = 1;
+  std::size_t started = 1;
   try {
-    for (; begun < parts; ++begun) {
-      others.emplace_back(work, border(begun), border(begun + 1));
+    for (; started < parts; ++started) {
+      others.emplace_back(work, boundary(started), boundary(started + 1));
     }
   } catch (const std::system_error&) {
-    // No thread to be had: this one does what is left.
-    work(border(begun), n);
+    // No thread can be created: do the remaining work on this one.
+    work(boundary(started), n);
   }
-  work(0, border(1));
+  work(0, boundary(1));
 }
 
 }  // namespace smdebug

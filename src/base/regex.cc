@@ -10,8 +10,8 @@
 namespace smdebug {
 namespace {
 
-// Far above what any sensible pattern needs on a tensor's name, and done
-// within about a second.
+// Far more than reasonable patterns need for the name of a tensor. Takes about
+// a second to reach.
 constexpr std::uint32_t kMatchLimit = 10'000'000;
 
 template <auto free_function>
@@ -43,8 +43,8 @@ bool is_hexadecimal(std::string_view text) {
          std::string_view::npos;
 }
 
-// Copies a pattern of Python's, and spells PCRE2's way what the two write
-// differently: `\Z` (the very end), `\uXXXX`, `\UXXXXXXXX`, `{,n}`.
+// Translates a pattern of Python to PCRE2. The syntax differs in `\Z` (the very
+// end), `\uXXXX`, `\UXXXXXXXX` and `{,n}`.
 class PythonPattern {
  public:
   explicit PythonPattern(std::string_view pattern) : rest_(pattern) {}
@@ -92,7 +92,7 @@ class PythonPattern {
     if (rest_[0] == '[') {
       in_class_ = true;
       take(rest_.starts_with("[^") ? 2 : 1);
-      // A bracket in first place stands for itself.
+      // A bracket in the first position is a literal.
       if (rest_.starts_with("]")) take(1);
     } else if (rest_.starts_with("{,")) {
       out_ += "{0";
@@ -141,7 +141,7 @@ Result<Regex> Regex::compile(std::string_view pattern) {
         fmt::format("pattern '{}' does not compile: {} near '{}'", pattern,
                     library_message(code), translated.substr(0, position))};
   }
-  // Where the CPU has no JIT the interpreter answers the same.
+  // Ignores failure: without JIT, the interpreter gives the same results.
   pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);
   compiled->limits.reset(pcre2_match_context_create(nullptr));
   pcre2_set_match_limit(compiled->limits.get(), kMatchLimit);
@@ -156,7 +156,7 @@ Result<bool> Regex::search(std::string_view text) const {
                        compiled_->limits.get());
   };
   int answer = run(0);
-  // The interpreter keeps its stack on the heap, where there is more of it.
+  // The interpreter has its stack on the heap, with more space.
   if (answer == PCRE2_ERROR_JIT_STACKLIMIT) answer = run(PCRE2_NO_JIT);
   if (answer >= 0) return true;
   if (answer == PCRE2_ERROR_NOMATCH) return false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Regular expressions with the meaning of Python's `re.search`: PCRE2 with
-// UTF and UCP, `\Z` as the very end. Compiled once, searched often.
+// Regular expressions with the semantics of Python's `re.search`, by PCRE2 with
+// UTF and UCP. `\Z` is the very end, as in Python.
 
 #include <memory>
 #include <string>
@@ -13,7 +13,8 @@ namespace smdebug {
 
 class Regex {
  public:
-  // Fails with `invalid_config`: the pattern, the position and why.
+  // Fails with `invalid_config`, naming the pattern, the position and the
+  // reason.
   static Result<Regex> compile(std::string_view pattern);
 
   Regex(Regex&&) noexcept;
@@ -22,9 +23,9 @@ class Regex {
 
   const std::string& pattern() const;
 
-  // True if the pattern is found anywhere in `text`. Fails with
-  // `unsupported`, naming the pattern, where the search hits the match limit.
-  // Safe from several threads.
+  // Returns true if the pattern matches anywhere in `text`. Fails with
+  // `unsupported`, naming the pattern, if the search reaches the match limit.
+  // Safe to call from several threads.
   Result<bool> search(std::string_view text) const;
 
  private:

@@ -14,32 +14,32 @@
 namespace smdebug {
 namespace {
 
-// What the signal's code touches: it may do no more than post a semaphore.
-sem_t told;
-std::atomic<pid_t> watched_process = 0;  // none, or the one with the thread
+// Used by the signal handler, which may do little more than post a semaphore.
+sem_t signal_received;
+std::atomic<pid_t> watched_process = 0;  // the one with the thread; 0: none
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 void on_signal(int signal) {
   const int error = errno;
   if (watched_process.load() == ::getpid()) {
-    ::sem_post(&told);
+    ::sem_post(&signal_received);
   } else {
-    // In the child of a fork. Delivered when this function returns.
+    // The child of a fork. It receives the signal when this function returns.
     ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
   errno = error;
 }
 
-bool answers_with(void (*code)(int)) {
+bool has_handler(void (*handler)(int)) {
   struct sigaction action = {};
   return ::sigaction(SIGTERM, nullptr, &action) == 0 &&
-         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == code;
+         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == handler;
 }
 
-// A program that has installed its own code meanwhile gets the signal there.
+// If the program has installed its own handler in the meantime, calls that.
 void end_process() {
-  if (answers_with(on_signal)) ::signal(SIGTERM, SIG_DFL);
+  if (has_handler(on_signal)) ::signal(SIGTERM, SIG_DFL);
   sigset_t termination;
   ::sigemptyset(&termination);
   ::sigaddset(&termination, SIGTERM);
@@ -49,13 +49,13 @@ void end_process() {
 
 void wait_for_signal(void (*last)()) {
   ::pthread_setname_np(::pthread_self(), "smdebug-sigterm");
-  while (::sem_wait(&told) != 0 && errno == EINTR) {
+  while (::sem_wait(&signal_received) != 0 && errno == EINTR) {
   }
   last();
   end_process();
 }
 
-// The thread takes no signal: other code's handlers are not to run on it.
+// Blocks all signals in the thread: handlers of other code must not run on it.
 bool start_thread(void (*last)()) {
   sigset_t all;
   sigset_t before;
@@ -76,11 +76,12 @@ bool start_thread(void (*last)()) {
 bool watch_termination_signal(void (*last)()) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (watched_process.load() == ::getpid()) return answers_with(on_signal);
-  // A child of a fork inherits the code, not the thread.
-  const bool is_inherited = answers_with(on_signal);
-  if (!is_inherited && !answers_with(SIG_DFL)) return false;
-  if (::sem_init(&told, 0, 0) != 0 || !start_thread(last)) return false;
+  if (watched_process.load() == ::getpid()) return has_handler(on_signal);
+  // The child of a fork inherits the handler, but not the thread.
+  const bool is_inherited = has_handler(on_signal);
+  if (!is_inherited && !has_handler(SIG_DFL)) return false;
+  if (::sem_init(&signal_received, 0, 0) != 0 || !start_thread(last))
+    return false;
   watched_process.store(::getpid());
   struct sigaction action = {};
   action.sa_handler = on_signal;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small text files that lie beside a run: configurations. What belongs to a
-// run is read through `Storage`.
+// Reads small text files that are not part of a run, such as configurations.
+// The files of a run are read through `Storage`.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace smdebug {
 
-// Returns the whole file. Fails with `not_found` where there is none and with
-// `io` where it cannot be read; both name the path.
+// Returns the whole file. Fails with `not_found` if it does not exist and with
+// `io` if it cannot be read; both messages name the path.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace smdebug

@@ -23,7 +23,6 @@
 #include "smdebug/core/observation.h"
 #include "smdebug/core/tensor_view.h"
 
-#include "base/current_thread.h"
 #include "capture/cycle_clock.h"
 #include "capture/live_step.h"
 #include "capture/recorder.h"
@@ -39,6 +38,14 @@ struct SavedTensor {
   bool is_scalar = false;
   double wall_seconds = 0;  // of the record; 0: of the step
 };
+
+// Returns a value that identifies the calling thread among all running threads.
+// Takes less time than std::this_thread::get_id: it is the address of a
+// thread-local variable.
+inline const void* current_thread() {
+  static thread_local const char mark = 0;
+  return &mark;
+}
 
 class CaptureSink {
  public:

@@ -6,7 +6,7 @@
 #include "smdebug/base/version.h"
 
 #include "base/environment.h"
-#include "base/nearest.h"
+#include "base/suggestions.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
-#include "base/words.h"
+#include "base/strings.h"
+#include "base/suggestions.h"
 
 namespace smdebug {
 namespace {
@@ -101,7 +101,7 @@ void ConfigDocument::warn_of_repeated_keys(const Json& value,
 
 std::string ConfigDocument::locate(const Json& value, std::string_view path,
                                    std::string_view what) const {
-  const TextPlace at = place_in(text_, value.offset());
+  const TextPosition at = position_in(text_, value.offset());
   return fmt::format("{}:{}:{}: {}{}{}", file_, at.line, at.column, path,
                      path.empty() ? "" : ": ", what);
 }

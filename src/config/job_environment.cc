@@ -1,8 +1,8 @@
 #include "smdebug/config/job_environment.h"
 
 #include "base/environment.h"
+#include "base/strings.h"
 #include "base/text_file.h"
-#include "base/words.h"
 #include "config/config_document.h"
 
 namespace smdebug {

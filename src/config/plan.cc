@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
 #include "base/regex.h"
+#include "base/suggestions.h"
 
 namespace smdebug {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {

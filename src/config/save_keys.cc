@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace smdebug {
 namespace {
 
@@ -25,6 +27,27 @@ std::optional<Mode> find_mode(std::string_view name) {
     if (equal_without_case(mode_name(mode), name)) return mode;
   }
   return {};
+}
+
+std::string step_text(const StepId& step) {
+  const std::string of_mode =
+      fmt::format("{} step {}", mode_name(step.mode), step.mode_step);
+  if (step.global < 0 && step.mode_step >= 0) return of_mode;
+  if (step.mode == Mode::global || step.mode_step < 0) {
+    return fmt::format("step {}", step.global);
+  }
+  return fmt::format("step {} ({})", step.global, of_mode);
+}
+
+std::string step_text(Step step, Mode mode) {
+  return mode == Mode::global ? step_text(StepId{step, mode, step})
+                              : step_text(StepId{-1, mode, step});
+}
+
+std::string step_number_text(const StepId& step) {
+  if (step.mode == Mode::global) return fmt::format("{}", step.global);
+  return fmt::format("{} ({} {})", step.global, mode_name(step.mode),
+                     step.mode_step);
 }
 
 }  // namespace smdebug

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/shape.h"
+#include "smdebug/core/tensor_view.h"
 
 namespace smdebug {
 namespace {
@@ -22,7 +22,7 @@ bool overlap(const Shard& a, const Shard& b) {
   return true;
 }
 
-// The parts without replicas and without empty ones.
+// Returns the parts without replicas and empty parts.
 std::vector<const Shard*> distinct_parts(std::span<const Shard> shards) {
   std::vector<const Shard*> parts;
   for (const Shard& shard : shards) {
@@ -56,13 +56,13 @@ bool ShardPlacement::holds(std::span<const std::int64_t> shape) const {
 
 Result<TensorStatistics> merge_shards(std::span<const Shard> shards) {
   if (shards.empty())
-    return Error{Error::Code::not_found, "there is no shard to merge"};
+    return Error{Error::Code::not_found, "no shards to merge"};
   const ShardPlacement& whole = shards.front().placement;
   for (const Shard& shard : shards) {
     if (shard.placement.global_shape != whole.global_shape)
-      return corrupt("its shards are of tensors of different shapes");
+      return corrupt("its shards belong to tensors of different shapes");
     if (!shard.placement.holds(shard.shape))
-      return corrupt("a shard reaches beyond the whole tensor");
+      return corrupt("a shard extends beyond the whole tensor");
   }
   const std::vector<const Shard*> parts = distinct_parts(shards);
   TensorStatistics merged;
@@ -77,10 +77,10 @@ Result<TensorStatistics> merge_shards(std::span<const Shard> shards) {
   const std::int64_t wanted = element_count(whole.global_shape);
   if (size != wanted) {
     return Error{Error::Code::not_found,
-                 "its shards hold " + std::to_string(size) + " of " +
+                 "its shards have " + std::to_string(size) + " of " +
                      std::to_string(wanted) +
                      " elements: the other workers did not save theirs "
-                     "(include_workers=\"all\" lets them)"};
+                     "(set include_workers=\"all\")"};
   }
   return merged;
 }

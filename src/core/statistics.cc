@@ -10,8 +10,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// Each of the functions below answers for elements without NaN, of which
-// there is at least one.
+// The functions below require at least one element, and no NaN.
 
 double min_of(const TensorStatistics& s) {
   if (s.negative_inf > 0) return -kInf;

@@ -20,7 +20,8 @@ std::string encode_worker(std::string_view worker) {
 }
 
 std::string decode_worker(std::string_view encoded) {
-  // Only a device name starts with '/', so only its encoding with '_'.
+  // Only names of devices start with '/', so only their encodings start with
+  // '_'.
   if (!encoded.starts_with('_')) return std::string(encoded);
   return swap_characters(encoded, '_', '/', '-', ':');
 }

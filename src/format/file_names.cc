@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
+#include "base/strings.h"
 #include "core/worker_name.h"
 
 namespace smdebug {

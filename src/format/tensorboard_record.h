@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include "smdebug/core/mode.h"
-
-#include "core/histogram.h"
+#include "smdebug/core/statistics.h"
 
 namespace smdebug {
 

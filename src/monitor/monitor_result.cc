@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 #include "smdebug/report/likely_cause.h"
 #include "smdebug/report/verdict_text.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "base/environment.h"
 #include "base/json.h"

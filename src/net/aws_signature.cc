@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "base/utc_time.h"
-#include "base/words.h"
+#include "smdebug/base/clock.h"
+
+#include "base/strings.h"
 #include "net/hmac.h"
 
 namespace smdebug {

@@ -7,9 +7,9 @@
 
 #include <curl/curl.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
-#include "base/words.h"
+#include "base/strings.h"
 #include "net/http.h"
 #include "net/mail.h"
 

@@ -7,8 +7,7 @@
 #include "smdebug/core/error_subject.h"
 #include "smdebug/reduce/reductions.h"
 
-#include "base/nearest.h"
-#include "core/step_text.h"
+#include "base/suggestions.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 #include "smdebug/core/error_subject.h"
 #include "smdebug/store/open_storage.h"
 
-#include "base/nearest.h"
+#include "base/suggestions.h"
 #include "format/file_names.h"
 #include "read/name_filter.h"
 #include "read/trial_impl.h"

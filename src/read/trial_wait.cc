@@ -8,7 +8,6 @@
 
 #include "smdebug/core/error_subject.h"
 
-#include "core/step_text.h"
 #include "format/file_names.h"
 #include "read/trial_impl.h"
 

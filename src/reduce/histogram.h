@@ -14,8 +14,6 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
-#include "core/histogram.h"
-
 namespace smdebug {
 
 // Returns the edges, ascending: 1e-12, multiplied by 1.1 while below 1e20, the

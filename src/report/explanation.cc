@@ -10,8 +10,8 @@
 #include "smdebug/config/framework.h"
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "base/regex.h"
+#include "base/suggestions.h"
 #include "report/wording.h"
 
 namespace smdebug {

@@ -4,7 +4,7 @@
 
 #include "smdebug/report/explanation.h"
 
-#include "base/nearest.h"
+#include "base/suggestions.h"
 #include "report/json_parts.h"
 #include "report/text_table.h"
 #include "report/wording.h"

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/step_text.h"
+#include "smdebug/core/mode.h"
+
 #include "report/json_parts.h"
 #include "report/wording.h"
 

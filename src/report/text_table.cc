@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 namespace smdebug {
 namespace {

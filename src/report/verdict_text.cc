@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include "report/json_parts.h"
 #include "report/text_table.h"

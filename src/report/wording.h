@@ -6,8 +6,9 @@
 #include <span>
 #include <string>
 
-#include "base/plural.h"
-#include "core/step_text.h"
+#include "smdebug/core/mode.h"
+
+#include "base/strings.h"
 
 namespace smdebug {
 

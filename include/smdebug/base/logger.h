@@ -4,7 +4,11 @@
 // should react to are returned as a `Result` or kept in a status; the log only
 // repeats them for the terminal.
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace smdebug {
 
@@ -25,10 +29,32 @@ class Logger {
   void error(std::string_view message) { log(LogLevel::error, message); }
 };
 
+struct LogSettings {
+  // SMDEBUG_LOG_LEVEL: debug, info, warning, error, critical or off.
+  LogLevel level = LogLevel::info;
+  // SMDEBUG_LOG_CONTEXT: a text in each line. None: no text on the terminal,
+  // and "<host>:<process id>" in the file.
+  std::optional<std::string> context;
+  // SMDEBUG_LOG_ALL_TO_STDOUT: true sends every line to standard output, false
+  // all but errors. None: standard error, which does not mix with the output of
+  // the program.
+  std::optional<bool> all_to_stdout;
+  // SMDEBUG_LOG_PATH: a file that also receives each line.
+  std::optional<std::string> path;
+  // Messages about variables that are not valid.
+  std::vector<std::string> mistakes;
+
+  /// Reads the settings from these environment variables.
+  static LogSettings from_environment();
+};
+
+/// Returns a logger that begins with `settings.mistakes` as warnings. A file
+/// that cannot be written also causes a warning.
+std::unique_ptr<Logger> make_logger(const LogSettings& settings);
+
 /// Returns the logger of the process, which lives as long as the process. It
-/// writes to standard error from level `info`, unless the environment sets
-/// something else at the first call: SMDEBUG_LOG_LEVEL, _CONTEXT,
-/// _ALL_TO_STDOUT and _PATH.
+/// uses the settings of the environment at the first call; by default, it
+/// writes to standard error from level `info`.
 Logger& default_logger();
 
 }  // namespace smdebug

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace smdebug {
@@ -39,5 +40,15 @@ struct StepId {
 
   friend bool operator==(const StepId&, const StepId&) = default;
 };
+
+/// Returns "step 40 (TRAIN step 12)", or "step 40" if the run has no modes. If
+/// only one of the two numbers is known, returns "step 40" or "TRAIN step 12".
+std::string step_text(const StepId& step);
+
+/// Returns "TRAIN step 12", or "step 12" for mode `global`.
+std::string step_text(Step step, Mode mode);
+
+/// Returns "40 (TRAIN 12)", or "40" if the run has no modes. For table cells.
+std::string step_number_text(const StepId& step);
 
 }  // namespace smdebug

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "smdebug/core/reduction.h"
 
@@ -38,6 +40,22 @@ struct TensorStatistics {
 
   friend bool operator==(const TensorStatistics&,
                          const TensorStatistics&) = default;
+};
+
+// The histogram of a tensor for TensorBoard: the number of elements between
+// each pair of adjacent edges, and figures for the whole tensor.
+struct Histogram {
+  // Over all elements, including NaN and infinities, as numpy computes them.
+  double min = 0;
+  double max = 0;
+  double sum = 0;
+  double sum_squares = 0;
+  std::uint64_t count = 0;
+
+  // `buckets[i]` counts the elements from `limits[i - 1]` up to `limits[i]`.
+  // The first bucket, for elements below `limits[0]`, is always 0.
+  std::span<const double> limits;  // lives as long as the program
+  std::vector<double> buckets;
 };
 
 // The divisor of `std` and `variance`: n, or n - 1 as in torch.

@@ -14,6 +14,14 @@
 
 namespace smdebug {
 
+/// Returns the product of the extents: 1 for a scalar, 0 if an extent is 0.
+/// Only for shapes of existing tensors: does not check for overflow.
+constexpr std::int64_t element_count(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
 struct TensorView {
   DType dtype = DType::float32;
   // The first element; null only if empty. The elements of a tensor of strings
@@ -25,11 +33,7 @@ struct TensorView {
 
   /// Returns the number of elements: the product of `shape`, 1 for a 0-d
   /// tensor.
-  std::int64_t size() const {
-    std::int64_t n = 1;
-    for (std::int64_t extent : shape) n *= extent;
-    return n;
-  }
+  std::int64_t size() const { return element_count(shape); }
 
   /// Returns the size of the elements in bytes, in C order; 0 for strings.
   std::size_t bytes() const {

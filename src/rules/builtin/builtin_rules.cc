@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
-#include "base/words.h"
+#include "base/strings.h"
+#include "base/suggestions.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/shared_parameters.h"
 

@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
-#include "core/shape.h"
+#include "smdebug/core/tensor_view.h"
+
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"

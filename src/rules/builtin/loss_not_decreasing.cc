@@ -19,7 +19,8 @@
 
 #include <fmt/format.h>
 
-#include "core/shape.h"
+#include "smdebug/core/tensor_view.h"
+
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/words.h"
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"

@@ -13,7 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "core/shape.h"
+#include "smdebug/core/tensor_view.h"
+
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"

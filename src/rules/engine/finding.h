@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
 #include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
-
-#include "core/step_text.h"
 
 namespace smdebug {
 

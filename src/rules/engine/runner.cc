@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
-#include "base/plural.h"
+#include "base/strings.h"
+#include "base/suggestions.h"
 
 namespace smdebug {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/plural.h"
+#include "base/strings.h"
 #include "rules/engine/finding.h"
 #include "rules/measures/adjacent_layers.h"
 

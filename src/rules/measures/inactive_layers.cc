@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/shape.h"
+#include "smdebug/core/tensor_view.h"
+
 #include "rules/engine/layer_name.h"
 #include "rules/measures/element_values.h"
 #include "rules/measures/quantity.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
-#include "base/utf8.h"
+#include "base/strings.h"
 
 namespace smdebug {
 std::string escaped(std::string_view text) {

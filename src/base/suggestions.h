@@ -1,7 +1,7 @@
 #pragma once
 
-// "Did you mean": the names that an error message offers in place of one that
-// does not exist.
+// Suggestions for error messages: existing names that are similar to an unknown
+// one ("did you mean").
 
 #include <cstddef>
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace smdebug {
 
-// Returns up to `n` of `candidates`, the most similar first: those that
-// contain `wanted`, then by edit distance, without regard to case.
+// Returns up to `n` of `candidates`, the most similar first: those that contain
+// `wanted`, then by edit distance. Ignores case.
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
-// Returns "'a', 'b'", each name printable.
+// Returns "'a', 'b'", with each name escaped (`printable`).
 std::string quoted_list(std::span<const std::string> names);
 
 }  // namespace smdebug

@@ -1,20 +1,22 @@
-#include "base/nearest.h"
+#include "base/suggestions.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
-#include "base/words.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {
 
-// Names in a file may be of any length, and the distance costs their product.
+// Names in a file can have any length, and the time to compare two of them
+// grows with the product of their lengths.
 constexpr std::size_t kMaxCompared = 200;
 
-// Levenshtein's, one row at a time. Of long texts only the first part counts.
+// The Levenshtein distance, computed row by row. Compares only the beginning of
+// long texts.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   a = a.substr(0, kMaxCompared);
   b = b.substr(0, kMaxCompared);

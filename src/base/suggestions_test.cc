@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/suggestions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

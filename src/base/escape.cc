@@ -1,8 +1,8 @@
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
+#include "base/strings.h"
 
 namespace smdebug {
 namespace {
@@ -10,9 +10,9 @@ namespace {
 // C0, DEL and C1.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-// Embeddings, overrides, isolates and marks of direction, and the separators
-// that some programs take for an end of line.
-bool turns_direction(char32_t c) {
+// Embeddings, overrides, isolates and direction marks, and the separators that
+// some programs treat as line ends.
+bool changes_direction(char32_t c) {
   return c == 0x061c || (c >= 0x200e && c <= 0x200f) ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
@@ -36,7 +36,7 @@ std::string escaped(std::string_view text, bool keeps_lines) {
       out += escape(static_cast<unsigned char>(text[0]));
     } else if (keeps_lines && next->value == '\n') {
       out += '\n';
-    } else if (is_control(next->value) || turns_direction(next->value)) {
+    } else if (is_control(next->value) || changes_direction(next->value)) {
       out += escape(next->value);
     } else {
       out += text.substr(0, bytes);

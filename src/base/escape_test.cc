@@ -1,8 +1,6 @@
-#include "smdebug/base/printable.h"
+#include "smdebug/base/escape.h"
 
 #include <gtest/gtest.h>
-
-#include "base/utf8.h"
 
 namespace smdebug {
 namespace {
@@ -36,13 +34,6 @@ TEST(Printable, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");           // overlong
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
-}
-
-TEST(IsUtf8, TakesTheLargestAndSmallestOfEachLength) {
-  EXPECT_TRUE(is_utf8("\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"));
-  EXPECT_TRUE(is_utf8("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"));
-  EXPECT_FALSE(is_utf8("a\x80"));
-  EXPECT_FALSE(is_utf8("\xe0\x9f\xbf"));
 }
 
 }  // namespace

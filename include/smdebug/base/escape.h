@@ -1,8 +1,8 @@
 #pragma once
 
-// Names, messages and paths come from files of unknown origin. Before one
-// reaches a terminal it passes through here, so that it can neither move the
-// cursor nor imitate another line.
+// Makes text safe to print. Names, messages and paths come from files of
+// unknown origin: printed verbatim, they could move the cursor of a terminal or
+// imitate other lines.
 
 #include <string>
 #include <string_view>

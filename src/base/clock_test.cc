@@ -1,4 +1,4 @@
-#include "base/utc_time.h"
+#include "smdebug/base/clock.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "base/strings.h"
 
 #include <cstdint>
 
@@ -40,6 +40,19 @@ TEST(Words, OfOneLineHoldNoControlCharacter) {
   EXPECT_TRUE(is_one_line(""));
   EXPECT_FALSE(is_one_line("a\r\nb"));
   EXPECT_FALSE(is_one_line("a\x7f"));
+}
+
+TEST(Plural, IsUsedForAllCountsButOne) {
+  EXPECT_EQ(count_text(1, "step"), "1 step");
+  EXPECT_EQ(count_text(2, "step"), "2 steps");
+  EXPECT_EQ(count_text(0, "step"), "0 steps");
+}
+
+TEST(IsUtf8, TakesTheLargestAndSmallestOfEachLength) {
+  EXPECT_TRUE(is_utf8("\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"));
+  EXPECT_TRUE(is_utf8("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"));
+  EXPECT_FALSE(is_utf8("a\x80"));
+  EXPECT_FALSE(is_utf8("\xe0\x9f\xbf"));
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#pragma once
+
+// Operations on text: the words of configurations and parameters, UTF-8, and
+// counts in messages.
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace smdebug {
+
+// Removes white space at both ends.
+std::string_view trimmed(std::string_view text);
+
+// Returns true if `text` has no control characters. A line feed would end the
+// line of a text protocol and could start another command.
+bool is_one_line(std::string_view text);
+
+// Converts A to Z to lower case; leaves all other characters unchanged.
+std::string lower_case(std::string_view text);
+
+// Splits at commas, trims the parts, and omits empty ones.
+std::vector<std::string> split_list(std::string_view text);
+
+// Accepts true, t, yes, y, on, 1 and false, f, no, n, off, 0 in any case.
+std::optional<bool> find_boolean(std::string_view text);
+
+// Returns the number of type T if it is all of `text`.
+template <typename T>
+std::optional<T> find_number(std::string_view text) {
+  T number{};
+  const auto [end, failure] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// Returns "1 step", "2 steps", "0 steps".
+std::string count_text(std::uint64_t count, std::string_view singular);
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 0;
+};
+
+// Returns the first character of `text`, or nothing if `text` is empty or does
+// not start with valid UTF-8. Overlong forms and surrogates are not valid.
+std::optional<CodePoint> first_code_point(std::string_view text);
+
+bool is_utf8(std::string_view text);
+
+}  // namespace smdebug
