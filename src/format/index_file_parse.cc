@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "smdebug/core/tensor_view.h"
+
 #include "base/base64.h"
+#include "base/strings.h"
 #include "format/index_file.h"
 #include "format/statistics_columns.h"
 
@@ -39,13 +42,6 @@ std::optional<T> find(const object& parent, std::string_view key) {
   return value;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
-
 std::optional<std::vector<std::int64_t>> read_integers(element json) {
   array items;
   if (json.get(items) != simdjson::SUCCESS) return std::nullopt;
@@ -61,13 +57,7 @@ std::optional<std::vector<std::int64_t>> read_integers(element json) {
 
 std::optional<std::vector<std::int64_t>> read_shape(element json) {
   auto shape = read_integers(json);
-  if (!shape) return std::nullopt;
-  std::int64_t size = 1;
-  for (const std::int64_t extent : *shape) {
-    if (extent < 0 || __builtin_mul_overflow(size, extent, &size)) {
-      return std::nullopt;
-    }
-  }
+  if (!shape || !checked_element_count(*shape)) return std::nullopt;
   return shape;
 }
 

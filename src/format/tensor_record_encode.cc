@@ -1,6 +1,4 @@
 #include <charconv>
-#include <functional>
-#include <numeric>
 
 #include "base/crc32c.h"
 #include "format/protobuf_fields.h"
@@ -116,11 +114,6 @@ std::uint64_t append_event_head(const RecordStamp& stamp,
   return kRecordHeadBytes + event_bytes + kRecordTailBytes;
 }
 
-std::uint64_t shape_size(std::span<const std::int64_t> shape) {
-  return static_cast<std::uint64_t>(std::accumulate(
-      shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
-}
-
 }  // namespace
 
 std::string_view format_mode_step(Step mode_step, std::span<char, 24> buffer) {
@@ -136,7 +129,8 @@ TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
 TensorRecordEncoder::TensorRecordEncoder(std::string_view tag, DType dtype,
                                          std::span<const std::int64_t> shape,
                                          std::uint32_t dtype_number)
-    : payload_bytes_(shape_size(shape) * dtype_bytes(dtype)) {
+    : payload_bytes_(static_cast<std::uint64_t>(element_count(shape)) *
+                     dtype_bytes(dtype)) {
   std::string tensor_head = encode_tensor_head(tag, dtype_number, shape);
   // An empty field is left out.
   if (payload_bytes_ != 0) {

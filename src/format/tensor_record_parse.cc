@@ -85,15 +85,6 @@ std::string_view text_of(protozero::data_view view) {
   return {view.data(), view.size()};
 }
 
-// Returns the number of elements, or nothing if it overflows.
-std::optional<std::uint64_t> shape_size(std::span<const std::int64_t> shape) {
-  std::int64_t size = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(size, extent, &size)) return {};
-  }
-  return static_cast<std::uint64_t>(size);
-}
-
 void append_low_bytes(std::uint64_t value, std::size_t n,
                       std::vector<std::byte>& out) {
   const auto bytes = std::as_bytes(std::span(&value, 1)).first(n);
@@ -237,8 +228,9 @@ class EventParser {
   }
 
   Status check_strings(std::string_view content) {
-    const auto size = shape_size(record_.shape);
-    if (!content.empty() || size != record_.strings.size()) {
+    const auto size = checked_element_count(record_.shape);
+    if (!content.empty() || !size ||
+        static_cast<std::size_t>(*size) != record_.strings.size()) {
       return corrupt(
           fmt::format("tensor '{}' has {} strings and {} bytes for shape [{}]",
                       record_.tag, record_.strings.size(), content.size(),
@@ -254,10 +246,11 @@ class EventParser {
       SMD_CHECK_OK(decode_values(fields));
       record_.payload = record_.decoded_payload;
     }
-    const auto size = shape_size(record_.shape);
+    const auto size = checked_element_count(record_.shape);
     const std::uint64_t element_bytes = dtype_bytes(record_.dtype);
     const std::uint64_t found = record_.payload.size();
-    if (!size || found % element_bytes != 0 || found / element_bytes != *size) {
+    if (!size || found % element_bytes != 0 ||
+        found / element_bytes != static_cast<std::uint64_t>(*size)) {
       return corrupt(fmt::format(
           "tensor '{}' has {} bytes for {} elements of shape [{}]", record_.tag,
           found, dtype_name(record_.dtype), fmt::join(record_.shape, ", ")));

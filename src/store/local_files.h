@@ -1,8 +1,8 @@
 #pragma once
 
 // The system calls of the local storage: files and folders that close
-// themselves, calls that retry when interrupted, reading many ranges
-// (read_ranges.cc), and listing (local_list.cc).
+// themselves, calls that retry when interrupted, reading of many ranges, and
+// listing (local_list.cc).
 
 #include <cstddef>
 #include <cstdint>

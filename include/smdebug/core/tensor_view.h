@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,17 @@ namespace smdebug {
 constexpr std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+/// Same for a shape from a file or a user: returns nothing if an extent is
+/// negative or the product overflows.
+constexpr std::optional<std::int64_t> checked_element_count(
+    std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) return {};
+  }
   return count;
 }
 

@@ -1,8 +1,9 @@
+#include "store/local_files.h"
+
 #include <fstream>
 
 #include <gmock/gmock.h>
 
-#include "store/local_files.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
