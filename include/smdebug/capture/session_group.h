@@ -10,8 +10,8 @@
 // several sessions fail, the call reaches each of them and returns the first
 // failure.
 //
-// Threads: as for `Session`, one owner for each worker. `select`, `selected` and
-// `has_begun` may be called from any thread.
+// Threads: as for `Session`, one owner for each worker. `select`, `selected`
+// and `has_begun` may be called from any thread.
 
 #include <atomic>
 #include <cstddef>

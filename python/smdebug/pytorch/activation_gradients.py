@@ -27,6 +27,7 @@ class ActivationGradientHook(PicklableHook):
     """A forward hook that registers a gradient hook on each output that is due."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
+        """Watches the gradients of the outputs of a saved step."""
         if self.switch.is_on and has_real_values():
             self.target.watch_gradients(output)
 

@@ -394,18 +394,21 @@ class Hook(BaseHook):
                 start.coming = self._is_coming_saved()
 
     def set_mode(self, mode: ModeKeys) -> None:
+        """Sets the mode of the following steps, see BaseHook."""
         super().set_mode(mode)
         self._look_ahead()
 
     set_mode.__doc__ = BaseHook.set_mode.__doc__
 
     def pause(self) -> None:
+        """Stops recording from the next step on, see BaseHook."""
         super().pause()
         self._look_ahead()
 
     pause.__doc__ = BaseHook.pause.__doc__
 
     def resume(self) -> None:
+        """Resumes recording from the next step on, see BaseHook."""
         super().resume()
         self._look_ahead()
 

@@ -75,6 +75,7 @@ class InputHook(PicklableHook):
     runs."""
 
     def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
+        """Captures the inputs of one call."""
         if is_traced():
             if is_captured(self.point) and self.switch.is_on:
                 emit_capture_op((arguments, keywords), self.point)
@@ -86,6 +87,7 @@ class OutputHook(PicklableHook):
     """A forward hook that captures the outputs of a module."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
+        """Captures the outputs of one call."""
         if is_traced():
             if is_captured(self.point) and self.switch.is_on:
                 emit_capture_op(output, self.point)
@@ -103,6 +105,7 @@ class CallHook(OutputHook):
     def __call__(  # type: ignore[override]
         self, module: Any, arguments: Any, keywords: Any, output: Any
     ) -> None:
+        """Captures the inputs and the outputs of one call."""
         if is_traced():
             if is_captured(self.point_of_inputs) and self.switch.is_on:
                 emit_capture_op((arguments, keywords), self.point_of_inputs)
@@ -119,6 +122,7 @@ class LossHook(OutputHook):
     """A forward hook of a loss module."""
 
     def __call__(self, module: Any, arguments: Any, output: Any) -> None:
+        """Notes that a loss module ran, and captures its outputs."""
         self.switch.has_loss = True
         super().__call__(module, arguments, output)
 
@@ -142,6 +146,7 @@ class RootStart(PicklableHook):
         return self
 
     def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
+        """Begins the step of one call of the root."""
         if is_traced():
             if is_captured(self.point):
                 refresh_capture_flag(self.point)

@@ -61,6 +61,7 @@ class SMDebugCallback(TrainingCallback, Callback):
 
     @isolated
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Starts to record the fit."""
         self.watch.begin_fit(pl_module)
         self.hook.sums_losses = pl_module.automatic_optimization
         self._update = None
@@ -69,6 +70,7 @@ class SMDebugCallback(TrainingCallback, Callback):
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any
     ) -> None:
+        """Prepares the step of a training batch."""
         if pl_module.automatic_optimization and self._update == trainer.global_step:
             return
         self._update = trainer.global_step
@@ -80,6 +82,7 @@ class SMDebugCallback(TrainingCallback, Callback):
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: Any
     ) -> None:
+        """Ends the step of a training batch, unless its update takes further batches."""
         if pl_module.automatic_optimization:
             if self._update == trainer.global_step:
                 return  # more batches of this update follow
@@ -89,24 +92,29 @@ class SMDebugCallback(TrainingCallback, Callback):
 
     @isolated
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Saves the metrics of an epoch."""
         self.watch.save_scalars(trainer.callback_metrics)
 
     @isolated
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """Ends the recording of the fit."""
         self.watch.end_fit()
 
     @isolated
     def on_exception(self, trainer: Any, pl_module: Any, exception: Any) -> None:
+        """Removes the hooks from the model after an error."""
         self._release()
 
     @isolated
     def teardown(self, trainer: Any, pl_module: Any, stage: Any) -> None:
+        """Removes the hooks from the model."""
         self._release()
 
     # --- validation, test, prediction ---
 
     @isolated
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Starts to record a validation, a test or a prediction."""
         self._attach(trainer, pl_module)
 
     on_test_start = on_validation_start
@@ -116,6 +124,7 @@ class SMDebugCallback(TrainingCallback, Callback):
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
     ) -> None:
+        """Prepares the step of a batch of a validation or test."""
         self.hook.begin_batch(ModeKeys.EVAL)
 
     on_test_batch_start = on_validation_batch_start
@@ -124,10 +133,12 @@ class SMDebugCallback(TrainingCallback, Callback):
     def on_predict_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: Any, dataloader_idx: int = 0
     ) -> None:
+        """Prepares the step of a prediction batch."""
         self.hook.begin_batch(ModeKeys.PREDICT)
 
     @isolated
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """Saves the metrics of a validation or test, and ends its recording."""
         self.watch.save_scalars(trainer.callback_metrics)
         self._detach()
 
@@ -135,6 +146,7 @@ class SMDebugCallback(TrainingCallback, Callback):
 
     @isolated
     def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
+        """Ends the recording of a prediction."""
         self._detach()
 
     def _attach(self, trainer: Any, pl_module: Any) -> None:

@@ -56,16 +56,19 @@ class SMDebugCallback(TrainingCallback, TrainerCallback):
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any
     ) -> None:
+        """Starts to record the training."""
         self.watch.begin_fit(model)
         self.hook.call_mode = ModeKeys.EVAL
         self.hook.await_call()
 
     @isolated
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Begins an update, which may take several batches."""
         self.hook.begin_update()
 
     @isolated
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Saves the number of the update."""
         if self.hook.is_saving():
             self.hook.save_scalar("global_step", state.global_step)
         self.hook.end_update()
@@ -74,6 +77,7 @@ class SMDebugCallback(TrainingCallback, TrainerCallback):
 
     @isolated
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        """Saves the numbers that the Trainer logs."""
         is_summary = "train_runtime" in (logs or {})
         if not is_summary or self.hook.mode is ModeKeys.TRAIN:
             self.watch.save_scalars(logs or {})
@@ -81,10 +85,12 @@ class SMDebugCallback(TrainingCallback, TrainerCallback):
 
     @isolated
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Prepares the step of a prediction batch."""
         self.hook.await_call()
 
     @isolated
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Ends the recording of the training."""
         self.watch.end_fit()
 
     def _end_step(self, state: Any, control: Any) -> None:

@@ -138,6 +138,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     def save_tensor(
         self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
     ) -> None:
+        """Saves a tensor at the current step, due or not, see BaseHook."""
         self._save(
             self.save_tensor,
             super().save_tensor,
@@ -148,6 +149,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     def save_scalar(
         self, name: str, value: Any, sm_metric: bool = False, timestamp: float | None = None
     ) -> None:
+        """Saves one number at the current step, see BaseHook."""
         self._save(
             self.save_scalar,
             super().save_scalar,
@@ -156,6 +158,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         )
 
     def set_mode(self, mode: ModeKeys) -> None:
+        """Sets the mode of the steps outside of fit, evaluate and predict."""
         super().set_mode(mode)
         if self._keras:
             self._keras.keep_mode()
