@@ -50,7 +50,7 @@ def test_each_section_shows_data_or_says_why_not(tmp_path, profile, task, shown)
         assert page.plots[section] >= 1, section
     for section in set(page.sections) - set(shown):
         assert page.plots[section] == 0
-        assert "Shown for" in page.sections[section]
+        assert "Shown only for" in page.sections[section]
     assert "0." in page.sections["scores"] or "scores" not in shown
 
 
