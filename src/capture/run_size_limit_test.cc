@@ -8,6 +8,7 @@
 
 #include "format/file_names.h"
 #include "store/backends.h"
+#include "tests/support/forwarding_storage_testing.h"
 #include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
@@ -19,35 +20,21 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Memory that notes what is removed, and refuses to when told so.
-class Removals : public Storage {
+class Removals : public ForwardingStorage {
  public:
-  const std::string& uri() const override { return inner->uri(); }
-  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
-    return inner->create(key);
-  }
-  Result<bool> create_exclusive(std::string_view key,
-                                std::span<const std::byte> bytes) override {
-    return inner->create_exclusive(key, bytes);
-  }
-  Result<std::vector<Bytes>> read(
-      std::string_view key, std::span<const ByteRange> ranges) const override {
-    return inner->read(key, ranges);
-  }
+  Removals() : ForwardingStorage(make_memory_storage("memory://run_size")) {}
+
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
                                         std::string_view after) const override {
     if (refuses_to_list) return Error{Error::Code::io, "the list is lost"};
-    return inner->list(prefix, after);
-  }
-  Result<bool> exists(std::string_view key) const override {
-    return inner->exists(key);
+    return ForwardingStorage::list(prefix, after);
   }
   Status remove(std::string_view key) override {
     if (key == refused) return Error{Error::Code::io, "permission denied"};
     removed.emplace_back(key);
-    return inner->remove(key);
+    return ForwardingStorage::remove(key);
   }
 
-  std::shared_ptr<Storage> inner = make_memory_storage("memory://run_size");
   std::vector<std::string> removed;
   std::string refused;
   bool refuses_to_list = false;

@@ -5,6 +5,7 @@
 
 #include "index/written_run_testing.h"
 #include "store/backends.h"
+#include "tests/support/forwarding_storage_testing.h"
 
 namespace smdebug {
 namespace {
@@ -17,35 +18,15 @@ WrittenStep train_step(Step step) {
 }
 
 // Notes what is listed. Folders have the versions that the test gives them.
-class ListedStorage : public Storage {
+class ListedStorage : public ForwardingStorage {
  public:
-  explicit ListedStorage(std::shared_ptr<Storage> inner)
-      : inner_(std::move(inner)) {}
+  using ForwardingStorage::ForwardingStorage;
 
-  std::map<std::string, std::uint64_t, std::less<>> versions;
-  mutable std::vector<std::string> listed;
-
-  const std::string& uri() const override { return inner_->uri(); }
-  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
-    return inner_->create(key);
-  }
-  Result<bool> create_exclusive(std::string_view key,
-                                std::span<const std::byte> bytes) override {
-    return inner_->create_exclusive(key, bytes);
-  }
-  Result<std::vector<Bytes>> read(
-      std::string_view key, std::span<const ByteRange> ranges) const override {
-    return inner_->read(key, ranges);
-  }
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
                                         std::string_view after) const override {
     listed.emplace_back(prefix);
-    return inner_->list(prefix, after);
+    return ForwardingStorage::list(prefix, after);
   }
-  Result<bool> exists(std::string_view key) const override {
-    return inner_->exists(key);
-  }
-  Status remove(std::string_view key) override { return inner_->remove(key); }
   std::optional<std::uint64_t> folder_version(
       std::string_view folder) const override {
     const auto version = versions.find(folder);
@@ -53,8 +34,8 @@ class ListedStorage : public Storage {
     return version->second;
   }
 
- private:
-  std::shared_ptr<Storage> inner_;
+  std::map<std::string, std::uint64_t, std::less<>> versions;
+  mutable std::vector<std::string> listed;
 };
 
 class RunIndexTest : public testing::Test {

@@ -13,14 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "smdebug/store/storage.h"
+#include "tests/support/forwarding_storage_testing.h"
 
 namespace smdebug {
 
-class FaultyStorage : public Storage {
+class FaultyStorage : public ForwardingStorage {
  public:
-  explicit FaultyStorage(std::shared_ptr<Storage> inner)
-      : inner_(std::move(inner)) {}
+  using ForwardingStorage::ForwardingStorage;
 
   // From now on everything that writes fails with `io` and `reason`, where the
   // key starts with `prefix`.
@@ -42,32 +41,18 @@ class FaultyStorage : public Storage {
     moved_.notify_all();
   }
 
-  const std::string& uri() const override { return inner_->uri(); }
-
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     SMD_CHECK_OK(meet(key));
     if (throws_ && key.starts_with("events/")) throw std::bad_alloc();
-    SMD_TRY(auto writer, inner_->create(key));
+    SMD_TRY(auto writer, ForwardingStorage::create(key));
     return std::unique_ptr<ObjectWriter>(
         new Writer(*this, std::string(key), std::move(writer)));
   }
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     SMD_CHECK_OK(meet(key));
-    return inner_->create_exclusive(key, bytes);
+    return ForwardingStorage::create_exclusive(key, bytes);
   }
-  Result<std::vector<Bytes>> read(
-      std::string_view key, std::span<const ByteRange> ranges) const override {
-    return inner_->read(key, ranges);
-  }
-  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
-                                        std::string_view after) const override {
-    return inner_->list(prefix, after);
-  }
-  Result<bool> exists(std::string_view key) const override {
-    return inner_->exists(key);
-  }
-  Status remove(std::string_view key) override { return inner_->remove(key); }
 
  private:
   class Writer : public ObjectWriter {
@@ -99,7 +84,6 @@ class FaultyStorage : public Storage {
     return {};
   }
 
-  const std::shared_ptr<Storage> inner_;
   std::mutex mutex_;
   std::condition_variable moved_;
   std::string reason_, prefix_;
