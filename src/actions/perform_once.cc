@@ -7,8 +7,8 @@
 
 #include "smdebug/base/clock.h"
 
-#include "actions/rule_files.h"
 #include "base/crc32c.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "rules/engine/verdict_json.h"
 

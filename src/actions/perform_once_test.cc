@@ -10,8 +10,9 @@
 #include "smdebug/store/open_storage.h"
 
 #include "actions/action_testing.h"
-#include "actions/rule_files.h"
 #include "base/background_tasks.h"
+#include "base/environment.h"
+#include "base/json.h"
 #include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
 

@@ -13,29 +13,10 @@
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/rules/verdict.h"
 
+#include "base/environment.h"
 #include "base/json.h"
 
 namespace smdebug {
-
-// The process that wrote a file. It lets other processes find out whether the
-// writer is still running.
-struct ProcessMark {
-  std::string host;
-  std::int64_t process_id = 0;
-  std::uint64_t start_ticks = 0;  // unlike process ids, never reused
-
-  static ProcessMark of_this_process();
-  // Returns nothing if `json` is null or not a mark.
-  static std::optional<ProcessMark> parse(const Json* json);
-
-  Json json() const;
-  std::string text() const;  // "process 12 on 'node'"
-  // Returns true if the process has certainly ended; false for a process on
-  // another host.
-  bool has_ended() const;
-
-  friend bool operator==(const ProcessMark&, const ProcessMark&) = default;
-};
 
 // Returns the cloud's text for a status: at most 1024 bytes.
 std::string status_details(const Verdict& verdict);

@@ -12,6 +12,8 @@
 
 namespace smdebug {
 
+class Json;
+
 std::optional<std::string> environment_variable(const char* name);
 
 // Returns the non-negative integer in a variable. Returns `fallback` if the
@@ -29,10 +31,24 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
 // Same in seconds since the Unix epoch, accurate to about a second.
 std::optional<double> process_start_seconds(std::int64_t process_id);
 
-// Returns true if the process has certainly ended. Process ids are reused, but
-// start times differ. Returns false for a process on another host, whose state
-// is unknown.
-bool has_process_ended(std::string_view host, std::int64_t process_id,
-                       std::uint64_t start_ticks);
+// The process that wrote a file. It lets other processes find out whether the
+// writer is still running. In JSON: {"host", "pid", "start_ticks"}.
+struct ProcessMark {
+  std::string host;
+  std::int64_t process_id = 0;
+  std::uint64_t start_ticks = 0;  // unlike process ids, never reused
+
+  static ProcessMark of_this_process();
+  // Returns nothing if `json` is null or not a mark.
+  static std::optional<ProcessMark> parse(const Json* json);
+
+  Json json() const;
+  std::string text() const;  // "process 12 on 'node'"
+  // Returns true if the process has certainly ended; false for a process on
+  // another host, whose state is unknown.
+  bool has_ended() const;
+
+  friend bool operator==(const ProcessMark&, const ProcessMark&) = default;
+};
 
 }  // namespace smdebug

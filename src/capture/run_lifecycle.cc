@@ -9,44 +9,27 @@
 namespace smdebug {
 namespace {
 
-Claim own_claim() {
-  const std::int64_t process = process_id();
-  return {host_name(), process, process_start_ticks(process).value_or(0)};
-}
-
-std::string owner_of(const Claim& claim) {
-  return "process " + std::to_string(claim.process_id) + " on '" + claim.host +
-         "'";
-}
-
-// Whether the owner may still be writing.
-bool may_be_alive(const Claim& claim) {
-  return !has_process_ended(claim.host, claim.process_id,
-                            claim.process_start_ticks);
-}
-
 // Claims the run in `storage` for this process. Returns none on success, or
 // why another process has it, in one sentence. A claim whose process has died
 // is replaced. Fails with `io` if the storage cannot be written.
 Result<std::optional<std::string>> claim_run(Storage& storage, Logger& logger) {
-  const std::string text = write_claim(own_claim());
+  const std::string text = write_claim(ProcessMark::of_this_process());
   SMD_TRY(const bool is_ours,
           storage.create_exclusive(
               kClaimKey, std::as_bytes(std::span(text.data(), text.size()))));
   if (is_ours) return std::optional<std::string>();
 
-  std::optional<Claim> owner;
+  std::optional<ProcessMark> owner;
   if (auto bytes = get_object(storage, kClaimKey); bytes)
     owner = parse_claim(bytes->text());
-  if (owner && may_be_alive(*owner)) {
+  if (owner && !owner->has_ended()) {
     return std::optional<std::string>(
-        owner_of(*owner) + " writes this run: use another folder, or remove '" +
+        owner->text() + " writes this run: use another folder, or remove '" +
         std::string(kClaimKey) + "' if that process has exited");
   }
-  logger.warning(
-      "run " + storage.uri() + ": the claim of " +
-      (owner ? owner_of(*owner) : std::string("an unnamed process")) +
-      " is taken over: that process has exited");
+  logger.warning("run " + storage.uri() + ": the claim of " +
+                 (owner ? owner->text() : std::string("an unnamed process")) +
+                 " is taken over: that process has exited");
   SMD_CHECK_OK(put_object(storage, kClaimKey, text));
   return std::optional<std::string>();
 }

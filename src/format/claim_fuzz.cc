@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (!claim) return 0;
   const auto again = smdebug::parse_claim(smdebug::write_claim(*claim));
   if (!again || again->process_id != claim->process_id ||
-      again->process_start_ticks != claim->process_start_ticks) {
+      again->start_ticks != claim->start_ticks) {
     std::abort();
   }
   return 0;

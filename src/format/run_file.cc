@@ -137,22 +137,13 @@ Result<RunFile> parse_run_file(std::string_view text) {
   return run;
 }
 
-std::string write_claim(const Claim& claim) {
-  Json json;
-  json["host"] = claim.host;
-  json["pid"] = claim.process_id;
-  json["start_ticks"] = claim.process_start_ticks;
-  return json.dump(JsonStyle::spaced);
+std::string write_claim(const ProcessMark& owner) {
+  return owner.json().dump(JsonStyle::spaced);
 }
 
-std::optional<Claim> parse_claim(std::string_view text) {
+std::optional<ProcessMark> parse_claim(std::string_view text) {
   const auto json = Json::parse(text);
-  if (!json) return std::nullopt;
-  const auto host = json->string_at("host");
-  const auto process_id = json->int_at("pid");
-  const auto ticks = json->int_at("start_ticks");
-  if (!host || !process_id || !ticks || *ticks < 0) return std::nullopt;
-  return Claim{*host, *process_id, static_cast<std::uint64_t>(*ticks)};
+  return json ? ProcessMark::parse(&*json) : std::nullopt;
 }
 
 }  // namespace smdebug

@@ -14,6 +14,8 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 
+#include "base/environment.h"
+
 namespace smdebug {
 
 // A start of the training in this folder. A restart is a new attempt.
@@ -50,17 +52,9 @@ Result<RunFile> parse_run_file(std::string_view text);
 
 // The owner of a run. A later process may take over the run of one that has
 // ended.
-struct Claim {
-  std::string host;
-  std::int64_t process_id = 0;
-  // Clock ticks from boot to the start of the process: unlike process ids,
-  // never reused.
-  std::uint64_t process_start_ticks = 0;
-};
-
-std::string write_claim(const Claim& claim);
+std::string write_claim(const ProcessMark& owner);
 
 // Returns nothing for an invalid file, and for the empty one of the original.
-std::optional<Claim> parse_claim(std::string_view text);
+std::optional<ProcessMark> parse_claim(std::string_view text);
 
 }  // namespace smdebug

@@ -98,7 +98,7 @@ TEST(Claim, IsParsedAsWritten) {
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->host, "node");
   EXPECT_EQ(claim->process_id, 4711);
-  EXPECT_EQ(claim->process_start_ticks, 42u);
+  EXPECT_EQ(claim->start_ticks, 42u);
 }
 
 TEST(Claim, OfTheOriginalOrTornNamesNoOwner) {

@@ -174,8 +174,7 @@ std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
 std::optional<RunWriter> Trial::Impl::writer() const {
   if (const auto bytes = get_object(*storage_, kClaimKey)) {
     if (const auto claim = parse_claim(bytes->text())) {
-      return RunWriter{claim->host, claim->process_id,
-                       claim->process_start_ticks};
+      return RunWriter{claim->host, claim->process_id, claim->start_ticks};
     }
   }
   const auto file = find_run_file(*storage_);
@@ -218,8 +217,7 @@ bool Trial::Impl::has_writer_exited() const {
   const auto bytes = get_object(*storage_, kClaimKey);
   if (!bytes) return false;
   const auto claim = parse_claim(bytes->text());
-  return claim && has_process_ended(claim->host, claim->process_id,
-                                    claim->process_start_ticks);
+  return claim && claim->has_ended();
 }
 
 }  // namespace smdebug
