@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from smdebug.reduction_config import ReductionConfig
-    from smdebug.rules.builtin_rule import BuiltinRule
+    from smdebug.rules.builtin_rule import BuiltinRule, Verdict
     from smdebug.rules.rule import Rule
     from smdebug.save_config import SaveConfig, SaveConfigMode
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     RequestedRule: TypeAlias = (
         str | BuiltinRule | type[Rule] | tuple[str | type[Rule], dict[str, Any]]
     )
-    Verdict: TypeAlias = dict[str, Any]
 
 Parameters = ParamSpec("Parameters")
 Options = TypeVar("Options", bound="HookOptions")

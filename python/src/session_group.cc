@@ -42,24 +42,19 @@ struct WorkerContext {
 };
 
 void put(const GroupSlot& slot, nb::handle tensor) {
-  const WorkerRange workers = slot.selected();
-  for (const TensorSlot& each :
-       slot.slots().subspan(workers.first, workers.count)) {
-    put_tensor(each, tensor);
-  }
+  slot.for_each_selected(
+      [&](const TensorSlot& each, std::size_t) { put_tensor(each, tensor); });
 }
 
 Status put_each(const GroupSlot& slot,
                 nb::typed<nb::list, nb::object> tensors) {
-  if (nb::len(tensors) != slot.slots().size()) {
+  if (nb::len(tensors) != slot.size()) {
     return Error{Error::Code::invalid_argument,
                  "there must be one tensor for each worker"};
   }
-  const WorkerRange workers = slot.selected();
-  for (std::size_t i = 0; i < workers.count; ++i) {
-    const std::size_t worker = workers.first + i;
-    put_tensor(slot.slots()[worker], tensors[worker]);
-  }
+  slot.for_each_selected([&](const TensorSlot& each, std::size_t worker) {
+    put_tensor(each, tensors[worker]);
+  });
   return {};
 }
 
@@ -74,12 +69,9 @@ Status spread(SessionGroup& self, const std::vector<Session*>& further,
 Status save_tensor_in_each(SessionGroup& self, const std::string& name,
                            nb::handle tensor,
                            const std::vector<std::string>& collections) {
-  Status first;
-  for (Session* session : self.selected()) {
-    Status status = save_tensor(*session, name, tensor, collections);
-    if (first && !status) first = std::move(status);
-  }
-  return first;
+  return for_each_session(self.selected(), [&](Session& session) {
+    return save_tensor(session, name, tensor, collections);
+  });
 }
 
 void bind_group_slot(nb::module_& m) {

@@ -10,18 +10,6 @@ Error refused(const std::string& why) {
   return {Error::Code::invalid_argument, "workers cannot be added: " + why};
 }
 
-// Calls `call` for every session, also after one has failed, and returns the
-// first failure.
-template <typename Call>
-Status for_each(std::span<Session* const> sessions, const Call& call) {
-  Status first;
-  for (Session* session : sessions) {
-    Status status = call(*session);
-    if (first && !status) first = std::move(status);
-  }
-  return first;
-}
-
 }  // namespace
 
 Status SessionGroup::spread(std::span<Session* const> further,
@@ -118,14 +106,14 @@ void SessionGroup::save_integer(std::string_view name, std::int64_t value,
 Status SessionGroup::save_tensor(std::string_view name,
                                  const TensorView& tensor,
                                  std::span<const std::string> collections) {
-  return for_each(selected(), [&](Session& session) {
+  return for_each_session(selected(), [&](Session& session) {
     return session.save_tensor(name, tensor, collections);
   });
 }
 
 Status SessionGroup::set_config(const HookConfig& config) {
-  return for_each(sessions_,
-                  [&](Session& session) { return session.set_config(config); });
+  return for_each_session(
+      sessions_, [&](Session& session) { return session.set_config(config); });
 }
 
 void SessionGroup::set_worker(int rank, int world_size) {
@@ -149,7 +137,8 @@ void SessionGroup::export_collections() {
 }
 
 Status SessionGroup::flush() {
-  return for_each(sessions_, [](Session& session) { return session.flush(); });
+  return for_each_session(sessions_,
+                          [](Session& session) { return session.flush(); });
 }
 
 Status SessionGroup::close() {
@@ -158,8 +147,8 @@ Status SessionGroup::close() {
     for (Session* session : sessions_) session->end_step();
     written = flush();
   }
-  Status closed =
-      for_each(sessions_, [](Session& session) { return session.close(); });
+  Status closed = for_each_session(
+      sessions_, [](Session& session) { return session.close(); });
   return closed ? written : closed;
 }
 
@@ -189,11 +178,8 @@ WorkerRange GroupSlot::selected() const {
 }
 
 void GroupSlot::put(const TensorView& tensor) const {
-  const WorkerRange workers = selected();
-  for (const TensorSlot& slot :
-       std::span(slots_).subspan(workers.first, workers.count)) {
-    slot.put(tensor);
-  }
+  for_each_selected(
+      [&](const TensorSlot& slot, std::size_t) { slot.put(tensor); });
 }
 
 Status GroupSlot::put_each(std::span<const TensorView> tensors) const {
@@ -202,9 +188,9 @@ Status GroupSlot::put_each(std::span<const TensorView> tensors) const {
                  std::to_string(slots_.size()) + " workers cannot share " +
                      std::to_string(tensors.size()) + " tensors"};
   }
-  const WorkerRange workers = selected();
-  for (std::size_t i = 0; i < workers.count; ++i)
-    slots_[workers.first + i].put(tensors[workers.first + i]);
+  for_each_selected([&](const TensorSlot& slot, std::size_t worker) {
+    slot.put(tensors[worker]);
+  });
   return {};
 }
 

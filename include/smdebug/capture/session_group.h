@@ -55,15 +55,22 @@ class GroupSlot {
   bool is_next_due() const;
   bool can_match() const;
 
-  /// The slots of all workers.
-  std::span<const TensorSlot> slots() const { return slots_; }
-  /// The workers that calls of this thread concern; never empty.
-  WorkerRange selected() const;
+  /// The number of workers.
+  std::size_t size() const { return slots_.size(); }
+  /// Calls `use(slot, worker)` for the slot of each worker that calls of this
+  /// thread concern; there is at least one.
+  template <typename Use>
+  void for_each_selected(const Use& use) const {
+    const WorkerRange workers = selected();
+    for (std::size_t i = 0; i < workers.count; ++i)
+      use(slots_[workers.first + i], workers.first + i);
+  }
 
  private:
   friend class SessionGroup;
   GroupSlot(const SessionGroup* group, std::vector<TensorSlot> slots)
       : group_(group), slots_(std::move(slots)) {}
+  WorkerRange selected() const;
   const TensorSlot& first() const { return slots_[selected().first]; }
 
   const SessionGroup* group_;
@@ -151,6 +158,18 @@ class SessionGroup {
   mutable std::mutex mutex_;  // guards selections_
   std::map<std::thread::id, std::size_t> selections_;
 };
+
+/// Calls `call(session)`, which returns a Status, for each of `sessions`, also
+/// after a failure. Returns the first failure.
+template <typename Call>
+Status for_each_session(std::span<Session* const> sessions, const Call& call) {
+  Status first;
+  for (Session* session : sessions) {
+    Status status = call(*session);
+    if (first && !status) first = std::move(status);
+  }
+  return first;
+}
 
 /// Adds up the statuses of several workers; see `SessionGroup::status`. There
 /// must be one at least.
