@@ -14,6 +14,7 @@
 #include "actions/action_testing.h"
 #include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
+#include "tests/support/fork_testing.h"
 
 namespace smdebug {
 namespace {
@@ -153,7 +154,7 @@ TEST_F(StatusWriterTest, ChildOfAForkWritesNothingAndEnds) {
   auto writer = std::make_unique<StatusWriter>(options());
   writer->update(verdicts_, {});
   while (statuses().size() < 2) std::this_thread::yield();
-  const pid_t child = ::fork();
+  const pid_t child = fork_when_others_sleep();
   ASSERT_GE(child, 0);
   if (child == 0) {
     verdicts_[0] = fired_verdict();

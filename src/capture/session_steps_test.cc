@@ -15,6 +15,7 @@
 
 #include "capture/session_fixture_testing.h"
 #include "format/file_names.h"
+#include "tests/support/fork_testing.h"
 
 namespace smdebug {
 namespace {
@@ -156,7 +157,7 @@ TEST_F(SessionStepsTest, DoesNothingInTheChildOfAFork) {
   auto session = open();
   session->begin_step();
   put(*session, "a", {1});
-  const pid_t child = fork();
+  const pid_t child = fork_when_others_sleep();
   if (child == 0) {
     session->after_fork_in_child();
     session->begin_step();

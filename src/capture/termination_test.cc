@@ -16,6 +16,7 @@
 
 #include "format/file_names.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/fork_testing.h"
 #include "tests/support/recording_logger_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
@@ -29,7 +30,7 @@ using ::testing::IsEmpty;
 // Runs `life` in a child and returns how it ended. A child that outlives its
 // purpose ends by SIGALRM.
 int end_of(const std::function<void()>& life) {
-  const pid_t child = fork();
+  const pid_t child = fork_when_others_sleep();
   if (child == 0) {
     alarm(60);
     life();
