@@ -28,8 +28,8 @@ Result<std::unique_ptr<Rule>> load_rule(
   const nb::gil_scoped_acquire gil;
   try {
     nb::object judge = load(spec, given, run);
-    std::string name = nb::cast<std::string>(judge.attr("name"));
-    return make_python_rule(std::move(name), std::move(judge));
+    const auto name = nb::cast<std::string>(judge.attr("name"));
+    return make_python_rule(name, std::move(judge));
   } catch (const nb::python_error& error) {
     const nb::object exceptions =
         nb::module_::import_("smdebug.exceptions").attr("SMDebugError");

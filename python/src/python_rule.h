@@ -11,7 +11,7 @@
 // not kept (also in judge.py).
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nanobind/nanobind.h>
@@ -27,7 +27,7 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(
     const nanobind::list& rules);
 
 /// Owns `judge`. The rule takes the GIL itself, whoever calls it.
-std::unique_ptr<Rule> make_python_rule(std::string name,
+std::unique_ptr<Rule> make_python_rule(std::string_view name,
                                        nanobind::object judge);
 
 }  // namespace smdebug

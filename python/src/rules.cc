@@ -178,7 +178,8 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(const nb::list& rules) {
   return made;
 }
 
-std::unique_ptr<Rule> make_python_rule(std::string name, nb::object judge) {
+std::unique_ptr<Rule> make_python_rule(std::string_view name,
+                                       nb::object judge) {
   return std::make_unique<PythonRule>(name, std::move(judge));
 }
 

@@ -38,7 +38,7 @@ struct WorkerContext {
   std::optional<std::size_t> before;
 
   void enter() { before = group->select(worker); }
-  void exit(nb::args) { group->select(before); }
+  void exit(const nb::args&) { group->select(before); }
 };
 
 void put(const GroupSlot& slot, nb::handle tensor) {

@@ -16,9 +16,7 @@ namespace smdebug {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;

@@ -154,7 +154,7 @@ void CheckpointState::read_entry(const Json& state) {
                     kStateKey));
   } else if (!recorded_ ||
              recorded->counts.global >= recorded_->counts.global) {
-    recorded_ = std::move(recorded);
+    recorded_ = recorded;
   }
 }
 

@@ -79,7 +79,7 @@ Status EventFile::put_piece(std::span<const std::byte> piece,
   return put(piece);
 }
 
-Result<WrittenRecord> EventFile::append(std::string record) {
+Result<WrittenRecord> EventFile::append(const std::string& record) {
   SMD_CHECK_OK(open());
   WrittenRecord written;
   written.start = offset_;

@@ -43,7 +43,7 @@ class EventFile {
                                const RecordStamp& stamp,
                                const TensorView& tensor);
   // Appends an encoded record that ends in the constant word. Fails likewise.
-  Result<WrittenRecord> append(std::string record);
+  Result<WrittenRecord> append(const std::string& record);
 
   Status flush();
   // Publishes the file, if it was created.

@@ -143,7 +143,7 @@ class FileWriter::Impl {
   }
   RecordStamp stamp(const RecordLabel& label, std::span<char, 24> text) const;
   Status check_kind(Kind kind, std::string_view what) const;
-  Status put(std::string record);
+  Status put(const std::string& record);
   void note(std::string_view name, DType dtype,
             std::span<const std::int64_t> shape, const WrittenRecord& record,
             const RecordLabel& label);
@@ -248,9 +248,9 @@ Status FileWriter::Impl::check_kind(Kind kind, std::string_view what) const {
       kind == Kind::events ? "for TensorBoard" : "of tensors"));
 }
 
-Status FileWriter::Impl::put(std::string record) {
+Status FileWriter::Impl::put(const std::string& record) {
   SMD_TRY(const auto lock, enter());
-  const auto written = file_.append(std::move(record));
+  const auto written = file_.append(record);
   if (!written) return latch(written.error());
   has_records_ = true;
   return {};
@@ -264,7 +264,7 @@ Status FileWriter::Impl::write_scalar_summary(std::string_view tag,
   std::string record;
   append_scalar_record(clean_tag(tag), value, seconds_of(label.wall_seconds),
                        label.step.value_or(options_.step), record);
-  return put(std::move(record));
+  return put(record);
 }
 
 Result<bool> FileWriter::Impl::write_histogram_summary(
@@ -280,7 +280,7 @@ Result<bool> FileWriter::Impl::write_histogram_summary(
   append_histogram_record(clean_tag(tag), *histogram,
                           seconds_of(label.wall_seconds),
                           label.step.value_or(options_.step), record);
-  SMD_CHECK_OK(put(std::move(record)));
+  SMD_CHECK_OK(put(record));
   return true;
 }
 
@@ -290,14 +290,14 @@ Status FileWriter::Impl::write_summary(std::string_view summary,
   std::string record;
   append_summary_record(summary, seconds_of(label.wall_seconds),
                         label.step.value_or(options_.step), record);
-  return put(std::move(record));
+  return put(record);
 }
 
 Status FileWriter::Impl::write_graph(std::string_view graph) {
   SMD_CHECK_OK(check_kind(Kind::tensorboard, "a graph"));
   std::string record;
   append_graph_record(graph, seconds_of({}), record);
-  return put(std::move(record));
+  return put(record);
 }
 
 Status FileWriter::Impl::flush() {

@@ -20,7 +20,7 @@ constexpr int kTensors = 400;
 
 class Run {
  public:
-  explicit Run(std::size_t elements, std::string reductions = {})
+  explicit Run(std::size_t elements, const std::string& reductions = {})
       : folder_(std::filesystem::temp_directory_path() /
                 ("smdebug_bench_" + std::to_string(std::rand()))),
         values_(elements, 1.5f),

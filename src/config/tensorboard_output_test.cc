@@ -18,7 +18,7 @@ using Dir = std::optional<std::string>;
 
 TEST(TensorboardDir, IsWhatTheUserSaysOutsideSagemaker) {
   const JobEnvironment job;
-  const auto dir = [&](bool is_wanted, Dir wanted, const char* out_dir) {
+  const auto dir = [&](bool is_wanted, const Dir& wanted, const char* out_dir) {
     return resolve_tensorboard_dir(is_wanted, wanted, out_dir, job);
   };
   EXPECT_THAT(dir(false, {}, "/out"), IsOkAndHolds(Dir()));

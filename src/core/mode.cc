@@ -30,7 +30,7 @@ std::optional<Mode> find_mode(std::string_view name) {
 }
 
 std::string step_text(const StepId& step) {
-  const std::string of_mode =
+  std::string of_mode =
       fmt::format("{} step {}", mode_name(step.mode), step.mode_step);
   if (step.global < 0 && step.mode_step >= 0) return of_mode;
   if (step.mode == Mode::global || step.mode_step < 0) {

@@ -93,7 +93,7 @@ TEST(CollectionsFile, WritesTheOriginalsTextAgain) {
         "core_strings/run/collections/000000000/algo-1",
         "core_modes/run/collections/000000000/worker_0",
         "core_foreign/run/collections/000000000/w",
-        "core_devices/run/collections/000000000/"
+        "core_devices/run/collections/000000000/"  // NOLINT(*-missing-comma)
         "_job-localhost_replica-0_task-0_device-GPU-1",
         "pytorch_modes/run/collections/000000000/worker_0",
         "pytorch_raw_and_shape/run/collections/000000000/worker_0",

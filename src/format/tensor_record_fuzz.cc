@@ -11,7 +11,6 @@
 namespace {
 
 using smdebug::kRecordHeadBytes;
-using smdebug::kRecordTailBytes;
 
 // Returns a record whose message is `message`.
 std::vector<std::byte> framed(std::span<const std::byte> message) {

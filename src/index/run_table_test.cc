@@ -59,7 +59,7 @@ TEST(RunTable, TakesTheLaterOfTwoRecordsOfOneName) {
 
 TEST(RunTable, KnowsThePlaceOfAShard) {
   RunTable table;
-  const auto file_with = [](std::optional<ShardPlacement> placement) {
+  const auto file_with = [](const std::optional<ShardPlacement>& placement) {
     IndexFile file;
     file.statistics.push_back({"v", DType::float32, {1}, {}, {}});
     file.statistics.push_back({"w", DType::float32, {2}, {}, placement});

@@ -97,7 +97,7 @@ std::string aws_region() {
   return "us-east-1";
 }
 
-AwsService::AwsService(std::string name, std::string host,
+AwsService::AwsService(std::string name, const std::string& host,
                        const HttpClient& client, const Clock& clock)
     : name_(std::move(name)),
       region_(aws_region()),

@@ -37,8 +37,8 @@ class AwsService {
   // the first part of the public endpoint: "sagemaker" is at
   // "https://api.sagemaker.<region>.amazonaws.com". The endpoint variables
   // AWS_ENDPOINT_URL_<NAME> and AWS_ENDPOINT_URL take precedence.
-  AwsService(std::string name, std::string host, const HttpClient& client,
-             const Clock& clock);
+  AwsService(std::string name, const std::string& host,
+             const HttpClient& client, const Clock& clock);
 
   // Sends `body` to "/" in a signed POST request and returns the body of the
   // response. Fails with `io` for a status other than success, with the status

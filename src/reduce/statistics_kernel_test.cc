@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(OnEveryTarget, StatisticsKernel,
                          testing::ValuesIn(statistics_kernel_targets()),
                          [](const auto& target) {
                            use_statistics_kernel_target(target.param);
-                           const std::string name = statistics_kernel_target();
+                           std::string name = statistics_kernel_target();
                            use_statistics_kernel_target(0);
                            return name;
                          });
