@@ -1,18 +1,21 @@
 # smdebug_library(NAME base HEADERS a.h SOURCES a.cc TESTS a_test.cc
 #                 DEPENDS core LINKS PkgConfig::x BENCHES a_bench.cc
-#                 FUZZERS a_fuzz.cc)
+#                 FUZZERS a_fuzz.cc ALONE a.cc)
 #
 # One target per folder of src/: smdebug::<name>. HEADERS lie in
 # include/smdebug/<name>/ and are public; each is compiled alone. SOURCES,
 # TESTS, BENCHES and FUZZERS lie in src/<name>/. DEPENDS are other folders, LINKS are
 # third-party libraries. With OPTIMIZED_TESTS the tests also run in a release
-# build, for code that the optimizer changes much.
+# build, for code that the optimizer changes much. The sanitizer builds compile
+# several sources as one; ALONE lists those whose local names collide there.
 function(smdebug_library)
-  cmake_parse_arguments(ARG "OPTIMIZED_TESTS" "NAME" "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED_TESTS" "NAME"
+    "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;ALONE;DEPENDS;LINKS" ${ARGN})
   set(target smdebug_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(smdebug::${ARG_NAME} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME})
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/smdebug/${ARG_NAME}/)
   target_sources(${target} PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${ARG_HEADERS})

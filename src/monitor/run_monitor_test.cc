@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "smdebug/rules/builtin_rules.h"
-
+#include "monitor/rules_testing.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/recorded_run_testing.h"
 
@@ -15,13 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using StatusFiles = RunMonitorOptions::StatusFiles;
-
-RunMonitor::Rules rules(const std::string& name,
-                        const std::map<std::string, std::string>& given = {}) {
-  RunMonitor::Rules made;
-  made.push_back(*make_builtin_rule(name, given));
-  return made;
-}
 
 std::unique_ptr<RunMonitor> monitor_of(const std::string& location,
                                        RunMonitorOptions options = {}) {

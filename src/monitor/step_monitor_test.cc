@@ -6,8 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "smdebug/rules/builtin_rules.h"
-
+#include "monitor/rules_testing.h"
 #include "tests/support/recorded_run_testing.h"
 #include "tests/support/recording_logger_testing.h"
 
@@ -17,13 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-StepMonitor::Rules rules(const std::string& name,
-                         const std::map<std::string, std::string>& given = {}) {
-  StepMonitor::Rules made;
-  made.push_back(*make_builtin_rule(name, given));
-  return made;
-}
 
 // A session that records one gradient, and asks its rules before each update.
 class Training {

@@ -2,15 +2,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "reduce/special_values_testing.h"
+
 namespace smdebug {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 template <typename T>
 double value_of(DType dtype, T element) {

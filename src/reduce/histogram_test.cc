@@ -15,15 +15,13 @@
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "reduce/elements.h"
+#include "reduce/special_values_testing.h"
 
 namespace smdebug {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The edges again, as the format's page words them.
 std::vector<double> edges_as_defined() {

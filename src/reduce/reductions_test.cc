@@ -14,12 +14,10 @@
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "reduce/elements.h"
+#include "reduce/special_values_testing.h"
 
 namespace smdebug {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr ReductionOp kMedian{.reduction = Reduction::median};
 constexpr ReductionOp kProd{.reduction = Reduction::prod};

@@ -19,13 +19,12 @@
 
 #include "reduce/elements.h"
 #include "reduce/running_statistics.h"
+#include "reduce/special_values_testing.h"
 
 namespace smdebug {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 constexpr std::array kNumericDTypes = {
     DType::float16,       DType::bfloat16,    DType::float32, DType::float64,

@@ -1,4 +1,3 @@
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,7 +71,6 @@ TEST(AllZero, SkipsEmptyTensorsAndNeverFindsThemInOrder) {
 }
 
 TEST(AllZero, TakesNoNanForAZero) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   RuleHarness rule = all_zero();
   EXPECT_FALSE(
       rule.fires_at(StepBuilder(0).with_values("a", {0, 0, kNan}, {3})));

@@ -1,4 +1,3 @@
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +9,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<std::int64_t> rows(const std::vector<float>& values) {
   return {std::int64_t(values.size())};

@@ -1,4 +1,3 @@
-#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -11,8 +10,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // A batch of rows x units, of which the first `dead` are zero in every row.
 std::vector<float> outputs(int rows, int units, int dead) {

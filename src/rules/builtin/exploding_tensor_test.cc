@@ -1,4 +1,3 @@
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +8,6 @@ namespace smdebug {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TensorStatistics counts(std::uint64_t nan, std::uint64_t positive_inf,
                         std::uint64_t negative_inf) {

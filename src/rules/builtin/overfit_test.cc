@@ -11,8 +11,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // Feeds losses in turn, as a training with modes saves them.
 class Losses {
  public:

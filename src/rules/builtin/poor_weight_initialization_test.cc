@@ -13,7 +13,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kRule = "PoorWeightInitialization";
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TensorStatistics of_variance(double variance) {
   TensorStatistics statistics;

@@ -1,4 +1,3 @@
-#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -11,8 +10,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 StepBuilder replicas(std::vector<std::vector<float>> by_worker,
                      const char* name = "Net_fc.weight") {

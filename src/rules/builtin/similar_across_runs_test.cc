@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -13,9 +12,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 std::map<std::string, std::string> with_other(
     std::map<std::string, std::string> given = {}) {

@@ -1,4 +1,3 @@
-#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -11,8 +10,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 RuleHarness unchanged(std::map<std::string, std::string> given = {}) {
   given["tensor_regex"] = ".";

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -152,7 +151,6 @@ TEST(WeightUpdateRatio, LooksAtStepsThatTrain) {
 }
 
 TEST(WeightUpdateRatio, SkipsIntegersEmptyTensorsNanAndNewShapes) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   RuleHarness rule("WeightUpdateRatio");
   for (Step step = 0; step < 2; ++step) {
     StepBuilder observed(step);

@@ -3,6 +3,7 @@
 // `StepBuilder` makes one step with handmade observations, to feed to rules.
 // For tests only.
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,9 @@
 #include "smdebug/core/observation.h"
 
 namespace smdebug {
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class StepBuilder {
  public:

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "smdebug/rules/builtin_rules.h"
+
+namespace smdebug {
+
+// The one built-in rule of this name, as the monitors take it.
+inline std::vector<std::unique_ptr<Rule>> rules(
+    const std::string& name,
+    const std::map<std::string, std::string>& given = {}) {
+  std::vector<std::unique_ptr<Rule>> made;
+  made.push_back(*make_builtin_rule(name, given));
+  return made;
+}
+
+}  // namespace smdebug
