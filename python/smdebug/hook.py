@@ -339,12 +339,12 @@ class BaseHook:
         if not self._session or self not in current_hook.open_hooks():
             return
         current_hook.closed(self)
-        with self._unharmed("close"):
+        with self._isolate("close"):
             self._detach()
         with contextlib.suppress(SMDebugError):
             self._session.close()
         if self._rules:
-            with self._unharmed("the end of the rules"):
+            with self._isolate("the end of the rules"):
                 self._rules.finish()
 
     def __enter__(self) -> Self:
@@ -469,7 +469,7 @@ class BaseHook:
             self._device_transfer(),
         )
 
-    def _unharmed(self, where: str) -> AbstractContextManager[Any]:
+    def _isolate(self, where: str) -> AbstractContextManager[Any]:
         """Keeps errors of smdebug from the training: latches and logs the first one."""
         return isolate_errors(self._latch, where)
 

@@ -89,7 +89,7 @@ class Hook(BaseHook):
         self._loss_names = []
         self._handles = []  # of the hooks that begin steps
         self._with_gradients = set()  # ids of parameters whose gradients the open step has
-        self._graphs = Graphs(self._switch, self._watched, self._unharmed)
+        self._graphs = Graphs(self._switch, self._watched, self._isolate)
         self._plan_version = None
         self._modes_seen = set()
         self._is_settling = False
@@ -102,7 +102,7 @@ class Hook(BaseHook):
                 self._rules,
                 self.include_workers == "all",
                 lambda: self._rank_and_size()[1],
-                self._unharmed,
+                self._isolate,
             )
 
     # --- registration ---
@@ -160,7 +160,7 @@ class Hook(BaseHook):
         ran in this step."""
         if not self.wants_loss_of_backward():
             return
-        with self._unharmed("a loss"):
+        with self._isolate("a loss"):
             slot = self._session.module(name).next_output()
             if slot is not None:
                 slot.put(readable(loss))
@@ -170,7 +170,7 @@ class Hook(BaseHook):
         is_loss = isinstance(block, gluon.loss.Loss)
         slots = self._session.module(name)
         self._watched[block] = WatchedBlock(
-            block, name, self._switch, slots, self._graphs, self._unharmed, is_loss
+            block, name, self._switch, slots, self._graphs, self._isolate, is_loss
         )
         if is_loss:
             self._loss_names.append(name)
@@ -247,7 +247,7 @@ class Hook(BaseHook):
         ours = self._parameters_of(trainer)
         if not ours:
             return True
-        with self._unharmed("before an update"):
+        with self._isolate("before an update"):
             for model in self._models.values():
                 model.put_gradients(lambda each: id(each) in ours, is_reduced)
             self._with_gradients |= ours
@@ -303,7 +303,7 @@ class Hook(BaseHook):
         self.get_collection("losses")  # saved by default; only this adapter knows its patterns
         super()._hand_over_configuration()
 
-    def _unharmed(self, where: str) -> isolate_errors:
+    def _isolate(self, where: str) -> isolate_errors:
         """Keeps smdebug's own errors from the training, as in BaseHook.
 
         MXNet raises the failure of an operator only once, in the first call that waits for its

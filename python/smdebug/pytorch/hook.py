@@ -132,7 +132,7 @@ class Hook(BaseHook):
             self._roots,
             self._steps,
             self.gradients == "final",
-            self._unharmed,
+            self._isolate,
             self._make_veto(),
         )
 
@@ -260,7 +260,7 @@ class Hook(BaseHook):
         ) -> None:
             handle.remove()
             if self._switch.is_on:
-                with self._unharmed("after the first call of a model"):
+                with self._isolate("after the first call of a model"):
                     self._watched_roots[root].run_input_hook((), keywords)
 
         # On the module that is called: inside of torch.compile's wrapper it would be compiled.
@@ -283,7 +283,7 @@ class Hook(BaseHook):
             self._rules,
             self.include_workers == "all",
             lambda: self._rank_and_size()[1],
-            self._unharmed,
+            self._isolate,
             self._device_copies,
         )
 
@@ -376,7 +376,7 @@ class Hook(BaseHook):
 
     def _prepare_graph(self, start: RootStart) -> None:
         """Prepares a graph that is being compiled and begins the steps of a root."""
-        with self._unharmed("during torch.compile"):
+        with self._isolate("during torch.compile"):
             start.coming = self._is_coming_saved()
             self._installer.prepare_graph()
 
@@ -430,7 +430,7 @@ class Hook(BaseHook):
 
         def after_forward(module: Module, arguments: Any, output: Any) -> None:
             handle.remove()
-            with self._unharmed("after the first forward pass"):
+            with self._isolate("after the first forward pass"):
                 root.parameters.put_late()
 
         handle = root.module.register_forward_hook(after_forward)

@@ -56,7 +56,7 @@ class Optimizers:
         roots: list[Root],
         steps: _core.StepPolicy,
         final_gradients: bool,
-        unharmed: Callable[[str], AbstractContextManager[Any]],
+        isolate: Callable[[str], AbstractContextManager[Any]],
         veto: OptimizerVeto | None = None,
     ) -> None:
         self._session = session
@@ -64,7 +64,7 @@ class Optimizers:
         self._roots = roots
         self._steps = steps
         self._final_gradients = final_gradients
-        self._unharmed = unharmed
+        self._isolate = isolate
         self._veto = veto
         self._saves_state = False
         self._saves_rates = False
@@ -109,7 +109,7 @@ class Optimizers:
         if is_compiling() or not self._switch.is_on:
             return
         named, has_closure = [], _has_closure(optimizer, args, kwargs)
-        with self._unharmed("before an optimizer's step"):
+        with self._isolate("before an optimizer's step"):
             named = self._parameters_of(optimizer)
             if named and self._saves_rates:
                 self._put_rates(optimizer)
@@ -124,7 +124,7 @@ class Optimizers:
             return
         if self._veto is not None:
             self._veto.after(optimizer)
-        with self._unharmed("after an optimizer's step"):
+        with self._isolate("after an optimizer's step"):
             if not self._is_ours(optimizer):
                 return
             if self._switch.is_on:

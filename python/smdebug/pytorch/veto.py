@@ -33,16 +33,16 @@ class OptimizerVeto(UpdateVeto):
         rules: StepMonitor,
         judges_every_worker: bool,
         world_size: Callable[[], int],
-        unharmed: Callable[[str], AbstractContextManager[None]],
+        isolate: Callable[[str], AbstractContextManager[None]],
         device_copies: DeviceCopies,
     ) -> None:
-        super().__init__(session, rules, judges_every_worker, world_size, unharmed)
+        super().__init__(session, rules, judges_every_worker, world_size, isolate)
         self._device_copies = device_copies
         self._hidden = weakref.WeakKeyDictionary()  # optimizer -> its parameters and gradients
 
     def before(self, optimizer: torch.optim.Optimizer, has_closure: bool) -> None:
         """Judges the step and hides the gradients if a rule asks to skip the update."""
-        with self._unharmed("copying from the device"):
+        with self._isolate("copying from the device"):
             self._device_copies.hand_over()
         obstacle = "the optimizer computes its gradients in a closure" if has_closure else None
         if self.skips_update(obstacle):

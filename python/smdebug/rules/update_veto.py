@@ -32,18 +32,18 @@ class UpdateVeto:
         rules: StepMonitor,
         judges_every_worker: bool,
         world_size: Callable[[], int],
-        unharmed: Callable[[str], AbstractContextManager[None]],
+        isolate: Callable[[str], AbstractContextManager[None]],
     ) -> None:
         self._session = session
         self._rules = rules
         self._judges_every_worker = judges_every_worker
         self._world_size = world_size
-        self._unharmed = unharmed
+        self._isolate = isolate
         self._has_warned = False
 
     def skips_update(self, obstacle: str | None = None) -> bool:
         """Whether to skip the update. `obstacle` says why the adapter cannot skip it."""
-        with self._unharmed("judging a step"):
+        with self._isolate("judging a step"):
             self._session.before_update()
         verdict = self._rules.apply()
         if verdict is None or not self._can_skip(obstacle):

@@ -52,14 +52,14 @@ class TrainerHook(Hook):
     def attach_to(self, model: torch.nn.Module) -> None:
         """Installs the hooks in `model` and removes them from the previous model."""
         self.release()
-        with self._unharmed("registering the model"):
+        with self._isolate("registering the model"):
             self.register_module(model)
             self._root = self._roots[0]
 
     def release(self) -> None:
         """Removes all hooks. The run stays open for another model or for the same one."""
         self.end_step()
-        with self._unharmed("removing the hooks"):
+        with self._isolate("removing the hooks"):
             self._detach()
         self._root = self.call_mode = self.on_training_call = None
         self._is_call_awaited = False
@@ -85,7 +85,7 @@ class TrainerHook(Hook):
         """Marks the end of the update. The step accepts scalars until the next one begins."""
         if self._is_update_open:
             self._is_update_open = False
-            with self._unharmed("saving the loss"):
+            with self._isolate("saving the loss"):
                 self._put_losses()
         self._is_call_awaited = True
 
@@ -103,7 +103,7 @@ class TrainerHook(Hook):
         self.end_update()
         if self._is_step_open:
             self._is_step_open = False
-            with self._unharmed("at the end of a step"):
+            with self._isolate("at the end of a step"):
                 self._device_copies.hand_over()
                 self._session.end_step()
 
@@ -149,7 +149,7 @@ class TrainerHook(Hook):
             self._begin(self.call_mode)
             is_begun = True
         if self._switch.is_on and not self._failure:
-            with self._unharmed("at a call of the model"):
+            with self._isolate("at a call of the model"):
                 if not is_begun:
                     self._continue_step(root)
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
