@@ -61,8 +61,8 @@ struct ActionSettings {
   // For a command, which is then killed.
   std::chrono::milliseconds command_timeout = std::chrono::seconds(60);
   // Ends the training that writes the run. Fails with `not_found` if none is
-  // known on this machine; the cloud is then searched for a job. Empty: no such
-  // training.
+  // known on this machine; the cloud is then searched for a job. Empty: there
+  // is no such training.
   std::function<Result<StopOutcome>()> stop_training;
   const Clock* clock = nullptr;  // null: system_clock()
 };

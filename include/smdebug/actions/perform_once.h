@@ -18,7 +18,7 @@ namespace smdebug {
 // The location of the record.
 struct RecordPlace {
   Storage* storage = nullptr;  // the run's; null: no record is kept
-  std::string rule;            // as `rule_key` has it
+  std::string rule;            // a result of `rule_key`
   std::uint64_t attempt = 0;   // of the training, from 1; 0: not known
   const Clock* clock = nullptr;
 };

@@ -32,10 +32,10 @@ namespace smdebug {
 
 struct RuleWatchOptions {
   std::shared_ptr<Storage> storage;  // the run's
-  std::vector<std::string> rules;    // names, as their verdicts are ordered
+  std::vector<std::string> rules;    // names, in the order of verdicts
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
-  // Runs if a rule fires that was asked to end the training, unless `actions`
-  // already end it; null: nothing.
+  // Performed when a rule fires that the user asked to end the training, unless
+  // one of `actions` already ends it. Null: none.
   std::shared_ptr<Action> stop_on_request;
   std::uint64_t attempt = 0;  // see `RecordPlace`
   // The worker, if rules of one name judge in several workers. It is added to
@@ -53,7 +53,7 @@ struct RuleWatchOptions {
 struct WatchProgress {
   std::uint64_t steps_fed = 0;  // saved steps that the rules have seen
   Step last_fed = -1;           // global steps; -1: none
-  Step last_known = -1;         // the newest one of the run
+  Step last_known = -1;         // the newest step of the run
   // How long the run has been ahead of the rules; 0 if it is not.
   double lag_seconds = 0;
   // "InProgress", "Completed", "Failed" or "Stopped"

@@ -35,9 +35,9 @@ struct LogSettings {
   // SMDEBUG_LOG_CONTEXT: a text in each line. None: no text on the terminal,
   // and "<host>:<process id>" in the file.
   std::optional<std::string> context;
-  // SMDEBUG_LOG_ALL_TO_STDOUT: true sends every line to standard output, false
-  // all but errors. None: standard error, which does not mix with the output of
-  // the program.
+  // SMDEBUG_LOG_ALL_TO_STDOUT: true sends every line to standard output; false
+  // sends errors to standard error and all other lines to standard output.
+  // None: standard error, which does not mix with the output of the program.
   std::optional<bool> all_to_stdout;
   // SMDEBUG_LOG_PATH: a file that also receives each line.
   std::optional<std::string> path;

@@ -37,7 +37,7 @@ struct Error {
   // its own exception in Python. Never renumber, never reuse.
   enum class Detail {
     none = 0,
-    collections_missing = 1,   // the run ended before every worker described it
+    collections_missing = 1,   // the run ended before every worker wrote them
     tensor_unknown = 2,        // the run has no tensor of this name
     worker_unknown = 3,        // this worker did not save the tensor
     step_not_yet = 4,          // the step may still come
@@ -47,16 +47,16 @@ struct Error {
     only_reductions = 8,       // the run holds reductions, not the elements
     elements_unavailable = 9,  // not saved, or their event file is missing
     shape_unavailable = 10,    // neither the shape nor the elements were saved
-    type_unsupported = 11,     // no tensor, or a dtype that cannot be written
-    not_a_tensor = 12,         // an intact record that holds something else
-    file_missing = 13,         // a file that the caller named does not exist
-    nothing_written = 14,      // the answer depends on a first write
+    type_unsupported = 11,  // not a tensor, or a dtype that cannot be written
+    not_a_tensor = 12,      // an intact record that holds something else
+    file_missing = 13,      // a file that the caller named does not exist
+    nothing_written = 14,   // the file does not exist before a first write
   };
 
   Code code;
   std::string message;
   Detail detail = Detail::none;
-  // Which tensor, step or worker `detail` is about. Null where it needs none.
+  // The tensor, step or worker that `detail` refers to; null if it needs none.
   std::shared_ptr<const ErrorSubject> subject = nullptr;
 
   /// Returns this error with `where` prepended: "index file: no such object".

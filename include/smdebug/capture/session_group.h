@@ -5,10 +5,9 @@
 // files of its own, and an adapter calls the group as it would call one
 // session. A group of one session behaves like that session.
 //
-// A thread may select one worker. Calls for a step then concern that worker
-// only, on that thread; without a selection they concern all workers. If
-// several sessions fail, the call reaches each of them and returns the first
-// failure.
+// A thread may select one worker. Its calls for a step then apply to that
+// worker only; without a selection they apply to all workers. A call that fails
+// for one session is still made for the others, and returns the first failure.
 //
 // Threads: as for `Session`, one owner for each worker. `select`, `selected`
 // and `has_begun` may be called from any thread.
@@ -46,7 +45,7 @@ class GroupSlot {
  public:
   /// Captures the tensor for the selected workers, where it is due. Any thread.
   void put(const TensorView& tensor) const;
-  /// Captures `tensors[i]` for worker i, if that is selected. Fails with
+  /// Captures `tensors[i]` for worker i, if it is selected. Fails with
   /// `invalid_argument` if there is not one tensor for each worker. Any thread.
   Status put_each(std::span<const TensorView> tensors) const;
   /// See `TensorSlot`.
@@ -57,8 +56,8 @@ class GroupSlot {
 
   /// The number of workers.
   std::size_t size() const { return slots_.size(); }
-  /// Calls `use(slot, worker)` for the slot of each worker that calls of this
-  /// thread concern; there is at least one.
+  /// Calls `use(slot, worker)` for the slot of each worker that this thread has
+  /// selected; there is at least one.
   template <typename Use>
   void for_each_selected(const Use& use) const {
     const WorkerRange workers = selected();
@@ -99,10 +98,10 @@ class SessionGroup {
   /// Whether a step has begun, after which no worker can be added.
   bool has_begun() const { return has_begun_; }
 
-  /// Selects a worker for the calling thread, or all with none. Returns the
-  /// selection before. A worker without a session selects all.
+  /// Selects a worker for the calling thread; none, or a worker without a
+  /// session, selects all. Returns the previous selection.
   std::optional<std::size_t> select(std::optional<std::size_t> worker);
-  /// The sessions that calls of this thread concern; never empty.
+  /// The sessions that calls of this thread apply to; never empty.
   std::span<Session* const> selected() const;
   WorkerRange selected_workers() const;
   /// The first of them. It answers questions that have one answer, such as the
@@ -144,11 +143,11 @@ class SessionGroup {
   Status close();
   void after_fork_in_child();
 
-  /// The status of the first session that failed, otherwise of the first one,
-  /// with the tensors of all.
+  /// The status of the first session that failed, or of the first session if
+  /// none did. Counts of tensors, records and bytes are sums over all sessions.
   SessionStatus status() const;
-  /// The overhead of all sessions together. Steps and `run_seconds` are those
-  /// of the first.
+  /// The overhead of all sessions together. `steps` and `run_seconds` are those
+  /// of the first session.
   SessionCost cost() const;
 
  private:
@@ -171,8 +170,7 @@ Status for_each_session(std::span<Session* const> sessions, const Call& call) {
   return first;
 }
 
-/// Adds up the statuses of several workers; see `SessionGroup::status`. There
-/// must be one at least.
+/// Merges the statuses of at least one worker; see `SessionGroup::status`.
 SessionStatus merged_status(std::span<const SessionStatus> statuses);
 /// Adds up the costs of several workers; see `SessionGroup::cost`.
 SessionCost merged_cost(std::span<const SessionCost> costs);

@@ -34,11 +34,10 @@ enum class StepOn {
   // step. A call that does not train is a step of its own.
   optimizer,
   // Models that are called together share a step, for scripts that do not
-  // report
-  // when a step begins. The model that was called first leads: a step begins
-  // with each of its calls, as for `forward`. After two backward passes without
-  // the leader the next model to be called takes the lead. A call that does not
-  // train begins a step, whichever model it is.
+  // report when a step begins. The model that was called first leads: a step
+  // begins with each of its calls, as for `forward`. After two backward passes
+  // without the leader, the next model to be called becomes the leader. A call
+  // that does not train begins a step, whichever model it is.
   leading_model,
 };
 
@@ -50,7 +49,7 @@ struct ModelCall {
   // Any number that differs between the models of a training.
   std::uint64_t model = 0;
   Mode mode = Mode::global;
-  // Whether the framework is training. `StepOn::optimizer` needs it only where
+  // Whether the framework is training. `StepOn::optimizer` needs it only if
   // `mode` is global: the other modes imply it.
   bool is_training = true;
   // The device that holds this call's part of the batch; empty if unknown.

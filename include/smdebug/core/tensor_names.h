@@ -136,9 +136,8 @@ class UniqueNames {
   /// Returns `name`, or `name` with the lowest free number, and takes it.
   std::string take(std::string_view name);
 
-  /// Does the same for an object inside `outer`: if its name is taken it
-  /// becomes
-  /// "<outer>/<name>", with a number if that is taken as well.
+  /// Does the same for an object inside `outer`: if its name is taken, it
+  /// becomes "<outer>/<name>", with a number if that is taken as well.
   std::string take_inside(std::string_view outer, std::string_view name);
 
  private:

@@ -16,7 +16,7 @@ namespace smdebug {
 
 struct MonitorResult {
   std::string location;
-  std::uint64_t steps = 0;            // of the run, as far as they were judged
+  std::uint64_t steps = 0;            // steps of the run that were judged
   std::vector<Verdict> verdicts;      // in the order of the rules
   std::vector<ActionResult> actions;  // in the order in which they began
   std::vector<std::string> reports;   // the paths of the rules' reports

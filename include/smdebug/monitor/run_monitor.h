@@ -35,8 +35,8 @@ namespace smdebug {
 
 struct RunMonitorOptions {
   // Whether status files and events are kept beside the run (docs/actions.md),
-  // and who writes them: the thread that polls, or one of their own, so that a
-  // slow disk delays nothing. Actions need `by_caller`.
+  // and which thread writes them: the one that polls, or a separate one, so
+  // that a slow disk delays nothing. Actions require `by_caller`.
   enum class StatusFiles { none, by_caller, in_background };
 
   StatusFiles status_files = StatusFiles::none;
@@ -44,8 +44,8 @@ struct RunMonitorOptions {
   std::vector<ActionRequest> actions;
   // Ends the training; null: `stop_writer` of the run.
   std::function<Result<StopOutcome>()> stop_training;
-  // The training is running: between its steps, rules receive the time, and a
-  // rule that was asked to end the training does so.
+  // Whether the training is running. If so, rules receive the time between its
+  // steps, and a rule that the user asked to end the training does so.
   bool is_live = false;
   Step first_step = 0;  // steps before it are not judged
   std::vector<RuleReport> reports;
@@ -61,20 +61,20 @@ struct RunMonitorOptions {
 // How far the rules lag behind the training.
 struct MonitorLag {
   Step steps = 0;      // saved steps that are known and not judged yet
-  double seconds = 0;  // since when there have been some
+  double seconds = 0;  // how long there have been such steps
 };
 
 class RunMonitor {
  public:
   using Rules = std::vector<std::unique_ptr<Rule>>;
 
-  /// A monitor of the run at `location`, which need not exist yet: `poll` opens
-  /// it. Fails as `Trial::open` for a run that a rule compares with, and as
-  /// `make_action`.
+  /// Creates a monitor of the run at `location`, which need not exist yet:
+  /// `poll` opens it. Fails as `Trial::open` for a run that a rule compares
+  /// with, and as `make_action`.
   static Result<std::unique_ptr<RunMonitor>> create(
       std::string location, Rules rules, RunMonitorOptions options = {});
 
-  /// The same over a trial that is open; it outlives the monitor.
+  /// Same for a trial that is already open and outlives the monitor.
   static Result<std::unique_ptr<RunMonitor>> create(
       Trial& trial, Rules rules, RunMonitorOptions options = {});
 
@@ -92,7 +92,7 @@ class RunMonitor {
   /// `MonitorResult::error`.
   Result<std::uint64_t> poll();
 
-  /// Steps before `first` are not judged from now on.
+  /// Skips steps before `first` from now on.
   void skip_to(Step first);
 
   /// The run; null while it does not exist.

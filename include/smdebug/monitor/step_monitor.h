@@ -11,9 +11,9 @@
 //     session.before_update();
 //     for (const Verdict& found : monitor->take_findings()) ...
 //
-// A process that records several workers adds each of them, with rules of its
-// own, as if each were a process of its own; verdicts and findings are those of
-// all workers. A monitor is used by the thread that owns the steps.
+// A process that records several workers adds each of them with a separate set
+// of rules; verdicts and findings combine those of all workers. A monitor is
+// used by the thread that owns the steps.
 
 #include <functional>
 #include <map>
@@ -31,7 +31,7 @@
 
 namespace smdebug {
 
-// Where the status of a worker's rules is kept.
+// The place where the status of a worker's rules is kept.
 struct StatusPlace {
   std::string location;  // the run's
   std::string worker;    // empty for the first worker of a run
@@ -47,8 +47,8 @@ struct StepMonitorOptions {
 class StepMonitor {
  public:
   using Rules = std::vector<std::unique_ptr<Rule>>;
-  // Called once at the first step; none: keeps no status, for sessions that
-  // write nothing.
+  // Called once, at the first step. Returns none to keep no status, for
+  // sessions that write nothing.
   using FindPlace = std::function<std::optional<StatusPlace>()>;
 
   explicit StepMonitor(StepMonitorOptions options = {});
@@ -57,33 +57,35 @@ class StepMonitor {
   StepMonitor(const StepMonitor&) = delete;
   StepMonitor& operator=(const StepMonitor&) = delete;
 
-  /// Returns the sink that shows the steps of a worker to `rules`: pass it to
-  /// `Session::set_sink`, and null before this monitor is destroyed. The rules
-  /// of all workers are the same. Fails as `Trial::open` for a run that a rule
-  /// compares with.
+  /// Returns the sink that passes the steps of a worker to `rules`: give it to
+  /// `Session::set_sink`, and set null before this monitor is destroyed. All
+  /// workers must have the same rules. Fails as `Trial::open` for a run that a
+  /// rule compares with.
   Result<ObservationSink*> add_worker(Rules rules, FindPlace find_place);
 
-  /// Returns the data that must be captured. Needs a worker.
+  /// Returns the data that must be captured. Call it after `add_worker`.
   const CaptureRequest& request() const;
 
-  /// Returns what was found since the last call, in the shape of verdicts: one
-  /// each time that a rule fires. A rule that fires for several workers at one
-  /// step is reported for the first of them.
+  /// Returns the findings since the last call as verdicts, one each time that a
+  /// rule fired. A rule that fires for several workers at one step is reported
+  /// for the first of them.
   std::vector<Verdict> take_findings();
 
-  /// Returns the verdict of each rule, in the order of the rules. Of several
-  /// workers it is that of the first that fired, else of the first that failed,
-  /// else of the first worker; what was judged is summed over all.
+  /// Returns the verdict of each rule, in the order of the rules. With several
+  /// workers it is that of the first worker for which the rule fired, else of
+  /// the first for which it failed, else of the first worker. Counts of judged
+  /// observations are sums over all workers.
   std::vector<Verdict> verdicts() const;
 
-  /// No step will follow: ends the rules, and writes their last status.
+  /// Call when no step will follow: ends the rules and writes their last
+  /// status.
   void finish();
 
  private:
   class Worker;
   StepMonitorOptions options_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // The last finding that was reported of a rule: by name and parameters.
+  // The last reported finding of each rule, identified by name and parameters.
   struct Reported {
     std::string rule;
     std::map<std::string, std::string> parameters;

@@ -55,8 +55,8 @@ class RuleRunner : public ObservationSink {
   void set_on_verdict(std::function<void(const Verdict&)> callback);
 
   /// Keeps calling rules that have fired, and calls `callback` each time that a
-  /// rule fires, including the first, with the finding in the shape of a
-  /// verdict. `verdicts` keeps the first finding.
+  /// rule fires, including the first, with the finding as a verdict.
+  /// `verdicts` keeps the first finding.
   void set_on_finding(std::function<void(const Verdict&)> callback);
 
   /// Returns the current verdict of each rule, in the order of the rules.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Opens a `Storage` from user input: a path, later a URI.
+// Opens a `Storage` from user input: a path or a URI.
 
 #include <memory>
 #include <string_view>
