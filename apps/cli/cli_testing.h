@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line as its tests call it.
+// Calls the command line in the process of its tests.
 
 #include <sstream>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace smdebug {
 
-// Calls the command, and keeps what it said.
+// The exit code and the output of a command.
 struct Spoken {
   int code = 0;
   std::string out;

@@ -30,7 +30,7 @@ struct WatchCommand {
   std::string run;
   std::vector<RuleRequest> rules;
   std::vector<ActionRequest> actions;
-  // Without a new step for so long, the run is given up.
+  // Watching ends after this time without a new step; none: never.
   std::optional<double> timeout_seconds;
   bool json = false;
 };

@@ -5,7 +5,8 @@
 namespace smdebug {
 namespace {
 
-// How often each signal came; the one thing that a signal's code may touch.
+// The number of recorded signals of each kind. The handler may use it because
+// it is lock-free.
 std::array<std::atomic<int>, NSIG> pending;
 static_assert(std::atomic<int>::is_always_lock_free);
 

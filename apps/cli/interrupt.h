@@ -1,8 +1,9 @@
 #pragma once
 
-// `InterruptWatch` notes the signals that ask this program to end (SIGINT,
-// SIGTERM, SIGHUP) while it lives, in place of ending it, and puts back what
-// was before. One at a time; signals belong to the whole program.
+// While an `InterruptWatch` exists, SIGINT, SIGTERM and SIGHUP do not end this
+// program: the watch records them until `take` returns them. Its destructor
+// restores the previous handlers. Only one watch may exist at a time, because
+// signal handlers belong to the whole process.
 
 #include <array>
 #include <csignal>
@@ -16,7 +17,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  // A signal that came and was not taken yet; 0: none.
+  // Removes a recorded signal and returns it; 0 if there is none.
   int take();
 
  private:

@@ -16,18 +16,18 @@
 
 namespace smdebug {
 
-// Makes the rules of `requests`, or the default set where there are none, to
-// judge `run`. Fails with `invalid_argument` or `invalid_config`, or as the
-// rule in Python does.
+// Makes the rules of `requests` to judge `run`, or the default set if there are
+// none. Fails with `invalid_argument` or `invalid_config`, and as the hook that
+// loads rules in Python.
 Result<std::vector<std::unique_ptr<Rule>>> make_rules(
     std::span<const RuleRequest> requests, const std::string& run,
     const Console& console);
 
 // Returns options for a monitor that writes its messages to `console`, which
-// outlives it, and every report that a rule stands for.
+// outlives it, and writes the reports of rules that have one.
 RunMonitorOptions monitor_options(const Console& console);
 
-// Says where the reports of the rules are, or why one could not be written.
+// Prints the paths of the rules' reports, or why one could not be written.
 void print_reports(const MonitorResult& result, const Console& console);
 
 }  // namespace smdebug

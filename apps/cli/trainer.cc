@@ -97,7 +97,7 @@ Result<std::unique_ptr<Trainer>> Trainer::start(
   ::close(failure_pipe[1]);
   int failure = child < 0 ? fork_failure : 0;
   if (child > 0) {
-    ::setpgid(child, child);  // the child does too; who comes first does it
+    ::setpgid(child, child);  // as in the child: whichever runs first
     while (::read(failure_pipe[0], &failure, sizeof failure) < 0 &&
            errno == EINTR) {
     }
@@ -149,9 +149,9 @@ void Trainer::reap() {
   }
 }
 
-// The terminal (Ctrl-Z) stopped the trainer: the shell waits for us, not for
-// it. Continuing us continues it. Without a terminal somebody else stopped it,
-// and will continue it.
+// Suspends this program after the terminal (Ctrl-Z) has suspended the trainer,
+// because the shell waits for this program, and resumes the trainer with it.
+// Without a terminal, whoever suspended the trainer also resumes it.
 void Trainer::follow_into_stop() {
   is_stopped_ = false;
   if (!owns_terminal_) return;

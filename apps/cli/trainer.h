@@ -1,12 +1,12 @@
 #pragma once
 
 // `Trainer` is the user's training as a child of this program: started in a
-// process group of its own, with its input and output untouched. Where this
-// program holds the terminal, the trainer gets it, so that Ctrl-C, Ctrl-Z and
-// a debugger's prompt reach it as if it had been started by the shell.
+// process group of its own, with unchanged input and output. If this program is
+// in the foreground of a terminal, it moves the trainer there, so that Ctrl-C,
+// Ctrl-Z and a debugger's prompt work as if the shell had started it.
 //
-// When a trainer ends, so does every process that it left in its group, and
-// none stays a zombie.
+// After a trainer has ended, `sweep` also ends the processes that remain in its
+// group, and none stays a zombie.
 
 #include <cstdint>
 #include <memory>
@@ -30,19 +30,19 @@ class Trainer {
   };
 
   // Starts `command` with `NAME=value` added to its environment. Fails with
-  // `not_found` or `io`, naming the program, where it cannot be started.
+  // `not_found` or `io`, naming the program, if it cannot be started.
   static Result<std::unique_ptr<Trainer>> start(
       const std::vector<std::string>& command, const std::string& variable,
       const Clock& clock);
 
-  // Ends what is left of it.
+  // Ends all of its processes that are still running.
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // Looks after the trainer; returns how it ended, once it has. Never waits,
-  // except while the terminal has stopped the trainer: then this program is
-  // stopped as well.
+  // Reaps processes that have ended. Returns how the trainer ended, or none
+  // while it is running. Does not block, except while the terminal has
+  // suspended the trainer: then this program is suspended as well.
   std::optional<Ending> poll();
 
   // Passes a signal on to all of the trainer's processes.
@@ -51,7 +51,8 @@ class Trainer {
   // Ends all of the trainer's processes (see actions/stop_process.h).
   Result<StopOutcome> stop();
 
-  // After the trainer's end: gives what it left behind a moment, then ends it.
+  // Call after the trainer has ended: waits briefly for the processes that it
+  // left behind, then ends those that remain.
   void sweep();
 
  private:
@@ -61,7 +62,7 @@ class Trainer {
   void follow_into_stop();
   void take_terminal_back();
 
-  pid_t group_;  // the trainer's process id as well
+  pid_t group_;  // also the process id of the trainer
   bool owns_terminal_;
   int was_subreaper_ = 0;
   const Clock& clock_;

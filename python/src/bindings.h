@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts of the extension, in the order in which they must be bound: a
-// signature names only types that were bound before it.
+// The parts of the extension, in the order in which they must be bound:
+// signatures may name only types that are already bound.
 
 #include <nanobind/nanobind.h>
 

@@ -13,10 +13,10 @@
 
 namespace smdebug {
 
-/// Captures a tensor of Python if it is due. Skips one that cannot be read.
+/// Captures a Python tensor if it is due. Skips one that cannot be read.
 void put_tensor(const TensorSlot& slot, nanobind::handle tensor);
 
-/// See `Session::save_tensor`. Also fails if `tensor` is no tensor.
+/// See `Session::save_tensor`. Also fails if `tensor` is not a tensor.
 Status save_tensor(Session& session, const std::string& name,
                    nanobind::handle tensor,
                    const std::vector<std::string>& collections);

@@ -15,7 +15,7 @@ inline constexpr const char* kExchangeCapsule = "dlpack_exchange_api";
 inline constexpr const char* kManagedCapsule = "dltensor";
 inline constexpr const char* kUsedManagedCapsule = "used_dltensor";
 
-// Where the elements lie.
+// The device that holds the elements.
 enum DeviceType : std::int32_t {
   kHost = 1,
   kCudaHost = 3,  // pinned host memory
@@ -66,8 +66,9 @@ struct Version {
   std::uint32_t minor;
 };
 
-// Functions take a borrowed `PyObject*` as `void*`, want the GIL, and return
-// 0, or -1 with a Python exception set. Those that we do not call are untyped.
+// Functions take a borrowed `PyObject*` as `void*`, require the GIL, and return
+// 0, or -1 with a Python exception set. Those that are not called here are
+// untyped.
 struct ExchangeTable {
   Version version;
   ExchangeTable* previous;

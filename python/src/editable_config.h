@@ -6,9 +6,9 @@
 // so that a hook learns of it by comparing one number (`ConfigRevision`).
 //
 // `value()` returns a snapshot: the struct of include/smdebug/config with the
-// same name, which the core reads without the GIL. It throws the Python
-// exception of whatever a user put into a list that does not belong there.
-// The casters at the end turn snapshots that the core returns into new objects.
+// same name, which the core reads without the GIL. It throws a Python exception
+// if a list contains an element of the wrong type. The casters at the end turn
+// snapshots that the core returns into new objects.
 //
 // Everything here needs the GIL.
 
@@ -97,17 +97,17 @@ struct Collection {
   bool is_optional;
 };
 
-// --- what the bindings of these classes share ---
+// --- shared by the bindings of these classes ---
 
-/// Returns an EditedList or EditedSet of `values` that counts into `edits`.
+/// Return an EditedList or EditedSet of `values` that counts its edits in
+/// `edits`.
 nb::object edited_list(nb::handle values, const SharedEdits& edits);
 nb::object edited_set(nb::handle values, const SharedEdits& edits);
 
-/// Returns the text of a list or set; throws SMDebugTypeError, naming `field`,
-/// where an element is none.
+/// Returns the strings in a list or set; throws SMDebugTypeError, naming
+/// `field`, if an element is not a string.
 std::vector<std::string> texts(const char* field, nb::handle values);
 
-/// Returns repr(value).
 std::string repr_of(nb::handle value);
 
 [[noreturn]] void raise_type_error(const std::string& message);
@@ -170,8 +170,8 @@ void def_from_json(Class& cls) {
       "Makes one from the text of `to_json`.");
 }
 
-/// Returns a copy of an object's attributes beside those bound here, for a
-/// pickle, and puts them back.
+/// Return and restore a copy of the attributes that Python code added to an
+/// object, for pickling.
 nb::dict attributes(nb::handle self);
 void set_attributes(nb::handle self, nb::handle attributes);
 
@@ -180,8 +180,8 @@ void bind_save_config(nb::module_& m);       // editable_save_config.cc
 void bind_reduction_config(nb::module_& m);  // editable_reduction_config.cc
 void bind_collection(nb::module_& m);        // editable_collection.cc
 
-/// Returns `value` itself if it is a SaveConfig, and a new one of None, a
-/// SaveConfigMode or a dict; throws SMDebugTypeError for anything else.
+/// Returns `value` itself if it is a SaveConfig, or a new SaveConfig from None,
+/// a SaveConfigMode or a dict; throws SMDebugTypeError for anything else.
 nb::object parse_save_config(nb::handle cls, nb::handle value);
 
 }  // namespace smdebug::editable

@@ -1,8 +1,8 @@
 #pragma once
 
-// Lets Ctrl-C end a wait of the library. The wait asks `check_interrupt`, which
-// runs Python's signal handlers; what they raise is kept until the wait has
-// returned its error and `raise_interrupt` raises it.
+// Lets Ctrl-C end a wait of the library. The wait calls `check_interrupt`,
+// which runs Python's signal handlers and keeps the exception that they raise.
+// After the wait has returned its error, `raise_interrupt` raises it.
 
 #include "smdebug/base/clock.h"
 
@@ -13,7 +13,7 @@ namespace smdebug {
 bool check_interrupt();
 
 /// Sets the exception that `check_interrupt` kept as Python's current one.
-/// Returns false where there is none. Needs the GIL.
+/// Returns false if there is none. Needs the GIL.
 bool raise_interrupt() noexcept;
 
 /// The system's clock, whose `sleep_for` releases the GIL while it sleeps.

@@ -14,10 +14,10 @@ namespace smdebug {
 /// imported.
 void look_up_exceptions();
 
-/// Sets the Python exception of `error`: the class of its detail, made with its
-/// subject, or else the class of its code, made with the message. The exception
-/// carries the code's name as attribute `code`. An interrupted wait raises what
-/// the signal handler raised.
+/// Sets the Python exception of `error`: of the class of its detail, with its
+/// subject, or else of the class of its code, with its message. The exception
+/// has the code's name as attribute `code`. An interrupted wait raises the
+/// exception of the signal handler.
 void set_python_error(const Error& error) noexcept;
 
 }  // namespace smdebug

@@ -7,10 +7,11 @@
 // Tensors are imported through DLPack's exchange table (cached per type), else
 // through the buffer protocol (numpy), else through a DLPack capsule. Elements
 // that no view can show (on a device, sparse, lazily conjugated or negated, in
-// the other byte order, strides that are no multiple of the element) are copied
-// to host memory first; those on a device may stay there. Of a tensor that
-// several processes share (torch's DTensor), this process's part is imported.
-// numpy's strings, fixed in width or objects, are imported one by one.
+// the other byte order, strides that are not a multiple of the element) are
+// copied to host memory first; those on a device may stay there. Of a tensor
+// that is sharded over processes (torch's DTensor), this process's shard is
+// imported. numpy's strings, of fixed width or as objects, are imported one by
+// one.
 
 #include <array>
 #include <cstdint>
@@ -25,18 +26,17 @@
 namespace smdebug {
 
 /// Sets the function that returns this process's part of a tensor that several
-/// processes share: a function of a tensor that returns None for any other,
-/// else (part, shape of the whole, offsets of the part), with None for shape
-/// and offsets where the part is no box of the whole. An adapter sets it; none
-/// by default.
+/// processes share: (part, shape of the whole, offsets of the part), with None
+/// for shape and offsets if the part is not a box of the whole. It returns None
+/// for any other tensor. Adapters set it; by default there is none.
 void set_local_part(nanobind::object function);
 
 namespace dlpack {
 struct ExchangeTable;
 }
 
-/// True if objects of this type have an exchange table: tensors, for frameworks
-/// that provide one.
+/// Returns whether the type of `object` has an exchange table, as the tensors
+/// of some frameworks do.
 bool has_exchange_table(nanobind::handle object);
 
 class TensorImport {
@@ -60,7 +60,7 @@ class TensorImport {
   const nanobind::object& device_tensor() const { return owner_; }
 
   const TensorView& view() const { return view_; }
-  /// Which part of a larger tensor the view shows; none: a whole one.
+  /// The part of a larger tensor that the view shows; none: a whole tensor.
   const std::optional<ShardPlacement>& placement() const { return placement_; }
 
  private:
@@ -73,7 +73,7 @@ class TensorImport {
   Status import_strings(const nanobind::object& array, char kind);
   Status import_capsule(nanobind::handle object);
   Status import_host_copy(nanobind::handle object, const char* method);
-  // The elements of `tensor` are on a device.
+  // Imports a tensor whose elements are on a device.
   Status import_from_device(nanobind::handle tensor);
   // Imports this process's part of a tensor that several processes share.
   Status import_local_part(nanobind::handle object);

@@ -10,7 +10,7 @@
 namespace smdebug {
 
 /// (dtype's name, shape, elements): an array of bytes of the caller's own, or a
-/// list of texts. smdebug/trials/tensor.py makes numpy's array of them.
+/// list of strings. smdebug/trials/tensor.py makes numpy arrays from them.
 nanobind::tuple value_parts(const TensorValue& value);
 
 }  // namespace smdebug

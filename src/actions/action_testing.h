@@ -1,7 +1,6 @@
 #pragma once
 
-// What the tests of actions share: a verdict that fired, and when.
-// Nothing but tests uses it.
+// Fixtures for tests of actions: a verdict of a rule that fired, and its time.
 
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 
 namespace smdebug {
 
-// When the tests of actions begin: 2015-08-30.
+// The start time of tests of actions: 2015-08-30.
 inline constexpr double kStartSeconds = 1440938160;
 
 inline Verdict fired_verdict(const std::string& rule = "VanishingGradient") {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Matchers of tests for `Result` and `Status`.
+// gmock matchers for `Result` and `Status`.
 
 #include <gmock/gmock.h>
 
@@ -32,7 +32,7 @@ MATCHER_P(FailsWith, code, "") {
   return arg.error().code == code;
 }
 
-// The same, with a message that matches `message`.
+// Same, with a message that matches `message`.
 MATCHER_P2(FailsWith, code, message, "") {
   if (arg.ok()) {
     *result_listener << "succeeded";

@@ -39,7 +39,7 @@ class CheckpointState {
   // configured, which costs one failed open. `logger` must outlive it.
   static std::unique_ptr<CheckpointState> open(Logger& logger);
 
-  // The latest entry of earlier sessions; none if there is none.
+  // The latest entry of earlier sessions, if any.
   const std::optional<RecordedSteps>& recorded() const { return recorded_; }
 
   // Writes the counts if the files have changed since the last call. Call it

@@ -1,7 +1,7 @@
 #pragma once
 
-// A session over a storage in memory, and what it wrote there, for the tests of
-// capture.
+// A test fixture for capture: a session over a storage in memory, and access to
+// the files that it wrote there.
 
 #include <cstring>
 #include <map>

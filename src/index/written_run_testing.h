@@ -1,8 +1,8 @@
 #pragma once
 
-// `WrittenRun` writes a small run, file by file, for the tests and benchmarks
-// of whoever reads one. It knows the format and nothing of the reader. Each
-// file can be taken as bytes, so that a test can break it first.
+// `WrittenRun` writes a small run, file by file, for tests and benchmarks of
+// readers. It uses only the format, not the reader. Tests can get the bytes of
+// each file and damage them before they are written.
 
 #include <array>
 #include <cstring>

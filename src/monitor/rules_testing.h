@@ -9,7 +9,7 @@
 
 namespace smdebug {
 
-// The one built-in rule of this name, as the monitors take it.
+// Returns one built-in rule, in the form that monitors take.
 inline std::vector<std::unique_ptr<Rule>> rules(
     const std::string& name,
     const std::map<std::string, std::string>& given = {}) {

@@ -28,7 +28,7 @@ class RunFeed {
   // `Trial::refresh` and `Trial::feed`.
   Status advance(Step end = std::numeric_limits<Step>::max());
 
-  // Steps before `first` are not fed from now on.
+  // Skips steps before `first` from now on.
   void skip_to(Step first) { next_ = std::max(next_, first); }
 
  private:
@@ -42,8 +42,8 @@ class RunFeed {
 // (SimilarAcrossRuns).
 class ComparedRuns {
  public:
-  // Opens every run that `runner`, which outlives this, compares with. Fails as
-  // `Trial::open` for the first that cannot be opened.
+  // Opens every run that the rules of `runner` compare with. `runner` outlives
+  // this. Fails as `Trial::open` for the first that cannot be opened.
   static Result<ComparedRuns> open(RuleRunner& runner, const Clock& clock);
 
   // Feeds each run up to and including that step. After a failure, feeds

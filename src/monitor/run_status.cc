@@ -11,7 +11,7 @@
 namespace smdebug {
 namespace {
 
-// The newest step of a run takes as long to find as the run has steps.
+// The time to find the newest step of a run grows with its steps.
 constexpr std::chrono::seconds kLagInterval(1);
 
 }  // namespace
@@ -64,7 +64,7 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
 void RunStatus::count_step(const StepId& step, Step last_complete) {
   ++progress_.steps_fed;
   progress_.last_fed = step.global;
-  // A backlog is known before it is fed.
+  // A backlog counts as lag before it is fed.
   progress_.last_known =
       std::max({progress_.last_known, step.global, last_complete});
   update_lag();

@@ -1,7 +1,8 @@
 #pragma once
 
-// The status files and the actions of the rules that judge one run, and how far
-// the rules are behind it: what `RunMonitor` needs of actions/rule_watch.h.
+// `RunStatus` keeps the status files of the rules that judge one run, performs
+// their actions, and measures how far the rules lag behind the run.
+// `RunMonitor` uses it as its interface to actions/rule_watch.h.
 
 #include <memory>
 #include <optional>
@@ -18,23 +19,23 @@ namespace smdebug {
 class RunStatus {
  public:
   // Makes the actions. Fails as `make_action`. `options` and `clock` outlive
-  // this; `stop_training` is called where an action or a rule ends the
-  // training.
+  // this; `stop_training` is called when an action or a rule ends the training.
   static Result<std::unique_ptr<RunStatus>> create(
       const RunMonitorOptions& options, const Clock& clock,
       std::function<Result<StopOutcome>()> stop_training);
 
-  // The run exists now: begins its files.
+  // Call when the run exists: starts its status files.
   void open(Trial& trial, std::span<const Verdict> verdicts);
 
-  // A step is about to be judged.
+  // Call before a step is judged.
   void count_step(const StepId& step, Step last_complete);
 
-  // The rule of `verdict` has left `in_progress`: acts, and writes its status.
-  // Where there is no run yet, the actions leave no record.
+  // Call when the rule of `verdict` has left `in_progress`: performs the
+  // actions and writes its status. If the run does not exist yet, actions are
+  // performed without a record.
   void announce(const Verdict& verdict, std::span<const Verdict> verdicts);
 
-  // Now and then: measures the lag, and writes what is due.
+  // Call regularly: measures the lag and writes the statuses that are due.
   void look(std::span<const Verdict> verdicts);
 
   MonitorLag lag() const;
@@ -48,7 +49,8 @@ class RunStatus {
     progress_.training_status = status;
   }
 
-  // Waits for the actions, writes the last statuses, and returns what was done.
+  // Waits for the actions, writes the last statuses, and returns the results of
+  // the actions.
   std::vector<ActionResult> finish(std::span<const Verdict> verdicts);
 
  private:

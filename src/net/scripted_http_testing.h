@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: an `HttpClient` that keeps what it is asked and answers from a
-// list, and environment variables that go back to what they were.
+// For tests: an `HttpClient` that records requests and returns responses from a
+// list, and environment variables that are restored at the end of a scope.
 
 #include <cstdlib>
 #include <mutex>
@@ -19,7 +19,7 @@ class ScriptedHttp : public HttpClient {
   explicit ScriptedHttp(std::vector<Result<HttpResponse>> answers = {})
       : answers_(std::move(answers)) {}
 
-  // What is not scripted is a server that is not there.
+  // Without a response in the list, fails as if there were no server.
   Result<HttpResponse> send(const HttpRequest& request) const override {
     const std::lock_guard lock(mutex_);
     const std::size_t i = requests_.size();
@@ -36,7 +36,7 @@ class ScriptedHttp : public HttpClient {
   mutable std::vector<HttpRequest> requests_;
 };
 
-// Sets an environment variable for the length of a test; null unsets it.
+// Sets an environment variable for the lifetime of this object; null unsets it.
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const char* value)

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of this folder share: a run in memory, a clock that the test
-// holds, and a logger that remembers.
+// The fixture of the tests in this folder: a run in memory, a clock that the
+// test controls, and a logger that keeps its messages.
 
 #include <functional>
 #include <memory>
@@ -37,7 +37,7 @@ class TrialTest : public testing::Test {
     return trial.ok() ? *std::move(trial) : nullptr;
   }
 
-  // One tensor `w` of two elements, {step, worker's number}.
+  // Writes a step with one tensor `w` of two elements, {step, worker's number}.
   void put(Step step, Mode mode, Step mode_step, int worker = 0) {
     run_.put_step(
         {{step, mode, mode_step},

@@ -1,6 +1,6 @@
 #pragma once
 
-// The elements of a tensor as text, as many as fit a line.
+// The elements of a tensor as text, abbreviated to fit on a line.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A storage that is hurt on purpose: it passes everything on to another one,
-// until it is told to fail or to wait.
+// A storage for fault injection. It forwards all calls to another storage until
+// a test makes its writes fail, throw or block.
 
 #include <atomic>
 #include <condition_variable>
@@ -21,16 +21,16 @@ class FaultyStorage : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
 
-  // From now on everything that writes fails with `io` and `reason`, where the
-  // key starts with `prefix`.
+  // Makes every write to a key that starts with `prefix` fail with `io` and
+  // `reason` from now on.
   void fail_with(std::string reason, std::string prefix = "") {
     std::lock_guard lock(mutex_);
     reason_ = std::move(reason);
     prefix_ = std::move(prefix);
   }
-  // From now on `create` throws for an event file, as a library may.
+  // Makes `create` throw for event files from now on, as a library may.
   void throw_at_event_files() { throws_ = true; }
-  // `append` does not return until `let_go`.
+  // Blocks all writes until `let_go` is called.
   void hold() {
     std::lock_guard lock(mutex_);
     is_held_ = true;

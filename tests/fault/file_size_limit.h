@@ -1,7 +1,7 @@
 #pragma once
 
-// A limit on the size of files, for a test: writes become short and then fail,
-// as on a full disk.
+// Limits the size of files during a test: writes become short and then fail, as
+// on a full disk.
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-// A thread whose system calls of one kind fail, as in a sandbox or under an
-// older kernel.
+// Makes one system call fail in a thread, as in a sandbox or under an older
+// kernel.
 
 #include <array>
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace smdebug {
 
-// From now on the call of that number fails with `error`, an errno, in this
-// thread and in those that it starts; nothing undoes it. Returns false where
-// the system does not allow that.
+// Makes the system call of that number fail with `error`, an errno, from now on
+// in this thread and in threads that it starts. This cannot be undone. Returns
+// false if the system does not support it.
 inline bool forbid_call(unsigned number, unsigned error) {
   std::array<sock_filter, 4> filter = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the trainer of kill_test saves, so that the test can say what must be
-// there: values follow from the name, the step and how often the run was
-// started before.
+// The tensors that the trainer of kill_test saves. Their values are determined
+// by the name, the step and the number of earlier starts of the run, so that
+// the test can compute the expected ones.
 
 #include <cstdint>
 #include <string_view>
@@ -15,16 +15,17 @@ namespace smdebug {
 struct KillTensor {
   std::string_view name;
   std::size_t elements;
-  Step interval;  // saved at each step that this divides
+  Step interval;  // saved at the multiples of this step
 };
 
-// A number, a small layer, and one that is longer than a message of the queue,
-// so that deaths fall into the middle of an event file too.
+// A number, a small layer, and one that is larger than a message of the queue,
+// so that some kills interrupt the writing of an event file.
 inline constexpr KillTensor kKillTensors[] = {
     {"loss", 1, 1}, {"weight", 1000, 1}, {"embedding", 400'000, 5}};
 
-// The first element is `start`. Their number depends on it too, so that two
-// starts do not put a record at the same place.
+// Returns the elements of a tensor at a step. The first element is `start`. The
+// number of elements depends on `start` as well, so that records of different
+// starts have different positions.
 inline std::vector<float> kill_values(const KillTensor& tensor, Step step,
                                       int start) {
   std::vector<float> values(tensor.elements + static_cast<unsigned>(start));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The clock of tests: time stands still until somebody sleeps.
+// A clock for tests: time advances only when the test or a sleep advances it.
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace smdebug {
 
 // Wall time starts at `wall_seconds` and moves with monotonic time, which
-// starts at 0. Safe to use from several threads, but for `on_sleep`.
+// starts at 0. Safe to use from several threads, except `on_sleep`.
 class FakeClock : public Clock {
  public:
   explicit FakeClock(double wall_seconds = 0) : wall_start_(wall_seconds) {}
@@ -52,8 +52,7 @@ class FakeClock : public Clock {
     return sleeps_;
   }
 
-  // Called in each sleep, when its time has passed: what the rest of the
-  // world does meanwhile.
+  // Called at the end of each sleep, to simulate events during it.
   std::function<void()> on_sleep;
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 
 // A fork that is safe under the address sanitizer. Its allocator has locks that
-// `fork` does not release in the child, so that the child of a process with a
-// thread that was allocating memory hangs. The allocators of the C library and
-// of the thread sanitizer handle this themselves.
+// `fork` does not release in the child: if another thread is allocating memory
+// at that moment, the child hangs. The allocators of the C library and of the
+// thread sanitizer handle this themselves.
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,7 @@
 
 namespace smdebug {
 
-// Whether every thread of this process but the calling one sleeps.
+// Returns whether all threads of this process except the caller are sleeping.
 inline bool other_threads_sleep() {
   const std::string own = std::to_string(::gettid());
   for (const auto& thread :
@@ -30,7 +30,7 @@ inline bool other_threads_sleep() {
   return true;
 }
 
-// Waits until the other threads of this process sleep, then forks.
+// Waits until all other threads of this process are sleeping, then forks.
 inline pid_t fork_when_others_sleep() {
   while (!other_threads_sleep()) std::this_thread::yield();
   return ::fork();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small runs, recorded as a training records them, for tests that judge runs.
+// Records small runs through a session, for tests that judge runs.
 
 #include <cmath>
 #include <functional>
@@ -28,7 +28,7 @@ inline constexpr Course kHealthy = {};
 inline constexpr Course kVanishing = {
     .gradient = [](Step step) { return step < 6 ? 0.5 : 1e-9; }};
 
-// `flushed` is called when all steps lie on the disk and the run goes on.
+// Calls `flushed` when all steps are on disk and the run has not ended.
 inline void record_run(const std::string& out_dir, const Course& course,
                        bool ends = true,
                        const std::function<void()>& flushed = {}) {

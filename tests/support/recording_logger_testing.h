@@ -1,6 +1,6 @@
 #pragma once
 
-// Loggers of tests: one that keeps what is logged, and one that drops it.
+// Loggers for tests: one keeps all messages, the other discards them.
 
 #include <mutex>
 #include <string>
@@ -29,7 +29,7 @@ class RecordingLogger : public Logger {
     const std::lock_guard lock(mutex_);
     return lines_;
   }
-  // All messages, each with a line feed.
+  // Returns all messages, each followed by a line feed.
   std::string text() const {
     std::string text;
     for (const std::string& line : lines()) text += line + "\n";

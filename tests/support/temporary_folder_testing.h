@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder for one test, removed with all that it holds.
+// A temporary folder for one test, removed with its contents at the end.
 
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   std::string path(const std::string& name) const { return path_ + "/" + name; }
 
-  // Writes a file of this folder.
+  // Writes a file in this folder.
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
   }

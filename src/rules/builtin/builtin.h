@@ -1,7 +1,7 @@
 #pragma once
 
 // The built-in rules, one file each. The comment at the top of a rule's file
-// gives its formula, and how it reads the documents of the original where they
+// gives its formula, and its interpretation where the documents of the original
 // are silent. Only builtin_rules.cc lists them; nothing registers itself.
 
 #include <memory>
@@ -34,8 +34,8 @@ extern const RuleFactory kUnchangedTensor;
 extern const RuleFactory kVanishingGradient;
 extern const RuleFactory kWeightUpdateRatio;
 
-// Makes a rule of type R. As `RuleFactory::make` for those that need no more
-// than their parameters.
+// Makes a rule of type R. Serves as `RuleFactory::make` for rules that are
+// constructed from only their parameters.
 template <typename R, typename... Arguments>
 Result<std::unique_ptr<Rule>> make_rule(Arguments&&... arguments) {
   return std::unique_ptr<Rule>(

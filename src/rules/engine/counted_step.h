@@ -1,6 +1,6 @@
 #pragma once
 
-// Which steps a rule counts that looks at how a training goes.
+// The steps that are counted by rules that judge the progress of a training.
 
 #include <optional>
 
@@ -8,9 +8,9 @@
 
 namespace smdebug {
 
-// Returns the number under which `mode` counts `step`, or none where it is a
-// step of another mode. Without a mode the steps that train are counted: those
-// of TRAIN, and all of a run without modes.
+// Returns the number of `step` in `mode`, or none if it is a step of another
+// mode. Without `mode`, training steps are counted: those of TRAIN, or all
+// steps of a run without modes.
 std::optional<Step> counted_step(const StepId& step, std::optional<Mode> mode);
 
 }  // namespace smdebug

@@ -29,7 +29,7 @@ void set_advice(Finding& finding, const Advice& advice);
 
 // Sorts by the factor by which a value is beyond its threshold, largest first:
 // ten times too large is as bad as ten times too small. Thresholds are not
-// negative. Equals keep their order.
+// negative. The order of equals is kept.
 void sort_worst_first(std::vector<Evidence>& evidence);
 
 }  // namespace smdebug

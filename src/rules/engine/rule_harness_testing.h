@@ -27,7 +27,7 @@ class RuleHarness {
                                     {"biases", {"^(?!gradient).*bias"}, {}}});
   }
 
-  // The run's collections are these instead.
+  // Replaces the default collections of the run.
   RuleHarness& in_a_run_with(std::vector<TensorGroup> collections) {
     runner_.on_collections(0, collections);
     return *this;

@@ -1,8 +1,9 @@
 #pragma once
 
-// The parameters that several rules share, as rows for their tables, and what
-// they do: `preset`, `start_step` and `end_step`, which every rule accepts, and
-// `collection_names` and `tensor_regex`, which select the tensors to judge.
+// The parameters that several rules share, as rows for their tables, and their
+// implementation: `preset`, `start_step` and `end_step`, which every rule
+// accepts, and `collection_names` and `tensor_regex`, which select the tensors
+// to judge.
 
 #include <memory>
 
@@ -11,8 +12,8 @@
 
 namespace smdebug {
 
-// The column of the table for parameters that are not given: "default" has the
-// documented values, "tuned" those found with the trainings of tests/zoo/
+// The values of parameters that are not given: "default" selects the documented
+// ones, "tuned" those found with the trainings of tests/zoo/
 // (docs/rule-quality.md).
 inline constexpr std::string_view kDefaultPreset = "default";
 inline constexpr std::string_view kTunedPreset = "tuned";
@@ -46,8 +47,8 @@ inline const ParameterSpec kEndStep = {
     .description = "This step and those after it are not judged.",
     .minimum = 0.0};
 
-// Returns `rule`, restricted to the steps that `parameters` allow. A
-// `start_step` of the rule's own is no bound.
+// Returns `rule`, restricted to the steps that `parameters` allow. With
+// `has_own_start_step`, the rule itself interprets `start_step`.
 std::unique_ptr<Rule> within_step_bounds(std::unique_ptr<Rule> rule,
                                          const Parameters& parameters,
                                          bool has_own_start_step);

@@ -22,14 +22,14 @@ class StepBuilder {
   explicit StepBuilder(Step train_step)
       : step_({train_step, Mode::train, train_step}) {}
 
-  // A tensor that is known by its statistics alone.
+  // Adds a tensor with statistics only.
   StepBuilder& with_statistics(std::string name, TensorStatistics statistics) {
     Tensor& tensor = add(std::move(name), {std::int64_t(statistics.count)});
     tensor.statistics = statistics;
     return *this;
   }
 
-  // A number that is known by its statistics.
+  // Adds a single number with statistics only.
   StepBuilder& with_scalar(std::string name, double value) {
     TensorStatistics statistics;
     statistics.count = 1;
@@ -58,13 +58,13 @@ class StepBuilder {
     return *this;
   }
 
-  // A tensor of which the run kept nothing that can be read.
+  // Adds a tensor without values, statistics or reductions.
   StepBuilder& with_nothing(std::string name) {
     add(std::move(name), {10});
     return *this;
   }
 
-  // Say something about the tensor that was added last.
+  // Set properties of the tensor that was added last.
   StepBuilder& from_worker(std::string worker) {
     tensors_.back().worker = std::move(worker);
     return *this;
@@ -92,7 +92,7 @@ class StepBuilder {
     return *this;
   }
 
-  // Valid until this step is changed or gone.
+  // Valid until this step is changed or destroyed.
   StepView view() {
     observations_.clear();
     for (Tensor& tensor : tensors_) {

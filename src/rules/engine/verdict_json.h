@@ -1,7 +1,7 @@
 #pragma once
 
-// The one JSON of verdicts and of what was done about them: what every
-// `--json` shows, what lies beside a run, and what an action is handed.
+// Verdicts and the results of actions as JSON. Every `--json` option, the
+// status files beside a run and the input of actions have this form.
 
 #include <span>
 

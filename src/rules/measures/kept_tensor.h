@@ -18,7 +18,7 @@ namespace smdebug {
 
 class KeptTensor {
  public:
-  // Copies what `view` shows, in C order. Complex elements become pairs of
+  // Copies the elements of `view`, in C order. Complex elements become pairs of
   // reals, so that a change of phase is a change.
   static KeptTensor copy_of(const TensorView& view);
 
@@ -51,7 +51,7 @@ void for_each_pair(const KeptTensor& a, const KeptTensor& b, Visit visit) {
   }
 }
 
-// Copies are shared where a tensor stays the same.
+// Equal tensors of successive steps share one copy.
 using KeptTensorPtr = std::shared_ptr<const KeptTensor>;
 
 // Returns a copy of the observed elements, `previous` itself if it is identical

@@ -14,8 +14,8 @@
 
 namespace smdebug {
 
-// Returns `op` of the observed tensor; none where it has no elements, was not
-// kept in a form that holds it, or cannot be read. Fails with `io`.
+// Returns `op` of the observed tensor; none if the tensor has no elements, was
+// not saved in a form that yields `op`, or cannot be read. Fails with `io`.
 Result<std::optional<double>> quantity(const Observation& observation,
                                        ReductionOp op);
 
@@ -33,11 +33,11 @@ Result<std::optional<double>> variance_of(const Observation& observation);
 Result<std::optional<TensorView>> any_elements_of(
     const Observation& observation);
 
-// The same of numbers; none where the elements are strings.
+// Same, but none if the elements are strings.
 Result<std::optional<TensorView>> elements_of(const Observation& observation);
 
-// Returns the statistics, computed from the elements where the run has none;
-// none where there are neither. Fails with `io`.
+// Returns the statistics, computed from the elements if the run has none; none
+// if there are no elements either. Fails with `io`.
 Result<std::optional<TensorStatistics>> full_statistics(
     const Observation& observation);
 

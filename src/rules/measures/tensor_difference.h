@@ -1,6 +1,6 @@
 #pragma once
 
-// How one tensor differs from another, by the measure of numpy.allclose. For
+// Finds the differences between two tensors, as defined by numpy.allclose, for
 // rules that compare runs or steps.
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct TensorDifference {
   enum class By { shape, elements, strings, statistics } by = By::elements;
   std::uint64_t different = 0;  // elements, or numbers of the statistics
   std::uint64_t compared = 0;
-  // Of the pair furthest apart; the first of them where one is NaN.
+  // The pair that is furthest apart, or the first pair with a NaN.
   double value = 0;
   double reference = 0;
-  std::string number;  // "mean", where statistics were compared
+  std::string number;  // "mean"; empty unless statistics were compared
 
   bool found() const { return by == By::shape || different > 0; }
 };
 
-// Returns how `tensor` differs from `reference`; none where they hold nothing
+// Returns how `tensor` differs from `reference`; none if they contain nothing
 // that can be compared.
 std::optional<TensorDifference> difference_of(const TensorCopy& tensor,
                                               const TensorCopy& reference,

@@ -1,8 +1,8 @@
 #pragma once
 
 // `ThresholdRule` is the base of rules that compare one number of each selected
-// tensor with a threshold. It collects the evidence of a step and puts the
-// message together; a rule computes the number and knows the words.
+// tensor with a threshold. It collects the evidence of a step and assembles
+// the message; a derived rule computes the number and words its sentences.
 
 #include <cstddef>
 #include <optional>
@@ -37,13 +37,13 @@ class ThresholdRule : public Rule {
   // Returns the bound that `value` violates, if any.
   virtual std::optional<Bound> violated_bound(double value) const = 0;
 
-  // Returns whether so many offenders are enough for the rule to fire.
+  // Returns whether this many offenders suffice for the rule to fire.
   virtual bool is_met(std::size_t offenders, std::size_t /*judged*/) const {
     return offenders > 0;
   }
 
-  // Returns the message about the worst offender, and what follows "; " if
-  // there are several: "3 tensors of this step are".
+  // Return the message about the worst offender, and the clause that follows
+  // "; " if there are several offenders: "3 tensors of this step are".
   virtual std::string describe(const Evidence& worst) const = 0;
   virtual std::string describe_all(std::size_t offenders,
                                    std::size_t judged) const = 0;

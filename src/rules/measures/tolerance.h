@@ -1,7 +1,7 @@
 #pragma once
 
-// When two tensors count as equal: as in numpy's `allclose`, and as far as
-// statistics show it without the elements.
+// Decides whether two tensors count as equal, as numpy's `allclose` does, also
+// from statistics if the elements were not saved.
 
 #include "smdebug/core/statistics.h"
 #include "smdebug/rules/parameters.h"
@@ -10,7 +10,7 @@
 
 namespace smdebug {
 
-// Three rows of the table of a rule that compares tensors.
+// Rows for the parameter tables of rules that compare tensors.
 inline const ParameterSpec kRtol = {
     .name = "rtol",
     .type = ParameterType::real,
@@ -42,7 +42,7 @@ struct Tolerance {
   bool is_close(double value, double reference) const;
 };
 
-// The largest deviation between two tensors, and how much is allowed there.
+// The largest deviation between two tensors, and the limit that applies to it.
 struct MaxDeviation {
   double value = 0;
   double allowed = 0;
@@ -50,8 +50,8 @@ struct MaxDeviation {
   bool is_close() const { return !(value > allowed); }
 };
 
-// Returns the deviation of the elements that exceed what is allowed by most,
-// or, if all are close, come nearest to it. a and b have the same shape.
+// Returns the deviation at the elements that exceed their limit by most or, if
+// all are close, come nearest to it. a and b have the same shape.
 // Elements are close as in numpy.allclose(a, b): b is the reference, NaN equals
 // NaN if `tolerance` allows it, and an infinity equals itself.
 MaxDeviation max_deviation(const KeptTensor& a, const KeptTensor& b,
