@@ -1,6 +1,6 @@
-// What rules cost where they judge: inside the step (T21 of
-// docs/performance.md), and over a run on disk by its index files alone (T22).
-// Runs are written to the temporary folder.
+// Measures the time of rules inside the training step (T21 of
+// docs/performance.md), and over the index files of a run on disk (T22). Runs
+// are written to the temporary folder.
 
 #include <filesystem>
 #include <memory>

@@ -32,8 +32,8 @@ class SharedProgress {
   Progress progress_;
 };
 
-// One run of the command line. One thread judges it, and its messages are kept
-// until it is its turn.
+// One run of the command line. One thread judges it; its messages are kept
+// until those of earlier runs are printed.
 class CheckedRun {
  public:
   CheckedRun(const CheckCommand& command, std::string location,
@@ -50,7 +50,7 @@ class CheckedRun {
     return {};
   }
 
-  // Never fails: what goes wrong is the run's own.
+  // Never fails: an error becomes part of the run's result.
   void judge(SharedProgress& progress) {
     auto judged = try_judge(progress);
     if (judged) {
@@ -67,7 +67,7 @@ class CheckedRun {
   Result<MonitorResult> try_judge(SharedProgress& progress) {
     RunMonitorOptions options = monitor_options(console_);
     options.actions = command_.actions;
-    // An old run is changed only where something may have to be done.
+    // Actions need records beside the run; otherwise the run is not modified.
     if (!command_.actions.empty()) {
       options.status_files = RunMonitorOptions::StatusFiles::by_caller;
     }

@@ -211,7 +211,7 @@ Result<Command> Grammar::chosen() {
   return Command(std::move(tensor));
 }
 
-// CLI11 answers a sub-command that does not exist with "A subcommand is
+// For an unknown sub-command, CLI11 only reports that "A subcommand is
 // required".
 Status check_name(CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words.front().starts_with('-')) return {};

@@ -1,5 +1,5 @@
-// explain, over a run recorded for the test: weights every 10 steps, losses
-// every step, inputs not at all.
+// Tests `smdebug explain` on a run with weights every 10 steps, losses at every
+// step, and no inputs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the commands print of a run that was made to harm the reader: damage
-// with the file's name, and nothing that a terminal would obey.
+// Tests the output of the commands for a malicious run: they report damage with
+// the file's name, and print no control sequence that a terminal would execute.
 
 #include <nlohmann/json.hpp>
 

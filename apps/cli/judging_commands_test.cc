@@ -1,5 +1,5 @@
-// What check, watch and show tell of several rules, several runs and runs that
-// are ahead of their rules.
+// Tests the output of check, watch and show for several rules, for several
+// runs, and for runs that are ahead of their rules.
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// show, tensor, rules, check and watch, over runs recorded for the test.
+// Tests show, tensor, rules, check and watch on small recorded runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

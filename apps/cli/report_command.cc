@@ -16,7 +16,7 @@ bool shows_nothing(const XgboostReport& report) {
          !report.labels.shown && !report.hyperparameters.shown;
 }
 
-// The page under the name that was asked for, its data beside it.
+// Renames the page as requested, and its data accordingly.
 Result<std::string> write_to(const std::string& out,
                              std::vector<ReportFile> files) {
   const std::filesystem::path page = std::filesystem::absolute(out);

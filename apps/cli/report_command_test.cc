@@ -1,5 +1,5 @@
-// report, and the rule that makes one, over a run of four rounds. What the
-// figures should be is tested in tests/report, against scikit-learn.
+// Tests `smdebug report`, and the rule that writes a report, on a run of four
+// rounds. tests/report compares the figures with scikit-learn.
 
 #include <filesystem>
 #include <fstream>

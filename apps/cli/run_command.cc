@@ -27,7 +27,8 @@ constexpr const char* kNothingRecorded =
 
 std::vector<ActionRequest> actions_of(const RunCommand& command) {
   std::vector<ActionRequest> actions = command.actions;
-  // First: the other actions then cost no more of the training.
+  // `stop` comes first, so that the training does not continue during the other
+  // actions.
   const ActionRequest stop = {ActionKind::stop, ""};
   if (command.stop) actions.insert(actions.begin(), stop);
   return actions;
@@ -105,8 +106,8 @@ class LaunchedRun {
     return options;
   }
 
-  // Every rule and action that ends the training does it here. A training that
-  // has ended in the meantime is not stopped.
+  // Ends the training for every rule and action that requests it. Does nothing
+  // if the training has already ended.
   Result<StopOutcome> stop_training() {
     if (trainer_->poll()) return StopOutcome::was_gone;
     auto outcome = trainer_->stop();
@@ -117,7 +118,8 @@ class LaunchedRun {
   }
 
   void interrupt(int signal) {
-    // A second Ctrl-C, or a request to terminate, leaves it no choice.
+    // Passes the first Ctrl-C on to the training. A second one, SIGTERM and
+    // SIGHUP end it.
     const bool ends_it = summary_.was_interrupted || signal != SIGINT;
     summary_.was_interrupted = true;
     if (ends_it) {
@@ -137,7 +139,7 @@ class LaunchedRun {
     summary_.was_interrupted |= ending.signal == SIGINT;
   }
 
-  // In the cloud's words.
+  // Returns the status in the cloud's terms.
   std::string training_status() const {
     if (!summary_.stopped_by.empty() || summary_.was_interrupted) {
       return "Stopped";

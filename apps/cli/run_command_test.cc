@@ -1,5 +1,5 @@
-// `smdebug run`, with shell scripts for trainings. A script that "trains"
-// moves a run that was recorded before to where it is asked to record.
+// Tests `smdebug run` with shell scripts in place of trainings. A script
+// "trains" by moving an existing run to the requested folder.
 
 #include <csignal>
 

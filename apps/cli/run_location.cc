@@ -75,7 +75,7 @@ Result<std::string> create_run_location(const RunCommand& command,
     return Error{Error::Code::io,
                  "cannot find the working directory: " + failure.message()};
   }
-  // Two runs that start in the same second.
+  // Appends a number if another run started in the same second.
   std::string location = path.lexically_normal().string();
   for (int i = 2;; ++i) {
     SMD_TRY(const bool is_taken, holds_run(location));

@@ -30,7 +30,7 @@ enum class WatchEnd {
   timed_out
 };
 
-// The status of the training for the status files, in the cloud's words.
+// The status of the training for the status files, in the cloud's terms.
 std::string training_status(WatchEnd end) {
   switch (end) {
     case WatchEnd::run_ended:
@@ -42,7 +42,7 @@ std::string training_status(WatchEnd end) {
   }
 }
 
-// Whether nothing new has come for as long as the user wants to wait.
+// Measures the time since the last new step against the user's timeout.
 class IdleTimeout {
  public:
   IdleTimeout(const Console& console, std::optional<double> seconds)
@@ -94,7 +94,7 @@ class Watch {
     if (!end) return console_.fail(end.error());
     if (!monitor_->trial()) return fail_without_run();
     print_reason(*end);
-    // The run continues, or is removed: its rules have not come to their end.
+    // The run continues or was removed, so the rules cannot complete.
     if (*end == WatchEnd::interrupted || *end == WatchEnd::run_removed) {
       monitor_->stop();
     }
@@ -116,7 +116,8 @@ class Watch {
 
   Result<WatchEnd> follow() {
     while (true) {
-      // Asked first, so that what was written before the end is judged below.
+      // Get the writer's state before polling, so that everything written
+      // before its end is judged.
       const auto writer = monitor_->trial() ? monitor_->trial()->writer_state()
                                             : WriterState::running;
       SMD_TRY(const std::uint64_t steps, monitor_->poll());
@@ -156,14 +157,15 @@ class Watch {
                        lag.steps == 1 ? "step" : "steps", lag.seconds);
   }
 
-  // The run never came. A rule may have fired all the same.
+  // The run never appeared, but a rule may have fired, such as
+  // StalledTrainingRule.
   int fail_without_run() {
     const MonitorResult& result = monitor_->finish("InProgress");
     const int code = exit_code(result.verdicts, true);
     return code == kExitRuleFired ? code : console_.fail(*result.error);
   }
 
-  // Unless the reason is obvious.
+  // Prints why watching ended, unless that is obvious.
   void print_reason(WatchEnd end) {
     progress_.clear();
     switch (end) {

@@ -90,8 +90,8 @@ std::string reason_against(nb::handle dtype, char kind) {
   return "elements of dtype " + name + " have no dtype here";
 }
 
-// The array with its own elements under a dtype that has a buffer: those of
-// ml_dtypes are seen as integers of their size.
+// Returns a view of the array with a dtype that supports the buffer protocol:
+// elements of ml_dtypes become integers of the same size.
 nb::object with_buffer(nb::object array, DType dtype) {
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));

@@ -78,7 +78,7 @@ void put_tensor(const TensorSlot& slot, nb::handle tensor) {
 
 namespace {
 
-// No array is made of it.
+// Avoids creating an array.
 void put_number(const TensorSlot& slot, double value) {
   constexpr std::array<std::int64_t, 1> kOne = {1};
   slot.put(

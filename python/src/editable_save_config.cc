@@ -345,7 +345,7 @@ std::string config_repr(const SaveConfig& self) {
   return "SaveConfig(" + repr_of(named) + ")";
 }
 
-// A property of all modes: what GLOBAL has is read, every mode is set.
+// A property of all modes: reads the value of GLOBAL, sets every mode.
 template <class Class>
 void def_property_of_all_modes(Class& cls, const char* key,
                                const char* getter_signature,

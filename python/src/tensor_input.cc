@@ -104,7 +104,7 @@ const dlpack::ExchangeTable* exchange_table(PyTypeObject* type) {
   return lender_of(type).table;
 }
 
-// Whether a tensor has memory of its own. Asked of types that may have none.
+// Whether a tensor has memory of its own, for types that may have none.
 bool has_storage(nb::handle tensor) {
   try {
     return nb::cast<std::uintptr_t>(
@@ -181,9 +181,9 @@ Status look_at(const dlpack::Tensor& tensor, TensorView& view) {
   return {};
 }
 
-// The common case, in one pass over the shape: several real elements in host
-// memory, in C order. Leaves the strides out, so that they are not checked
-// again. False: look closer.
+// Handles the common case in one pass over the shape: several real elements in
+// host memory, in C order. Omits the strides, so that they are not checked
+// again. Returns false for other tensors.
 bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
   if (tensor.device.type != dlpack::kHost || !tensor.data ||
       tensor.dtype.code == dlpack::kComplex) {
@@ -208,8 +208,8 @@ bool look_at_plain(const dlpack::Tensor& tensor, TensorView& view) {
 // Owned for as long as the interpreter lives.
 PyObject* local_part = nullptr;
 
-// Calls `object.name()` and says whether the answer is true. False for objects
-// that have no such method.
+// Returns whether `object.name()` returns True; false for objects without such
+// a method.
 bool is_true(nb::handle object, PyObject* name) {
   PyObject* answer = PyObject_CallMethodNoArgs(object.ptr(), name);
   if (!answer) {
@@ -221,10 +221,10 @@ bool is_true(nb::handle object, PyObject* name) {
   return truth;
 }
 
-// Torch exports a lazily conjugated or negated tensor with the elements that it
-// had before. Such a one is complex, or the imaginary part of a complex tensor
-// and so not contiguous; asking every tensor would double the price of looking
-// at it. (torch._neg_view makes others, and is private.)
+// torch exports a lazily conjugated or negated tensor with its original
+// elements. Such a tensor is complex, or the imaginary part of a complex tensor
+// and therefore not contiguous. Checking every tensor would double the time of
+// an import. (The private torch._neg_view creates others.)
 bool may_be_lazy(const dlpack::Tensor& tensor, const TensorView& view) {
   return tensor.dtype.code == dlpack::kComplex || view.size() == 1 ||
          !view.is_contiguous();
@@ -319,7 +319,7 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
     return import_table(object, table);
   }
   if (PyObject_CheckBuffer(object.ptr())) {
-    // A bytes is one string, not a row of numbers.
+    // A bytes object is one string, not a row of numbers.
     const bool is_imported = !PyBytes_Check(object.ptr()) && try_buffer(object);
     return is_imported ? Status() : import_array(object);
   }
@@ -354,7 +354,7 @@ Status TensorImport::import_from_device(nb::handle tensor) {
   return {};
 }
 
-// `method` is asked of the detached tensor: "cpu", "resolve_conj", "to_dense".
+// `method` is called on the detached tensor: "cpu", "resolve_conj", "to_dense".
 Status TensorImport::import_host_copy(nb::handle object, const char* method) {
   try {
     owner_ = object.attr("detach")().attr(method)().attr("cpu")();

@@ -9,7 +9,7 @@ namespace {
 
 using Visit = std::function<void(nb::handle)>;
 
-// A list may hold itself.
+// A list may contain itself.
 constexpr int kDeepest = 32;
 
 void walk(nb::handle value, const Visit& visit, int depth);
@@ -58,7 +58,7 @@ bool is_mapping(nb::handle value) {
   return answer == 1;
 }
 
-// Containers that run code of their own when they are looked at.
+// Visits containers whose access may run Python code.
 void walk_object(nb::handle value, const Visit& visit, int depth) {
   try {
     if (is_dataclass(value)) {
@@ -67,7 +67,7 @@ void walk_object(nb::handle value, const Visit& visit, int depth) {
       for (nb::handle item : value.attr("values")()) walk(item, visit, depth);
     }
   } catch (const nb::python_error&) {
-    // It does not show its content; the training continues.
+    // Ignore containers that cannot be read: the training must continue.
   }
 }
 

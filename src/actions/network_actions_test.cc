@@ -1,5 +1,5 @@
-// The actions that speak over a network, with the other side played by the
-// test. Real servers are in python/tests/test_actions.py.
+// Tests the actions that use the network, with scripted servers.
+// python/tests/test_actions.py uses real ones.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

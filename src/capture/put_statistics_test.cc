@@ -1,5 +1,5 @@
-// Tensors that are captured by statistics that were made elsewhere, against
-// the same tensors captured by their elements.
+// Compares tensors captured by precomputed statistics with the same tensors
+// captured by their elements.
 
 #include <cmath>
 #include <limits>

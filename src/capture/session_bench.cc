@@ -1,6 +1,6 @@
-// What capture costs the training step (T5 of docs/performance.md), and what
-// a saved step costs the write thread (T10). Files are recycled: fresh memory
-// would be measured instead of the code.
+// Measures the time that capture takes in the training step (T5 of
+// docs/performance.md), and that a saved step takes on the write thread (T10).
+// Files are recycled; otherwise the allocation of memory would dominate.
 
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What is saved: collections, edits of the configuration, and the questions
-// that adapters ask ahead of time.
+// Tests which tensors are saved: collections, edits of the configuration, and
+// the queries of adapters about future steps.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Tensors that do not fit the queue between the training and the writer.
+// Tests tensors that do not fit into the queue between training and writer.
 
 #include <numeric>
 #include <random>

@@ -1,5 +1,5 @@
-// The folder of a run: who may write it, what it records, and what happens
-// when it cannot be written.
+// Tests the folder of a run: the process that may write it, its contents, and
+// failures to write it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

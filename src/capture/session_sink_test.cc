@@ -1,4 +1,4 @@
-// What a sink sees of the running step.
+// Tests the observations of the running step that a sink receives.
 
 #include <map>
 

@@ -1,5 +1,5 @@
-// When steps begin and end, how they are counted, and which threads may take
-// part in them.
+// Tests when steps begin and end, how they are counted, and which threads may
+// capture in them.
 
 #include <algorithm>
 #include <map>

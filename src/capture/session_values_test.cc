@@ -1,5 +1,5 @@
-// Which bytes a session writes for a tensor: elements, statistics, reductions,
-// strings.
+// Tests the bytes that a session writes for a tensor: elements, statistics,
+// reductions, strings.
 
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
-// What a session writes for TensorBoard. The records themselves are tested in
-// format/, and against TensorBoard's own reader in python/tests.
+// Tests the files that a session writes for TensorBoard. Their records are
+// tested in format/, and with TensorBoard's own reader in python/tests.
 
 #include <cmath>
 #include <mutex>

@@ -1,5 +1,5 @@
-// What becomes of a run whose process gets SIGTERM. Each case is a process of
-// its own, which reports by how it ends.
+// Tests runs whose process receives SIGTERM. Each case is a separate process,
+// whose exit status is the result.
 
 #include "smdebug/capture/termination.h"
 

@@ -1,5 +1,5 @@
-// Any text may be parsed as a collections file; what is understood is written
-// and read back as the same.
+// Parses any text as a collections file. A file that is accepted must be the
+// same after it is written and parsed again.
 
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any bytes may be walked as an event file, record by record, as tools do that
-// know no index. The walk ends, and what it finds lies inside the bytes.
+// Reads any bytes as an event file, record by record, as tools do without an
+// index. The loop must end, and every record must lie within the bytes.
 
 #include <cstdlib>
 #include <span>

@@ -1,5 +1,5 @@
-// What the write thread pays per small record: encoding it, and its lines of
-// the index file.
+// Measures the time of the write thread per small record: encoding it, and
+// adding it to the index file.
 
 #include <benchmark/benchmark.h>
 

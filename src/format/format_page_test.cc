@@ -1,4 +1,4 @@
-// docs/format.md shows one worked example. It is what the encoders write.
+// Tests that the encoders write the worked example of docs/format.md.
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
-// Any text may be parsed as an index file, and every location that is found
-// has an end.
+// Parses any text as an index file. The end of every location must not
+// overflow.
 
 #include <cstdlib>
 #include <string_view>

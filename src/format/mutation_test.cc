@@ -1,5 +1,5 @@
-// Damaged files cannot harm a reader: the sanitizer builds give this its
-// teeth.
+// Tests that damaged files cannot harm a reader. Most effective in the
+// sanitizer builds, which detect invalid memory accesses.
 
 #include <algorithm>
 #include <cstdio>

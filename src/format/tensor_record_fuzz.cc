@@ -1,5 +1,6 @@
-// Any bytes may be parsed as a record, and what is found lies inside them.
-// Both checksum words are made true first, or nothing would get past them.
+// Parses any bytes as a record. Its views must lie within the bytes. Both
+// checksum words are corrected first; otherwise nearly every input would fail
+// there.
 
 #include <cstdlib>
 #include <cstring>

@@ -41,7 +41,7 @@ class RunMonitor::Impl : private ForwardingSink {
   Result<std::uint64_t> poll() {
     const std::uint64_t before = steps_;
     const Status read = read_new_steps();
-    // A training may hang before its first step.
+    // Even without a run: a training may hang before its first step.
     if (options_.is_live) runner_.on_tick(clock_.wall_seconds());
     status_->look(runner_.verdicts());
     error_ = read ? std::nullopt : std::optional(read.error());
@@ -97,7 +97,7 @@ class RunMonitor::Impl : private ForwardingSink {
     if (options_.on_step) options_.on_step(step.step);
   }
 
-  // The only way a verdict leaves the monitor.
+  // Reports a verdict to the caller and to the actions.
   void announce(const Verdict& verdict) {
     if (options_.on_verdict) options_.on_verdict(verdict);
     status_->announce(verdict, runner_.verdicts());
@@ -113,7 +113,7 @@ class RunMonitor::Impl : private ForwardingSink {
     TrialOptions options;
     options.timeout = std::chrono::nanoseconds(0);
     options.clock = &clock_;
-    // A run that is not live is judged as it is.
+    // A run that is not live does not grow: do not wait for missing files.
     if (!options_.is_live) options.end_delay = std::chrono::nanoseconds(0);
     if (options_.first_step > 0) options.first_step = options_.first_step;
     auto opened = Trial::open(location_, options);

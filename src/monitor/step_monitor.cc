@@ -11,7 +11,7 @@
 
 namespace smdebug {
 
-// The rules of one worker: shows them its steps, and keeps their status beside
+// The rules of one worker: passes them its steps, and keeps their status beside
 // the run once the run exists.
 class StepMonitor::Worker : public ForwardingSink {
  public:
@@ -90,7 +90,7 @@ class StepMonitor::Worker : public ForwardingSink {
 
 namespace {
 
-// One verdict of those that a rule gives for each worker.
+// Merges the verdicts of one rule about several workers.
 Verdict merged(std::span<const Verdict> verdicts) {
   const Verdict* chosen = &verdicts.front();
   for (const RuleStatus status :

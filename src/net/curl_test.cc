@@ -1,5 +1,5 @@
-// HTTP over libcurl, against servers of a few lines on this machine. What real
-// servers make of our requests and mails is tested in python/tests.
+// Tests HTTP over libcurl with minimal servers on this machine. python/tests
+// sends requests and mails to real servers.
 
 #include <thread>
 

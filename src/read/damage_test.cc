@@ -1,4 +1,4 @@
-// What a reader makes of a run that a dying process or a bad disk left.
+// Tests reading runs that a killed process or a faulty disk has damaged.
 
 #include <random>
 

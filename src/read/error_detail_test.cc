@@ -1,4 +1,4 @@
-// The detail of each error that a run answers with, and what it is about.
+// Tests the detail and the subject of each error of a reader.
 
 #include "smdebug/core/error_subject.h"
 

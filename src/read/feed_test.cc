@@ -6,7 +6,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What a sink has seen, as text that outlives the call.
+// Records the observations of a sink as text that outlives the call.
 class KeptObservations : public ObservationSink {
  public:
   void on_collections(std::size_t run,

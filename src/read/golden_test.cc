@@ -1,6 +1,6 @@
-// Runs that the original wrote, and what its own reader answered
-// (tests/golden/README.md). The Python face is asked all of it; here the
-// library is asked what needs no Python.
+// Reads runs of the original and compares the results with those of its own
+// reader (tests/golden/README.md). The Python tests cover all of them; this
+// test covers those that do not need Python.
 
 #include <algorithm>
 #include <cmath>

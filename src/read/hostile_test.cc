@@ -1,6 +1,6 @@
-// Folders made to harm whoever opens them: what is sound is read, the rest is
-// told with the file's name, and memory follows the size of the files. The
-// commands are asked the same in apps/cli/hostile_run_test.cc.
+// Tests reading malicious folders: intact data is read, all other files are
+// reported by name, and memory is bounded by the size of the files.
+// apps/cli/hostile_run_test.cc tests the commands.
 
 #include <filesystem>
 #include <fstream>

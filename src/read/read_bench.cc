@@ -1,6 +1,6 @@
-// What reading a run costs (T12 to T16 of docs/performance.md): opening it,
-// looking again, values, and memory. Runs are written to the temporary
-// folder; names are as long as those of real layers.
+// Measures the time and memory of reading a run (T12 to T16 of
+// docs/performance.md): opening it, refreshing it, and reading values. Runs are
+// written to the temporary folder; names are as long as those of real layers.
 
 #include <filesystem>
 #include <map>
@@ -113,7 +113,7 @@ BENCHMARK(MemoryOfIndex)
     ->Args({10'000, 1})
     ->Iterations(1);
 
-// A question to a run that has not ended, with nothing new.
+// A query to a run that has not ended and has no new files.
 void RefreshWithNothingNew(benchmark::State& state) {
   const auto trial = open(run_of(static_cast<int>(state.range(0)), 1));
   for (auto _ : state) benchmark::DoNotOptimize(trial->refresh().ok());

@@ -1,4 +1,4 @@
-// Values of many steps at once, and values whose file is missing.
+// Tests reading values of many steps at once, and values without a file.
 
 #include <stdlib.h>
 

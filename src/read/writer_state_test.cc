@@ -1,4 +1,4 @@
-// Whether the writer of a run is told dead from alive.
+// Tests whether a reader detects that the writer of a run has exited.
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// What a histogram costs the write thread, per element and per tensor, by
-// dtype and by how far the elements are spread over the bins.
+// Measures the time of a histogram per element and per tensor, by dtype and by
+// the spread of the elements over the bins.
 
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace smdebug {
 namespace {
 
-// As weights are, or over all bins.
+// Elements distributed like weights, or over all bins.
 enum class Spread { normal, wide };
 
 std::vector<float> floats(std::size_t count, Spread spread) {

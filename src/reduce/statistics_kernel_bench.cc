@@ -1,5 +1,5 @@
-// Bytes per second of copy, copy with statistics, and statistics alone, from
-// what fits a cache line or two to what fits no cache.
+// Measures the bytes per second of a copy, a copy with statistics, and only
+// statistics, for tensors from a few cache lines to more than any cache.
 
 #include <cstdint>
 #include <cstring>

@@ -19,9 +19,9 @@ T load(const std::byte* element) {
   return value;
 }
 
-// A float of `exponent_bits` and `mantissa_bits` under a sign bit. With
-// `has_inf` the largest exponent is of infinity and NaN, as in IEEE 754;
-// without, only all ones are NaN (float8_e4m3fn).
+// Decodes a float of a sign bit, `exponent_bits` and `mantissa_bits`. With
+// `has_inf`, the largest exponent encodes infinity and NaN, as in IEEE 754;
+// without it, only the pattern of all ones is NaN (float8_e4m3fn).
 double decode(unsigned bits, int exponent_bits, int mantissa_bits,
               bool has_inf) {
   const unsigned mantissa_mask = (1u << mantissa_bits) - 1;
@@ -53,7 +53,7 @@ std::string complex_text(const std::byte* element) {
                      load<T>(element + sizeof(T)));
 }
 
-// In quotes. Bytes that are no printable ASCII are written as Python would.
+// Returns quoted text. Escapes bytes except printable ASCII, as Python does.
 std::string string_text(DType dtype, std::string_view element) {
   if (dtype == DType::string) return fmt::format("'{}'", element);
   std::string text = "b'";

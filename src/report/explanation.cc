@@ -1,5 +1,4 @@
-// Finds the explanation. How it is worded for people and as JSON is in
-// explanation_text.cc.
+// Finds the explanation; explanation_text.cc formats it as text and JSON.
 
 #include "smdebug/report/explanation.h"
 
@@ -17,7 +16,7 @@
 namespace smdebug {
 namespace {
 
-// The collections that the writer says it saves; none where it does not say.
+// The collections that run.json lists as saved; none without such a list.
 std::optional<std::vector<std::string>> saved_collections(Trial& trial) {
   const auto text = trial.run_file_text();
   if (!text) return std::nullopt;
@@ -31,7 +30,7 @@ std::optional<std::vector<std::string>> saved_collections(Trial& trial) {
   return names;
 }
 
-// Why `tensor` belongs to the collection; empty if it does not.
+// Returns why `tensor` belongs to the collection; empty if it does not.
 std::string reason_of(const TensorGroup& group, const std::string& tensor) {
   for (const std::string& pattern : group.include_regex) {
     const auto regex = Regex::compile(pattern);
@@ -145,8 +144,9 @@ std::vector<Explanation::Membership> memberships_of(
   return memberships;
 }
 
-// Which step was asked for. Of a step that left no files the run knows no
-// mode; it is found where the steps around it count alike.
+// Identifies the requested step. The run does not record the mode of a step
+// without files; it is inferred if the saved steps before and after it have the
+// same difference between their global and mode step.
 StepId identify(Trial& trial, Step step, Mode mode) {
   const auto global = trial.global_step(mode, step);
   if (const auto known = trial.step_id(global.value_or(-1))) return *known;
@@ -244,7 +244,7 @@ std::string not_due_text(const Explanation& explanation) {
   return text;
 }
 
-// Of a tensor that was not saved at the step, or never.
+// Explains why a tensor was not saved, at the step or at all.
 std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto& members = explanation.memberships;
   if (members.empty())

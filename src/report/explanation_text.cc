@@ -1,4 +1,4 @@
-// Words an explanation.
+// Formats an explanation as text and JSON.
 
 #include <fmt/format.h>
 

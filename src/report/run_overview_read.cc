@@ -52,7 +52,7 @@ RunOverview::Attempt attempt_of(const Json& json) {
   return attempt;
 }
 
-// A run.json that is not ours, or is damaged, is damage and no failure.
+// An invalid or foreign run.json is reported as damage, not as a failure.
 void read_run_file(Trial& trial, RunOverview& overview) {
   const auto text = trial.run_file_text();
   if (!text) {
@@ -95,7 +95,7 @@ void read_collections(Trial& trial, RunOverview& overview) {
   }
 }
 
-// The number a loss was at `step`; none where it is not one number.
+// The value of a loss at `step`; none if it is not a single number.
 Found<double> loss_at(Tensor& tensor, Step step, Mode mode) {
   const auto loss =
       tensor.reduction({step, mode, std::nullopt}, {Reduction::mean, false});

@@ -55,8 +55,7 @@ void add_overview(const RunOverview& overview, TextTable& table) {
   }
 }
 
-// The lines of `text`, each under the one before and after `indent`, as rows
-// of `table`.
+// Adds each line of `text`, prefixed with `indent`, as a row of `table`.
 void add_lines(const std::string& title, std::string_view text,
                TextTable& table, const std::string& indent = "") {
   std::string heading = title;
@@ -116,7 +115,7 @@ std::string run_summary_text(const RunSummary& summary) {
   TextTable table({"", ""});
   table.add({"training", ending_text(summary)});
   if (summary.overview) add_overview(*summary.overview, table);
-  // Where nothing was recorded, that is the one thing to say.
+  // If nothing was recorded, there is nothing else to report.
   if (summary.overview) add_verdicts(summary, table);
   if (const std::string cause = likely_cause_text(summary.verdicts);
       summary.overview && !cause.empty()) {

@@ -7,7 +7,7 @@
 namespace smdebug {
 namespace {
 
-// Characters, not bytes: continuation bytes of UTF-8 take no room.
+// Counts characters, not bytes: continuation bytes of UTF-8 have no width.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));

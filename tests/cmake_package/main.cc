@@ -1,5 +1,5 @@
-// Records one number, reads it back, and judges nothing: as much as it takes
-// to link every folder of the library.
+// Records one number, reads it back and runs no rules, which suffices to link
+// every folder of the library.
 
 #include <iostream>
 #include <memory>

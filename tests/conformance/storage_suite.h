@@ -1,7 +1,7 @@
 #pragma once
 
-// What every `Storage` promises, whatever lies behind it. A backend joins by
-// instantiating the suite with a maker of empty stores:
+// Tests the contract that every `Storage` must keep. A backend instantiates the
+// suite with a function that creates an empty storage:
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, StorageSuite, testing::Values(maker));
 

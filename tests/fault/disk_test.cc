@@ -1,5 +1,5 @@
-// Disks that fill up, refuse, or lose the run under the training: the training
-// goes on, the reason is told, and what was published stays readable.
+// Tests disks that are full, fail or lose the run during a training: the
+// training continues, the reason is logged, and published steps stay readable.
 
 #include <cstring>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// SIGKILL at any moment of a training costs at most what was not published:
-// each step that can be listed is whole, and the next start goes on.
+// Tests that SIGKILL at any moment of a training loses only unpublished steps:
+// every listed step is complete, and a restart continues the run.
 
 #include <algorithm>
 #include <cstdlib>

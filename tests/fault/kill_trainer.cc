@@ -3,7 +3,7 @@
 // A training to be killed: saves STEPS steps of kill_run.h in RUN, which was
 // started START times before, then closes. After each step that it knows to be
 // readable it writes the number of such steps, an int64, to the descriptor
-// PIPE. Exits with 1 where it may not write the run.
+// PIPE. Exits with 1 if it may not write the run.
 
 #include <cstdlib>
 

@@ -1,8 +1,8 @@
 // replay FOLDER
 //
-// Gives every file of a corpus to a fuzzer's function, where there is no
-// libFuzzer: a build without clang, a debugger. An empty folder is an error,
-// for it would test nothing.
+// Passes every file of a corpus to a fuzzer's function without libFuzzer, for
+// builds without clang and for debuggers. An empty folder is an error, because
+// it would test nothing.
 
 #include <algorithm>
 #include <cstdint>

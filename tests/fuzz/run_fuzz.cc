@@ -1,6 +1,6 @@
-// A run of any bytes: the input is cut into the files of a run, which is opened
-// and asked for everything, as a person with the command line would. Each part
-// is preceded by its size, a uint16; what is missing is empty.
+// Reads a run of arbitrary bytes: splits the input into the files of a run,
+// opens it and queries all of its contents, as the commands do. Each part is
+// preceded by its size, a uint16; missing parts are empty.
 
 #include <cstdint>
 #include <cstdlib>

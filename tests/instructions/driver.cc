@@ -1,5 +1,5 @@
-// Does one hot thing many times, for test_instruction_counts.py to count the
-// instructions of: puts tensors into a session and lets them be written.
+// Repeats a hot path, so that test_instruction_counts.py can count its
+// instructions: puts tensors into a session, which writes them.
 //
 //     smdebug_instruction_driver FOLDER STEPS TENSORS ELEMENTS INTERVAL
 

@@ -1,5 +1,5 @@
-// Reads a run many times, for test_instruction_counts.py to count the
-// instructions of: opens it, then asks for one value again and again.
+// Repeats a hot path, so that test_instruction_counts.py can count its
+// instructions: opens a run and reads one value repeatedly.
 //
 //     smdebug_read_instruction_driver FOLDER STEPS TENSORS ELEMENTS VALUES
 

@@ -1,5 +1,5 @@
-// Judges many times, for test_instruction_counts.py to count the instructions
-// of: shows a rule the statistics of gradients that are in memory.
+// Repeats a hot path, so that test_instruction_counts.py can count its
+// instructions: passes statistics of gradients in memory to a rule.
 //
 //     smdebug_rule_instruction_driver RULE STEPS TENSORS
 

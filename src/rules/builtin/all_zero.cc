@@ -45,8 +45,9 @@ const Advice kAdvice[] = {
                "just before it"},
 };
 
-// Whether all elements are zero, as far as saved reductions tell: those that
-// are zero only if each element is, the ones that cannot underflow first.
+// Returns whether all elements are zero, from saved reductions that are zero
+// only if every element is; none without such a reduction. Reductions that
+// cannot underflow come first.
 std::optional<bool> is_zero_by_reductions(const Observation& observation) {
   const auto min = saved_reduction(observation, {Reduction::min});
   const auto max = saved_reduction(observation, {Reduction::max});
@@ -88,7 +89,7 @@ class AllZero : public ThresholdRule {
     if (!tensor.statistics && !tensor.reductions.empty()) {
       const auto is_zero = is_zero_by_reductions(tensor);
       if (is_zero == true) return std::optional(100.0);
-      // Not all of them: less than 100 percent, but not how much.
+      // Some element is not zero: the share is below 100 %, but unknown.
       if (is_zero && threshold_ == 100) return std::optional(0.0);
     }
     SMD_TRY(const auto statistics, full_statistics(tensor));

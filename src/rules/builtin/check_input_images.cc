@@ -86,7 +86,7 @@ struct Images {
 
 struct Layout {
   std::size_t channels = 1;
-  std::size_t inner = 1;  // elements of one channel that lie together
+  std::size_t inner = 1;  // contiguous elements of one channel
 };
 
 // Keras puts channels last by default and names a model's inputs `inputs`. The
@@ -100,7 +100,7 @@ std::size_t channel_of(const Observation& tensor, std::size_t wanted) {
   return tensor.shape[last] < tensor.shape[1] ? last : wanted;
 }
 
-// None where a tensor of that shape holds no images.
+// Returns none if a tensor of that shape contains no images.
 std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
                                 std::size_t channel) {
   if (shape.size() < 3) return std::nullopt;
@@ -143,7 +143,7 @@ class CheckInputImages : public Rule {
     selector_.capture_as = "input_image";
   }
 
-  // Images are large: seldom is enough.
+  // A long interval, because images are large.
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
@@ -188,7 +188,7 @@ class CheckInputImages : public Rule {
   }
 
  private:
-  // Returns false where the tensor holds no images that can be judged.
+  // Returns false if the tensor contains no images that can be judged.
   Result<bool> add(const Observation& tensor, const StepId& step) {
     const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_));
     if (!layout) {
@@ -215,8 +215,8 @@ class CheckInputImages : public Rule {
     return true;
   }
 
-  // One sum per channel; one of all where the elements were not kept; none
-  // where nothing was.
+  // Returns one sum per channel, or a single sum over all channels if the
+  // elements were not saved, or nothing if no mean is known either.
   Result<std::vector<Sum>> sums_of(const Observation& tensor,
                                    const Layout& layout) {
     std::vector<Sum> sums;

@@ -10,7 +10,7 @@
 namespace smdebug {
 namespace {
 
-// Every fifth round, as the cloud's configuration of the rule has it.
+// Every fifth round, as in the cloud's configuration of the rule.
 constexpr Step kInterval = 5;
 
 // With the patterns of the original.
@@ -33,7 +33,7 @@ class CreateXgboostReport : public Rule {
     for (const auto& [collection, regex] : kCollections) {
       TensorSelector selector;
       selector.collections = {collection};
-      // In a run without collections, as one of `FileWriter`, names tell.
+      // For runs without collections, such as those written by `FileWriter`.
       selector.regexes = {regex};
       selector.capture_as = collection;
       needs.selectors.push_back(std::move(selector));

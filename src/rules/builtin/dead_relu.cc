@@ -25,7 +25,7 @@ const ParameterSpec kParameters[] = {
      .default_text = "relu_output",
      .description = "Collections to judge; in PyTorch, 'relu_output' contains "
                     "the outputs of all ReLU modules, whatever their names."},
-    // As MXNet and PyTorch name a layer, and as Keras does.
+    // Names of layers: in MXNet and PyTorch, and in Keras.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text =

@@ -43,7 +43,7 @@ const ParameterSpec kParameters[] = {
      .default_text = ".*feature_importance/weight",
      .description = "Patterns of the names of importance tensors.",
      .tuned_text = ".*feature_importance/total_gain"},
-    // The first trees of a healthy model hang on a feature or two.
+    // The first trees of a healthy model depend on one or two features.
     {.name = kStartStep.name,
      .type = kStartStep.type,
      .default_text = kStartStep.default_text,

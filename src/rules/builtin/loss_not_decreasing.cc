@@ -152,7 +152,7 @@ class LossSeries {
     if (recent_.size() > average_) recent_.pop_front();
     loss.value = recent_mean();
     saved_.push_back(loss);
-    // Only the newest of those old enough can ever be compared with.
+    // Keep only the newest loss that is old enough to compare with.
     while (saved_.size() > 1 && saved_[1].step <= loss.step - num_steps_) {
       saved_.pop_front();
     }
@@ -281,7 +281,7 @@ class LossNotDecreasing : public Rule {
                                                      : thresholds_.fall_percent;
   }
 
-  // The first loss of the step gives the sentence, all give evidence.
+  // The message describes the first loss, the evidence lists all.
   static void merge(std::optional<Finding>& finding, Finding more) {
     if (!finding) {
       finding = std::move(more);

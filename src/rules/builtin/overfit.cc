@@ -113,7 +113,7 @@ class Overfit : public Rule {
     std::optional<Finding> finding;
     if (step.step.mode == Mode::train) finding = close_phases();
     SMD_CHECK_OK(add(step));
-    // Without modes, a step's losses are of one time.
+    // Without modes, the two losses of a step belong together.
     if (step.step.mode == Mode::global) finding = close_phases();
     return finding;
   }

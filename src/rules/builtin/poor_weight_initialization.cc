@@ -28,7 +28,7 @@
 namespace smdebug {
 namespace {
 
-// As MXNet and PyTorch name a layer, and as Keras does.
+// Names of layers: in MXNet and PyTorch, and in Keras.
 constexpr std::string_view kReluInputs =
     ".*relu_input,.*ReLU_input,"
     "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]input";

@@ -33,7 +33,7 @@ const ParameterSpec kParameters[] = {
      .description =
          "Collections to judge; in PyTorch, these two contain the inputs of "
          "all Tanh and Sigmoid modules, whatever their names."},
-    // As MXNet and PyTorch name a layer, and as Keras does.
+    // Names of layers: in MXNet and PyTorch, and in Keras.
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = ".*tanh_input,.*sigmoid_input,"

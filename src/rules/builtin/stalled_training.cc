@@ -57,7 +57,7 @@ class StalledTraining : public Rule {
   StalledTraining(double threshold, bool stop_training)
       : threshold_(threshold), stop_training_(stop_training) {}
 
-  // Every step is a sign of life; losses make sure that there are some.
+  // Any saved step counts; requesting losses ensures that steps are saved.
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
@@ -81,7 +81,7 @@ class StalledTraining : public Rule {
       has_new_step_ = false;
     }
     const double pause = wall_seconds - *since_;
-    // A threshold of 0 still asks for a pause.
+    // A threshold of 0 still requires a pause.
     if (pause <= 0 || pause < threshold_) return no_finding();
     return std::optional(describe(pause));
   }

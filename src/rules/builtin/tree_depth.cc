@@ -46,7 +46,7 @@ const Advice kAdvice[] = {
                "parameter 'depth' to the depth that you intend"},
 };
 
-// None for a number that no node has.
+// Returns none if `largest_node` is not a valid node number.
 std::optional<double> depth_of(double largest_node) {
   constexpr double kLargestExact = 9007199254740991;  // 2^53 - 1
   if (!(largest_node >= 0 && largest_node <= kLargestExact)) {
@@ -87,7 +87,7 @@ class TreeDepth : public Rule {
   }
 
  private:
-  // The deepest of one tensor.
+  // The deepest tree of one tensor.
   struct Tree {
     double depth = 0;
     double largest_node = 0;

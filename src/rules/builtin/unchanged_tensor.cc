@@ -68,8 +68,9 @@ struct Snapshot {
   bool is_usable() const;
 };
 
-// Those to which every element adds: equal to the last bit over steps, they
-// show an unchanged tensor. Bounds do not; a sigmoid's are often 0 and 1.
+// Whether every element contributes to a reduction. If such reductions are
+// equal to the last bit over steps, the tensor is unchanged. Equal bounds do
+// not show that: those of a sigmoid are often 0 and 1.
 bool sums_up(const SavedReduction& saved) {
   switch (saved.op.reduction) {
     case Reduction::mean:
@@ -151,7 +152,7 @@ class UnchangedTensor : public Rule {
       history.push_back(std::move(newest));
     }
     if (offenders.empty()) return no_finding();
-    // Nothing can be less than unchanged: the smallest change comes first.
+    // The worst offender is the tensor with the smallest change.
     std::ranges::stable_sort(offenders, {}, &Evidence::value);
     return std::optional(finding(std::move(offenders), step.step));
   }

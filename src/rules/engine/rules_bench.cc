@@ -1,6 +1,6 @@
-// What a rule costs that judges statistics which are in memory already (T20 of
-// docs/performance.md), the runner's choice of tensors included. Names are as
-// long as those of real layers; nothing fires.
+// Measures the time of rules that judge statistics in memory (T20 of
+// docs/performance.md), including the runner's selection of tensors. Names are
+// as long as those of real layers; no rule fires.
 
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ constexpr int kTensors = 100;
 constexpr int kWorkers = 2;
 constexpr int kStepsBefore = 3;  // that some rules compare with
 
-// Statistics that no rule minds; `scale` tells those of two steps apart.
+// Statistics for which no rule fires; `scale` makes those of two steps differ.
 TensorStatistics healthy(double scale) {
   TensorStatistics statistics;
   statistics.count = 4096;

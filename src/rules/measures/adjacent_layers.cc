@@ -19,7 +19,8 @@ std::string_view kind_of(std::string_view tensor) {
   return tensor;
 }
 
-// Of tensors that lead away from `offender`: its kind in the first other layer.
+// Returns the first other layer among `tensors`, which are in order of distance
+// from `offender`; of its tensors, the one of the same kind if there is one.
 template <typename Range>
 std::optional<AdjacentLayer> next_layer(const Range& tensors,
                                         const Evidence& offender) {

@@ -13,13 +13,13 @@ namespace {
 // Positions in `ClassSelectors::list`.
 enum Selector : std::size_t { labels, predictions, loss_labels, loss_scores };
 
-// Tensors of PyTorch's losses, but for those that compare numbers: these know
-// no classes.
+// The tensors of PyTorch's losses, except regression and embedding losses,
+// which have no classes.
 constexpr std::string_view kClassLoss =
     "^(?!.*(MSE|L1|Huber|KLDiv|PoissonNLL|GaussianNLL|CosineEmbedding|"
     "HingeEmbedding|MarginRanking|TripletMargin(WithDistance)?)Loss_)"
     ".*Loss_";
-// The same of Gluon, which numbers its losses.
+// The same for Gluon, which numbers its losses.
 constexpr std::string_view kGluonClassLoss =
     "^(?!.*(l1|l2|huber|kldiv|poissonnll|cosineembedding|hinge|triplet|sdml)"
     "loss)"
@@ -36,8 +36,8 @@ struct Rows {
   std::size_t width = 0;
 };
 
-// None where a tensor of that shape holds no classes. Trailing dimensions of
-// one element do not count.
+// Returns none if a tensor of that shape contains no classes. Trailing
+// dimensions of one element do not count.
 std::optional<Rows> rows_of(std::span<const std::int64_t> shape) {
   while (shape.size() > 1 && shape.back() == 1) {
     shape = shape.first(shape.size() - 1);
@@ -56,7 +56,7 @@ std::int64_t nearest_class(double value) {
   return static_cast<std::int64_t>(std::nearbyint(value));
 }
 
-// The position of the largest score that is a number; the first of equals.
+// The position of the largest score, ignoring NaN; the first of equals.
 std::int64_t largest_of(std::span<const double> scores) {
   std::int64_t largest = kNoClass;
   for (std::size_t i = 0; i < scores.size(); ++i) {

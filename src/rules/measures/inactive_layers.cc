@@ -46,8 +46,8 @@ struct Bounds {
   double max = 0;
 };
 
-// The least and the largest element, infinities included; none where they were
-// not kept, or an element is NaN.
+// The smallest and the largest element, including infinities; none if they were
+// not saved or an element is NaN.
 std::optional<Bounds> bounds_of(const Observation& observation) {
   constexpr ReductionOp kMin = {Reduction::min};
   constexpr ReductionOp kMax = {Reduction::max};
@@ -179,8 +179,8 @@ bool InactiveLayers::is_known_healthy(const Observation& observation,
          limits_.layer_percent * (1 - limits_.inactivity_percent / 100);
 }
 
-// Adds the counts of one sample to those of the steps before; null while they
-// are too few to tell a unit that is never active from one that was not.
+// Adds the counts of one sample to those of earlier steps. Returns null while
+// there are too few samples to show that a unit is inactive.
 const UnitCounts* InactiveLayers::pooled(const Observation& observation,
                                          UnitCounts counts) {
   Pool& pool =

@@ -8,7 +8,7 @@
 namespace smdebug {
 namespace {
 
-// Adds one pair of numbers to what is known.
+// Compares pairs of numbers and keeps the pair that is furthest apart.
 class Comparison {
  public:
   explicit Comparison(const Tolerance& tolerance) : tolerance_(tolerance) {}

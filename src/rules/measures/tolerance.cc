@@ -60,7 +60,8 @@ MaxDeviation max_deviation(const TensorStatistics& a, const TensorStatistics& b,
   if (a.finite() == 0) return {};
   const double largest = largest_finite(b);
   const double allowed = tolerance.atol + tolerance.rtol * largest;
-  // Sums are rounded as their order has it, which machines choose.
+  // The rounding of a sum depends on the order of its terms, which differs
+  // between machines.
   const double allowed_of_sums = allowed + 1e-9 * largest;
   MaxDeviation worst = {std::abs(a.min - b.min), allowed};
   keep_worse(worst, {std::abs(a.max - b.max), allowed});
