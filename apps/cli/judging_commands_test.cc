@@ -168,7 +168,7 @@ TEST(JudgingCommands, WatchTellsHowFarTheTrainingIsAhead) {
   const Spoken spoken = smdebug(
       {"watch", run, "--rule", "VanishingGradient", "--timeout", "60"}, hooks);
   EXPECT_THAT(spoken.err,
-              AllOf(HasSubstr("waiting for step after 5, 4 steps ("),
+              AllOf(HasSubstr("waiting for a step after 5, 4 steps ("),
                     HasSubstr("s) behind the training")));
   const auto page = parsed(smdebug({"show", run, "--json"}).out);
   ASSERT_EQ(page["rules"].size(), 1u);

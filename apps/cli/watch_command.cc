@@ -145,7 +145,7 @@ class Watch {
 
   std::string waiting_text() {
     if (!monitor_->trial()) return "waiting for run '" + command_.run + "'";
-    return fmt::format("{}: waiting for step after {}{}", command_.run,
+    return fmt::format("{}: waiting for a step after {}{}", command_.run,
                        monitor_->trial()->last_complete_step(), lag_text());
   }
 

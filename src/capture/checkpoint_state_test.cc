@@ -82,7 +82,8 @@ TEST_F(CheckpointStateTest, NotesTheCountersWhenACheckpointAppears) {
   EXPECT_EQ(state(), R"([{"training-run": 0, "latest-global-step-saved": 5, )"
                      R"("latest-global-step-seen": 6, "latest-mode-step": )"
                      R"({"TRAIN": 4, "EVAL": 1, "GLOBAL": 6}}])");
-  EXPECT_THAT(log_.lines(), ::testing::Each(HasSubstr("no tensor came")));
+  EXPECT_THAT(log_.lines(),
+              ::testing::Each(HasSubstr("no tensor was captured")));
 }
 
 TEST_F(CheckpointStateTest, GoesOnWhereTheOriginalLeftOff) {

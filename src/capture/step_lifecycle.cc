@@ -122,9 +122,10 @@ void StepLifecycle::report_matches() {
               summary_);
   for (const std::string& warning : matches.warnings) logger.warning(warning);
   if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
-    logger.warning("step " + step +
-                   " should have been saved, but no tensor came: is the model "
-                   "registered?");
+    logger.warning(
+        "step " + step +
+        " should have been saved, but no tensor was captured: is the model "
+        "registered?");
   }
 }
 

@@ -27,7 +27,7 @@ std::string yes_or_no(const std::optional<bool>& answer) {
 }
 
 std::string table_text(const Explanation& explanation) {
-  TextTable table({"collection", "because of", "saved", "when", "what"});
+  TextTable table({"collection", "matched by", "saved", "when", "form"});
   for (const Explanation::Membership& member : explanation.memberships) {
     table.add({member.collection, member.reason, yes_or_no(member.is_saved),
                member.schedule, member.saved_as});

@@ -109,7 +109,7 @@ class AllZero : public ThresholdRule {
 
   std::string describe(const Evidence& worst) const override {
     return fmt::format(
-        "{}: {:.3g} % of the elements in layer {} are zero, at least {:g} %, "
+        "{}: {:.3g} % of the elements in layer {} are zero (threshold: {:g} %) "
         "at {}",
         tensor_text(worst.tensor, worst.worker), worst.value,
         layer_of(worst.tensor), threshold_, step_text(worst.step));

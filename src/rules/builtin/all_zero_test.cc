@@ -49,8 +49,8 @@ TEST(AllZero, SaysWhichTensorOfWhichLayerAndListsAllWorstFirst) {
                         .with_statistics("Net_fc3.weight", zeros(1, 10))));
   EXPECT_EQ(
       rule.verdict().message,
-      "Net_fc2.weight: 80 % of the elements in layer Net_fc2 are zero, "
-      "at least 50 %, at step 4 (TRAIN step 4); the layer before, Net_fc1, "
+      "Net_fc2.weight: 80 % of the elements in layer Net_fc2 are zero "
+      "(threshold: 50 %) at step 4 (TRAIN step 4); the layer before, Net_fc1, "
       "has 60, the one after, Net_fc3, 10; 2 tensors of this step are");
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "Net_fc1.weight");

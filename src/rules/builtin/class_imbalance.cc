@@ -188,7 +188,7 @@ class ClassImbalance : public ClassRule {
     evidence.threshold = max_imbalance_;
     finding.evidence.push_back(std::move(evidence));
     sentences.push_back(fmt::format(
-        "class {} has {} labels and class {} has {}, {} times as many "
+        "class {} has {} labels and class {} has {}, a ratio of {} "
         "(allowed: up to {})",
         largest->first, largest->second.labels, smallest->first,
         smallest->second.labels, short_number(ratio), max_imbalance_));

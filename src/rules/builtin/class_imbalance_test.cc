@@ -36,7 +36,7 @@ TEST(ClassImbalance, FiresWhereTheLargestClassIsMoreThanTheRatioAndNotAtIt) {
   ASSERT_EQ(above.verdict().evidence.size(), 1u);
   EXPECT_EQ(above.verdict().evidence[0].value, 4);
   EXPECT_EQ(above.verdict().message,
-            "labels: class 0 has 4 labels and class 1 has 1, 4 times as many "
+            "labels: class 0 has 4 labels and class 1 has 1, a ratio of 4 "
             "(allowed: up to 3); 5 labels counted up to step 1 (TRAIN step 1)");
 }
 

@@ -238,7 +238,7 @@ class LossNotDecreasing : public Rule {
     Evidence evidence = evidence_of(tensor, step);
     const std::string subject = tensor_text(tensor.name, tensor.worker);
     if (!std::isfinite(loss.value)) {
-      finding.message = fmt::format("{}: the loss is {} at {}, non-finite",
+      finding.message = fmt::format("{}: the loss is not finite: {} at {}",
                                     subject, loss.value, step_text(step));
       set_advice(finding, kAdvice[0]);
       evidence.quantity = "loss";

@@ -75,7 +75,7 @@ TEST(LossNotDecreasing, TakesALossThatStaysAtZeroForStuck) {
 TEST(LossNotDecreasing, FiresAtOnceOnALossThatIsNan) {
   RuleHarness rule("LossNotDecreasing");
   EXPECT_TRUE(rule.fires_at(loss_at(3, std::nan(""))));
-  EXPECT_THAT(rule.verdict().message, HasSubstr("non-finite"));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("the loss is not finite"));
 }
 
 TEST(LossNotDecreasing, JudgesTrainingStepsUnlessAskedForOthers) {

@@ -1,5 +1,5 @@
 // Overtraining: neither the training loss nor the validation loss has improved
-// for many steps, so further steps bring nothing or do harm.
+// for many steps, so further steps have no benefit or do harm.
 //
 // The documents are silent on the rest, or disagree. A loss is a new best only
 // below the best so far minus `delta`, an absolute number. Both losses must
@@ -214,7 +214,7 @@ const RuleFactory kOvertraining = {
     .name = "Overtraining",
     .summary =
         "Neither the training loss nor the validation loss improves anymore, "
-        "so further steps bring nothing.",
+        "so further steps have no benefit.",
     .condition =
         "Fires when 'patience_train' saved TRAIN steps and "
         "'patience_validation' saved EVAL steps have passed without a loss "

@@ -211,8 +211,8 @@ class PoorWeightInitialization : public Rule {
       evidence.relation = "<";
       evidence.threshold = limits_.distribution_range;
       worst = Problem{
-          fmt::format("{}: 90 % of the gradient of layer {} lie within {}, "
-                      "less than {:g}",
+          fmt::format("{}: the middle 90 % of the gradient of layer {} span "
+                      "{}, less than {:g}",
                       tensor_text(gradient->name, gradient->worker),
                       layer_of(gradient->name), short_number(*range),
                       limits_.distribution_range),

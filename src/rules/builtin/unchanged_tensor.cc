@@ -32,7 +32,7 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "3",
      .description = "Number of consecutive saved steps over which an unchanged "
-                    "tensor fires; one less are kept in memory.",
+                    "tensor fires; one fewer is kept in memory.",
      .minimum = 2.0},
     kRtol,
     kAtol,

@@ -24,7 +24,7 @@ inline const ParameterSpec kPreset = {
     .default_text = kDefaultPreset,
     .description =
         "Source of parameters that are not given: 'default' uses the "
-        "documented values, 'tuned' raises fewer false alarms.",
+        "documented values, 'tuned' produces fewer false positives.",
     .choices = {kDefaultPreset, kTunedPreset}};
 
 // Returns a shared row with the tuned value of one rule.

@@ -45,7 +45,7 @@ Outcome InactiveLayerRule::finish() {
   if (has_judged() || seen_ == 0) return no_finding();
   return Error{
       Error::Code::not_found,
-      fmt::format("nothing to judge: {} came {}, but {}", words_.tensors,
+      fmt::format("nothing to judge: {} were seen {}, but {}", words_.tensors,
                   count_text(seen_, "time"), layers_.why_not())};
 }
 
