@@ -257,7 +257,7 @@ class SaveConfig:
     @property
     def save_interval(self) -> int:
         """
-        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        The value in every mode: reading returns that of mode GLOBAL, setting changes all modes. See SaveConfigMode.
         """
 
     @save_interval.setter
@@ -266,7 +266,7 @@ class SaveConfig:
     @property
     def start_step(self) -> int:
         """
-        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        The value in every mode: reading returns that of mode GLOBAL, setting changes all modes. See SaveConfigMode.
         """
 
     @start_step.setter
@@ -275,7 +275,7 @@ class SaveConfig:
     @property
     def end_step(self) -> int | None:
         """
-        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        The value in every mode: reading returns that of mode GLOBAL, setting changes all modes. See SaveConfigMode.
         """
 
     @end_step.setter
@@ -284,7 +284,7 @@ class SaveConfig:
     @property
     def save_steps(self) -> list[int]:
         """
-        That of every mode: reading gives the value of mode GLOBAL, setting sets all modes. See SaveConfigMode.
+        The value in every mode: reading returns that of mode GLOBAL, setting changes all modes. See SaveConfigMode.
         """
 
     @save_steps.setter
@@ -304,9 +304,9 @@ class ReductionConfig:
     """
     The numbers that tensors are reduced to.
 
-    `reductions` and `norms` are taken of the elements, `abs_reductions` and `abs_norms` of their
-    absolute values. The elements themselves are saved only with `save_raw_tensor`, the shape with
-    `save_shape`. `summary` asks only for the statistics, which every captured tensor has.
+    `reductions` and `norms` are computed from the elements, `abs_reductions` and `abs_norms` from
+    their absolute values. The elements themselves are saved only with `save_raw_tensor`, the shape
+    with `save_shape`. `summary` asks only for the statistics, which every captured tensor has.
 
     Reductions of every dtype are computed in float64 and never fail: NaN propagates as in numpy,
     bools count as 0 and 1, complex elements by their absolute value. Strings and tensors without
@@ -333,7 +333,7 @@ class ReductionConfig:
     @property
     def reductions(self) -> list[str]:
         """
-        Taken of the elements: min, max, median, mean, std, variance, sum, prod.
+        Computed from the elements: min, max, median, mean, std, variance, sum, prod.
         """
 
     @reductions.setter
@@ -341,21 +341,21 @@ class ReductionConfig:
 
     @property
     def abs_reductions(self) -> list[str]:
-        """The same, taken of the absolute values."""
+        """The same, computed from the absolute values."""
 
     @abs_reductions.setter
     def abs_reductions(self, value: list[str] | tuple[str, ...] | None) -> None: ...
 
     @property
     def norms(self) -> list[str]:
-        """Taken of the elements: l1, l2."""
+        """Computed from the elements: l1, l2."""
 
     @norms.setter
     def norms(self, value: list[str] | tuple[str, ...] | None) -> None: ...
 
     @property
     def abs_norms(self) -> list[str]:
-        """The same, taken of the absolute values."""
+        """The same, computed from the absolute values."""
 
     @abs_norms.setter
     def abs_norms(self, value: list[str] | tuple[str, ...] | None) -> None: ...
@@ -1205,7 +1205,7 @@ class WorkerContext:
 
 class SessionGroup:
     """
-    Drives the sessions of several workers in one process as one session: each worker has files of its own. Steps and values concern the worker that the calling thread selected, or all.
+    Drives the sessions of several workers in one process as one session: each worker has files of its own. Steps and values apply to the worker that the calling thread selected, or to all.
     """
 
     def __init__(self, first: Session) -> None:
@@ -1332,7 +1332,7 @@ class SessionGroup:
 
     def status(self) -> HookStatus:
         """
-        Returns the status of the first session that failed, or of the first session, with the tensors of all.
+        Returns the status of the first session that failed, or of the first session if none did. Counts of tensors and bytes are sums over all sessions.
         """
 
     def cost(self) -> HookCost:
@@ -1611,7 +1611,7 @@ class FileReader:
 
     def next(self, skip_others: bool) -> object:
         """
-        The next tensor; with `skip_others`, records that hold no tensor are no error.
+        Returns the next tensor. With `skip_others`, records without a tensor are not an error.
         """
 
     @property
@@ -1726,7 +1726,7 @@ class StepMonitor:
 
 def parse_action_string(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     """
-    The actions of an action string as (kind, target), and a sentence for each entry that is none.
+    Returns the actions of an action string as (kind, target), and a sentence for each entry that is not an action.
     """
 
 def perform_action(action: tuple[str, str], rule: str, message: str, step: int, trial: Trial | None) -> tuple[str, str]:

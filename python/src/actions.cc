@@ -90,8 +90,8 @@ Result<KindAndTarget> perform(const KindAndTarget& request,
 
 void bind_actions(nb::module_& m) {
   m.def("parse_action_string", &parse, "text"_a,
-        "The actions of an action string as (kind, target), and a sentence for "
-        "each entry that is none.");
+        "Returns the actions of an action string as (kind, target), and a "
+        "sentence for each entry that is not an action.");
   m.def("perform_action", &perform, "action"_a, "rule"_a, "message"_a, "step"_a,
         "trial"_a.none(),
         "Performs an action (kind, target) once, and returns its status and a "

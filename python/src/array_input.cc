@@ -63,7 +63,7 @@ Status look_at_strings(ImportedStrings& imported, DType dtype) {
     }
     if (!look_at_string(object.ptr(), dtype, imported.views.emplace_back())) {
       PyErr_Clear();
-      return unreadable("text that is no Unicode: element " + place +
+      return unreadable("text that is not valid Unicode: element " + place +
                         " has half of a surrogate pair");
     }
   }
@@ -79,15 +79,15 @@ std::string reason_against(nb::handle dtype, char kind) {
   }
   if (kind == 'M' || kind == 'm') {
     return "elements of dtype " + name +
-           " are times, which have no dtype here: convert them to numbers";
+           " are times, which are not supported: convert them to numbers";
   }
   if (nb::cast<std::size_t>(dtype.attr("itemsize")) > sizeof(double) &&
       (kind == 'f' || kind == 'c')) {
     return "elements of dtype " + name +
-           " are wider than any dtype here: convert them to float64 or "
+           " are wider than any supported dtype: convert them to float64 or "
            "complex128";
   }
-  return "elements of dtype " + name + " have no dtype here";
+  return "elements of dtype " + name + " are not supported";
 }
 
 // Returns a view of the array with a dtype that supports the buffer protocol:

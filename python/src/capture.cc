@@ -98,7 +98,7 @@ void put_statistics(const TensorSlot& slot, const std::string& dtype,
   if (const auto known = find_dtype(dtype)) {
     slot.put_statistics(*known, shape, statistics);
   } else if (slot.is_due()) {
-    slot.skip("there is no dtype '" + dtype + "' here");
+    slot.skip("dtype '" + dtype + "' is not supported");
   }
 }
 

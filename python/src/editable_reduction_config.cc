@@ -188,20 +188,20 @@ void def_properties(nb::class_<ReductionConfig>& cls) {
   def_names<0>(cls, "def reductions(self) -> list[str]",
                "def reductions(self, value: list[str] | tuple[str, ...] | "
                "None) -> None",
-               "Taken of the elements: min, max, median, mean, std, variance, "
-               "sum, prod.");
+               "Computed from the elements: min, max, median, mean, std, "
+               "variance, sum, prod.");
   def_names<2>(cls, "def abs_reductions(self) -> list[str]",
                "def abs_reductions(self, value: list[str] | tuple[str, ...] | "
                "None) -> None",
-               "The same, taken of the absolute values.");
+               "The same, computed from the absolute values.");
   def_names<1>(cls, "def norms(self) -> list[str]",
                "def norms(self, value: list[str] | tuple[str, ...] | None) -> "
                "None",
-               "Taken of the elements: l1, l2.");
+               "Computed from the elements: l1, l2.");
   def_names<3>(cls, "def abs_norms(self) -> list[str]",
                "def abs_norms(self, value: list[str] | tuple[str, ...] | "
                "None) -> None",
-               "The same, taken of the absolute values.");
+               "The same, computed from the absolute values.");
   def_flag<&ReductionConfig::save_raw_tensor>(
       cls, "save_raw_tensor", "def save_raw_tensor(self, value: bool) -> None",
       "Whether the elements are saved too.");
@@ -269,10 +269,11 @@ void def_object(nb::class_<ReductionConfig>& cls) {
 
 constexpr const char* kDoc =
     "The numbers that tensors are reduced to.\n\n"
-    "`reductions` and `norms` are taken of the elements, `abs_reductions` and "
-    "`abs_norms` of their\nabsolute values. The elements themselves are saved "
-    "only with `save_raw_tensor`, the shape with\n`save_shape`. `summary` asks "
-    "only for the statistics, which every captured tensor has.\n\n"
+    "`reductions` and `norms` are computed from the elements, `abs_reductions` "
+    "and `abs_norms` from\ntheir absolute values. The elements themselves are "
+    "saved only with `save_raw_tensor`, the shape\nwith `save_shape`. "
+    "`summary` asks only for the statistics, which every captured tensor "
+    "has.\n\n"
     "Reductions of every dtype are computed in float64 and never fail: NaN "
     "propagates as in numpy,\nbools count as 0 and 1, complex elements by "
     "their absolute value. Strings and tensors without\nelements have none. In "

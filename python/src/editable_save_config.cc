@@ -367,8 +367,8 @@ void def_property_of_all_modes(Class& cls, const char* key,
       nb::for_getter(nb::sig(getter_signature)),
       nb::for_setter(nb::arg("value").none()),
       nb::for_setter(nb::sig(setter_signature)),
-      "That of every mode: reading gives the value of mode GLOBAL, setting "
-      "sets all modes. See SaveConfigMode.");
+      "The value in every mode: reading returns that of mode GLOBAL, setting "
+      "changes all modes. See SaveConfigMode.");
 }
 
 void def_json(nb::class_<SaveConfig>& cls) {

@@ -179,8 +179,8 @@ void bind_reader(nb::module_& m) {
           "Opens an event file. With `patterns`, it returns only the tensors "
           "whose name matches one of them.")
       .def("next", &next_tensor, "skip_others"_a,
-           "The next tensor; with `skip_others`, records that hold no tensor "
-           "are no error.")
+           "Returns the next tensor. With `skip_others`, records without a "
+           "tensor are not an error.")
       .def_prop_ro("skipped_count", &FileReader::skipped_count,
                    "The number of ranges that were skipped.")
       .def_prop_ro(

@@ -240,7 +240,8 @@ void bind_all_workers(Group& group) {
            "Disables recording in the child of a fork: it writes nothing.")
       .def("status", &SessionGroup::status,
            "Returns the status of the first session that failed, or of the "
-           "first session, with the tensors of all.")
+           "first session if none did. Counts of tensors and bytes are sums "
+           "over all sessions.")
       .def("cost", &SessionGroup::cost,
            "Returns the overhead of all sessions together.");
 }
@@ -254,10 +255,11 @@ void bind_session_group(nb::module_& m) {
       .def("__enter__", &WorkerContext::enter)
       .def("__exit__", &WorkerContext::exit,
            nb::sig("def __exit__(self, *exception: object) -> None"));
-  Group group(m, "SessionGroup",
-              "Drives the sessions of several workers in one process as one "
-              "session: each worker has files of its own. Steps and values "
-              "concern the worker that the calling thread selected, or all.");
+  Group group(
+      m, "SessionGroup",
+      "Drives the sessions of several workers in one process as one "
+      "session: each worker has files of its own. Steps and values "
+      "apply to the worker that the calling thread selected, or to all.");
   bind_workers(group);
   bind_questions(group);
   bind_steps_and_values(group);

@@ -168,7 +168,7 @@ Status look_at(const dlpack::Tensor& tensor, TensorView& view) {
     return unreadable("elements of DLPack type " +
                       std::to_string(tensor.dtype.code) + " with " +
                       std::to_string(tensor.dtype.bits) +
-                      " bits have no dtype here");
+                      " bits are not supported");
   }
   const auto rank = static_cast<std::size_t>(tensor.ndim);
   view = {*dtype, nullptr, {tensor.shape, rank}, {}};
@@ -327,7 +327,7 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
     return import_capsule(object);
   }
   return unreadable(std::string("an object of type '") +
-                    Py_TYPE(object.ptr())->tp_name + "' is no tensor");
+                    Py_TYPE(object.ptr())->tp_name + "' is not a tensor");
 }
 
 Status TensorImport::import_table(nb::handle object,
