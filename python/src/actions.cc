@@ -41,7 +41,7 @@ Result<ListAndRefused> parse(const std::string& text) {
   return all;
 }
 
-// The record beside the run, where there is one.
+// The record beside the run, if there is one.
 RecordPlace record_place(Trial* trial, const std::string& rule,
                          std::shared_ptr<Storage>& storage) {
   RecordPlace place;

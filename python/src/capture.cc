@@ -1,6 +1,6 @@
 // Bindings of include/smdebug/capture: a session, and the slots that its
 // adapters keep. A call with a tensor is made once per tensor and step, so it
-// asks first whether the tensor is due and looks at it only then.
+// first checks whether the tensor is due, and imports it only then.
 
 #include "capture.h"
 

@@ -407,7 +407,7 @@ Status TensorImport::import_local_part(nb::handle object) {
   return {};
 }
 
-// The buffer is filled where it stays: its shape may point into itself.
+// Fills the buffer in its final place: its shape may point into itself.
 bool TensorImport::try_buffer(nb::handle object) {
   Py_buffer& buffer = buffer_.emplace();
   if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) !=

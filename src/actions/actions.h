@@ -13,7 +13,7 @@
 
 namespace smdebug {
 
-// Calls `settings.stop_training`. If it knows no training, stops the only job
+// Calls `settings.stop_training`. If no training is known, stops the only job
 // in the cloud whose name begins with the request's target (stop_action.cc).
 std::unique_ptr<Action> make_stop_action(ActionRequest request,
                                          const ActionSettings& settings,

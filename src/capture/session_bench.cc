@@ -65,7 +65,7 @@ class Run {
   void recycle() {
     (void)session_->flush();
     if (!std::filesystem::exists(folder_ / "events")) return;
-    // As in a run, each step has a folder of its own in one that stays.
+    // As in a run, remove the folders of steps but keep their parent folders.
     for (const char* kept : {"events", "index/000000000"}) {
       for (const auto& entry :
            std::filesystem::directory_iterator(folder_ / kept))

@@ -43,7 +43,7 @@ struct WorkerRange {
 // as long as its group, and the first selected worker answers its questions.
 class GroupSlot {
  public:
-  /// Captures the tensor for the selected workers, where it is due. Any thread.
+  /// Captures the tensor for the selected workers if it is due. Any thread.
   void put(const TensorView& tensor) const;
   /// Captures `tensors[i]` for worker i, if it is selected. Fails with
   /// `invalid_argument` if there is not one tensor for each worker. Any thread.

@@ -1,9 +1,9 @@
 #pragma once
 
 // A `StepPolicy` decides which calls of a model begin a step, so that every
-// adapter and every C++ training loop counts steps alike. It knows no
+// adapter and every C++ training loop counts steps alike. It depends on no
 // framework: the caller reports model calls, backward passes and updates, and
-// calls `Session::begin_step` where the policy asks for it.
+// calls `Session::begin_step` when the policy requires it.
 //
 //     StepPolicy policy(StepOn::optimizer);
 //     if (policy.begins_step({.model = 0, .mode = Mode::train}))
@@ -64,8 +64,8 @@ class StepPolicy {
   /// step. Report each call once, in order.
   bool begins_step(const ModelCall& call);
 
-  /// Whether every call begins a step as long as no call names its device. A
-  /// caller that knows no devices need not ask `begins_step` then.
+  /// Whether every call begins a step as long as no call names its device. If
+  /// so, a caller that does not know devices need not call `begins_step`.
   bool each_call_is_a_step() const { return step_on_ == StepOn::forward; }
 
   /// Reports that a backward pass begins.

@@ -14,8 +14,8 @@ namespace smdebug {
 
 struct Collection {
   TensorGroup tensors;  // its name, patterns and tensor names
-  // At which steps and in which form its tensors are saved; none: as the hook
-  // says.
+  // At which steps and in which form its tensors are saved; none: as configured
+  // for the hook.
   std::optional<SaveConfig> save_config;
   std::optional<ReductionConfig> reduction_config;
   // Whether TensorBoard shows its tensors as histograms.

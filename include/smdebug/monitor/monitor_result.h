@@ -35,7 +35,7 @@ inline constexpr int kExitRuleFired = 3;
 
 /// Returns `kExitRuleFired` if a rule fired, `kExitError` if one failed, else
 /// `kExitNothingFound`. `asked`: the user named the rules. Otherwise a rule
-/// that found nothing to judge is no failure as long as another one judged.
+/// that found nothing to judge is not a failure if another one judged.
 int exit_code(std::span<const Verdict> verdicts, bool asked);
 
 /// Returns a table with a row per run and rule.

@@ -146,7 +146,7 @@ struct RuleFactory {
   std::span<const Advice> advice;
   std::span<const ParameterSpec> parameters;
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
-  // "start_step" has a meaning of its own: the rule receives earlier steps too.
+  // "start_step" does not limit the steps: the rule receives earlier ones too.
   bool has_own_start_step = false;
 };
 

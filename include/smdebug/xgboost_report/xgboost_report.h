@@ -88,7 +88,7 @@ struct XgboostReport {
     std::string cut;                    // how predictions became classes
   };
 
-  // Precision, recall and F1 are 0 where they would divide by 0.
+  // Precision, recall and F1 are 0 if their denominator is 0.
   struct Scores {
     struct Triple {
       double precision = 0;

@@ -5,8 +5,8 @@
 // The documents leave the details open. The variances are those of the inputs
 // of activations. Training steps are counted as they were saved. Each of the
 // three checks suffices, and the verdict names a check without tensors. If only
-// the bounds of a gradient were saved, they prove a spread below the range
-// where they lie closer than that.
+// the bounds of a gradient were saved, they prove a spread below the range if
+// their distance is below it.
 
 #include <algorithm>
 #include <array>

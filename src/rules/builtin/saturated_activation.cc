@@ -99,8 +99,8 @@ struct Ranges {
   }
 };
 
-// One selector per collection, which may tell the function, and one for the
-// patterns.
+// Returns one selector per collection, because its name may contain the
+// function, and one for the patterns.
 std::vector<TensorSelector> split(TensorSelector whole) {
   std::vector<TensorSelector> selectors;
   for (std::string& collection : whole.collections) {

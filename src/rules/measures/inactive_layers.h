@@ -45,7 +45,7 @@ inline const ParameterSpec kUnit = {
     .choices = {"element", "channel", "last"}};
 Unit unit_of(const Parameters& parameters);
 
-// Active samples by unit. A NaN is no sample; ExplodingTensor judges it.
+// Active samples by unit. NaN is not a sample; ExplodingTensor judges it.
 struct UnitCounts {
   std::vector<std::uint64_t> active;
   std::vector<std::uint64_t> samples;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kKerasPrefix = "val_";
 
-// "train-logloss"; none where the name is not of that form.
+// "train-logloss"; none if the name does not have that form.
 std::optional<LossRole> role_in_xgboost(std::string_view name) {
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
