@@ -1,5 +1,5 @@
-// Fits y = 3x by gradient descent with a step that is far too large, records
-// it, and asks a rule where it went wrong.
+// Fits y = 3x by gradient descent with a learning rate that is far too large,
+// records the training, and uses a rule to find where it diverges.
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-"""Records a small training, lets a gradient explode, and asks the run when."""
+"""Records a small training in which a gradient explodes, then prints the largest weights."""
 
 import sys
 
