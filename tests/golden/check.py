@@ -1,13 +1,14 @@
-"""Asks the installed `smdebug` the questions that expected.json records the original's answers to.
+"""Runs the queries of expected.json with the installed `smdebug` and compares its answers with the original's.
 
 Usage: python tests/golden/check.py [--accept FILE] [CASE]...
-Runs are copied to a temporary folder first. Stored values, names, steps and states must agree exactly; reductions
-that the reader computes itself (`reduction_value`) to 1e-6 relative. Prints every disagreement with its JSON path;
-exit status 1 if there is any. FILE is TOML that names the differences accepted on purpose, a table
-`[[difference]]` each with `case` and `where` (patterns as in fnmatch, `where` against the JSON path), `why`, and `row`:
-the row of README.md's table that decides it. With `raised` it holds only where the original raised that, or
-("nothing was asked") gave no answer. What it names is counted, not shown; an entry that matches nothing, or that names
-no row, is itself reported. Without it nothing is filtered.
+Runs are copied to a temporary folder first. Stored values, names, steps and states must agree exactly, and reductions
+that the reader computes itself (`reduction_value`) to a relative 1e-6. Prints every difference with its JSON path and
+exits with status 1 if there is any.
+
+FILE is a TOML file of accepted differences. Each is a table `[[difference]]` with `case` and `where` (patterns as in
+fnmatch, `where` against the JSON path), `why`, and `row`: the row of README.md's table that explains it. With `raised`,
+an entry applies only if the original raised that exception or recorded no answer. Accepted differences are counted, not
+printed. An entry that matches nothing or names no row is reported. Without FILE, every difference is printed.
 """
 import json
 import math
@@ -47,7 +48,7 @@ def leaves(x):
 
 
 class AcceptedByRow(Accepted):
-    """Accepts only where the original raised what the entry says, if it says so."""
+    """Accepts a difference; an entry with `raised` applies only if the original raised that exception."""
 
     def __call__(self, case, where, original):
         hits = list(self.hits)
@@ -64,8 +65,8 @@ def is_meant(entry, original):
 
 
 def without_a_row(entries):
-    """Prints the entries that no row of README.md's table decides, and counts them."""
-    text = open(os.path.join(HERE, "README.md")).read().partition("## Where we answer otherwise")[2]
+    """Prints the entries whose row is not in README.md's table, and returns their number."""
+    text = open(os.path.join(HERE, "README.md")).read().partition("## Where smdebug answers differently")[2]
     rows = set(re.findall(r"^\| ([^|]+?) \|", text, re.MULTILINE))
     stray = [e for e in entries if e.get("row") not in rows]
     for e in stray:

@@ -1,6 +1,6 @@
-"""Shared by the golden checks: what a reader of smdebug says about a run, as JSON.
+"""Shared by the golden checks: the answers of a reader about a run, as JSON.
 
-Only the public API is used, so the same questions can be put to the original.
+Only the public API is used, so the same queries also work with the original.
 """
 import hashlib
 import json
@@ -63,7 +63,7 @@ def files(run):
 
 
 def trial_answers(run, probe_steps=None, values=True, value_steps=None):
-    """What the original's Trial and Tensor API say about a run."""
+    """Returns the answers of the Trial and Tensor API about a run."""
     from smdebug import modes
     from smdebug.trials import create_trial
 
@@ -140,7 +140,7 @@ def trial_answers(run, probe_steps=None, values=True, value_steps=None):
 
 
 class Accepted:
-    """The differences that a project accepts on purpose, from a TOML file; remembers which entries were needed."""
+    """The accepted differences of a TOML file; records which entries were needed."""
 
     def __init__(self, entries=()):
         self.entries = list(entries)
@@ -167,7 +167,7 @@ class Accepted:
         return hit
 
     def unused(self):
-        """Prints the entries that matched nothing, and counts them."""
+        """Prints the entries that matched nothing, and returns their number."""
         idle = [e for e, n in zip(self.entries, self.hits) if not n]
         for e in idle:
             print(f"accepted but not seen: {e['case']} {e['where']} ({e.get('why', 'no reason given')})")

@@ -1,14 +1,17 @@
-"""Runs the golden scripts again with the installed `smdebug` and compares what it wrote with the golden files.
+"""Runs the golden scripts again with the installed `smdebug` and compares its files with the golden files.
 
 Usage: python tests/golden/rewrite.py [--accept FILE] [--from FOLDER] [CASE]...
 Default: the cases in this folder (or FOLDER) that a script in make/ writes.
-Compared: the set of file names, index and collection files as text, event files byte by byte. Left out: wall times (the
-8 bytes of each record's field 1), TensorBoard payload checksums (they cover the wall time), process id and host in
-TensorBoard file names, contents of *.tmp; `run.json` and the key `smdebug` of index files, which the original does not
-know. What a framework computed depends on the processor in its last digits, so floats of the cases that train agree
-within 1e-5 of their value or 1e-6 of their tensor's largest; saved reductions within 1e-3, or within 1e-6 for means and
-sums, which cancel. Another order of the same records or collections is reported, not counted: the original's order is
-that of a set, other in each process. FILE: as for check.py, `where` is a file name.
+Compared: the set of file names, index and collection files as text, event files byte by byte.
+Not compared: wall times (the 8 bytes of each record's field 1), TensorBoard payload checksums (they cover the wall
+time), process id and host in TensorBoard file names, contents of *.tmp, `run.json`, and the key `smdebug` of index
+files; the last two do not exist in the original.
+
+The last digits of the results of a framework depend on the processor. Therefore floats of the cases that train
+may differ by 1e-5 of their value or 1e-6 of the largest value of their tensor; saved reductions by 1e-3, or by 1e-6
+for means and sums, which cancel. A different order of the same records or collections is reported but does not count
+as a difference: the original orders them like a set, differently in each process. FILE is that of check.py, except
+that `where` is a file name.
 """
 import argparse
 import json
@@ -29,7 +32,7 @@ from common import Accepted  # noqa: E402
 
 SCRIPTS = {"core": "core_runs.py", "pytorch": "pytorch_runs.py", "workers": "worker_runs.py",
            "unfinished": "worker_runs.py", "many": "worker_runs.py", "xgboost": "xgboost_runs.py"}
-# Those that run in another environment than PyTorch's, and only where they are named.
+# Those that run in another environment than PyTorch's, and only if they are named.
 OTHER_SCRIPTS = {"mxnet": "mxnet_runs.py"}
 # The dtype numbers of floats, and numpy's names.
 FLOATS = {1: "<f4", 2: "<f8", 19: "<f2"}
@@ -58,13 +61,13 @@ def without_own_key(index):
 
 
 def load(run):
-    """What is compared of each file, by its name in the run."""
+    """Returns the compared part of each file, by its name in the run."""
     got = {}
     for root, _, names in os.walk(run):
         for n in names:
             p = os.path.join(root, n)
             rel = os.path.relpath(p, run)
-            if rel.startswith("tensorboard"):  # process id and host are of whoever wrote it
+            if rel.startswith("tensorboard"):  # process id and host of the writer
                 rel = re.sub(r"_\d+_[^/]*(?=\.tfevents)", "_PID_HOST", rel)
             with open(p, "rb") as f:
                 body = f.read()
@@ -126,7 +129,7 @@ def same_but_for_rounding(x, y):
     if a is None or b is None or a[:3] != b[:3] or a[2] not in FLOATS:
         return False
     u, v = (np.frombuffer(r[3], FLOATS[r[2]]) for r in (a, b))
-    # What goes into a reduction, and so its error, can be far larger than what comes out.
+    # The input of a reduction, and so its error, can be far larger than its result.
     rtol = 1e-3 if b"smdebug/reductions/" in a[0] else 1e-5
     cancels = b"smdebug/reductions/mean/" in a[0] or b"smdebug/reductions/sum/" in a[0]
     largest = np.abs(u).max(initial=0, where=np.isfinite(u))
@@ -189,7 +192,7 @@ def golden_run(golden, case, folder):
 
 
 def compare(golden, case, accepted, tmp):
-    """Prints how what we write differs from the golden run; returns whether it does."""
+    """Prints how our files differ from the golden run; returns whether they do."""
     new, old = os.path.join(tmp, "new"), os.path.join(tmp, "old")
     for d in (new, old):
         shutil.rmtree(d, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Runs that are written with FileWriter directly: dtypes, strings, odd names, several modes, foreign workers.
 
-Our project's script that wrote the golden runs with the original, less the questions about them. Run by ../rewrite.py
-from the folder that is to hold the runs.
+This script of our project wrote the golden runs with the original; its queries about them are removed. ../rewrite.py
+runs it in the folder that receives the runs.
 """
 import json
 import os

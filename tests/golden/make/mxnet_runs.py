@@ -1,7 +1,7 @@
 """MXNet Gluon runs.
 
-Our project's script that wrote the golden runs with the original, less the questions about them. Run by ../rewrite.py
-from the folder that is to hold the runs, one case per process, in the environment of MXNet.
+This script of our project wrote the golden runs with the original; its queries about them are removed. ../rewrite.py
+runs it in the folder that receives the runs, one case per process, in the environment of MXNet.
 """
 import sys
 

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share."""
+"""Code that the scripts of this folder share."""
 import os
 import shutil
 
