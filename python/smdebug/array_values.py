@@ -19,4 +19,6 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise SMDebugTypeError(f"tensor '{name}' cannot be made an array: {error}") from None
+        raise SMDebugTypeError(
+            f"tensor '{name}' cannot be converted to an array: {error}"
+        ) from None

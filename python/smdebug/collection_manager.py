@@ -59,7 +59,7 @@ class CollectionManager:
         anything else."""
         if not isinstance(num_workers, int) or isinstance(num_workers, bool) or num_workers < 1:
             raise SMDebugValueError(
-                f"num_workers must be a whole number from 1, found {num_workers!r}"
+                f"num_workers must be a whole number of 1 or more, found {num_workers!r}"
             )
         self._num_workers = num_workers
 

@@ -19,9 +19,9 @@ _CHECKS = {"minimal": RecordCheck.MINIMAL, True: RecordCheck.MINIMAL, "full": Re
 class FileReader:
     """Reads the event file at `fname`, which stays unchanged.
 
-    Damaged stretches are skipped; each reading ends with a warning that counts them, and `skipped`
-    lists them. A file that holds bytes but no intact record raises SMDebugRuntimeError, as does
-    one that cannot be read.
+    Damaged ranges of bytes are skipped. Each reading ends with a warning that counts them, and
+    `skipped` lists them. A file that holds bytes but no intact record raises SMDebugRuntimeError,
+    as does one that cannot be read.
 
     `check` selects what an intact record needs: "minimal" or True, the checksum of its length and
     either the constant that event files have after a message or the true checksum; "full", both
@@ -36,12 +36,12 @@ class FileReader:
 
     @property
     def skipped(self) -> list[tuple[int, int, str]]:
-        """The first 20 stretches that the last reading skipped: (first byte, bytes, reason)."""
+        """The first 20 ranges that the last reading skipped: (first byte, bytes, reason)."""
         return list(self._skipped)
 
     @property
     def skipped_count(self) -> int:
-        """The number of stretches that the last reading skipped."""
+        """The number of ranges that the last reading skipped."""
         return self._skipped_count
 
     def read_tensors(
@@ -85,8 +85,7 @@ class FileReader:
         if self._skipped_count:
             start, size, what = self._skipped[0]
             _logger.warning(
-                "event file '%s': skipped %d damaged stretches, the first of %d bytes at byte %d: "
-                "%s",
+                "event file '%s': skipped %d damaged ranges, the first of %d bytes at byte %d: %s",
                 self._path,
                 self._skipped_count,
                 size,

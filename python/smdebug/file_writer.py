@@ -142,7 +142,7 @@ class FileWriter:
         """Appends the histogram of the elements of a tensor for TensorBoard.
 
         The bins are TensorBoard's; a value of `bins` other than "default" raises
-        SMDebugNotImplementedError. A tensor without a number to draw (no elements, bool, strings,
+        SMDebugNotImplementedError. A tensor without numbers to plot (no elements, bool, strings,
         only NaN) is skipped with a warning.
         """
         if not (isinstance(bins, str) and bins == "default"):
@@ -151,7 +151,7 @@ class FileWriter:
             )
         array, _ = _without_struct(_as_tensor(tname, tdata))
         if not self._core.write_histogram_summary(tname, array, global_step, timestamp or None):
-            _logger.warning("tensor '%s' has no histogram: it has no number to draw", tname)
+            _logger.warning("tensor '%s' has no histogram: it contains no numbers to plot", tname)
 
     def write_summary(self, summary: Any, global_step: int | None = None) -> None:
         """Appends a tensorboard.Summary: the message, or its bytes."""

@@ -77,7 +77,7 @@ def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig) -> HookClass
         if name not in hook_cls.adapter_options:
             raise SMDebugValueError(
                 f"{hook_cls.__module__}.{hook_cls.__name__} has no '{name}'; "
-                "take it out of the configuration"
+                "remove it from the configuration"
             )
         options[name] = value
     hook = hook_cls(

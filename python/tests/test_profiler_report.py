@@ -477,7 +477,7 @@ def test_a_file_named_after_no_rule_is_kept_as_unknown(mine):
     assert list(report.unknown) == ["Hoverboard"]
     assert report.unknown["Hoverboard"].datapoints == 3
     assert report.unknown["Hoverboard"].unknown_fields == [("Details", "algo-1", "cpu")]
-    assert report.summary_table().endswith("named after no rule: Hoverboard")
+    assert report.summary_table().endswith("not named after a rule: Hoverboard")
     alone = read_profiler_report(mine / "Hoverboard.json")
     assert list(alone.unknown) == ["Hoverboard"] and not alone.documents
 

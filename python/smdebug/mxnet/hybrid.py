@@ -47,7 +47,7 @@ class Graphs:
         return block in self._taps
 
     def follow_plan(self) -> None:
-        """Finds out again which tensors may be saved, after a change of the plan."""
+        """Determines again which tensors may be saved, after the plan has changed."""
         for tap in self._taps.values():
             tap.find_wanted()
 
@@ -146,7 +146,7 @@ class GraphTap:
     def finish(self, arguments: Any) -> None:
         """Saves the tensors of the call that ended, in the order in which the blocks were called.
 
-        Raises what the op hook failed with.
+        Raises the error that the op hook ran into.
         """
         self._current = private_names.cached_op(self._block)
         arrays, self._arrays = self._arrays, None
@@ -219,7 +219,7 @@ class GraphTap:
         if is_taken and not self._has_warned:
             self._has_warned = True
             _logger.warning(
-                "block '%s' has an op hook of the script: the tensors inside are not saved",
+                "the script registered an op hook on block '%s': the tensors inside are not saved",
                 self._block.name,
             )
         return is_taken

@@ -102,7 +102,7 @@ class BatchSize(
     patience=_positive(1000),
     window=_positive(500),
 ):
-    """CPU, GPU and GPU memory are all little used: thresholds in %, on the 95th percentile of
+    """CPU, GPU and GPU memory are all underused: thresholds in %, on the 95th percentile of
     the last `window` points, after the first `patience`."""
 
 
@@ -124,7 +124,8 @@ class Dataloader(_ProfilerRuleConfig, min_threshold=_positive(70), max_threshold
 class GPUMemoryIncrease(
     _ProfilerRuleConfig, increase=_positive(5), patience=_positive(1000), window=_positive(10)
 ):
-    """The mean of GPU memory over `window` points rises by more than `increase` points of %."""
+    """The mean of GPU memory over `window` points rises by more than `increase` percentage
+    points."""
 
 
 class IOBottleneck(
@@ -139,7 +140,7 @@ class IOBottleneck(
 
 
 class LoadBalancing(_ProfilerRuleConfig, threshold=_percentage(0.5), patience=_positive(1000)):
-    """The histograms of two GPUs' use are further apart than `threshold`, 0 to 1."""
+    """The utilization histograms of two GPUs are further apart than `threshold`, 0 to 1."""
 
 
 class LowGPUUtilization(
@@ -149,7 +150,7 @@ class LowGPUUtilization(
     window=_positive(500),
     patience=_positive(1000),
 ):
-    """A GPU's use has a 95th percentile below `threshold_p95` %, or a 5th one below
+    """A GPU's utilization has a 95th percentile below `threshold_p95` %, or a 5th one below
     `threshold_p5` %."""
 
 
@@ -158,7 +159,7 @@ class MaxInitializationTime(_ProfilerRuleConfig, threshold=_positive(20)):
 
 
 class OverallSystemUsage(_ProfilerRuleConfig):
-    """Never fires; what the machine was used for."""
+    """Never fires; reports the utilization of the machine."""
 
 
 class StepOutlier(_ProfilerRuleConfig, stddev=_positive(3), mode=_mode(), n_outliers=_positive(10)):
@@ -199,7 +200,7 @@ class ProfilerReport:
 
 
 def _of_one_rule(key: str, value: object) -> tuple[str, object]:
-    """`key` as it is spelled, and `value`, which its rule takes."""
+    """Returns `key` in its official spelling, and `value`, which must be valid for its rule."""
     rule_name, separator, name = key.lower().partition("_")
     rule = _OF_A_REPORT.get(rule_name)
     if rule is None or not separator:
@@ -210,8 +211,8 @@ def _of_one_rule(key: str, value: object) -> tuple[str, object]:
         )
     if name not in rule._parameters:
         raise SMDebugTypeError(
-            f"ProfilerReport was given '{key}', {rule.__name__} has no parameter '{name}': it has "
-            f"{', '.join(rule._parameters)}"
+            f"ProfilerReport was given '{key}', but {rule.__name__} has no parameter '{name}': "
+            f"it has {', '.join(rule._parameters)}"
         )
     rule(**{name: value})
     return f"{rule.__name__}_{name}", value

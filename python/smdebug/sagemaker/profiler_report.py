@@ -62,7 +62,7 @@ def read_profiler_report(path: str | os.PathLike[str]) -> ProfilerReportDocument
         files = _files_of(asked)
     except OSError as error:
         raise _error(
-            "io", f"profiler report '{asked}': {error.strerror}: it must be readable for this user"
+            "io", f"profiler report '{asked}': {error.strerror}: this user must be able to read it"
         ) from None
     for file in files:
         try:
@@ -201,7 +201,7 @@ class ProfilerReportDocuments(NamedTuple):
             for rule, times, points, rest in rows
         ]
         if self.unknown:
-            text.append(f"named after no rule: {', '.join(self.unknown)}")
+            text.append(f"not named after a rule: {', '.join(self.unknown)}")
         return "\n".join(text)
 
 

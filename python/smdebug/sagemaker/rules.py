@@ -61,13 +61,13 @@ class Rule(CloudRule):
         `other_trial_<i>`. `collections_to_save`, dicts like those of the configuration or objects
         with `name` and `parameters`, replace the collections of the configuration.
 
-        Raises SMDebugValueError for a parameter `rule_to_invoke` and SMDebugTypeError for invalid
-        actions.
+        Raises SMDebugValueError if `rule_parameters` contains `rule_to_invoke`, and
+        SMDebugTypeError for invalid actions.
         """
         base = copy.deepcopy(base_config)["DebugRuleConfiguration"]
         if "rule_to_invoke" in (rule_parameters or {}):
             raise SMDebugValueError(
-                "the parameter 'rule_to_invoke' is the configuration's: it names the rule"
+                "rule_parameters must not contain 'rule_to_invoke': base_config sets it"
             )
         collections = collections_to_save or base_config.get("CollectionConfigurations", [])
         return cls(

@@ -36,7 +36,7 @@ def as_array(tensor: Any) -> Any:
 
 @functools.cache
 def _has(kind, method):
-    """Returns whether a class has a method. Asking a tensor of TensorFlow itself is slow."""
+    """Returns whether a class has a method. Checking the tensor itself is slow in TensorFlow."""
     return hasattr(kind, method)
 
 
@@ -49,9 +49,9 @@ def why_not(tensor: Any) -> str | None:
     if kind in ("SparseTensor", "SparseTensorValue"):
         return "it is sparse"
     if not hasattr(tensor, "dtype") or not hasattr(tensor, "shape"):
-        return f"{kind} is no tensor"
+        return f"{kind} is not a tensor"
     if getattr(tensor.dtype, "name", None) in ("variant", "resource"):
-        return f"it holds no numbers but {tensor.dtype}"
+        return f"it holds {tensor.dtype} instead of numbers"
     return None
 
 

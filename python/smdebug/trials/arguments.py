@@ -48,7 +48,9 @@ def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
     first, end = range_steps
     for bound in (first, end):
         if bound is not None and (not isinstance(bound, int) or bound < 0):
-            raise AssertionError(f"range_steps takes whole numbers from 0, found {range_steps!r}")
+            raise AssertionError(
+                f"range_steps takes whole numbers of 0 or more, found {range_steps!r}"
+            )
     if end is not None and end <= (first or 0):
         raise AssertionError(f"range_steps must not be empty, found {range_steps!r}")
     return first, end

@@ -59,7 +59,7 @@ class Tensor:
         """The last `n` steps up to and including `step`; all of them if `n` is None or 0."""
         count = checked_step(n or 0)
         if count < 0:
-            raise SMDebugValueError(f"prev_steps takes a count n from 0, found {n!r}")
+            raise SMDebugValueError(f"prev_steps takes a count n of 0 or more, found {n!r}")
         return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
 
     def workers(self, step_num: int, mode: ModeKeys = GLOBAL) -> list[str]:

@@ -14,7 +14,7 @@ class ReplicaCaptures:
     `key` of its result, a dict. They come back as a dict of tuples, one tensor of each replica:
     Keras adds up the values of replicas, but leaves tuples of tensors as they are.
 
-    Each replica must return such a key. Tensors that only some replicas return are left out:
+    Each replica must return such a key. Tensors that only some replicas return are omitted:
     `skip(name, why)` is called for each.
     """
 
@@ -54,7 +54,7 @@ class ReplicaCaptures:
         replicas = [each.tensors for each in results(found)]
         shared = set.intersection(*map(set, replicas))
         for name in sorted(set().union(*replicas) - shared):
-            self._skip(name, "some replicas have it and others have not")
+            self._skip(name, "only some replicas have it")
         return {
             name: tuple(each[name] for each in replicas) for name in replicas[0] if name in shared
         }
