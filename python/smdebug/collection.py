@@ -1,4 +1,4 @@
-"""`Collection`: tensors that are saved alike and found again together."""
+"""`Collection`: a named set of tensors with common settings."""
 
 from smdebug._core import Collection
 

@@ -25,7 +25,7 @@ _current: BaseHook | None = None
 
 
 def get_current() -> BaseHook | None:
-    """The hook that was made last, of any adapter."""
+    """The most recently created hook, of any adapter."""
     return _current
 
 
@@ -38,7 +38,7 @@ def set_current(hook: BaseHook | None) -> None:
 def hook_of(
     kind: type[HookClass], create: Callable[[], HookClass] | None = None
 ) -> HookClass | None:
-    """The hook that was made last, if it is an instance of `kind`.
+    """The most recently created hook, if it is an instance of `kind`.
 
     Otherwise `create()` makes one, if given. Returns None if the configuration file that `create`
     reads is missing, or if the environment variable USE_SMDEBUG is false.
@@ -69,7 +69,7 @@ class GetHook(Protocol[HookClass_co]):
     def __call__(
         self, json_config_path: str | None = None, create_if_not_exists: bool = ...
     ) -> HookClass_co | None:
-        """The hook that was made last, or None."""
+        """The most recently created hook, or None."""
 
 
 def functions_of(
@@ -81,7 +81,7 @@ def functions_of(
     def get_hook(
         json_config_path: str | None = None, create_if_not_exists: bool = create_by_default
     ) -> HookClass | None:
-        """The hook that was made last.
+        """The most recently created hook.
 
         If there is none, `create_if_not_exists` creates one from a JSON configuration: the file at
         `json_config_path`, or the default of Hook.create_from_json_file. Returns None if that file

@@ -11,9 +11,9 @@ class isolate_errors:
     """A context manager that reports an exception instead of raising it.
 
     `report(where, error)` takes it; `where` says in which part of a training it happened, such as
-    "after a batch". Exceptions of the classes `passing`, and those that are no `Exception`, such as
-    KeyboardInterrupt, are raised as usual. It is a class because some blocks run in every step,
-    where a generator would take twice the time.
+    "after a batch". Exceptions of the classes `passing`, and those that do not derive from
+    `Exception`, such as KeyboardInterrupt, are raised as usual. It is a class because some blocks
+    run in every step, where a generator would take twice the time.
     """
 
     __slots__ = ("_passing", "_report", "_where")

@@ -1,7 +1,7 @@
 """Everything that smdebug raises, under the names that existing scripts catch.
 
 The C++ library selects the class of each error and sets two attributes: `code`, its permanent code
-("not_found", "corrupt", "invalid_config"...), and `full_message`, for a text that says more than
+("not_found", "corrupt", "invalid_config"...), and `full_message`, a text with more detail than
 the arguments.
 """
 

@@ -65,7 +65,7 @@ class BaseHook:
     """
 
     # A hook that was unpickled has no session and does nothing.
-    _session: Any = None  # a _core.Session, or what an adapter uses like one
+    _session: Any = None  # a _core.Session, or an object with the same methods
     _failure: dict[str, Any] | None = None
     _rules: StepMonitor | None = None
     out_dir: str = ""
@@ -158,7 +158,7 @@ class BaseHook:
         return []
 
     def _device_transfer(self) -> Callable[[_core.TensorSlot, Any], bool] | None:
-        """The `device_transfer` of Session.create; None: each copy is waited for."""
+        """The `device_transfer` of Session.create; None to wait for each copy."""
         return None
 
     def _detach(self) -> None:
@@ -300,10 +300,10 @@ class BaseHook:
 
         `tensor_value` is an array or tensor of any shape and dtype, a list, or a number, which
         gets shape (1,); it is copied before this returns. `collections_to_write` is a collection
-        or its name, or several of them. They determine what is written: the values, unless they ask
-        for reductions. A collection that does not exist is created. Before the first step and
-        between steps, the tensor belongs to the next step. Of several values in one step, the last
-        one counts.
+        or its name, or several of them. They determine what is written: the values, unless their
+        settings request reductions. A collection that does not exist is created. Before the first
+        step and between steps, the tensor belongs to the next step. Of several values in one step,
+        the last one counts.
 
         Raises SMDebugTypeError for a value that is not a tensor and for an invalid collection.
         """
@@ -314,7 +314,7 @@ class BaseHook:
         if not self._session:
             return
         for collection in filter(None, map(self._collections.get, names)):
-            if not collection.has_members():  # what it asks for is handed over with its tensors
+            if not collection.has_members():  # its settings are passed on with its tensors
                 collection.add_tensor_name(tensor_name)
         self._session.save_tensor(tensor_name, tensor, names)
 
@@ -448,7 +448,7 @@ class BaseHook:
         return [name for name in self.include_collections if name in built_in]
 
     def _filled_collections(self, further_patterns: dict[str, list[str]]) -> list[Collection]:
-        """The collections that name anything, with the patterns that the adapter adds."""
+        """The collections that select tensors, with the patterns that the adapter adds."""
         collections: list[Collection] = []
         for name, collection in self._collections.items():
             is_known = self._framework.knows(name)

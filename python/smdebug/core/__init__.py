@@ -1,1 +1,1 @@
-"""The import paths of the original library. Modules here only name what lives elsewhere."""
+"""Import paths of the original library. The modules re-export names that are defined elsewhere."""

@@ -12,7 +12,7 @@ DEFAULT_WORKER_NAME = "worker_0"
 DEFAULT_COLLECTIONS_FILE_NAME = "worker_0_collections.json"
 DEFAULT_SAGEMAKER_OUTDIR = _core.sagemaker_out_dir
 
-# Environment variables, and what counts without them.
+# Environment variables and their defaults.
 CONFIG_FILE_PATH_ENV_STR = "SMDEBUG_CONFIG_FILE_PATH"
 DEFAULT_CONFIG_FILE_PATH = _DEFAULTS.hook_config_path
 TENSORBOARD_CONFIG_FILE_PATH_ENV_STR = "TENSORBOARD_CONFIG_FILE_PATH"

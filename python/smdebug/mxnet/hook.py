@@ -264,7 +264,7 @@ class Hook(BaseHook):
         moved = parameters_of(trainer)
         return ours if moved is None else ours.intersection(map(id, moved))
 
-    # --- the base class's questions ---
+    # --- implementations for the base class ---
 
     @classmethod
     def make_framework(cls) -> _core.Framework:

@@ -53,7 +53,7 @@ def forget(listener: UpdateListener) -> None:
 def _reported(update: Callable[..., Any], is_reduced: bool) -> Callable[..., Any]:
     @functools.wraps(update)
     def reported(trainer: gluon.Trainer, *args: Any, **kwargs: Any) -> Any:
-        # Every listener is asked, since each of them saves tensors.
+        # Notify every listener, because each of them saves tensors.
         if not all([listener.before(trainer, is_reduced) for listener in list(_listeners)]):
             return None
         result = update(trainer, *args, **kwargs)

@@ -36,7 +36,7 @@ class HookInstaller:
         # Plain attributes, because each step compares them, and an idle step must cost no more.
         self.is_provisional: bool = False
         self.plan_version: int | None = None  # of the plan that the hooks were installed for
-        self.mode: ModeKeys | None = None  # of the last step that settled for its mode
+        self.mode: ModeKeys | None = None  # of the last step that `settle_for_mode` saw
         self._state = HookState.REMOVED
         self._switch = switch
         self._unsettled: list[WatchedModule] = []  # may have hooks that never save anything
@@ -71,21 +71,21 @@ class HookInstaller:
             self._unsettled = [watched for watched in self._unsettled if not watched.prune()]
 
     def takes_up_plan(self, version: int) -> bool:
-        """Whether the plan of that version is new. The caller follows it and then settles."""
+        """Whether the plan of that version is new; if so, the caller must call `settle`."""
         if version == self.plan_version:
             return False
         self.plan_version = version
         return True
 
     def settle_for_mode(self, mode: ModeKeys) -> None:
-        """Settles at the first step of each mode, whose calls may differ."""
+        """Calls `settle` at the first step of each mode, which may call other modules."""
         self.mode = mode
         if mode not in self._modes_seen:
             self._modes_seen.add(mode)
             self.settle()
 
     def find_points(self) -> None:
-        """Decides by the next plan what compiled code captures."""
+        """Decides from the next plan what compiled code captures."""
         for watched in self.watched:
             watched.find_points()
 

@@ -281,7 +281,7 @@ class WatchedModule:
         self._after.take_out()
 
     def find_points(self) -> None:
-        """Decides what code that is compiled from now on captures, by the next plan."""
+        """Decides from the next plan what code that is compiled from now on captures."""
         points, target = self._switch.points, self.target
         inputs = points.add(
             self._inputs_name,

@@ -23,7 +23,8 @@ def local_part(
     """Returns (part in this process, shape of the whole, offsets of the part) of a DTensor, and
     None for any other tensor.
 
-    Shape and offsets are None if the part is the whole, or is no box of it, as with partial sums.
+    Shape and offsets are None if the part is the whole, or is not a box in it, as with partial
+    sums.
     """
     if not hasattr(tensor, "placements") or not hasattr(tensor, "to_local"):
         return None
@@ -47,7 +48,7 @@ def offsets_of_part(
 ) -> list[int] | None:
     """Returns where a part of shape `part_shape` begins in a tensor of shape `shape`.
 
-    The tensor is cut along each dimension of a mesh as `placements` say, in the way of torch.chunk.
+    The tensor is cut along each dimension of a mesh as `placements` specify, like torch.chunk does.
     `coordinate` is the position of this process in the mesh. Returns None if nothing is cut, and if
     the parts are not boxes that make up the whole.
     """

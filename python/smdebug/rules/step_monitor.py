@@ -65,12 +65,12 @@ class StepMonitor:
         self._core.follow(session)
 
     def join_worker(self, session: _core.Session) -> None:
-        """Judges the steps of a further worker's session, with rules of its own."""
+        """Judges the steps of a further worker's session, with its own rules."""
         self._add_worker()
         self._core.follow(session)
 
     def apply(self, stop: Callable[[Verdict], None] = exit_training) -> Verdict | None:
-        """Does what the rules that fired since the last call ask for: raises
+        """Carries out the answers of the rules that fired since the last call: raises
         RuleEvaluationConditionMet for "raise", calls `stop(verdict)` for "stop". Returns the
         verdict that asks to skip the update, else None. Raises whatever an `on_fire` function
         raises."""
@@ -97,8 +97,8 @@ class StepMonitor:
         self._core.add_worker([core_rule(rule, judge) for rule in self._rules])
 
     def _answer(self) -> tuple[str, Verdict]:
-        """The strongest answer to what was found since the last call, and the verdict that asks
-        for it."""
+        """The strongest answer to the findings since the last call, and the verdict that requests
+        it."""
         strongest, reason = RECORD, {}
         for verdict in map(json.loads, self._core.take_findings()):
             self._log_once(verdict)

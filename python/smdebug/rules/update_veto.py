@@ -1,4 +1,4 @@
-"""`UpdateVeto`: what happens to the update of a step when a rule fires inside the step."""
+"""`UpdateVeto`: prevents the update of a step when a rule fires inside the step."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class UpdateVeto:
         self._has_warned = False
 
     def skips_update(self, obstacle: str | None = None) -> bool:
-        """Whether to skip the update. `obstacle` says why the adapter cannot skip it."""
+        """Whether to skip the update. `obstacle` is the reason why the adapter cannot skip it."""
         with self._isolate("judging a step"):
             self._session.before_update()
         verdict = self._rules.apply()

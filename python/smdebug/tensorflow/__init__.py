@@ -1,8 +1,8 @@
 """smdebug for TensorFlow and Keras: `KerasHook` records `fit`, `evaluate`, `predict` and loops with
 a GradientTape, `SessionHook` and `EstimatorHook` record graphs of TensorFlow 1.
 
-The hooks are imported on first use: a session needs no Keras, and Keras on another backend needs no
-TensorFlow.
+The hooks are imported on first use: a session does not need Keras, and Keras on another backend
+does not need TensorFlow.
 """
 
 import importlib

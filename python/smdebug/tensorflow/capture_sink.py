@@ -118,7 +118,7 @@ class CaptureSink:
 
 
 class PlanView:
-    """Answers questions about the configuration of a hook.
+    """Answers queries about the configuration of a hook.
 
     `bias_patterns` are regular expressions for the names of variables that are biases. Collection
     `biases` must not have them itself: the names of an optimizer's variables contain the same word.

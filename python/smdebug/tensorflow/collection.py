@@ -67,7 +67,7 @@ def _pattern_of(thing):
         if not isinstance(thing.name, str):
             raise AttributeError
         name = names.variable_name(thing) if hasattr(thing, "assign") else thing.name
-    except AttributeError:  # a tensor of eager code raises when it is asked
+    except AttributeError:  # a tensor of eager code raises here
         raise SMDebugTypeError(
             f"a collection takes variables, tensors of a graph and operations, found {thing!r}; "
             "a tensor of eager code has no name: save it with hook.save_tensor"

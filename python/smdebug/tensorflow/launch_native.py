@@ -43,7 +43,7 @@ class LaunchedSessionHook(SessionHook):
     is_in_run: bool = False
 
     def use_optimizers(self, optimizers: SessionOptimizers) -> None:
-        """Uses the notes in `optimizers`."""
+        """Takes losses, gradients and updates from `optimizers`."""
         self._adapter.optimizers = optimizers
 
     def computes_update(self, graph: Any, arguments: Any) -> bool:

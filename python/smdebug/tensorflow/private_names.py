@@ -16,7 +16,7 @@
 
 If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
 graph with our calls in it could not be compiled. If the changes of a Keras step or its number of
-batches are unknown, one function always passes its tensors out.
+batches are unknown, one function always returns the captured tensors.
 
 Callers import TensorFlow themselves where they need it: Keras may run without it.
 """
@@ -58,13 +58,13 @@ def layers_inside(layer: Any) -> list[Any]:
 
 
 def hyper_variables(optimizer: Any) -> list[Any]:
-    """Returns the variables of a legacy optimizer that are no slots, such as its learning rate."""
+    """Returns the variables of a legacy optimizer that are not slots, such as its learning rate."""
     hyper = getattr(optimizer, "_hyper", None) or {}
     return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]
 
 
 def is_compilation_known() -> bool:
-    """Returns whether `is_compiled` can tell."""
+    """Returns whether `is_compiled` works."""
     return _is_in_xla_context() is not None
 
 

@@ -1,4 +1,4 @@
-"""Reading runs: `create_trial(path)` opens one, `Trial` and `Tensor` answer what it holds."""
+"""Reading runs: `create_trial(path)` opens one, `Trial` and `Tensor` query it."""
 
 from smdebug._core import ModeKeys as modes
 from smdebug.trials.local_trial import LocalTrial

@@ -111,7 +111,7 @@ class Hook(BaseHook, TrainingCallback):
     def hyperparameters(self) -> dict[str, Any] | None:
         """The hyperparameters to save; None for all that the booster uses.
 
-        Setting another type than dict raises SMDebugTypeError.
+        Setting a type other than dict raises SMDebugTypeError.
         """
         return self._hyperparameters
 
@@ -234,7 +234,7 @@ class Hook(BaseHook, TrainingCallback):
             )
         return False
 
-    # --- the base class's questions ---
+    # --- implementations for the base class ---
 
     @classmethod
     def make_framework(cls) -> _core.Framework:

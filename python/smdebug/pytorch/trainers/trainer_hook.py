@@ -154,7 +154,7 @@ class TrainerHook(Hook):
                     self._continue_step(root)
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
 
-    # --- what only a trainer's step has ---
+    # --- features of a trainer's steps ---
 
     def wants_loss(self) -> bool:
         """Whether the open step records losses."""

@@ -186,7 +186,7 @@ class TrainingWatch:
         except Exception as second:
             _logger.error("cleaning up after this error failed too: %r", second)
 
-    # --- inside ---
+    # --- internals ---
 
     def _make_rules(self, first_step: int = 0) -> RunMonitor:
         self.hook.monitor = RunMonitor(self._rule_requests, self.hook.out_dir, first_step)

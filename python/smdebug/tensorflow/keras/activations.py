@@ -23,7 +23,7 @@ _FUNCTIONS = {"relu": "relu", "relu6": "relu", "tanh": "tanh", "sigmoid": "sigmo
 
 def activation_patterns(collection: Any, layers: Sequence[tuple[str, Any]]) -> list[str]:
     """Returns regular expressions for the tensors of a collection such as `relu_input`, by the
-    kinds of the `layers`: (name, layer) of each. Returns none for any other collection, and for one
+    types of the `layers`: (name, layer) of each. Returns none for any other collection, and for one
     that names its tensors itself."""
     kind, side = kind_and_side(collection)
     if kind is None:

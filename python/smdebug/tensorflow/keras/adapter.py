@@ -35,8 +35,8 @@ class KerasAdapter:
         self._logs = KerasLogs(self._plan, self._session, self._saver)
         self._models: dict[int, WatchedModel] = {}  # by the id of the model
         self._registered: set[int] = set()  # ids of the models that need no callback
-        self._armed: Any = None  # the model that Keras has just handed over
-        self._depth = 0  # how many of fit, evaluate and predict run now
+        self._armed: Any = None  # the model that Keras passed last
+        self._depth = 0  # how many of fit, evaluate and predict are running
         self._has_own_mode = False
         # Made once, because every batch enters them.
         self._has_rules = self._plan.has_rules
@@ -99,7 +99,7 @@ class KerasAdapter:
         for watched in self._models.values():
             watched.uninstall()
 
-    # --- questions ---
+    # --- queries ---
 
     def is_counting(self) -> bool:
         """Returns whether Keras runs a step, or a `fit`, `evaluate` or `predict`, at present."""
@@ -135,8 +135,8 @@ class KerasAdapter:
             self._models[id(model)].uninstall()
 
     def batch_begins(self, function: StepFunction) -> bool:
-        """Returns whether the graph of the coming batch is to pass out tensors. Raises SMDebugError
-        for an invalid configuration."""
+        """Returns whether the coming batch must capture tensors inside its graph. Raises
+        SMDebugError for an invalid configuration."""
         if not self._sink.is_recording:
             return False
         mode = None if self._has_own_mode and self._depth == 0 else function.mode
@@ -151,9 +151,9 @@ class KerasAdapter:
     ) -> None:
         """Begins the step of a batch that is done, and saves all that is due in it.
 
-        `result` is the result of the step function, `captures` the tensors that its graph passed
-        out, by name, or None. `state` is the state that JAX returns: lists of the values of the
-        model's variables, by kind. Raises what a rule asks for.
+        `result` is the result of the step function, `captures` the tensors that its graph captured,
+        by name, or None. `state` is the state that JAX returns: lists of the values of the model's
+        variables, by kind. Raises the exception that a rule requests.
         """
         if not self._sink.is_recording:
             return

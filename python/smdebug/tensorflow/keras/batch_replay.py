@@ -3,8 +3,8 @@
 The second run gets the same batch, the variables as they were before the first run, and the random
 numbers that the first graph drew. Its changes are undone.
 
-Some graphs cannot run twice: those that do more than compute and change variables, such as call
-Python, and those that XLA compiles and that draw random numbers.
+Some graphs cannot run twice: those that do more than compute and change variables, such as
+calling Python, and those that XLA compiles and that draw random numbers.
 """
 
 import contextlib

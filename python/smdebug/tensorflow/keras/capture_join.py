@@ -72,7 +72,7 @@ class CaptureJoin:
     # --- after a call ---
 
     def split(self, result: Any) -> tuple[Any, Mapping[str, Any] | None]:
-        """Returns (the result as Keras knows it, the captured tensors by name or None). Keeps
+        """Returns (the result that Keras expects, the captured tensors by name or None). Keeps
         `draws`."""
         self.draws = ()
         if not isinstance(result, dict) or not (CAPTURES in result or _DRAWS in result):

@@ -9,7 +9,7 @@ END_OF_DATA = (StopIteration,)
 
 
 class NoReplay:
-    """Replaces BatchReplay: eager code passes tensors out directly, so no batch runs twice."""
+    """Replaces BatchReplay: eager code captures tensors directly, so no batch runs twice."""
 
     is_possible = False
 

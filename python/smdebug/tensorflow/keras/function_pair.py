@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-# The type of `make_train_function` and its like: takes `force`, and returns the function on
+# The type of `make_train_function` and similar methods: takes `force`, and returns the function on
 # Keras 2 or leaves it in an attribute of the model on Keras 3.
 MakeFunction = Callable[..., Any]
 

@@ -12,7 +12,7 @@ class LayerNames:
 
     Of several layers with one name the first keeps it. A later one is called `<outer
     layer>/<name>`, with a number after it if that name is taken too. `on_new_layer` is called after
-    each layer that gets a name, because a new layer changes the patterns by kinds of layers.
+    each layer that gets a name, because a new layer changes the patterns by layer type.
     """
 
     def __init__(self, model: Any, on_new_layer: Callable[[], None]) -> None:

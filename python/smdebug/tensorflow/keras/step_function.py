@@ -7,7 +7,7 @@ batch. To TensorFlow, a graph with more results is a different program: it may f
 differently, and therefore round differently. When a tensor is due, the capturing function runs
 after the lean one on the same batch, and its changes are undone (batch_replay.py).
 
-A graph that cannot run twice has only one function, which always passes its tensors out.
+A graph that cannot run twice has only one function, which always returns the captured tensors.
 """
 
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ class BatchObserver(Protocol):
         """Removes the hook from `model`, which Keras runs without it."""
 
     def batch_begins(self, function: "StepFunction") -> bool:
-        """Returns whether the graph of the coming batch is to pass out tensors."""
+        """Returns whether the coming batch must capture tensors inside its graph."""
 
     def batch_ended(
         self, function: "StepFunction", result: Any, captures: Any, state: Any = None
@@ -62,7 +62,7 @@ class StepFunction:
         self._join = CaptureJoin(kind, settings.saver)
         self._replaced: list[ReplacedMethod] = []
         self._is_installed = False
-        self._is_capturing: bool | None = None  # in a batch: whether it is to pass out tensors
+        self._is_capturing: bool | None = None  # in a batch: whether it must capture tensors
         self._data: Any = None  # in a batch: the argument of the function
         self._replicas: Any = None  # in a call under a strategy: its ReplicaCaptures
 
@@ -136,7 +136,7 @@ class StepFunction:
         return result
 
     def _run(self, arguments):
-        """Returns (the function's result, the tensors that it passes out or None)."""
+        """Returns (the function's result, the captured tensors or None)."""
         self._data = arguments[0]
         if self._is_capturing and not self._functions.is_single:
             if self._replay.can_run(self._data):
@@ -243,8 +243,8 @@ class StepFunction:
         return self._is_capturing or backend.graph() is not None
 
     def _passed_out(self, trace, graph, is_repeatable):
-        """Returns (tensors by name, random numbers) that this function passes out; None for
-        nothing."""
+        """Returns (captured tensors by name, random numbers) that this function adds to its
+        result; None for nothing."""
         wanted = self._join.wanted(trace, is_graph=graph is not None)
         if not wanted:
             return None, None
@@ -282,5 +282,5 @@ class StepFunction:
         return self._join.is_known
 
     def put(self, captures: dict[str, Any]) -> None:
-        """Saves the due tensors among those that a batch passed out."""
+        """Saves the due tensors among those that a batch captured."""
         self._join.put(captures)

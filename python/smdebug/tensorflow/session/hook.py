@@ -37,8 +37,8 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
     Names are TensorFlow's (`dense/kernel:0`). Each run is a step, and can be read when it has
     returned. A tensor is saved if the run computes it anyway, or if computing it changes nothing.
     So it is not saved if it depends on a placeholder that is not fed, draws random numbers, takes
-    from a queue, or is inside a branch or loop. A tensor that you asked for and cannot get is
-    logged once.
+    from a queue, or is inside a branch or loop. A requested tensor that cannot be saved is logged
+    once.
 
     `rules` judge each run when it has returned; "stop" asks the session to stop, "raise" raises
     RuleEvaluationConditionMet out of it.
@@ -78,7 +78,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
         return self._adapter.before_run(run_context) if self._session else None
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Saves the results of the run and publishes the step. Raises what a rule asks for."""
+        """Saves the results of the run and publishes the step. Raises what a rule requests."""
         if not self._session or not self._sink.is_recording:
             return
         self._adapter.after_run(run_values.results)
@@ -86,7 +86,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
             self._rules.apply(lambda verdict: self._stop(run_context, verdict))
 
     def end(self, session: Any) -> None:
-        """Logs the tensors that you asked for and that no run has returned."""
+        """Logs the requested tensors that no run has returned."""
         with self._sink.isolate_errors("at the end of a session"):
             self._adapter.report_missed()
 

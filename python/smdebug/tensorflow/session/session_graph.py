@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-# They have a state, and only read it. A variable without a value cannot be read.
+# They have state but only read it. A variable without a value cannot be read.
 _READS = ("VarHandleOp", "ReadVariableOp", "VarIsInitializedOp", "Variable", "VariableV2")
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 # Only one of the branches that begin here is computed.
@@ -53,7 +53,7 @@ class SessionGraph:
         return self._computed[key]
 
     def _look_up(self, fetches, feeds):
-        # By id: tensors of a graph have no hash while TensorFlow 2 is in charge.
+        # By id: tensors of a graph have no hash if TensorFlow 2 behavior is enabled.
         fed = {id(element) for each in feeds for element in self._elements(each)}
         wanted = self._elements(fetches)
         found, todo = set(), [_operation(each) for each in wanted if id(each) not in fed]
@@ -106,7 +106,7 @@ class SessionGraph:
 
 
 def run_key(fetches: Any, feeds: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinguishes one kind of run from another."""
+    """Returns a key that distinguishes the kinds of runs."""
     parts = (*tf.nest.flatten(fetches, expand_composites=True), None, *feeds)
     return tuple(each if isinstance(each, str) else id(each) for each in parts)
 

@@ -67,7 +67,7 @@ class CompiledSteps:
                         step.set_due(self._steps.next_due_kinds())
 
     def after_call(self) -> None:
-        """Records the tensors that the call has stored. Raises what the rules ask for."""
+        """Records the tensors that the call has stored. Raises what the rules request."""
         for step in self.take():
             self._steps.judge(step.replica)
 

@@ -41,7 +41,7 @@ class FunctionCalls:
             self._install()
 
     def remove(self, watcher: CallWatcher) -> None:
-        """Reports nothing more to `watcher`. The last one restores TensorFlow's own method."""
+        """Stops reporting to `watcher`. The last one restores TensorFlow's own method."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
         if not self._watchers and self._original is not None:

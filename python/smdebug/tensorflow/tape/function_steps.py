@@ -1,7 +1,7 @@
 """Steps of loops inside a tf.function.
 
 The Python code of such a loop runs while TensorFlow builds a graph of it, once for many steps. So
-the graph itself asks what is due each time it runs, and passes out only that. There is one graph:
+the graph itself queries what is due each time it runs, and exports only that. There is one graph:
 the random numbers of a graph continue from call to call, and two graphs would split the sequence.
 """
 
@@ -37,7 +37,7 @@ class FunctionStep:
     def __init__(self, steps: TapeSteps, replica: int | None = None) -> None:
         self._steps: TapeSteps | None = steps
         self._replica = replica
-        self._saved: list[Any] = []  # operations that pass tensors out
+        self._saved: list[Any] = []  # operations that export tensors
         self._passed_out: list[list[TapeTensor]] = []
         self.losses: UniqueNames = UniqueNames()
         keep_with_graph(self)
@@ -58,7 +58,7 @@ class FunctionStep:
         return _NOTHING_DUE if steps is None else steps.begin_in_graph(self._replica)
 
     def record(self, tensors: list[TapeTensor]) -> None:
-        """Makes the graph pass out the tensors of one call of `tape.gradient` when they are due."""
+        """Makes the graph export the tensors of one call of `tape.gradient` when they are due."""
         for number, kind in enumerate(KINDS):
             of_kind = [each for each in tensors if each.kind == kind]
             if of_kind:

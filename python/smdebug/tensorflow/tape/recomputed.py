@@ -1,8 +1,8 @@
-"""Computes a value of a graph a second time, by operations of its own.
+"""Computes a value of a graph a second time, with separate operations.
 
 TensorFlow rearranges sums and products whose operands nothing else uses, so that vectors and
-scalars meet in another order, which rounds differently. The gradient is an operand of the update:
-another user of it would keep the order as written. Therefore that user gets a copy.
+scalars are combined in another order, which rounds differently. The gradient is an operand of the
+update: another user of it would keep the order as written. Therefore that user gets a copy.
 """
 
 from typing import Any

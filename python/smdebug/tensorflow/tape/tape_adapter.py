@@ -35,8 +35,8 @@ class TapeAdapter:
     | variable of a wrapped optimizer | its own name | optimizer_variables |
 
     Tapes that are entered inside another watched tape share its step. The mode is TRAIN unless
-    `set_mode` says otherwise. Gradients that are None and sources that are no variables are left
-    out; tf.IndexedSlices become dense tensors of up to 256 MiB.
+    `set_mode` says otherwise. Gradients that are None and sources that are not variables are
+    omitted; tf.IndexedSlices become dense tensors of up to 256 MiB.
 
     Inside a tf.function nothing is traced again, and a tensor leaves the graph only in a step that
     saves one of its kind. A call of a function that XLA compiles is one step, which is recorded

@@ -81,7 +81,7 @@ class TapeSteps:
     # --- rules ---
 
     def judge(self, replica: int | None = None) -> None:
-        """Lets the rules judge the step so far, and raises what one of them asks for: see
+        """Lets the rules judge the step so far, and raises what one of them requests: see
         CaptureSink.judge_step."""
         with self.session.for_worker(replica):
             self._sink.judge_step()
@@ -143,7 +143,7 @@ class EagerStep:
                     each.put()
 
     def held(self, gradients: Any) -> Any:
-        """Returns `gradients` once the rules have judged the step; raises what they ask for."""
+        """Returns `gradients` once the rules have judged the step; raises what they request."""
         if self._is_due:
             self._steps.judge(self._replica)
         return gradients

@@ -67,7 +67,7 @@ class TapeTensors:
 class TapeTensor:
     """A tensor of one of KINDS and its slot.
 
-    A graph passes out its `parts`, tensors of the graph; `whole` makes one array of them.
+    A graph exports its `parts`, tensors of the graph; `whole` makes one array of them.
     """
 
     kind: str

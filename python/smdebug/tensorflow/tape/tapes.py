@@ -59,8 +59,8 @@ def _watched_class(kind):
             try:
                 self.smdebug_observer.tape_entered(self)
             except BaseException:
-                # No caller leaves a tape that was not entered: it would record for good, and break
-                # the gradients of whatever follows.
+                # The caller does not exit a tape whose entry failed: it would record forever and
+                # break the gradients of later code.
                 super().__exit__(*sys.exc_info())
                 raise
             return entered
