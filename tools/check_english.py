@@ -9,7 +9,7 @@ code (tests aside), for PATTERNS. docs/conventions.md, "Writing", shows how to
 rewrite them.
 
 tools/english.toml holds the number of matches that a file may still contain; a
-file that is not listed may contain none. --fix writes today's numbers. It
+file that is not listed may contain none. --fix writes the current numbers. It
 refuses if their sum has grown: text may move between files, but not get worse.
 """
 
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMITS = "tools/english.toml"
 LIMITS_HEADER = """\
 # Matches of tools/check_english.py that each file may still contain. They may
-# only sink: rewrite the text, then run `tools/check --fix english`.
+# only decrease: rewrite the text, then run `tools/check --fix english`.
 """
 # Quotes the patterns. A document does so between `<!-- english: off -->` and
 # `<!-- english: on -->`.
@@ -95,7 +95,7 @@ class Match(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fix", action="store_true", help=f"write today's numbers to {LIMITS}")
+    parser.add_argument("--fix", action="store_true", help=f"write the current numbers to {LIMITS}")
     parser.add_argument("--list", nargs="+", metavar="PATH", help="print every match in PATH")
     options = parser.parse_args()
     names = searched_files(ROOT)
@@ -126,7 +126,7 @@ def check(root: pathlib.Path, names: list[str]) -> list[str]:
 
 
 def fix(root: pathlib.Path, names: list[str]) -> list[str]:
-    """Writes today's numbers; returns complaints, and writes nothing, if their sum grew."""
+    """Writes the current numbers; returns complaints, and writes nothing, if their sum grew."""
     limits = read_limits(root)
     found = {name: len(find(root, name)) for name in names}
     found = {name: count for name, count in sorted(found.items()) if count}
@@ -177,7 +177,7 @@ def is_searched(name: str) -> bool:
     return not is_test
 
 
-# Each of these returns a text of the same length in which all that is no prose
+# Each of these returns a text of the same length in which everything but prose
 # is replaced by CODE, and quotes, comment marks and white space by white space.
 
 

@@ -1,4 +1,4 @@
-"""Plants files with known phrases and asks the checker to find them."""
+"""Creates files with known phrases and verifies that the checker finds them."""
 
 import subprocess
 

@@ -9,8 +9,8 @@ Prints one line per violation: file, line and reason. The rules:
      headers of smdebug; an adapter only those of base, core, config and capture;
   4. a third-party header is included by one .cc of the tree, and by no header
      (except fmt and nanobind; a test may compare smdebug with a library);
-  5. a room within a folder includes itself and the rooms listed before it, and
-     no other folder includes the last one;
+  5. a subfolder ("room") of a folder includes itself and the rooms listed
+     before it, and no other folder includes the last one;
   6. only certain folders use the environment, the system's clock and threads;
   7. a header that only tests include is called x_testing.h, and no product file
      includes one.
@@ -161,7 +161,7 @@ def note_library(users: dict[str, list[str]], where: str, line: str) -> None:
 def note_includer(
     root: pathlib.Path, includers: dict[str, list[str]], where: str, line: str
 ) -> None:
-    """Notes who includes a private header."""
+    """Records the file that includes a private header."""
     include = INCLUDE.match(line)
     if not include or include[1] == "<":
         return

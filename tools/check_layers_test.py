@@ -1,4 +1,4 @@
-"""Plants trees with one breach each and asks the checker to find it."""
+"""Creates trees with one violation each and verifies that the checker finds it."""
 
 import pathlib
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/base/testdata/regex_cases.json: patterns, subjects and what
-Python's re.search answers, for src/base/regex_test.cc.
+"""Writes src/base/testdata/regex_cases.json: patterns, subjects and the results
+of Python's re.search, for src/base/regex_test.cc.
 
 Half of the cases are patterns that users write for tensor names, half are
 built at random from the syntax that Python and PCRE2 share.

@@ -5,7 +5,7 @@
 
 Each section of the page is a rule. Its summary and condition open the section;
 its parameters, the usual cause and the advice close it. The text in between is
-written by hand and kept. Reads the rules from the package in .venv/torch.
+written by hand and preserved. Reads the rules from the package in .venv/torch.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def updated(page: str, rules: list[dict]) -> str:
 
 
 def section(rule: dict, old: str) -> str:
-    """One rule, with what is written by hand in its `old` section."""
+    """One rule, with the handwritten text of its `old` section."""
     by_hand = BLOCK.sub("", old).strip()
     parts = [f"## {rule['name']}", block(summary(rule)), by_hand, block(details(rule))]
     return "\n\n".join(part for part in parts if part)
@@ -80,7 +80,7 @@ def details(rule: dict) -> str:
 
 
 def table(rule: dict) -> str:
-    """The parameters that differ from those of every rule; empty without any."""
+    """The parameters that differ from those of every rule; empty if there are none."""
     rows = [row for row in rule["parameters"] if row["name"] not in SHARED or is_own(row)]
     if not rows:
         return ""
@@ -97,7 +97,7 @@ def table(rule: dict) -> str:
 
 
 def is_own(parameter: dict) -> bool:
-    """Whether a rule gives a shared parameter a value of its own."""
+    """Whether a rule has its own value of a shared parameter."""
     return parameter["name"] != "preset" and parameter["tuned"] is not None
 
 

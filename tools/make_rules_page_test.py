@@ -1,4 +1,4 @@
-"""What docs/rules.md keeps, gains and loses when it is made again."""
+"""The text that docs/rules.md keeps, gains and loses when it is generated again."""
 
 import re
 

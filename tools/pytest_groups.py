@@ -18,7 +18,7 @@ ENVIRONMENTS_OF = {
     "tests/tensorflow": ("tensorflow-2.15", "tensorflow"),
     "tests/mxnet": ("mxnet",),
 }
-# Files that need an interpreter of their own, and why.
+# Files that need a separate interpreter, and why.
 ALONE = {
     "python/tests/test_keras_on_torch.py": "selects Keras's backend for the process",
     "python/tests/test_pytorch_device_copies.py": "replaces torch's DLPack exchange table",

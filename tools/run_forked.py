@@ -4,7 +4,7 @@
     python tools/run_forked.py PRELOAD REPORT MARK FILE...
 
 Executes the Python file PRELOAD first, so that its imports happen once and not per file. Each FILE
-then runs its tests that match MARK in a process of its own. Writes one JUnit report of all files to
+then runs its tests that match MARK in a separate process. Writes one JUnit report of all files to
 REPORT; a process that dies is a failed test there. Exits with 1 if a test failed.
 """
 
@@ -25,7 +25,7 @@ import xml.etree.ElementTree as xml
 import pytest
 import pytest_groups
 
-# No file may block the others: seconds.
+# Time limit of a file in seconds, so that none blocks the others.
 FILE_LIMIT = 600
 PR_SET_PDEATHSIG = 1
 
@@ -72,14 +72,14 @@ def run_file(file: str, mark: str, report: pathlib.Path, output: pathlib.Path) -
 def run_child(file: str, mark: str, report: pathlib.Path, output: pathlib.Path) -> None:
     code = 1
     try:
-        # A runner that is killed leaves no test behind.
+        # If the runner is killed, its tests end too.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         opened = os.open(output, os.O_WRONLY | os.O_CREAT)
         os.dup2(opened, 1)
         os.dup2(opened, 2)
         # Verbose: if the process dies, the last line names the test.
         code = int(pytest.main(["-vv", "-m", mark, f"--junitxml={report}", file]))
-        # As an interpreter does at its end: hooks close their runs.
+        # Like an interpreter that exits: hooks close their runs.
         atexit._run_exitfuncs()
     except BaseException:
         traceback.print_exc()

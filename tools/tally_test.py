@@ -1,4 +1,4 @@
-"""The count that tools/test ends with: nothing that failed may go uncounted."""
+"""The total that tools/test prints: it must include every failure."""
 
 import importlib.machinery
 import importlib.util
