@@ -1,4 +1,4 @@
-"""A rule in Python: says at which step a gradient is smaller than a threshold.
+"""A rule in Python: reports the steps at which a gradient is below a threshold.
 
 usage: custom_rule.py RUN [THRESHOLD]
 """
@@ -11,7 +11,7 @@ from smdebug.trials import create_trial
 
 
 class GradientTooSmall(Rule):
-    """Met where the mean absolute gradient of any parameter is below `threshold`."""
+    """Fires if the mean absolute gradient of any parameter is below `threshold`."""
 
     def __init__(self, base_trial, threshold=1e-7):
         super().__init__(base_trial)

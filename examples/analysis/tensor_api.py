@@ -1,4 +1,4 @@
-"""Every question that a tensor answers.
+"""Every query of a `Tensor`.
 
 usage: tensor_api.py RUN TENSOR
 """

@@ -1,4 +1,4 @@
-"""Every question that a trial answers.
+"""Every query of a `Trial`.
 
 usage: trial_api.py RUN
 """

@@ -1,4 +1,4 @@
-"""Numbers in place of tensors: the example of the ReductionConfig documentation, recorded."""
+"""Saves reductions in place of tensors: the example of the ReductionConfig documentation."""
 
 import sys
 

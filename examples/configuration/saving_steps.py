@@ -1,4 +1,4 @@
-"""At which steps tensors are saved: the examples of the SaveConfig documentation."""
+"""Selects the steps to save: the examples of the SaveConfig documentation."""
 
 import smdebug as smd
 

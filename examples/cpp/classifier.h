@@ -1,7 +1,7 @@
 #pragma once
 
 // A network with one hidden layer and its training, in plain C++, as in your
-// own engine. It does not know smdebug.
+// own engine. It does not use smdebug.
 
 #include <cstdint>
 #include <vector>

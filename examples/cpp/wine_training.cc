@@ -1,5 +1,5 @@
 // Trains a classifier of wines, records it, judges it inside the loop, and
-// reads back what was recorded.
+// reads the recorded run.
 //
 //     wine_training RUN wine.csv [LEARNING_RATE]
 

@@ -1,7 +1,7 @@
 """Trains on handwritten digits with one corrupted batch and a rule inside the step.
 
 The rule finds NaN in the gradients before the optimizer uses them, and that one update is skipped.
-With --unwatched there is no rule, and the network is ruined.
+With --unwatched there is no rule, and NaN spreads through the network.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> None:
         batch = torch.randint(len(train_y), (64,))
         x = train_x[batch]
         if step == SPOILED_STEP:
-            x[0, 0] = float("nan")  # a picture that was not read right
+            x[0, 0] = float("nan")  # an image that was not read correctly
         optimizer.zero_grad()
         criterion(net(x), train_y[batch]).backward()
         optimizer.step()

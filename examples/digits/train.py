@@ -1,8 +1,8 @@
 """Trains a small network on scikit-learn's handwritten digits.
 
-An ordinary PyTorch script: it knows nothing of who may be watching it.
+An ordinary PyTorch script that does not use smdebug.
 With --planted-fault the network is a deep stack of sigmoids, in which the
-gradient dies on its way back to the first layers.
+gradient vanishes on its way back to the first layers.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Trains a small network on scikit-learn's handwritten digits.
 
-An ordinary Gluon script: it knows nothing of who may be watching it. With --planted-fault the
-network is a deep stack of sigmoids, in which the gradient dies on its way back to the first layers.
+An ordinary Gluon script that does not use smdebug. With --planted-fault the network is a deep stack
+of sigmoids, in which the gradient vanishes on its way back to the first layers.
 """
 
 import argparse

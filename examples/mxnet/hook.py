@@ -1,4 +1,4 @@
-"""A Gluon training with a hook: what the documents of the original show for MXNet.
+"""A Gluon training with a hook: the MXNet example of the original's documentation.
 
 python hook.py OUT_DIR
 """

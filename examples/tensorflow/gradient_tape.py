@@ -1,4 +1,4 @@
-"""The README's loop with a GradientTape: digits, with the accuracy saved beside the rest.
+"""The README's loop with a GradientTape on digits, which also saves the accuracy.
 
 python examples/tensorflow/gradient_tape.py [OUT_DIR]
 """

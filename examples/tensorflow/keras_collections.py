@@ -1,4 +1,4 @@
-"""Collections of Keras, each saved its own way: by a pattern, a layer and a variable.
+"""Collections of Keras tensors, selected by a pattern, a layer and a variable.
 
 python examples/tensorflow/keras_collections.py [OUT_DIR]
 """

@@ -1,4 +1,4 @@
-"""The README's first run: digits with `fit` and `evaluate`, then what was saved.
+"""The README's first run: trains on digits with `fit` and `evaluate`, then reads the tensors.
 
 python examples/tensorflow/keras_fit.py [OUT_DIR]
 """

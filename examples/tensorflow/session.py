@@ -1,4 +1,4 @@
-"""A graph of TensorFlow 1 in a MonitoredSession: a line is fitted, and its slope is read again.
+"""A graph of TensorFlow 1 in a MonitoredSession: fits a line, then reads its slope from the run.
 
 python examples/tensorflow/session.py [OUT_DIR]
 """

@@ -1,4 +1,4 @@
-"""The hook of a JSON configuration, as SageMaker writes it, and get_hook.
+"""Creates a hook with get_hook from a JSON configuration, as SageMaker writes it.
 
 SMDEBUG_CONFIG_FILE_PATH=hook.json python examples/xgboost/from_json.py
 """

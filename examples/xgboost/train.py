@@ -1,4 +1,4 @@
-"""Watches an XGBoost training: metrics, importances, trees and SHAP values.
+"""Records an XGBoost training: metrics, importances, trees and SHAP values.
 
 python examples/xgboost/train.py [RUN_FOLDER]
 """

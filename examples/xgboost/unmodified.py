@@ -1,4 +1,4 @@
-"""A script that knows nothing of smdebug:
+"""A script that does not use smdebug:
 
 smdebug run --rule Overfit -- python examples/xgboost/unmodified.py
 """
