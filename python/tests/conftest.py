@@ -1,4 +1,4 @@
-"""What the tests of the Python face share: small models, and a way to read what was recorded."""
+"""Shared by the tests of the Python package: small models, and functions that read runs."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ class Net(torch.nn.Module):
 
 
 class Given(torch.nn.Module):
-    """Gives back what it is made with."""
+    """Returns the tensors that it was created with."""
 
     def __init__(self, *tensors):
         super().__init__()
@@ -42,7 +42,7 @@ class Given(torch.nn.Module):
 
 @pytest.fixture
 def nothing_is_compiled():
-    """Other tests of the same process may have compiled something, which keeps hooks in models."""
+    """Resets torch.compile: if an earlier test compiled code, hooks stay installed in models."""
     from torch._dynamo.utils import counters
 
     torch.compiler.reset()
@@ -50,7 +50,7 @@ def nothing_is_compiled():
 
 
 def read(out_dir):
-    """The run at `out_dir`, which is there already."""
+    """Opens the run at `out_dir`, which must exist."""
     return create_trial(out_dir, timeout=5)
 
 
@@ -72,7 +72,7 @@ def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
 
 
 def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
-    """Runs a Python script in a process of its own."""
+    """Runs a Python script in a separate process."""
     import os
 
     path = tmp_path / "script.py"
@@ -89,9 +89,9 @@ def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
     return done
 
 
-# What a rank's script begins with: a process group over gloo, and an end at once. At interpreter
-# exit a thread of torch's that waits for the GIL is unwound and aborts the process, with or without
-# smdebug, in about one of five runs.
+# The beginning of a rank's script: joins a process group over gloo, and defines an immediate exit.
+# At interpreter exit a thread of torch that waits for the GIL is unwound and aborts the process, with
+# or without smdebug, in about one of five runs.
 RANK = """
 import os, sys
 import torch, torch.distributed as dist
@@ -112,7 +112,7 @@ def leave(hook=None):
 
 
 def run_ranks(tmp_path, script, out_dir, *, ranks=2):
-    """Runs a script, which begins with RANK, in so many processes; returns what each printed."""
+    """Runs a script, which begins with RANK, in `ranks` processes; returns the output of each."""
     import os
 
     path = tmp_path / "rank.py"

@@ -40,7 +40,7 @@ def statistics(run):
 
 
 def frame(run):
-    """What a run says beside its values: steps, modes, workers, collections."""
+    """Everything in a run except the values: steps, modes, workers, collections."""
     return {
         "steps": {mode: run.steps(mode=mode) for mode in run.modes()},
         "global steps": run.steps(),

@@ -1,10 +1,10 @@
-"""An accelerator that is not there, for tests of what happens between a device and the core.
+"""A simulated accelerator, for tests of the transfer from a device to the core.
 
-While it is `at_work`, every tensor of this process is lent to the core as one that lies on a
-device, except the copies that were made of it: torch's exchange table is replaced by one that says
-so, which must happen before the core has seen a tensor. A copy has the elements that its source
-has when it is begun, as it would have on a stream, and has them only once an event behind it was
-waited for; until then it is full of another byte.
+While it is `at_work`, the core sees every tensor of this process as a tensor on a device, except
+the copies that smdebug makes. For this, torch's exchange table is replaced, which must happen
+before the core imports its first tensor. Like a copy on a stream, a copy here has the elements that
+its source had when the copy began, and has them only after the program has waited for a later
+event; until then it is filled with another byte.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ _replace_table()
 
 
 class StandIn:
-    """In place of TorchAccelerator. Tests look at what was asked of it."""
+    """Replaces TorchAccelerator. Tests inspect the calls that it received."""
 
     def __init__(self):
         self.stream = "stream"  # the current one
@@ -68,9 +68,9 @@ class StandIn:
         self.waits = 0  # for an event that had not passed
         self.copied_at_once = 0
         self._queue = []  # (stream, number, copy, elements of the source)
-        self._host = []  # storages of copies, kept: an address must not mean two things
+        self._host = []  # storages of copies, kept so that no address is used twice
 
-    # --- what DeviceCopies asks ---
+    # --- calls of DeviceCopies ---
 
     def serves(self, device):
         return True
@@ -92,7 +92,7 @@ class StandIn:
         self.events.append(StandInEvent(self))
         return self.events[-1]
 
-    # --- what the stand-in asks ---
+    # --- calls of this module ---
 
     def is_host(self, address):
         return any(
@@ -105,14 +105,14 @@ class StandIn:
             self._host.append(storage)
 
     def copy_at_once(self, tensor):
-        """What Tensor.cpu does meanwhile."""
+        """Replaces Tensor.cpu."""
         self.copied_at_once += 1
         copy = tensor.detach().clone()
         self.add_host(copy)
         return copy
 
     def run(self, stream, last):
-        """Everything on `stream` up to copy number `last` is done."""
+        """Completes everything on `stream` up to copy number `last`."""
         done = [each for each in self._queue if each[0] == stream and each[1] <= last]
         self.waits += bool(done)
         for each in done:
@@ -141,7 +141,7 @@ class StandInEvent:
 
 @contextlib.contextmanager
 def at_work():
-    """Tensors lie on a device; hooks that are made meanwhile copy by the StandIn that is given."""
+    """A context in which tensors are on a device; hooks created in it copy with its StandIn."""
     global _at_work
     accelerator = StandIn()
     torchs_own = device_copies.TorchAccelerator, torch.Tensor.cpu

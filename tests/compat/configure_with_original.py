@@ -1,4 +1,4 @@
-"""Run by .venv/original: what the original makes of hook configurations.
+"""Interprets hook configurations with the original; run it in .venv/original.
 
 Reads a JSON list of configurations from standard input and writes, for each, what its hook
 would save and when.

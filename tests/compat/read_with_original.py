@@ -1,7 +1,7 @@
-"""Prints what the original's Trial answers about a run, as JSON.
+"""Prints the answers of the original's Trial about a run, as JSON.
 
-Run by test_original_reader.py in an environment that has the PyPI package `smdebug`, and nothing
-of ours.
+Run by test_original_reader.py in an environment that has the PyPI package `smdebug` and
+not ours.
 """
 
 import json

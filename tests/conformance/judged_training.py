@@ -1,5 +1,5 @@
-"""A small training that holds something for every built-in rule: healthy, or spoiled in the ways
-that the rules look for. The tests record it through every edge that judges.
+"""A small training with input for every built-in rule: healthy, or with the faults that the rules
+look for. The tests record it through every edge that judges.
 
     python judged_training.py healthy|sick      trains; smdebug.pytorch.get_hook() saves the rest
 """
@@ -55,7 +55,7 @@ class Perceptron(torch.nn.Module):
 
 
 class Training:
-    """The loop, step by step. `save(name, value, collections)` saves what no layer gives."""
+    """The loop, step by step. `save(name, value, collections)` saves tensors that no layer has."""
 
     def __init__(self, is_sick):
         torch.manual_seed(7)

@@ -36,7 +36,7 @@ def record(out_dir: str, is_sick: bool) -> None:
 
 
 def forget_machine(run: pathlib.Path) -> None:
-    """Removes what the run says of the machine that recorded it."""
+    """Removes the facts about the machine that recorded the run."""
     path = run / "run.json"
     facts = json.loads(path.read_text())
     for attempt in facts["attempts"]:

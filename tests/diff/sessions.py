@@ -5,7 +5,7 @@ standard output, then to standard error, and `[exit N]` if N is not 0. A command
 the folders of tests/golden, or by the archives beside this file. It runs in a temporary folder
 with copies of the runs that its session names.
 
-To add a command, write its `$` line and run `tools/rebase`.
+To add a command, add its `$` line and run `tools/rebase`.
 """
 
 import concurrent.futures
@@ -34,7 +34,7 @@ def commands_of(text: str) -> list[str]:
 
 
 def replay(commands: list[str]) -> str:
-    """Runs the commands one after another; returns the session that they make."""
+    """Runs the commands one after another; returns the text of the session."""
     with tempfile.TemporaryDirectory() as folder:
         for command in commands:
             for word in shlex.split(command):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the corpora of the fuzzers: tests/fuzz/<target>/<what it holds>.
+"""Creates the corpora of the fuzzers: tests/fuzz/<target>/<content>.
 
-The bytes are put together here by hand, after docs/format.md, so that they
-owe nothing to the code that reads them. Inputs that a fuzzer found lie in the
-same folders under names of their own; this script leaves them alone.
+The bytes are assembled by hand from docs/format.md, so that they do not depend
+on the code that reads them. Inputs that a fuzzer found are in the same folders
+under other names; this script does not change them.
 
     tests/fuzz/make_corpus.py
 """

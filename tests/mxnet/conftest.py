@@ -1,4 +1,4 @@
-"""What the tests of the MXNet adapter share: small nets, and a way to read what was recorded."""
+"""Shared by the tests of the MXNet adapter: small nets, and functions that read runs."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def make_net(prefix="net_", dropout=0.0):
 
 
 class Training:
-    """A net on random data, the same for each seed, in steps that are given one by one."""
+    """Trains a net on random data, the same for each seed, one step at a time."""
 
     def __init__(self, hook=None, net=None, seed=1, context=None, kvstore="device", **trainer):
         mx.random.seed(seed)
@@ -95,12 +95,12 @@ class Training:
 
 @pytest.fixture
 def read(out_dir):
-    """Opens the run that the test has written."""
+    """Opens the run that the test wrote."""
     return lambda: smd.create_trial(out_dir)
 
 
 def values_at(trial, step):
-    """Name -> value of what was saved at a global step."""
+    """Name -> value of each tensor saved at a global step."""
     return {name: trial.tensor(name).value(step) for name in trial.tensor_names(step=step)}
 
 

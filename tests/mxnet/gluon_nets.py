@@ -5,8 +5,8 @@ from mxnet.gluon import nn
 
 
 def stack(activation, depth, width, outputs, prefix=None):
-    """`depth` layers of `width` units with an activation ("relu", ...), and one that gives the
-    outputs: a HybridSequential, not initialized. Without a prefix, Gluon names it."""
+    """`depth` layers of `width` units with an activation ("relu", ...), and an output layer: a
+    HybridSequential, not initialized. Without a prefix, Gluon names it."""
     net = nn.HybridSequential(prefix=prefix)
     with net.name_scope():
         for _ in range(depth):

@@ -1,4 +1,4 @@
-"""The parts of a page that a browser dumped, with Python's own parser."""
+"""The parts of a page that a browser dumped, read by Python's own parser."""
 
 import html.parser
 

@@ -1,4 +1,4 @@
-"""Runs of real XGBoost trainings under the names of the XGBoost hook, and what they hold."""
+"""Runs of real XGBoost trainings with the tensor names of the XGBoost hook, and their content."""
 
 import dataclasses
 import pathlib
@@ -43,7 +43,7 @@ def regression():
 
 @dataclasses.dataclass
 class Recorded:
-    """A run, and what a script needs to compute its figures in another way.
+    """A run, and the data from which a test computes its figures independently.
 
     `labels`: (n,). `predictions`, by saved round: (n,) or (n, classes). `metrics`, by tensor name:
     one number per saved round. `importance`: those of the last saved round, by type and feature.
@@ -58,7 +58,7 @@ class Recorded:
 
 
 def record(task, path, rounds=30, save_interval=3, leave_out=(), rename=None):
-    """Trains a model of `task` and writes what the XGBoost hook would write of it.
+    """Trains a model for `task` and writes the tensors that the XGBoost hook would write.
 
     Collections named in `leave_out` are not saved; features get the names of the dict `rename`.
     """

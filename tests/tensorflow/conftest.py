@@ -1,4 +1,4 @@
-"""What the tests of the TensorFlow face share. Each file runs on Keras 2 and on Keras 3."""
+"""Shared by the tests of the TensorFlow adapter. Each file runs on Keras 2 and on Keras 3."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def read(out_dir):
-    """The run at `out_dir`, which is there already."""
+    """Opens the run at `out_dir`, which must exist."""
     return create_trial(out_dir, timeout=5)
 
 
@@ -36,7 +36,7 @@ def digits(count=64):
 
 
 def split_cpu():
-    """Makes two devices of the CPU, CPU:0 and CPU:1. Before TensorFlow has computed anything."""
+    """Splits the CPU into CPU:0 and CPU:1. Call it before TensorFlow computes anything."""
     cpu = tf.config.list_physical_devices("CPU")[0]
     two = [tf.config.LogicalDeviceConfiguration()] * 2
     tf.config.set_logical_device_configuration(cpu, two)

@@ -1,4 +1,4 @@
-"""What tests of `KerasHook` share."""
+"""Shared by the tests of `KerasHook`."""
 
 import keras
 import tensorflow as tf
@@ -9,7 +9,7 @@ EVERYTHING = ["weights", "gradients", "inputs", "outputs", "layers", "optimizer_
 
 
 class FunctionalDropout(keras.layers.Layer):
-    """Draws from the state of its graph, on Keras 3 too."""
+    """Draws random numbers from the state of its graph, also on Keras 3."""
 
     def call(self, x, training=False):
         return tf.nn.dropout(x, 0.3) if training else x

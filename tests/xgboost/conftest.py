@@ -1,4 +1,4 @@
-"""Small trainings, and what the tests of this folder share."""
+"""Small trainings and functions that the tests of this folder share."""
 
 import numpy as np
 import xgboost
@@ -16,7 +16,7 @@ def rows(seed=0, count=60, features=4):
 
 
 def binary(seed=0, count=60, **options):
-    """A DMatrix whose label hangs on its first columns."""
+    """A DMatrix whose label depends on its first columns."""
     x = rows(seed, count)
     return xgboost.DMatrix(x, (x[:, 0] + 0.2 * x[:, 1] > 0.6).astype(int), **options)
 

@@ -1,6 +1,6 @@
 """One of two processes that train together: RANK PORT HOST OUT_DIR HOOK_ARGUMENTS(JSON).
 
-Prints what the training gave, as JSON."""
+Prints the results of the training, as JSON."""
 
 import json
 import sys
