@@ -90,8 +90,8 @@ def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
 
 
 # The beginning of a rank's script: joins a process group over gloo, and defines an immediate exit.
-# At interpreter exit a thread of torch that waits for the GIL is unwound and aborts the process, with
-# or without smdebug, in about one of five runs.
+# At interpreter exit a thread of torch that waits for the GIL is unwound and aborts the process,
+# with or without smdebug, in about one of five runs.
 RANK = """
 import os, sys
 import torch, torch.distributed as dist

@@ -1,8 +1,8 @@
 """The table of cases: every training of the zoo, with its fault or healthy.
 
-A case is a recipe or a training of `together`, a half, a seed, and a fault or none. The healthy
-ones are the twins of the faulty: the same recipe, half and seed. What another framework brings
-joins here (xgboost_cases.py, keras_cases.py, mxnet_cases.py).
+A case is a recipe or a training of `together`, a half, a seed, and a fault or none. Healthy cases
+are the twins of faulty ones: the same recipe, half and seed. The cases of other frameworks are
+added here (xgboost_cases.py, keras_cases.py, mxnet_cases.py).
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ HEALTHY_SEEDS = 3
 class Case:
     """`train(out_dir)` trains and judges: (verdicts as of `judging.judge`, quality or None).
 
-    `fault` is None for a healthy one, whose quality must reach `goal`.
+    `fault` is None for a healthy case, whose quality must reach the goal of its training.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Together:
-    """A fault that takes more than one training to show."""
+    """A fault that shows only with more than one process or training."""
 
     name: str
     why: str
@@ -132,7 +132,7 @@ def _run_recipe(recipe, half, seed, fault):
         if not fault and not quality >= training.goal:
             raise RuntimeError(
                 f"the healthy {recipe} of half {half} with seed {seed} reached {quality:.3f}, "
-                f"less than {training.goal}: a twin that has learned nothing is none"
+                f"less than {training.goal}: a healthy training must learn"
             )
         return judging.judge(out_dir), quality
 

@@ -1,5 +1,5 @@
-"""Trains a case of the zoo in the interpreter of another environment: what is learned and how is
-said here, the framework is there. The run is judged here, as every other."""
+"""Trains a case of the zoo in the interpreter of another environment: this process provides the
+data and settings, the other one the framework. The run is judged here, like all others."""
 
 import json
 import pathlib
@@ -9,16 +9,16 @@ import sys
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Seconds; below the limit of a case, which would leave the interpreter behind.
+# Seconds; below the limit of a case, which would leave the interpreter running.
 LIMIT = 600
 
 
 def train(environment, script, description, arrays, out_dir):
     """Runs `script`, a file beside this one, with the interpreter of `.venv/<environment>`.
 
-    It is given the path of a JSON file with `description` (a dict), that of a `.npz` file with
-    `arrays` (name -> numpy array) and `out_dir`, where it leaves the run. Returns the dict that
-    its last line of output is, JSON. Raises RuntimeError where it fails.
+    Its arguments are the path of a JSON file with `description` (a dict), the path of a `.npz` file
+    with `arrays` (name -> numpy array), and `out_dir`, where it writes the run. Returns the dict in
+    its last line of output, which is JSON. Raises RuntimeError if it fails.
     """
     interpreter = ROOT / ".venv" / environment / "bin/python"
     if not interpreter.exists():
@@ -39,7 +39,7 @@ def train(environment, script, description, arrays, out_dir):
 
 
 def given():
-    """What `train` gave the script that calls this: the description, a dict of the arrays, and
-    where the run is to be left."""
+    """Returns the arguments that `train` passed to this script: the description, a dict of the
+    arrays, and the folder for the run."""
     said, data, out_dir = sys.argv[1:]
     return json.loads(pathlib.Path(said).read_text()), dict(np.load(data)), out_dir

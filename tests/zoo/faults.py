@@ -1,7 +1,7 @@
-"""The planted faults: each changes one thing of a healthy training.
+"""The planted faults: each changes one thing in a healthy training.
 
-`meant` are the rules whose business the fault is, and `why` says so in a sentence. Other rules may
-well fire on what follows from it; that is shown, and neither counted for them nor against them.
+`meant` are the rules that must find the fault, and `why` describes it in a sentence. Other rules
+may fire on its consequences; the page shows this, but it counts neither for nor against them.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from torch import nn
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """`spoil(training)` plants it; `recipes` are the names of those that it is planted into."""
+    """`spoil(training)` plants the fault; `recipes` are the names of the recipes that get it."""
 
     name: str
     why: str

@@ -7,7 +7,7 @@ import tempfile
 from smdebug import _core
 
 PRESETS = ("default", "tuned")
-# What rules must be given that have no default for it.
+# Required parameters that have no default.
 NEEDED = {
     "AllZero": {"tensor_regex": "_input_0$,(^|/)inputs$"},
     "TensorVariance": {
@@ -17,13 +17,13 @@ NEEDED = {
     },
     "UnchangedTensor": {"collection_names": "weights"},
 }
-# Judged only where there is another run to compare with.
+# Judged only if there is another run to compare with.
 COMPARES_RUNS = "SimilarAcrossRuns"
-# It writes a report, and finds nothing.
+# Writes a report and never fires.
 WRITES_REPORT = "CreateXgboostReport"
 # Judged only while a training runs.
 NEEDS_TIME = "StalledTrainingRule"
-# Nobody waits half an hour here for the rule's own threshold.
+# The rule's own threshold of half an hour would take too long here.
 WATCHED_SECONDS = 20
 
 
@@ -35,7 +35,7 @@ def judged_rules(more=()):
 
 
 def judge(out_dir, more=None):
-    """The verdicts on the run: (rule, preset) -> dict as `smdebug check --json` gives them. `more`
+    """The verdicts on the run: (rule, preset) -> dict as printed by `smdebug check --json`. `more`
     are further parameters: rule -> name -> text."""
     more = more or {}
     words = ["check", "--json", str(out_dir)]
@@ -47,7 +47,7 @@ def judge(out_dir, more=None):
 
 
 def watch(out_dir):
-    """The verdicts of the rule that needs time, on a training that runs: as `judge` gives them."""
+    """The verdicts of the rule that watches time, on a running training: see `judge`."""
     words = ["watch", "--json", str(out_dir)]
     parameters = {"threshold": str(WATCHED_SECONDS)}
     for preset in PRESETS:
@@ -71,7 +71,7 @@ def _rule_words(rule, parameters):
 
 
 def _output_of(words):
-    """What the command line writes to standard output."""
+    """Returns the standard output of the command line."""
     with tempfile.TemporaryFile("w+") as file:
         kept = os.dup(1)
         os.dup2(file.fileno(), 1)

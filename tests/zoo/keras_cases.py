@@ -1,7 +1,7 @@
 """The Keras twins of the zoo (twins.py), trained by keras_training.py.
 
-Faults of loops that `fit` does not let its user write have no twin: a forgotten zero_grad, a layer
-that the optimizer was not given.
+Faults of hand-written loops, which `fit` rules out, have no twin: a forgotten zero_grad, a layer
+that the optimizer does not have.
 """
 
 from twins import Twins

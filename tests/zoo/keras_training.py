@@ -1,8 +1,8 @@
-"""One training of the zoo by Keras, in an interpreter of its own (keras_cases.py, elsewhere.py).
+"""One training of the zoo by Keras, in a separate interpreter (keras_cases.py, elsewhere.py).
 
     python keras_training.py CASE.json DATA.npz OUT_DIR
 
-The last line that it prints is JSON: {"quality": how good the model is on the test set}.
+The last line that it prints is JSON: {"quality": the quality of the model on the test set}.
 """
 
 import json
@@ -22,7 +22,7 @@ import smdebug.tensorflow as smd  # noqa: E402
 from smdebug import modes  # noqa: E402
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
 
-# Not in `save_all`: the adapter fills these by the kinds of activations.
+# Not in `save_all`: the adapter fills these by the types of activations.
 BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 VOCABULARY = 2000
 
@@ -168,7 +168,7 @@ def _fit(model, case, data, out_dir):
 
 
 def _quality(model, case, data):
-    """The share of right answers, or the share of the variance that is explained."""
+    """The share of correct predictions, or of explained variance."""
     answers, wanted = np.asarray(model(data["test_x"])), data["test_y"]
     if case["classes"]:
         return float((answers.argmax(1) == wanted).mean())

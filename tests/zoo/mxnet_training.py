@@ -1,8 +1,8 @@
-"""One training of the zoo with Gluon, in an interpreter of its own (mxnet_cases.py, elsewhere.py).
+"""One training of the zoo with Gluon, in a separate interpreter (mxnet_cases.py, elsewhere.py).
 
     python mxnet_training.py CASE.json DATA.npz OUT_DIR
 
-The last line that it prints is JSON: {"quality": how good the model is on the test set}.
+The last line that it prints is JSON: {"quality": the quality of the model on the test set}.
 """
 
 import json
@@ -25,7 +25,7 @@ import smdebug.mxnet as smd  # noqa: E402
 from smdebug import modes  # noqa: E402
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
 
-# Not in `save_all`: the adapter fills these by the kinds of activations.
+# Not in `save_all`: the adapter fills these by the types of activations.
 BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 EVALUATION_BATCH = 128
 
@@ -34,7 +34,7 @@ def main():
     case, arrays, out_dir = elsewhere.given()
     data = {name: array.astype(np.float32) for name, array in arrays.items()}
     mx.random.seed(case["seed"])
-    np.random.seed(case["seed"])  # it is what initializers draw from
+    np.random.seed(case["seed"])  # initializers draw from it
     net = MODELS[case["model"]](case)
     # Uniform between -1 and 1 over the root of the number of inputs, as PyTorch has it.
     net.initialize(mx.init.Xavier(factor_type="in", magnitude=1))
@@ -144,7 +144,7 @@ def _evaluate(net, loss, data):
 
 
 def _batches(case, count):
-    """Indexes of one whole batch after the other, each epoch in another order."""
+    """Yields the indexes of each whole batch, in a new order for each epoch."""
     random = np.random.RandomState(case["seed"])
     order = np.empty(0, int)
     for _ in range(case["steps"]):
@@ -155,7 +155,7 @@ def _batches(case, count):
 
 
 def _quality(net, case, data):
-    """The share of right answers, or the share of the variance that is explained."""
+    """The share of correct predictions, or of explained variance."""
     answers, wanted = net(mx.nd.array(data["test_x"])).asnumpy(), data["test_y"]
     if case["classes"]:
         return float((answers.argmax(1) == wanted).mean())

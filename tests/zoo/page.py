@@ -21,7 +21,7 @@ PAGE = DOCS / "rule-quality.md"
 RESULTS = DOCS / "rule-quality.json"
 GOAL = 0.95
 PAGE_WIDTH = 96
-# Why a rule may miss the goal; the page lists the reasons of those that do.
+# Reasons why a rule may miss the goal; the page lists those of rules that do.
 REASONS = {
     "ClassImbalance": (
         "it counts 2000 labels before it judges, and short trainings on small sets have fewer; "
@@ -72,7 +72,7 @@ def write(results):
 
 
 def summary(results):
-    """What tests and the core's default set are held to."""
+    """The figures that tests and the core's default set must match."""
     return {
         "cases": len(results),
         "healthy": sum(result["fault"] is None for result in results),
@@ -216,7 +216,7 @@ def _step(score):
 
 
 def _framework_table(results):
-    """Each rule's recall and false alarms, of one framework after the other."""
+    """Each rule's recall and false alarms, by framework."""
     names = {result["framework"] for result in results}
     names = sorted(names, key=lambda name: (name != "PyTorch", name))
     introduction = _paragraphs(
@@ -356,7 +356,7 @@ def _table(head, rows):
 
 
 def _lines_of_json(value):
-    """One line per rule, so that a change can be read."""
+    """One line per rule, so that differences are readable."""
     rules = ",\n".join(
         f"  {json.dumps(name)}: {json.dumps(rule)}" for name, rule in value["rules"].items()
     )

@@ -1,7 +1,7 @@
 """Healthy trainings, in two halves that share neither size nor optimizer nor seed.
 
-What is tuned is tuned on the half "tune" and reported on the half "report". A recipe is a function
-`(half, seed) -> Training`.
+Parameters are tuned on the half "tune", and their results are reported on the half "report". A
+recipe is a function `(half, seed) -> Training`.
 """
 
 import functools
@@ -40,7 +40,7 @@ def _he(model):
 
 
 def stack(training):
-    """`depth` layers, each with its activation, and one that gives the outputs."""
+    """`depth` layers, each with its activation, and an output layer."""
     layers, inputs = [], training.task.train_x.shape[1]
     for _ in range(training.depth):
         layers += [nn.Linear(inputs, training.width), training.activation()]
@@ -85,8 +85,8 @@ def _plain_convolutions(training):
 
 
 class TextModel(nn.Module):
-    """Embedded words, their mean without the padding, and a perceptron. Most of the vocabulary is
-    in no text, so most of its gradient is zero."""
+    """Embedded words, their mean without the padding, and a perceptron. Most words of the
+    vocabulary occur in no text, so most of its gradient is zero."""
 
     def __init__(self, training):
         super().__init__()
@@ -102,8 +102,8 @@ class TextModel(nn.Module):
 
 
 class Attention(nn.Module):
-    """One head with projections of its own. The bias of the keys has no gradient by construction,
-    and what is masked is -inf before the softmax."""
+    """One head with its own projections. The bias of the keys has no gradient by construction, and
+    masked positions are -inf before the softmax."""
 
     def __init__(self, width):
         super().__init__()
@@ -295,8 +295,8 @@ def autoencoder(half, seed):
 
 
 def long(half, seed):
-    """Trained on after it has converged, with the learning rate that it began with: noise is all
-    that is left of the loss."""
+    """Continues after it has converged, with the initial learning rate: the loss is only noise
+    by then."""
     training = regression(half, seed)
     training.steps = 600 if half == TUNE else 800
     training.lr /= 2
@@ -304,7 +304,7 @@ def long(half, seed):
 
 
 def slow_start(half, seed):
-    """Large batches and plain SGD, as examples/digits has it: for the first epochs some classes are
+    """Large batches and plain SGD, as in examples/digits: in the first epochs some classes are
     never predicted."""
     if half == TUNE:
         return Training(

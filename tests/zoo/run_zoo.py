@@ -4,8 +4,8 @@
     make zoo
     .venv/torch/bin/python tests/zoo/run_zoo.py [--only TEXT] [--keep FOLDER] [--jobs N]
 
-Each case runs in a process of its own. With --only, cases whose name holds TEXT are run and
-printed, and no file is written. Runs are removed in the end, unless --keep names a folder.
+Each case runs in a separate process. With --only, cases whose name contains TEXT are run and
+printed, and no file is written. Runs are removed at the end, unless --keep names a folder.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import page
 import torch
 
 FORK = multiprocessing.get_context("fork")
-# No case may hang the whole: seconds.
+# Time limit of a case in seconds, so that none blocks the whole run.
 CASE_LIMIT = 900
 
 
@@ -52,7 +52,7 @@ def main():
 
 
 def run_cases(wanted, folder, jobs):
-    """Runs the cases, so many at a time; returns their results in the order of `wanted`."""
+    """Runs the cases, `jobs` at a time; returns their results in the order of `wanted`."""
     torch.set_num_threads(1)
     os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the results of the cases say of a rule: recall, false alarms, steps until detection."""
+"""The scores of a rule over all cases: recall, false alarms, steps until detection."""
 
 import dataclasses
 import statistics
@@ -10,9 +10,9 @@ import judging
 class Score:
     """One rule with one preset over one half of the zoo.
 
-    `meant` faulty cases are of a fault that the rule is meant to find, `found` of them fired it.
-    `judged` healthy cases held what the rule looks at, `alarms` names those that fired it. `steps`
-    are the global steps at which it fired on the `found`.
+    `meant` counts the faulty cases whose fault the rule must find, and `found` those on which it
+    fired. `judged` counts the healthy cases with the tensors of the rule, `alarms` names those on
+    which it fired. `steps` are the global steps at which it fired on the `found`.
     """
 
     meant: int = 0
@@ -24,7 +24,7 @@ class Score:
 
     @property
     def recall(self):
-        """From 0 to 1, or None where no fault of the zoo is the rule's."""
+        """From 0 to 1, or None if no fault of the zoo is meant for the rule."""
         return self.found / self.meant if self.meant else None
 
     @property
@@ -52,8 +52,8 @@ def score(results, rule, preset, half):
 
 
 def default_set(results):
-    """The rules that judge a training when its user asks for none: they need no argument, judged
-    healthy runs, and fired on none of them with the tuned preset. Sorted by name."""
+    """The rules that judge a training if the user names none: they need no argument, judged healthy
+    runs, and fired on none of them with the tuned preset. Sorted by name."""
     needing = {*judging.NEEDED, judging.COMPARES_RUNS}
     names = {rule for result in results for rule in result["verdicts"]} - needing
     return sorted(name for name in names if _is_quiet(results, name))

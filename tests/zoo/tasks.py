@@ -1,7 +1,7 @@
-"""What the trainings of the zoo learn: data that come with scikit-learn, split by a seed.
+"""The tasks of the zoo's trainings: data sets of scikit-learn, split by a seed.
 
-Each function returns a `Task`. Inputs are standardized as a careful user would; a fault that
-spoils them does so later.
+Each function returns a `Task`. Inputs are standardized, as a careful user would do; a fault
+that corrupts them does so later.
 """
 
 import dataclasses
@@ -14,8 +14,8 @@ from sklearn import datasets
 
 @dataclasses.dataclass
 class Task:
-    """Inputs and targets of both sets: float32 or int64 inputs, int64 labels (or float32 targets,
-    where `classes` is 0 and `outputs` says how many numbers are wanted)."""
+    """Inputs and targets of both sets: float32 or int64 inputs, int64 labels (or float32 targets
+    if `classes` is 0; `outputs` is then the number of values to predict)."""
 
     train_x: torch.Tensor
     train_y: torch.Tensor
@@ -53,7 +53,7 @@ def digit_rows(seed):
 
 
 def digit_copies(seed):
-    """The same, to be given back as they are, between 0 and 1."""
+    """The same as inputs and targets of an autoencoder, between 0 and 1."""
     x, _ = _loaded("digits")
     x = x / 16
     return _split(x, x, seed, outputs=64)
@@ -85,7 +85,7 @@ def patches(seed):
 
 
 def documents(seed):
-    """Texts of 8 to 24 words out of 60 on one of four subjects; 0 fills the shorter ones up."""
+    """Texts of 8 to 24 words out of 60 on one of four subjects; shorter texts are padded with 0."""
     random = np.random.default_rng(1000 + seed)
     words = random.dirichlet(np.full(59, 0.15), size=4)
     subjects = random.integers(0, 4, 1200)

@@ -1,6 +1,6 @@
-"""Trainings that are more than one: replicas, a repetition, and one that hangs.
+"""Cases with several processes or trainings: replicas, a repetition, and a training that hangs.
 
-Each function trains into `out_dir`, with its fault where `is_faulty`, and returns the verdicts on
+Each function trains into `out_dir`, with its fault if `is_faulty`, and returns the verdicts on
 it as `judging.judge` does.
 """
 
@@ -18,13 +18,13 @@ from smdebug import modes
 
 FORK = multiprocessing.get_context("fork")
 RANKS = 2
-# Seconds after which a loader goes on although nobody has released it.
+# Seconds after which a loader continues even if it was not released.
 LONGEST_STALL = 600
 
 
 def replicas(out_dir, half, seed, is_faulty):
-    """Data-parallel over two processes. The fault: every third step the gradients of one step stay
-    where they are (tune), or the replicas have different learning rates (report)."""
+    """Data-parallel over two processes. The fault: every third step the gradients are not averaged
+    (tune), or the replicas have different learning rates (report)."""
     meeting_place = pathlib.Path(f"{out_dir}.meeting_place")
     ranks = [
         FORK.Process(target=_replica, args=(rank, out_dir, meeting_place, half, seed, is_faulty))
@@ -66,12 +66,12 @@ def _replica(rank, out_dir, meeting_place, half, seed, is_faulty):
             loss(model(training.task.train_x[own]), training.task.train_y[own]).backward()
             optimizer.step()
         torch.distributed.barrier()
-    # At interpreter exit a thread of torch's that waits for the GIL is unwound and aborts.
+    # At interpreter exit a thread of torch that waits for the GIL is unwound and aborts.
     os._exit(0)
 
 
 def repetition(out_dir, half, seed, is_faulty):
-    """The same training twice. The fault: the second one shuffles its batches another way."""
+    """The same training twice. The fault: the second one orders its samples differently."""
     other = f"{out_dir}.other"
     zoo.run(_short(half, seed), other)
     again = _short(half, seed)
@@ -91,8 +91,8 @@ def _short(half, seed):
 
 
 def stalled(out_dir, half, seed, is_faulty):
-    """A training whose loader, with the fault, gives 50 of 100 batches and then nothing. It is
-    watched while it runs: a finished run does not tell when its steps came."""
+    """A training whose loader, with the fault, returns 50 of 100 batches and then hangs. It is
+    watched while it runs: a finished run does not show when its steps arrived."""
     released = FORK.Event()
     trainer = FORK.Process(target=_train_slowly, args=(out_dir, half, seed, is_faulty, released))
     trainer.start()

@@ -1,6 +1,6 @@
-"""One training of the zoo: what it is made of, and the loop that all of them share.
+"""One training of the zoo: its parts, and the loop that all trainings share.
 
-A `Training` is described first, then spoilt by a fault, then run. It is an ordinary PyTorch
+A `Training` is described first, then changed by a fault, then run. It is an ordinary PyTorch
 training with a hook that saves what every rule needs, every tenth step as `smdebug run` does.
 """
 
@@ -17,16 +17,17 @@ from smdebug import modes
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 
 SAVE_INTERVAL = 10
-# Not in `save_all`: PyTorch's adapter fills these by the kinds of modules.
+# Not in `save_all`: PyTorch's adapter fills these by the types of modules.
 BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 
 
 @dataclasses.dataclass
 class Training:
-    """All that a training is made of. A fault changes it before it begins.
+    """The parts of a training. A fault changes them before it begins.
 
     `make_model(training)` builds the model from `task`, `activation`, `width` and `depth`;
-    `goal` is the accuracy (or share of the variance) on the test set that a healthy one reaches.
+    `goal` is the accuracy (or share of explained variance) that a healthy training reaches on
+    the test set.
     """
 
     task: Task
@@ -51,8 +52,8 @@ class Training:
 
 
 def run(training, out_dir):
-    """Trains, saves into `out_dir`, and returns how good the model is on the test set: the share
-    of right answers, or the share of the variance that is explained."""
+    """Trains, saves into `out_dir`, and returns the quality of the model on the test set: the share
+    of correct predictions, or of explained variance."""
     torch.manual_seed(training.seed)
     model = made_model(training)
     loss = training.loss or (nn.CrossEntropyLoss() if training.task.classes else nn.MSELoss())
@@ -82,7 +83,7 @@ def make_hook(out_dir, save_interval=SAVE_INTERVAL, **options):
         str(out_dir), save_all=True, include_collections=BY_KIND, save_config=config, **options
     )
     for name in BY_KIND:
-        hook.get_collection(name)  # its tensors are those of modules of the kind
+        hook.get_collection(name)  # its tensors are those of modules of the type
     return hook
 
 
@@ -125,7 +126,7 @@ class _Loop:
 
 
 def batches(training):
-    """Indexes of one batch after the other, each epoch in another order."""
+    """Yields the indexes of each batch, in a new order for each epoch."""
     order = torch.Generator().manual_seed(training.seed)
     left = collections.deque()
     for _ in range(training.steps):

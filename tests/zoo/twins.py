@@ -1,8 +1,8 @@
-"""Twins of PyTorch's cases, trained by another framework in an interpreter of its own.
+"""Twins of PyTorch's cases, trained by another framework in a separate interpreter.
 
-Data, sizes, learning rates, steps and the faults of these are PyTorch's own, word for word. What a
-fault does to a model is said by a name that the framework's script knows. Nothing was tuned on
-these cases, so they are all of the half "report".
+Data, sizes, learning rates, steps and faults are exactly those of PyTorch. The change that a fault
+makes to a model is given by a name that the framework's script knows. Nothing was tuned on these
+cases, so all of them belong to the half "report".
 """
 
 import dataclasses
@@ -17,9 +17,9 @@ import recipes
 class Twins:
     """The twins in one framework.
 
-    `framework` is its name, `environment` that of its environment, `prefix` stands before the names
-    of recipes, and `script` trains: see `elsewhere.train`. `recipes` are the names of those that
-    have healthy twins; `faults` is fault -> (its recipes here, what is changed in the model).
+    `framework` is its name, `environment` that of its environment, `prefix` precedes the names of
+    recipes, and `script` trains: see `elsewhere.train`. `recipes` are the names of those that have
+    healthy twins; `faults` is fault -> (its recipes here, the changes of the model).
     """
 
     framework: str
@@ -67,14 +67,14 @@ class Twins:
         if not fault and not told["quality"] >= training.goal:
             raise RuntimeError(
                 f"the healthy {recipe} of {self.framework} with seed {seed} reached "
-                f"{told['quality']:.3f}, less than {training.goal}: a twin that has learned "
-                "nothing is none"
+                f"{told['quality']:.3f}, less than {training.goal}: a healthy training must "
+                "learn"
             )
         return judging.judge(out_dir), told["quality"]
 
 
 def _description(training):
-    """What a script is told: what can be said of a `training.Training` without PyTorch."""
+    """Describes a `training.Training` for a script that does not have PyTorch."""
     make_model, optimizer = training.make_model.__name__, training.make_optimizer.__name__
     return {
         "model": make_model.strip("_"),

@@ -1,7 +1,7 @@
 """XGBoost in the zoo: its healthy trainings, the faults planted into them, and their loop.
 
-A step is a boosting round, saved every tenth time as `smdebug run` does, with all that rules look
-at. The rows are those of tasks.py; trees do not mind that they are standardized.
+A step is a boosting round, saved every tenth time as `smdebug run` does, with all tensors
+that rules use. The rows are those of tasks.py; standardization does not affect trees.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from smdebug.xgboost.collection import MODEL_COLLECTIONS, TRAINING_COLLECTIONS
 
 FAULTY_SEEDS = 2
 HEALTHY_SEEDS = 3
-# All but SHAP values, at which no rule looks.
+# All but SHAP values, which no rule uses.
 COLLECTIONS = [
     name for name in (*TRAINING_COLLECTIONS, *MODEL_COLLECTIONS) if not name.endswith("_shap")
 ]
@@ -34,10 +34,10 @@ class Rows:
 
 @dataclasses.dataclass
 class Boosting:
-    """All that a training is made of. A fault changes it before it begins.
+    """The parts of a training. A fault changes them before it begins.
 
-    `classes` is 0 where a number is predicted; `goal` is the share of right answers, or of the
-    variance that is explained, that a healthy one reaches on the validation rows.
+    `classes` is 0 for a regression; `goal` is the share of correct predictions, or of explained
+    variance, that a healthy training reaches on the validation rows.
     """
 
     train: Rows
@@ -66,7 +66,7 @@ def wine_trees(half, seed):
 
 
 def digit_trees(half, seed):
-    """It ends where the validation rows gain no more."""
+    """Ends when the loss on the validation rows no longer falls."""
     if half == recipes.TUNE:
         training = _boosting(tasks.digits, seed, 120, 0.9, eta=0.3, max_depth=4, subsample=0.8)
     else:
@@ -112,7 +112,7 @@ def _random(training):
 
 
 def _leak(training):
-    """The last feature becomes the label, with a mistake now and then as a log has it."""
+    """The last feature becomes the label, with occasional errors, as in a log."""
     random = _random(training)
     for rows in (training.train, training.validation):
         told = rows.y.astype(np.float32)
@@ -136,7 +136,7 @@ def _shuffled(training):
 
 
 def _imbalanced(training):
-    """Class 0 whole, one in twenty of each other one."""
+    """Keeps all of class 0 and one in twenty of every other class."""
     for rows in (training.train, training.validation):
         kept = rows.y == 0
         for label in range(1, training.classes):
@@ -247,7 +247,7 @@ def _run_recipe(recipe, half, seed, fault):
         if not fault and not quality >= training.goal:
             raise RuntimeError(
                 f"the healthy {recipe} of half {half} with seed {seed} reached {quality:.3f}, "
-                f"less than {training.goal}: a twin that has learned nothing is none"
+                f"less than {training.goal}: a healthy training must learn"
             )
         return judging.judge(out_dir), quality
 
@@ -255,8 +255,8 @@ def _run_recipe(recipe, half, seed, fault):
 
 
 def run(training, out_dir):
-    """Trains, saves into `out_dir`, and returns how good the model is on the validation rows: the
-    share of right answers, or the share of the variance that is explained."""
+    """Trains, saves into `out_dir`, and returns the quality of the model on the validation rows:
+    the share of correct predictions, or of explained variance."""
     dtrain, dval = (
         xgboost.DMatrix(rows.x, rows.y) for rows in (training.train, training.validation)
     )
