@@ -1,4 +1,4 @@
-# Every verb sets up what it needs; nothing has to be installed before, but make.
+# Every target sets up its requirements; only make must be installed.
 .PHONY: demo test bench check long zoo setup clean
 
 demo: setup

@@ -258,7 +258,7 @@ class BaseHook:
         self._revision.add()
 
     def _follow_edits(self) -> None:
-        """Counts the edits of everything that the configuration is made of."""
+        """Counts the edits of all configuration objects of this hook."""
         parts = [self._save_config, self._reduction_config, self._default]
         self._revision.follow([*filter(None, parts), *self._collections.values()])
 

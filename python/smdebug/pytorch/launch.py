@@ -203,8 +203,8 @@ def _is_placeholder(argument: Any) -> bool:
 
 
 def _note_at_first_update() -> None:
-    """Logs what cannot be recorded of the script, when an optimizer acts for the first time. The
-    hook stays installed, because torch iterates over its hooks while it calls one."""
+    """When an optimizer acts for the first time, logs the parts of the script that cannot be
+    recorded. The hook stays installed, because torch iterates over its hooks while it calls one."""
     has_noted = False
 
     def note(optimizer: Any, arguments: Any, keywords: Any) -> None:

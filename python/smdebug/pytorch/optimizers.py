@@ -97,7 +97,8 @@ class Optimizers:
         self._handles = []
 
     def warn_if_compiled(self) -> None:
-        """Logs once what cannot be saved of a compiled optimizer. Call it outside compiled code."""
+        """Logs once which tensors of a compiled optimizer are not saved. Call it outside compiled
+        code."""
         if self._was_compiled and not self._has_warned:
             self._has_warned = True
             _logger.warning(

@@ -1,6 +1,6 @@
 """Fields of the cloud's `profiler-reports/<Rule>.json` and their units.
 
-`FIELDS` is what published reports hold. `smdebug.sagemaker.profiler_report` reads by it.
+`FIELDS` lists the fields of published reports. `smdebug.sagemaker.profiler_report` uses it.
 """
 
 from __future__ import annotations

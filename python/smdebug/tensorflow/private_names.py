@@ -12,7 +12,7 @@
 | Operation._update_input | a second graph uses the random numbers of the first | see below |
 | op_def_registry.get | whether an operation has state | every operation has, see below |
 | model._steps_per_execution | the batches of a step on Keras 2 | see below |
-| Function.__call__ | what a compiled function leaves behind | nothing of it is recorded |
+| Function.__call__ | the tensors of a compiled function | they are not recorded |
 
 If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
 graph with our calls in it could not be compiled. If the changes of a Keras step or its number of

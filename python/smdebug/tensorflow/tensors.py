@@ -20,7 +20,7 @@ def as_array(tensor: Any) -> Any:
     """Returns `tensor` as a numpy array, which shares its memory if possible; a torch tensor stays
     one.
 
-    Numbers become arrays of shape (1,). Raises NotTaken for an object without values of its own.
+    Numbers become arrays of shape (1,). Raises NotTaken for an object that holds no values itself.
     """
     if isinstance(tensor, (bool, int, float, complex)):
         return np.asarray([tensor])

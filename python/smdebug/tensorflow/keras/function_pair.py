@@ -23,8 +23,8 @@ class FunctionPair:
         self._model = model
         self._attribute = f"{kind}_function"
         self._dispatch = dispatch
-        self._ready: dict[bool, Any] = {}  # made, but not called yet, by whether it captures
-        self._called: dict[bool, Any] = {}  # the others
+        self._ready: dict[bool, Any] = {}  # functions not called yet, by whether they capture
+        self._called: dict[bool, Any] = {}  # functions that were called
         self._last: Any = None  # the one that `choose` returned last
         self._single: Any = None
         self.make_original: MakeFunction | None = None

@@ -55,7 +55,7 @@ class KerasLogs:
 
     def end_training(self) -> None:
         """Saves the training logs of an epoch before its validation begins: the validation has
-        steps of its own, and the logs at the end of the epoch would belong to the last of them."""
+        its own steps, and the logs at the end of the epoch would belong to the last of them."""
         if self._last_train_logs is not None:
             self._save({**self._last_train_logs, names.BATCH: self._epoch})
             self._is_training_saved = True

@@ -19,7 +19,7 @@ _RANDOM = re.compile(
 
 
 def is_random(operation: str) -> bool:
-    """Returns whether operations of that type draw from a state of their own."""
+    """Returns whether operations of that type draw from their own state."""
     return bool(_RANDOM.match(operation))
 
 

@@ -31,7 +31,7 @@ class FunctionStep:
     """A step that begins each time the graph runs past this point. It is made while the graph is
     built.
 
-    `replica` is the number of the replica whose graph is built; None where there are not several.
+    `replica` is the number of the replica whose graph is built; None without several replicas.
     """
 
     def __init__(self, steps: TapeSteps, replica: int | None = None) -> None:
