@@ -116,7 +116,7 @@ class AllZero : public ThresholdRule {
   }
 
   std::string describe_all(std::size_t offenders, std::size_t) const override {
-    return fmt::format("{} tensors of this step are", offenders);
+    return fmt::format("this applies to {} tensors of this step", offenders);
   }
 
   const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }

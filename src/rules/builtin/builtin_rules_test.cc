@@ -122,8 +122,8 @@ TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
                         .with_statistics("gradient/fc2.weight", small)
                         .with_statistics("gradient/fc3.weight", large)));
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("at step 7 (TRAIN step 7); the layer before, fc1, has "
-                        "0.0003, the one after, fc3, 0.0003"));
+              HasSubstr("at step 7 (TRAIN step 7); next to it, fc1 has 0.0003 "
+                        "and fc3 0.0003"));
   EXPECT_EQ(rule.verdict().evidence[0].before->tensor, "gradient/fc1.weight");
   EXPECT_EQ(rule.verdict().evidence[0].after->value, 3e-4);
   EXPECT_EQ(rule.verdict().position, 1u);
@@ -139,8 +139,7 @@ TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {
                                 .with_statistics("fc2_output_0", spoiled)
                                 .with_statistics("fc3_output_0", spoiled)));
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("; the layer before, fc1, has 0, the one after, fc3, "
-                        "3"));
+              HasSubstr("; next to it, fc1 has 0 and fc3 3"));
 }
 
 TEST(BuiltinRules, AProfilerRuleOfTheCloudIsSaidNotToBeRun) {

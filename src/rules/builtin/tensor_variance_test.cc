@@ -59,12 +59,11 @@ TEST(TensorVariance, SaysWhichTensorIsWorst) {
           .with_statistics("Net_fc1.weight", of_variance(20))    // 2 times
           .with_statistics("Net_fc2.weight", of_variance(1e-7))  // 100 times
           .with_statistics("Net_fc3.weight", of_variance(1))));
-  EXPECT_EQ(
-      rule.verdict().message,
-      "Net_fc2.weight: the variance 1e-07 in layer Net_fc2 is below "
-      "1e-05 at step 3 (TRAIN step 3); the layer before, Net_fc1, has 20, "
-      "the one after, Net_fc3, 1; 2 tensors of this step are out of "
-      "bounds");
+  EXPECT_EQ(rule.verdict().message,
+            "Net_fc2.weight: the variance 1e-07 in layer Net_fc2 is below "
+            "1e-05 at step 3 (TRAIN step 3); next to it, Net_fc1 has 20 and "
+            "Net_fc3 1; 2 tensors of this step are out of "
+            "bounds");
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "Net_fc1.weight");
   EXPECT_EQ(rule.verdict().evidence[1].relation, ">");
   EXPECT_EQ(rule.verdict().evidence[1].threshold, 10);

@@ -110,7 +110,8 @@ class VanishingGradient : public ThresholdRule {
 
   std::string describe_all(std::size_t vanished,
                            std::size_t judged) const override {
-    return fmt::format("{} of {} gradients are", vanished, judged);
+    return fmt::format("this applies to {} of {} gradients of this step",
+                       vanished, judged);
   }
 
   const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }

@@ -56,7 +56,8 @@ TEST(VanishingGradient, ListsEveryOffenderOfTheStepWorstFirst) {
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "gradient/c");
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "gradient/a");
-  EXPECT_THAT(rule.verdict().message, HasSubstr("2 of 3 gradients are"));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("this applies to 2 of 3 gradients of this step"));
 }
 
 TEST(VanishingGradient, WorksFromASavedReductionAlone) {

@@ -40,7 +40,7 @@ std::optional<AdjacentLayer> next_layer(const Range& tensors,
 }
 
 std::string text_of(const AdjacentLayer& layer, std::string_view verb) {
-  return fmt::format(", {},{} {}", layer_of(layer.tensor), verb,
+  return fmt::format("{}{} {}", layer_of(layer.tensor), verb,
                      short_number(layer.value));
 }
 
@@ -59,10 +59,10 @@ std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
   offender.after = next_layer(judged.subspan(index + 1), offender);
   std::string text;
   if (offender.before) {
-    text = "; the layer before" + text_of(*offender.before, " has");
+    text = "; next to it, " + text_of(*offender.before, " has");
   }
   if (offender.after) {
-    text += offender.before ? ", the one after" : "; the layer after";
+    text += offender.before ? " and " : "; next to it, ";
     text += text_of(*offender.after, offender.before ? "" : " has");
   }
   return text;

@@ -18,11 +18,11 @@ struct JudgedTensor {
 };
 
 // Finds the layers before and after that of `offender` among the tensors of its
-// step and worker, which are in the order of execution. If a layer has several
-// tensors, it takes the one of the same kind (weight, bias) if there is one.
-// Writes them to the evidence and returns the end of a sentence: "; the layer
-// before, fc1, has 0.0003, the one after, fc3, 2e-09". Empty if the step has no
-// other layer.
+// step and worker, which are in the order of execution: for gradients that is
+// often the reverse order of the layers. If a layer has several tensors, it
+// takes the one of the same kind (weight, bias) if there is one. Writes them to
+// the evidence and returns the end of a sentence: "; next to it, fc1 has 0.0003
+// and fc3 2e-09". Empty if the step has no other layer.
 std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
                                      Evidence& offender);
 

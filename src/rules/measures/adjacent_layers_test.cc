@@ -39,8 +39,7 @@ TEST_F(NeighboursTest, AreTheLayersBeforeAndAfter) {
   see("gradient/Net_fc2.weight", 1e-9);
   see("gradient/Net_fc3.weight", 2e-9);
   EXPECT_THAT(tell("gradient/Net_fc2.weight"),
-              StrEq("; the layer before, Net_fc1, has 0.0003, the one after, "
-                    "Net_fc3, 2e-09"));
+              StrEq("; next to it, Net_fc1 has 0.0003 and Net_fc3 2e-09"));
   ASSERT_TRUE(evidence_.before && evidence_.after);
   EXPECT_EQ(evidence_.before->tensor, "gradient/Net_fc1.weight");
   EXPECT_EQ(evidence_.before->value, 3e-4);
@@ -56,26 +55,22 @@ TEST_F(NeighboursTest, OfALayerWithSeveralTensorsIsTheOneOfTheSameKind) {
   see("Net_fc3.bias", 5);
   see("Net_fc3.weight", 6);
   EXPECT_THAT(tell("Net_fc2.weight"),
-              StrEq("; the layer before, Net_fc1, has 1, the one after, "
-                    "Net_fc3, 6"));
+              StrEq("; next to it, Net_fc1 has 1 and Net_fc3 6"));
   EXPECT_THAT(tell("Net_fc2.bias"),
-              StrEq("; the layer before, Net_fc1, has 2, the one after, "
-                    "Net_fc3, 5"));
+              StrEq("; next to it, Net_fc1 has 2 and Net_fc3 5"));
 }
 
 TEST_F(NeighboursTest, OfAnotherKindIsBetterThanNone) {
   see("Net_norm.bias", 1);
   see("Net_fc.weight", 2);
-  EXPECT_THAT(tell("Net_fc.weight"),
-              StrEq("; the layer before, Net_norm, has 1"));
+  EXPECT_THAT(tell("Net_fc.weight"), StrEq("; next to it, Net_norm has 1"));
   EXPECT_FALSE(evidence_.after);
 }
 
 TEST_F(NeighboursTest, FirstLayerHasOnlyOneAfterIt) {
   see("conv1_output_0", 90);
   see("conv2_output_0", 10);
-  EXPECT_THAT(tell("conv1_output_0"),
-              StrEq("; the layer after, conv2, has 10"));
+  EXPECT_THAT(tell("conv1_output_0"), StrEq("; next to it, conv2 has 10"));
   EXPECT_FALSE(evidence_.before);
 }
 
@@ -83,7 +78,7 @@ TEST_F(NeighboursTest, OfAnotherWorkerAreNone) {
   see("fc1.weight", 1, "worker_0");
   see("fc2.weight", 2, "worker_1");
   see("fc3.weight", 3, "worker_0");
-  EXPECT_THAT(tell("fc1.weight"), StrEq("; the layer after, fc3, has 3"));
+  EXPECT_THAT(tell("fc1.weight"), StrEq("; next to it, fc3 has 3"));
   EXPECT_THAT(tell("fc2.weight", "worker_1"), StrEq(""));
 }
 
