@@ -511,7 +511,7 @@ def refuse(*arguments):
 
 def test_a_folder_that_cannot_be_listed_is_told(monkeypatch):
     monkeypatch.setattr(pathlib.Path, "iterdir", refuse)
-    with pytest.raises(SMDebugRuntimeError, match="Permission denied: it must be") as raised:
+    with pytest.raises(SMDebugRuntimeError, match="Permission denied: this user must be") as raised:
         read_profiler_report(REPORT)
     assert raised.value.code == "io" and str(REPORT) in str(raised.value)
 
