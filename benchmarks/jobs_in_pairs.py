@@ -29,7 +29,7 @@ class JobWorker(PairedWorker):
         super().__init__(command, run.with_suffix(".stderr"))
 
     def figures(self, steps: int, quantile: float = 0) -> Figures:
-        """Of blocks of so many steps."""
+        """Returns the figures of blocks of so many steps."""
         return {
             f"{name} {clock}": 1e3
             / steps
@@ -46,8 +46,8 @@ def in_turn(
     fewer: dict[str, int] | None = None,
     quantile: float = 0,
 ) -> dict[str, Figures]:
-    """By heading, the figures of workers that are ready, after `rounds` blocks of each; of those
-    that `fewer` names, after no more than it says."""
+    """Returns the figures of workers that are ready, by heading, after `rounds` blocks of each.
+    `fewer` limits the number of blocks of the workers that it names."""
     limits = fewer or {}
     for done in range(rounds):
         for heading, worker in workers.items():
@@ -60,8 +60,8 @@ def in_turn(
 
 @contextlib.contextmanager
 def work_folder(name: str):
-    """A folder in memory where there is one, removed afterwards: files of one block are deleted
-    behind it, and what a disk's file system does then is not what a training pays for."""
+    """A folder in memory if possible, removed afterwards. Files of a block are deleted after it,
+    and the time that a disk's file system needs for that is not part of a training."""
     memory = pathlib.Path("/dev/shm")
     folder = memory if os.access(memory, os.W_OK) else ROOT / "build"
     folder.mkdir(exist_ok=True)

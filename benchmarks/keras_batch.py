@@ -22,7 +22,7 @@ WAYS = {"nothing due": job.NEVER, "default every 10 steps": 10, "default every s
 
 
 class OneBatch(keras.Sequential):
-    """Computes its first batch, and says the same of every other."""
+    """Computes its first batch, and returns the same logs for all others."""
 
     def make_train_function(self, force=False):
         made = super().make_train_function(force=True)

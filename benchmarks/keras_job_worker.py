@@ -2,10 +2,10 @@
 
     python keras_job_worker.py JOB WAY RUN_FOLDER
 
-As benchmarks/torch_job_worker.py: it reads the number of blocks per line and answers each with one
-line of JSON, in which the watched job and the same job bare alternate. A block is one epoch of
-`fit` on scikit-learn's digits; the first step of a block and each tenth are saved, where anything
-is.
+Works like benchmarks/torch_job_worker.py: it reads the number of blocks per line and answers each
+with one line of JSON, in which the watched job and the same job bare alternate. A block is one
+epoch of `fit` on scikit-learn's digits; the first step of a block and each tenth are saved, if the
+way saves any.
 """
 
 import json
@@ -86,7 +86,7 @@ class Hooked(Training):
 
 
 def timed(training):
-    """Seconds on the wall, and of all threads on a core: TensorFlow has its own."""
+    """Wall-clock seconds, and CPU seconds of all threads, since TensorFlow uses its own."""
     wall, cpu = time.perf_counter(), time.process_time()
     training.run()
     took = time.perf_counter() - wall, time.process_time() - cpu

@@ -77,7 +77,7 @@ def measure(model: str, rounds: int, folder: pathlib.Path) -> dict:
 
 
 def targets(model: str, figures: dict) -> list[dict]:
-    """T1, T2, T3 and T11, each with what was reached. Milliseconds or ratios."""
+    """T1, T2, T3 and T11 with the measured values, in milliseconds or as ratios."""
     sizes, floor = figures["sizes"], figures["memcpy"]["wall min"]
     tensors = sizes["hooked"] + sizes["listed"]
     raw, reduced = figures["raw"]["wall min"], figures["reductions"]["wall min"]
@@ -154,7 +154,7 @@ def target_table(rows: list[dict]) -> str:
 
 
 def report(path: pathlib.Path | None, table: str, figures: dict, rows: list[dict]) -> None:
-    """Prints what was measured, and writes it as JSON where a path is given."""
+    """Prints the figures, and writes them as JSON if `path` is given."""
     print(table, target_table(rows), sep="\n\n")
     if path:
         written = {"table": table, "figures": figures, "targets": rows}

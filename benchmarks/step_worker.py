@@ -88,15 +88,15 @@ class Hooked(Training):
         self.events = folder / "events"
 
     def after_step(self) -> None:
-        """Gives the pages of written files back, so that the next step's files
-        get them: fresh pages are slow to touch on a virtual machine."""
+        """Returns the pages of written files to the kernel, so that the next step's
+        files get them: fresh pages are slow to touch on a virtual machine."""
         self.flush()
         for path in self.events.glob("*/*.tfevents"):
             path.unlink()
 
 
 class Copy(Training):
-    """The floor: one memcpy of the bytes that a saved step holds, after a step
+    """The lower bound: one memcpy of the bytes that a saved step holds, after a step
     that has used the caches."""
 
     def __init__(self, model: str):

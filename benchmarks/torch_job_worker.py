@@ -23,7 +23,7 @@ NEVER = 10**9
 
 
 def second_rank():
-    """Splits this process in two. Returns (rank, where the numbers of blocks come from)."""
+    """Forks this process. Returns (rank, the stream from which to read the numbers of blocks)."""
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.close(writing)
@@ -91,7 +91,7 @@ class Training:
             self.x, self.y, self.optimizer = twin.x, twin.y, twin.optimizer
 
     def watch(self):
-        """Hooks what is to be hooked into the model."""
+        """Registers the hooks of this way with the model."""
 
     def run(self):
         for _ in range(BLOCK):
@@ -172,7 +172,7 @@ def watched_job(job, way, folder, twin):
 
 
 def timed(training):
-    """Seconds on the wall, and of the training thread on a core."""
+    """Wall-clock seconds, and CPU seconds of the training thread."""
     wall, cpu = time.perf_counter(), time.thread_time()
     training.run()
     took = time.perf_counter() - wall, time.thread_time() - cpu

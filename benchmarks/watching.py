@@ -36,7 +36,7 @@ class Watch:
         )
 
     def first_verdict(self) -> float:
-        """Waits for it, and returns the time."""
+        """Waits for the first verdict, and returns the time."""
         for line in self._watch.stderr:
             if "IssuesFound" in line:
                 return time.time()
@@ -65,7 +65,7 @@ def seen_after(training: Worker, program: pathlib.Path) -> float:
 
 
 def share_at_rest(training: Worker, program: pathlib.Path, seconds: float) -> float:
-    """Percent of a core that a watch takes while nothing comes."""
+    """Percent of a core that a watch uses while no step arrives."""
     watch = Watch(program, training.ask(0)["run"], [])
     time.sleep(1)  # what it reads first is not rest
     began, before = time.monotonic(), watch.cpu_seconds()

@@ -84,8 +84,8 @@ class EmptyCallback(Training):
 
 
 def name_distribution():
-    """The original asks setuptools for the version of a distribution called `xgboost`; the one
-    without CUDA is called otherwise."""
+    """The original asks setuptools for the version of a distribution called `xgboost`; the build
+    without CUDA has another name."""
     try:
         import pkg_resources
     except ImportError:  # it is only there where the original is
@@ -123,7 +123,7 @@ class Hooked(Training):
 
 
 def timed(training):
-    """Seconds on the wall, and of the training thread on a core."""
+    """Wall-clock seconds, and CPU seconds of the training thread."""
     wall, cpu = time.perf_counter(), time.thread_time()
     training.run()
     took = time.perf_counter() - wall, time.thread_time() - cpu

@@ -49,7 +49,7 @@ def columns() -> dict[str, tuple[str, str]]:
 
 
 def slow_headings(job: str) -> dict[str, int]:
-    """By heading, how many trainings are enough of what takes long."""
+    """The number of trainings for slow ways, by heading."""
     if job != "generated":
         return {}
     return {heading: SLOW_TRAININGS for heading in columns() if heading.endswith("everything")}
