@@ -137,7 +137,7 @@ Step first_firing(RuleHarness& rule, const std::vector<std::size_t>& right) {
 }
 
 TEST(Confusion, WaitsForAsManyStepsInARowWithoutProgressAsPatienceSays) {
-  const auto fires_at = [](std::vector<std::size_t> right) {
+  const auto fires_at = [](const std::vector<std::size_t>& right) {
     RuleHarness rule("Confusion", {{"patience", "3"}});
     return first_firing(rule, right);
   };

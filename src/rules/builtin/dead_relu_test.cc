@@ -228,7 +228,7 @@ TEST(DeadRelu, AgreesWithAPlainCountForAnyActivations) {
       const double zeros = double(random() % 100) / 100 < dead ? 1 : 0.3;
       for (int row = 0; row < rows; ++row) {
         const bool is_zero = double(random() % 100) / 100 < zeros;
-        values[std::size_t(row * units + unit)] = is_zero ? 0 : 2;
+        values[std::size_t(row) * units + unit] = is_zero ? 0 : 2;
         statistics.zeros += is_zero;
         if (!is_zero) statistics.max = 2;
       }
@@ -238,7 +238,7 @@ TEST(DeadRelu, AgreesWithAPlainCountForAnyActivations) {
     for (int unit = 0; unit < units; ++unit) {
       int active = 0;
       for (int row = 0; row < rows; ++row) {
-        active += values[std::size_t(row * units + unit)] > 0;
+        active += values[std::size_t(row) * units + unit] > 0;
       }
       dead_units += 100.0 * active / rows < 30;
     }

@@ -86,7 +86,7 @@ TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
 }
 
 TEST(NLPSequenceRatio, RefusesListsThatDoNotGoTogether) {
-  const auto message = [](std::map<std::string, std::string> given) {
+  const auto message = [](const std::map<std::string, std::string>& given) {
     const auto rule = make_builtin_rule("NLPSequenceRatio", given);
     EXPECT_FALSE(rule.ok());
     EXPECT_EQ(rule.error().code, Error::Code::invalid_config);

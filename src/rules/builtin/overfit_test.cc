@@ -16,8 +16,12 @@ class Losses {
  public:
   explicit Losses(RuleHarness& rule) : rule_(rule) {}
 
-  bool train(std::vector<double> losses) { return feed(Mode::train, losses); }
-  bool eval(std::vector<double> losses) { return feed(Mode::eval, losses); }
+  bool train(const std::vector<double>& losses) {
+    return feed(Mode::train, losses);
+  }
+  bool eval(const std::vector<double>& losses) {
+    return feed(Mode::eval, losses);
+  }
 
  private:
   bool feed(Mode mode, const std::vector<double>& losses) {
@@ -107,7 +111,8 @@ TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
 // The ratio is 9 and more at every evaluation; the losses are those of a
 // classifier that goes on learning, and of one that has stopped.
 TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
-  const auto fires = [](const char* pass, std::vector<double> validation) {
+  const auto fires = [](const char* pass,
+                        const std::vector<double>& validation) {
     RuleHarness rule("Overfit", {{"pass_new_best", pass}, {"patience", "2"}});
     Losses losses(rule);
     bool fired = false;

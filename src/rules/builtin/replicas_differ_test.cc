@@ -35,7 +35,7 @@ TEST(ReplicasDiffer, FiresIfOneWorkerHoldsOtherWeights) {
 }
 
 TEST(ReplicasDiffer, TakesTolerances) {
-  const auto fires = [](std::map<std::string, std::string> given) {
+  const auto fires = [](const std::map<std::string, std::string>& given) {
     RuleHarness rule("ReplicasDiffer", given);
     return rule.fires_at(replicas({{100.0f}, {100.01f}}));
   };

@@ -55,7 +55,7 @@ std::string cell(std::string_view tag, bool of_numbers, std::string_view text) {
 
 }  // namespace
 
-HtmlTable::HtmlTable(std::vector<std::string> headings) {
+HtmlTable::HtmlTable(const std::vector<std::string>& headings) {
   if (headings.empty()) return;
   html_ = "<tr>";
   for (std::string_view heading : headings) {

@@ -24,7 +24,7 @@ class HtmlTable {
   // A heading that starts with '>' is that of a column of numbers, as in
   // `TextTable`. Without headings the table has no heading row, and all cells
   // are text.
-  explicit HtmlTable(std::vector<std::string> headings = {});
+  explicit HtmlTable(const std::vector<std::string>& headings = {});
 
   void add(const std::vector<std::string>& row);
   std::string html() const;
