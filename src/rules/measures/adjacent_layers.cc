@@ -61,7 +61,11 @@ std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
   if (offender.before) {
     text = "; next to it, " + text_of(*offender.before, " has");
   }
-  if (offender.after) {
+  // Outputs precede gradients in a step, so both sides may show one layer.
+  const bool is_one_layer =
+      offender.before && offender.after &&
+      layer_of(offender.before->tensor) == layer_of(offender.after->tensor);
+  if (offender.after && !is_one_layer) {
     text += offender.before ? " and " : "; next to it, ";
     text += text_of(*offender.after, offender.before ? "" : " has");
   }

@@ -74,6 +74,15 @@ TEST_F(NeighboursTest, FirstLayerHasOnlyOneAfterIt) {
   EXPECT_FALSE(evidence_.before);
 }
 
+// As at the end of a forward pass.
+TEST_F(NeighboursTest, AreNamedOnceIfBothAreOfOneLayer) {
+  see("fc2_output_0", 0);
+  see("loss_output_0", 1);
+  see("gradient/fc2.bias", 2);
+  EXPECT_THAT(tell("loss_output_0"), StrEq("; next to it, fc2 has 0"));
+  ASSERT_TRUE(evidence_.before && evidence_.after);
+}
+
 TEST_F(NeighboursTest, OfAnotherWorkerAreNone) {
   see("fc1.weight", 1, "worker_0");
   see("fc2.weight", 2, "worker_1");
