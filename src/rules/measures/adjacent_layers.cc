@@ -39,11 +39,6 @@ std::optional<AdjacentLayer> next_layer(const Range& tensors,
   return AdjacentLayer{std::string(found->tensor->name), found->value};
 }
 
-std::string text_of(const AdjacentLayer& layer, std::string_view verb) {
-  return fmt::format("{}{} {}", layer_of(layer.tensor), verb,
-                     short_number(layer.value));
-}
-
 }  // namespace
 
 std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
@@ -57,17 +52,16 @@ std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
   offender.before =
       next_layer(std::views::reverse(judged.first(index)), offender);
   offender.after = next_layer(judged.subspan(index + 1), offender);
-  std::string text;
-  if (offender.before) {
-    text = "; next to it, " + text_of(*offender.before, " has");
-  }
+  if (!offender.before && !offender.after) return "";
+  const AdjacentLayer& first =
+      offender.before ? *offender.before : *offender.after;
+  const std::string_view layer = layer_of(first.tensor);
+  std::string text =
+      fmt::format("; next to it, {} has {}", layer, short_number(first.value));
   // Outputs precede gradients in a step, so both sides may show one layer.
-  const bool is_one_layer =
-      offender.before && offender.after &&
-      layer_of(offender.before->tensor) == layer_of(offender.after->tensor);
-  if (offender.after && !is_one_layer) {
-    text += offender.before ? " and " : "; next to it, ";
-    text += text_of(*offender.after, offender.before ? "" : " has");
+  if (offender.after && layer_of(offender.after->tensor) != layer) {
+    text += fmt::format(" and {} {}", layer_of(offender.after->tensor),
+                        short_number(offender.after->value));
   }
   return text;
 }
