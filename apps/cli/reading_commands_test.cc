@@ -8,6 +8,7 @@
 
 #include "cli_testing.h"
 #include "tests/support/fake_clock_testing.h"
+#include "tests/support/fork_testing.h"
 
 namespace smdebug {
 namespace {
@@ -130,7 +131,7 @@ TEST_F(ReadingCommands, WatchEndsWhenEveryRuleHasFired) {
 
 TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
   const std::string killed = folder_.path("killed");
-  const pid_t trainer = fork();
+  const pid_t trainer = fork_when_others_sleep();
   if (trainer == 0) {
     record_run(killed, kHealthy, /*ends=*/false, [] { raise(SIGKILL); });
     _exit(0);

@@ -17,6 +17,7 @@
 #include "format/tensor_record.h"
 #include "store/backends.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/fork_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
@@ -430,7 +431,7 @@ TEST_F(FileWriterTest, AForkedProcessLeavesTheParentsFileAlone) {
   auto writer = *FileWriter::create(folder.path(), {.step = 7});
   const TensorView view = view_of(DType::float32, w_, two_);
   ASSERT_THAT(writer->write_tensor("w", view), IsOk());
-  const pid_t child = fork();
+  const pid_t child = fork_when_others_sleep();
   if (child == 0) {
     bool is_refused = !writer->write_tensor("child", view).ok() &&
                       !writer->close().ok() && !writer->name().ok();

@@ -2,8 +2,7 @@
 
 // A fork that is safe under the address sanitizer. Its allocator has locks that
 // `fork` does not release in the child: if another thread is allocating memory
-// at that moment, the child hangs. The allocators of the C library and of the
-// thread sanitizer handle this themselves.
+// at that moment, the child hangs. The C library releases its own locks.
 
 #include <filesystem>
 #include <fstream>
