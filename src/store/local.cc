@@ -152,9 +152,22 @@ class LocalStorage final : public Storage {
     if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
       return system_error("remove", path, errno);
     }
-    // Each step has its own folder. rmdir fails if it is not empty.
-    if (const std::size_t slash = key.rfind('/'); slash != key.npos)
-      rmdir(fmt::format("{}/{}", root_, key.substr(0, slash)).c_str());
+    remove_empty_folder_of(key);
+    return {};
+  }
+
+  Status move(std::string_view from, std::string_view to) override {
+    SMD_TRY(const std::string source, path_of(from));
+    SMD_TRY(const std::string target, path_of(to));
+    SMD_TRY(const bool is_there, exists(from));
+    if (!is_there) return {};
+    int reason = rename_file(source, target);
+    if (reason == ENOENT) {
+      SMD_CHECK_OK(create_folder(target.substr(0, target.rfind('/'))));
+      reason = rename_file(source, target);
+    }
+    if (reason != 0) return system_error("move", source, reason);
+    remove_empty_folder_of(from);
     return {};
   }
 
@@ -162,6 +175,17 @@ class LocalStorage final : public Storage {
   Result<std::string> path_of(std::string_view key) const {
     SMD_CHECK_OK(check_key(key));
     return fmt::format("{}/{}", root_, key);
+  }
+
+  // Each step has its own folder. rmdir fails if it is not empty.
+  void remove_empty_folder_of(std::string_view key) const {
+    if (const std::size_t slash = key.rfind('/'); slash != key.npos)
+      rmdir(fmt::format("{}/{}", root_, key.substr(0, slash)).c_str());
+  }
+
+  // Returns 0, or the reason why it failed.
+  static int rename_file(const std::string& from, const std::string& to) {
+    return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
   }
 
   // Does not create a folder again that was removed: it would contain only part

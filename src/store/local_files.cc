@@ -146,16 +146,6 @@ class PartsCursor {
   std::array<iovec, IOV_MAX> vectors_;
 };
 
-// Tries only the last folder first: each step has its own, and the others
-// usually exist.
-Status create_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return {};
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return system_error("create folder", folder, error.value());
-}
-
 // Reading this many unused bytes takes less time than another call.
 constexpr std::uint64_t kGapBytes = 4 << 10;
 constexpr std::uint64_t kBlockBytes = 1 << 20;
@@ -208,6 +198,16 @@ Error system_error(std::string_view action, std::string_view path, int number) {
   return {Error::Code::io,
           fmt::format("cannot {} '{}': {}", action, path,
                       std::generic_category().message(number))};
+}
+
+// Tries only the last folder first: each step has its own, and the others
+// usually exist.
+Status create_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return {};
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return system_error("create folder", folder, error.value());
 }
 
 Result<FileDescriptor> create_file(const std::string& path,

@@ -41,6 +41,9 @@ class FileDescriptor {
 // "cannot open '/runs/a/x': Permission denied".
 Error system_error(std::string_view action, std::string_view path, int number);
 
+// Creates a folder and those above it, unless they exist. Fails with `io`.
+Status create_folder(const std::string& folder);
+
 // Opens an empty file for writing. Creates missing folders. `known_folder`, if
 // not null, existed before: if it is missing, it was removed, and this fails.
 Result<FileDescriptor> create_file(const std::string& path,

@@ -154,6 +154,18 @@ class MemoryStorage final : public Storage {
     return {};
   }
 
+  Status move(std::string_view from, std::string_view to) override {
+    SMD_CHECK_OK(check_key(from));
+    SMD_CHECK_OK(check_key(to));
+    const std::scoped_lock lock(objects_->mutex);
+    const auto object = objects_->by_key.find(from);
+    if (object == objects_->by_key.end() || from == to) return {};
+    objects_->by_key.insert_or_assign(std::string(to), object->second);
+    objects_->by_key.erase(object);
+    ++objects_->changes;
+    return {};
+  }
+
  private:
   Result<std::shared_ptr<const Object>> get(std::string_view key) const {
     SMD_CHECK_OK(check_key(key));

@@ -163,6 +163,25 @@ TEST_P(StorageSuite, ReplacesAnObjectUnderTheFeetOfNoReader) {
   EXPECT_FALSE(*storage_->exists("a"));
 }
 
+TEST_P(StorageSuite, MovesAnObjectToAnotherKey) {
+  put("index/a", "text");
+  put("index/b", "other");
+  const auto bytes = get_object(*storage_, "index/a");
+  ASSERT_TRUE(bytes);
+  ASSERT_TRUE(storage_->move("index/a", "attempts/1/index/a"));
+  EXPECT_THAT(keys(""), testing::ElementsAre("attempts/1/index/a", "index/b"));
+  EXPECT_EQ(get("attempts/1/index/a"), "text");
+  EXPECT_EQ(bytes->text(), "text");
+  ASSERT_TRUE(storage_->move("index/b", "attempts/1/index/a"));
+  EXPECT_EQ(get("attempts/1/index/a"), "other");
+  EXPECT_THAT(keys(""), testing::ElementsAre("attempts/1/index/a"));
+  EXPECT_TRUE(storage_->move("index/b", "c"));
+  EXPECT_TRUE(storage_->move("attempts/1/index/a", "attempts/1/index/a"));
+  EXPECT_EQ(get("attempts/1/index/a"), "other");
+  EXPECT_FALSE(storage_->move("attempts/1/index/a", "../a"));
+  EXPECT_FALSE(storage_->move("../a", "a"));
+}
+
 TEST_P(StorageSuite, CutsRangesShortAtTheEnd) {
   put("a", "0123456789");
   const std::vector<ByteRange> ranges = {

@@ -38,6 +38,9 @@ class ForwardingStorage : public Storage {
     return inner_->exists(key);
   }
   Status remove(std::string_view key) override { return inner_->remove(key); }
+  Status move(std::string_view from, std::string_view to) override {
+    return inner_->move(from, to);
+  }
 
  private:
   const std::shared_ptr<Storage> inner_;

@@ -160,6 +160,10 @@ class Storage {
 
   /// Removes `key`; succeeds if it does not exist. Fails with `io`.
   virtual Status remove(std::string_view key) = 0;
+
+  /// Gives the object `from` the key `to`, replacing an older object with that
+  /// key; succeeds if `from` does not exist. Fails with `io`.
+  virtual Status move(std::string_view from, std::string_view to) = 0;
 };
 
 /// Creates or replaces a whole object. Fails as `create` and `commit` do.
