@@ -25,6 +25,9 @@ class RunRecord {
   RunRecord(const Storage& storage, const ProcessFacts& process,
             const Framework& framework, const Clock& clock);
 
+  // The number of this attempt, from 1.
+  std::uint64_t number() const { return file_.attempts.size(); }
+
   // Returns the text for the start of the run.
   std::string started(const SlotTable& slots, int num_workers, Step first_step);
   // Returns the text for its end.

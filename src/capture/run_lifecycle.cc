@@ -47,7 +47,8 @@ RunLifecycle::RunLifecycle(SessionContext& context, const SlotTable& slots,
     : context_(context),
       slots_(slots),
       storage_(std::move(storage)),
-      tensorboard_storage_(std::move(tensorboard)) {}
+      tensorboard_storage_(std::move(tensorboard)),
+      created_seconds_(context.clock.wall_seconds()) {}
 
 // --- the start ---
 
@@ -72,23 +73,43 @@ Status RunLifecycle::start_recording() {
   if (!may_write) return {};
   auto target = config.dry_run ? nullptr : storage_;
   open_tensorboard();
+  if (worker.is_first()) {
+    run_record_.emplace(*storage_, context_.process, context_.framework,
+                        context_.clock);
+  }
   SMD_TRY(recorder_,
           Recorder::create(config,
                            std::make_unique<StepWriter>(
                                target, worker.name, context_.framework,
                                config.checksum, tensorboard_,
                                RunSizeLimit::make(config, target, worker.name,
-                                                  context_.logger)),
+                                                  context_.logger),
+                               begin_attempt(target)),
                            context_.logger));
-  if (worker.is_first()) {
-    run_record_.emplace(*storage_, context_.process, context_.framework,
-                        context_.clock);
+  if (run_record_) {
     recorder_->owner_lane->write(
         {std::string(kRunFileKey),
          run_record_->started(slots_, context_.num_writers(),
                               context_.steps.current().global)});
   }
   return {};
+}
+
+std::unique_ptr<AttemptStart> RunLifecycle::begin_attempt(
+    const std::shared_ptr<Storage>& target) const {
+  if (!target) return nullptr;
+  const WorkerIdentity& worker = context_.worker;
+  AttemptStart::Attempt attempt;
+  attempt.first_step = context_.steps.current().global;
+  attempt.is_first_worker = worker.is_first();
+  if (run_record_) attempt.earlier = run_record_->number() - 1;
+  // The start of a process is known to a second.
+  attempt.began_seconds =
+      worker.is_grouped
+          ? created_seconds_
+          : process_start_seconds(process_id()).value_or(created_seconds_) - 1;
+  return std::make_unique<AttemptStart>(target, attempt, context_.clock,
+                                        context_.logger);
 }
 
 // A run with several writers is claimed by the first worker of the process

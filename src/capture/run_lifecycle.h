@@ -77,6 +77,8 @@ class RunLifecycle {
 
  private:
   Status start_recording();
+  std::unique_ptr<AttemptStart> begin_attempt(
+      const std::shared_ptr<Storage>& target) const;
   // Returns whether this process may write the run.
   Result<bool> claim();
   void open_tensorboard();
@@ -89,6 +91,7 @@ class RunLifecycle {
   const SlotTable& slots_;
   const std::shared_ptr<Storage> storage_;
   const std::shared_ptr<Storage> tensorboard_storage_;
+  const double created_seconds_;
 
   std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
   std::unique_ptr<Recorder> recorder_;

@@ -37,7 +37,8 @@ Error cut_off() {
 StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                        const Framework& framework, Checksum checksum,
                        std::shared_ptr<TensorBoardWriter> tensorboard,
-                       std::unique_ptr<RunSizeLimit> size_limit)
+                       std::unique_ptr<RunSizeLimit> size_limit,
+                       std::unique_ptr<AttemptStart> attempt)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
@@ -45,9 +46,15 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                       framework.reductions_keep_colon_digits},
       checksum_(checksum),
       tensorboard_(std::move(tensorboard)),
-      size_limit_(std::move(size_limit)) {}
+      size_limit_(std::move(size_limit)),
+      attempt_(std::move(attempt)) {}
 
 StepWriter::~StepWriter() = default;
+
+Status StepWriter::start() {
+  const auto attempt = std::exchange(attempt_, nullptr);
+  return attempt ? attempt->run() : Status();
+}
 
 void StepWriter::begin_step(double wall_seconds, const StepId& step) {
   step_ = step;

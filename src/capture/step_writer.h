@@ -22,6 +22,7 @@
 #include "smdebug/config/hook_config.h"
 #include "smdebug/store/storage.h"
 
+#include "capture/attempt_start.h"
 #include "capture/message.h"
 #include "capture/run_size_limit.h"
 #include "capture/slot_records.h"
@@ -49,12 +50,16 @@ class StepWriter {
   // Null pointers switch parts off. Without `storage` nothing is written, and
   // `counts` has the numbers that would have been; without `tensorboard`
   // nothing is written for TensorBoard; without `size_limit` every step is
-  // kept.
+  // kept; without `attempt` the run has no earlier attempt.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
              const Framework& framework, Checksum checksum,
              std::shared_ptr<TensorBoardWriter> tensorboard,
-             std::unique_ptr<RunSizeLimit> size_limit);
+             std::unique_ptr<RunSizeLimit> size_limit,
+             std::unique_ptr<AttemptStart> attempt = nullptr);
   ~StepWriter();
+
+  // Call it once, before the first message. Fails as `AttemptStart::run`.
+  Status start();
 
   void begin_step(double wall_seconds, const StepId& step);
   Step step() const { return step_.global; }
@@ -107,6 +112,7 @@ class StepWriter {
   // yet.
   std::optional<bool> has_older_;
   const std::unique_ptr<RunSizeLimit> size_limit_;
+  std::unique_ptr<AttemptStart> attempt_;
 
   StepId step_;
   RecordStamp stamp_;

@@ -30,6 +30,11 @@ const Message& message_at(const std::byte* bytes) {
   return *reinterpret_cast<const Message*>(bytes);
 }
 
+Error exception_error(const std::exception& error) {
+  return {Error::Code::internal,
+          std::string("exception in the write thread: ") + error.what()};
+}
+
 // The write threads of this process, for SIGTERM (termination.h), which
 // concerns all of them. No other code may reach a session through this list.
 struct RunningThreads {
@@ -181,10 +186,19 @@ void WriteThread::drain_all(std::chrono::milliseconds at_most) {
 void WriteThread::run() {
   pthread_setname_np(pthread_self(), "smdebug-write");
   bool is_last = false;
+  start_writer();
   while (!is_last) {
     is_last = sleep();
     while (read_lanes_safely()) {
     }
+  }
+}
+
+void WriteThread::start_writer() {
+  try {
+    check(writer_->start());
+  } catch (const std::exception& error) {
+    check(exception_error(error));
   }
 }
 
@@ -194,8 +208,7 @@ bool WriteThread::read_lanes_safely() {
   try {
     return read_lanes();
   } catch (const std::exception& error) {
-    check(Error{Error::Code::internal,
-                std::string("exception in the write thread: ") + error.what()});
+    check(exception_error(error));
     return true;
   }
 }

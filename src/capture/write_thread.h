@@ -69,6 +69,7 @@ class WriteThread {
 
  private:
   void run();
+  void start_writer();
   void wake(bool is_stopping);
   // Sleeps until there are messages. Returns whether to stop after reading
   // them.

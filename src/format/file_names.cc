@@ -51,6 +51,10 @@ std::string collections_file_key(std::string_view worker) {
                      kCollectionsSuffix);
 }
 
+std::string attempt_folder(std::uint64_t number) {
+  return "attempts/" + std::to_string(number);
+}
+
 std::optional<StepFileName> parse_step_file_key(std::string_view key) {
   if (!has_extension_of_its_folder(key)) return std::nullopt;
   std::string_view name = key.substr(key.rfind('/') + 1);

@@ -3,6 +3,7 @@
 // The location of each file in a run, and the fields of its name, for writers
 // and readers. docs/format.md shows the tree.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,10 +18,14 @@ inline constexpr std::string_view kRunFileKey = "run.json";
 inline constexpr std::string_view kIndexPrefix = "index/";
 inline constexpr std::string_view kEventsPrefix = "events/";
 inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
+inline constexpr std::string_view kTensorboardPrefix = "tensorboard/";
 
 std::string event_file_key(Step step, std::string_view worker);
 std::string index_file_key(Step step, std::string_view worker);
 std::string collections_file_key(std::string_view worker);
+// The folder of the steps of an attempt that a later one has written again:
+// "attempts/1". 0 is an attempt that `run.json` does not record.
+std::string attempt_folder(std::uint64_t number);
 
 struct StepFileName {
   Step step = 0;

@@ -1,0 +1,122 @@
+#include "capture/attempt_start.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "format/file_names.h"
+#include "format/run_file.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::chrono::milliseconds kPollInterval(100);
+
+}  // namespace
+
+AttemptStart::AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
+                           const Clock& clock, Logger& logger)
+    : storage_(std::move(storage)),
+      attempt_(attempt),
+      clock_(clock),
+      logger_(logger) {}
+
+Status AttemptStart::run() {
+  SMD_TRY(const EarlierFiles files, find_earlier_files());
+  if (files.keys.empty()) return {};
+  return attempt_.is_first_worker ? move_aside(files) : wait_for_first_worker();
+}
+
+Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
+  EarlierFiles files;
+  std::set<Step> steps;
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    SMD_TRY(const auto listed, storage_->list(prefix));
+    for (const ObjectEntry& object : listed) {
+      const auto name = parse_step_file_key(object.key);
+      if (!name || name->step < attempt_.first_step) continue;
+      files.keys.push_back(object.key);
+      steps.insert(name->step);
+    }
+  }
+  files.steps = steps.size();
+  if (!steps.empty()) {
+    files.first = *steps.begin();
+    files.last = *steps.rbegin();
+  }
+  return files;
+}
+
+// Moves index files before event files: every index file that a reader finds
+// has its event file.
+Status AttemptStart::move_aside(const EarlierFiles& files) {
+  for (const std::string& key : files.keys)
+    SMD_CHECK_OK(storage_->move(key, key_aside(key)));
+  SMD_CHECK_OK(move_or_copy_all(kCollectionsPrefix));
+  if (attempt_.first_step == 0)
+    SMD_CHECK_OK(move_or_copy_all(kTensorboardPrefix));
+  SMD_CHECK_OK(complete_earlier_run());
+  logger_.warning(fmt::format(
+      "run '{}' had not ended: its {} steps from {} to {} are now the run "
+      "'{}/{}', and attempt {} begins at step {}",
+      storage_->uri(), files.steps, files.first, files.last, storage_->uri(),
+      attempt_folder(attempt_.earlier), attempt_.earlier + 1,
+      attempt_.first_step));
+  return {};
+}
+
+// The steps that stay in place still need their collections.
+Status AttemptStart::move_or_copy_all(std::string_view prefix) {
+  SMD_TRY(const auto listed, storage_->list(prefix));
+  for (const ObjectEntry& object : listed) {
+    if (!object.is_file) continue;
+    const std::string target = key_aside(object.key);
+    if (attempt_.first_step == 0) {
+      SMD_CHECK_OK(storage_->move(object.key, target));
+    } else {
+      SMD_TRY(const Bytes bytes, get_object(*storage_, object.key));
+      SMD_CHECK_OK(put_object(*storage_, target, bytes.span()));
+    }
+  }
+  return {};
+}
+
+// A reader of the earlier attempt must not wait for further steps.
+Status AttemptStart::complete_earlier_run() {
+  if (const auto bytes = get_object(*storage_, kRunFileKey); bytes)
+    SMD_CHECK_OK(put_object(*storage_, key_aside(kRunFileKey), bytes->span()));
+  return put_object(*storage_, key_aside(kEndMarkerKey), std::string_view());
+}
+
+Status AttemptStart::wait_for_first_worker() {
+  const auto end = clock_.monotonic() + kLongestWait;
+  while (!has_first_worker_begun()) {
+    if (clock_.monotonic() >= end) {
+      logger_.warning(fmt::format(
+          "run '{}' holds steps of an earlier attempt, and the first worker "
+          "has not moved them within {} s: readers may see steps of both "
+          "attempts",
+          storage_->uri(), kLongestWait.count()));
+      return {};
+    }
+    clock_.sleep_for(kPollInterval);
+  }
+  return {};
+}
+
+// The first worker writes `run.json` after it has moved the files.
+bool AttemptStart::has_first_worker_begun() const {
+  const auto bytes = get_object(*storage_, kRunFileKey);
+  if (!bytes) return false;
+  const auto file = parse_run_file(bytes->text());
+  return file && !file->attempts.empty() &&
+         file->attempts.back().started_seconds >= attempt_.began_seconds;
+}
+
+std::string AttemptStart::key_aside(std::string_view key) const {
+  return fmt::format("{}/{}", attempt_folder(attempt_.earlier), key);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,274 @@
+#include "capture/attempt_start.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "capture/session_fixture_testing.h"
+#include "format/run_file.h"
+#include "tests/support/forwarding_storage_testing.h"
+#include "tests/support/temporary_folder_testing.h"
+
+namespace smdebug {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kAside = "attempts/1/";
+
+std::string aside(std::string_view key) {
+  return std::string(kAside) + std::string(key);
+}
+
+class AttemptStartTest : public SessionFixture {
+ protected:
+  ~AttemptStartTest() override { unsetenv("CHECKPOINT_CONFIG_FILE_PATH"); }
+
+  static void train(Session& session, int steps, float value) {
+    for (int i = 0; i < steps; ++i) {
+      session.begin_step();
+      put(session, "w", {value});
+    }
+  }
+
+  // Trains until the process is killed: nobody writes the end marker.
+  void train_until_killed(int steps, float value) {
+    {
+      auto session = open();
+      train(*session, steps, value);
+      session->begin_step();
+      ASSERT_TRUE(session->flush());
+    }
+    ASSERT_TRUE(storage_->remove(kClaimKey));
+  }
+
+  void train_to_the_end(int steps, float value) {
+    auto session = open();
+    train(*session, steps, value);
+    const Status closed = session->close();
+    ASSERT_TRUE(closed) << closed.error().message;
+  }
+
+  // The next session continues after `step`, as after loading a checkpoint.
+  void continue_after(Step step) {
+    std::ofstream(folder_.path() + "/metadata.json")
+        << R"([{"training-run": 0, "latest-global-step-saved": null, )"
+        << R"("latest-global-step-seen": )" << step
+        << R"(, "latest-mode-step": {"GLOBAL": )" << step << "}}]";
+    const std::string config = folder_.path() + "/config.json";
+    std::ofstream(config) << R"({"LocalPath": ")" << folder_.path() << "\"}";
+    setenv("CHECKPOINT_CONFIG_FILE_PATH", config.c_str(), 1);
+  }
+
+  std::vector<std::string> keys(std::string_view prefix) const {
+    std::vector<std::string> keys;
+    const auto listed = storage_->list(prefix);
+    EXPECT_TRUE(listed);
+    if (!listed) return keys;
+    for (const ObjectEntry& object : *listed) keys.push_back(object.key);
+    return keys;
+  }
+
+  float value_at(Step step) const { return records(step).at("w").at(0); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(AttemptStartTest, MovesTheStepsOfATrainingThatWasKilledOutOfTheWay) {
+  train_until_killed(4, 1);
+  const std::string old_index = text(index_file_key(3, "worker_0"));
+  const std::string old_events = text(event_file_key(3, "worker_0"));
+  train_to_the_end(2, 2);
+
+  EXPECT_THAT(keys(kIndexPrefix), ElementsAre(index_file_key(0, "worker_0"),
+                                              index_file_key(1, "worker_0")));
+  EXPECT_THAT(keys(kEventsPrefix), SizeIs(2));
+  EXPECT_EQ(value_at(0), 2);
+  EXPECT_EQ(value_at(1), 2);
+  EXPECT_THAT(keys(aside(kIndexPrefix)), SizeIs(4));
+  EXPECT_EQ(text(aside(index_file_key(3, "worker_0"))), old_index);
+  EXPECT_EQ(text(aside(event_file_key(3, "worker_0"))), old_events);
+  EXPECT_THAT(
+      log_.text(),
+      HasSubstr("its 4 steps from 0 to 3 are now the run '" + storage_->uri() +
+                "/attempts/1', and attempt 2 begins at step 0"));
+}
+
+TEST_F(AttemptStartTest, MakesTheEarlierAttemptACompleteRun) {
+  train_until_killed(4, 1);
+  const std::string collections = text(collections_file_key("worker_0"));
+  train_to_the_end(2, 2);
+
+  EXPECT_TRUE(is_there(aside(kEndMarkerKey)));
+  EXPECT_EQ(text(aside(collections_file_key("worker_0"))), collections);
+  const auto earlier = parse_run_file(text(aside(kRunFileKey)));
+  ASSERT_TRUE(earlier);
+  EXPECT_THAT(earlier->attempts, SizeIs(1));
+  const auto newest = parse_run_file(text(kRunFileKey));
+  ASSERT_TRUE(newest);
+  EXPECT_THAT(newest->attempts, SizeIs(2));
+}
+
+TEST_F(AttemptStartTest, NumbersTheAttempts) {
+  train_until_killed(3, 1);
+  train_until_killed(2, 2);
+  train_to_the_end(1, 3);
+  EXPECT_THAT(keys("attempts/1/index/"), SizeIs(3));
+  EXPECT_THAT(keys("attempts/2/index/"), SizeIs(2));
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(1));
+  EXPECT_EQ(value_at(0), 3);
+}
+
+TEST_F(AttemptStartTest, LeavesTheStepsBeforeACheckpointInPlace) {
+  train_until_killed(6, 1);
+  continue_after(3);
+  train_to_the_end(1, 2);
+
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(5));
+  EXPECT_EQ(value_at(3), 1);
+  EXPECT_EQ(value_at(4), 2);
+  EXPECT_THAT(keys(aside(kIndexPrefix)),
+              ElementsAre(aside(index_file_key(4, "worker_0")),
+                          aside(index_file_key(5, "worker_0"))));
+  EXPECT_TRUE(is_there(aside(collections_file_key("worker_0"))));
+  EXPECT_THAT(log_.text(), HasSubstr("its 2 steps from 4 to 5"));
+}
+
+TEST_F(AttemptStartTest, MovesNothingWhenTheCheckpointIsNewerThanTheLastStep) {
+  train_until_killed(4, 1);
+  continue_after(3);
+  train_to_the_end(2, 2);
+  EXPECT_THAT(keys("attempts/"), IsEmpty());
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(6));
+}
+
+TEST_F(AttemptStartTest, MovesNothingInANewFolder) {
+  train_to_the_end(2, 1);
+  EXPECT_THAT(keys("attempts/"), IsEmpty());
+  EXPECT_THAT(log_.text(), IsEmpty());
+}
+
+TEST_F(AttemptStartTest, MovesTheFilesOfWorkersThatAreNoLongerThere) {
+  train_until_killed(2, 1);
+  ASSERT_TRUE(storage_->move(index_file_key(1, "worker_0"),
+                             index_file_key(1, "worker_5")));
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(1));
+  EXPECT_TRUE(is_there(aside(index_file_key(1, "worker_5"))));
+}
+
+TEST_F(AttemptStartTest, FinishesAMoveThatWasCutOff) {
+  train_until_killed(3, 1);
+  ASSERT_TRUE(storage_->move(index_file_key(0, "worker_0"),
+                             aside(index_file_key(0, "worker_0"))));
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys(aside(kIndexPrefix)), SizeIs(3));
+  EXPECT_THAT(keys(aside(kEventsPrefix)), SizeIs(3));
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(1));
+}
+
+TEST_F(AttemptStartTest, MovesARunWithoutARecordOfItsAttempts) {
+  train_until_killed(2, 1);
+  ASSERT_TRUE(storage_->remove(kRunFileKey));
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys("attempts/0/index/"), SizeIs(2));
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(1));
+}
+
+TEST_F(AttemptStartTest, WritesNothingIntoARunThatCannotBeMoved) {
+  class Immovable final : public ForwardingStorage {
+   public:
+    using ForwardingStorage::ForwardingStorage;
+    Status move(std::string_view, std::string_view) override {
+      return Error{Error::Code::io, "the disk is read-only"};
+    }
+  };
+  train_until_killed(2, 1);
+  const auto before = keys("");
+  const auto run = storage_;
+  storage_ = std::make_shared<Immovable>(run);
+  auto session = open();
+  train(*session, 2, 2);
+  const Status closed = session->close();
+  ASSERT_FALSE(closed);
+  EXPECT_THAT(closed.error().message, HasSubstr("the disk is read-only"));
+  storage_ = run;
+  EXPECT_EQ(value_at(0), 1);
+  EXPECT_EQ(value_at(1), 1);
+}
+
+// --- further workers ---
+
+class LaterWorkerTest : public AttemptStartTest {
+ protected:
+  // Counts the time that it is asked to sleep, and calls `on_sleep` then.
+  class SleepingClock final : public Clock {
+   public:
+    double wall_seconds() const override { return 1000; }
+    std::chrono::nanoseconds monotonic() const override { return slept_; }
+    void sleep_for(std::chrono::nanoseconds duration) const override {
+      slept_ += duration;
+      if (on_sleep) on_sleep();
+    }
+
+    std::function<void()> on_sleep;
+
+   private:
+    mutable std::chrono::nanoseconds slept_{0};
+  };
+
+  Status start_second_worker() {
+    AttemptStart::Attempt attempt;
+    attempt.is_first_worker = false;
+    attempt.began_seconds = 500;
+    return AttemptStart(storage_, attempt, clock_, log_).run();
+  }
+
+  void record_attempt(double started_seconds) {
+    RunFile file;
+    file.attempts.emplace_back().started_seconds = started_seconds;
+    ASSERT_TRUE(put_object(*storage_, kRunFileKey, write_run_file(file)));
+  }
+
+  SleepingClock clock_;
+};
+
+TEST_F(LaterWorkerTest, WaitsUntilTheFirstWorkerHasMovedTheOldSteps) {
+  train_until_killed(2, 1);
+  record_attempt(400);
+  int sleeps = 0;
+  clock_.on_sleep = [&] {
+    if (++sleeps == 5) record_attempt(501);
+  };
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_EQ(sleeps, 5);
+  EXPECT_THAT(log_.text(), IsEmpty());
+}
+
+TEST_F(LaterWorkerTest, MovesNothingItself) {
+  train_until_killed(2, 1);
+  record_attempt(501);
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(2));
+  EXPECT_EQ(clock_.monotonic().count(), 0);
+}
+
+TEST_F(LaterWorkerTest, DoesNotWaitInANewFolder) {
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_EQ(clock_.monotonic().count(), 0);
+}
+
+TEST_F(LaterWorkerTest, GivesUpWaitingForAFirstWorkerThatNeverComes) {
+  train_until_killed(2, 1);
+  record_attempt(400);
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_EQ(clock_.monotonic(), AttemptStart::kLongestWait);
+  EXPECT_THAT(log_.text(), HasSubstr("has not moved them within 30 s"));
+}
+
+}  // namespace
+}  // namespace smdebug
