@@ -79,6 +79,9 @@ class Watch {
     options.status_files = RunMonitorOptions::StatusFiles::by_caller;
     options.actions = command_.actions;
     options.is_live = true;
+    options.make_rules = [this] {
+      return make_rules(command_.rules, command_.run, console_);
+    };
     options.on_verdict = [this](const Verdict& verdict) { print(verdict); };
     options.on_step = [this](const StepId& step) {
       progress_.say(

@@ -50,7 +50,7 @@ RecordPlace record_place(Trial* trial, const std::string& rule,
   if (auto opened = open_storage(trial->location())) {
     storage = *std::move(opened);
     place.storage = storage.get();
-    place.attempt = trial->attempts();
+    place.attempt = trial->attempt();
   }
   return place;
 }

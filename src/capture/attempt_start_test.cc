@@ -7,6 +7,7 @@
 
 #include "capture/session_fixture_testing.h"
 #include "format/run_file.h"
+#include "tests/support/fake_clock_testing.h"
 #include "tests/support/forwarding_storage_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
@@ -205,22 +206,6 @@ TEST_F(AttemptStartTest, WritesNothingIntoARunThatCannotBeMoved) {
 
 class LaterWorkerTest : public AttemptStartTest {
  protected:
-  // Counts the time that it is asked to sleep, and calls `on_sleep` then.
-  class SleepingClock final : public Clock {
-   public:
-    double wall_seconds() const override { return 1000; }
-    std::chrono::nanoseconds monotonic() const override { return slept_; }
-    void sleep_for(std::chrono::nanoseconds duration) const override {
-      slept_ += duration;
-      if (on_sleep) on_sleep();
-    }
-
-    std::function<void()> on_sleep;
-
-   private:
-    mutable std::chrono::nanoseconds slept_{0};
-  };
-
   Status start_second_worker() {
     AttemptStart::Attempt attempt;
     attempt.is_first_worker = false;
@@ -234,18 +219,17 @@ class LaterWorkerTest : public AttemptStartTest {
     ASSERT_TRUE(put_object(*storage_, kRunFileKey, write_run_file(file)));
   }
 
-  SleepingClock clock_;
+  FakeClock clock_{1000};
 };
 
 TEST_F(LaterWorkerTest, WaitsUntilTheFirstWorkerHasMovedTheOldSteps) {
   train_until_killed(2, 1);
   record_attempt(400);
-  int sleeps = 0;
   clock_.on_sleep = [&] {
-    if (++sleeps == 5) record_attempt(501);
+    if (clock_.sleeps() == 5) record_attempt(501);
   };
   ASSERT_TRUE(start_second_worker());
-  EXPECT_EQ(sleeps, 5);
+  EXPECT_EQ(clock_.sleeps(), 5);
   EXPECT_THAT(log_.text(), IsEmpty());
 }
 
@@ -254,12 +238,12 @@ TEST_F(LaterWorkerTest, MovesNothingItself) {
   record_attempt(501);
   ASSERT_TRUE(start_second_worker());
   EXPECT_THAT(keys(kIndexPrefix), SizeIs(2));
-  EXPECT_EQ(clock_.monotonic().count(), 0);
+  EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(LaterWorkerTest, DoesNotWaitInANewFolder) {
   ASSERT_TRUE(start_second_worker());
-  EXPECT_EQ(clock_.monotonic().count(), 0);
+  EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(LaterWorkerTest, GivesUpWaitingForAFirstWorkerThatNeverComes) {

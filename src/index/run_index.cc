@@ -44,6 +44,16 @@ Status RunIndex::refresh(std::string_view after, bool all) {
   return status;
 }
 
+void RunIndex::restart() {
+  table_.restart();
+  foreign_.clear();
+  broken_.clear();
+  left_out_.clear();
+  without_statistics_.clear();
+  odd_keys_.clear();
+  folders_.clear();
+}
+
 // Returns the versions of `index/` and of each folder below it that had files
 // and may have keys after `after`.
 RunIndex::FolderVersions RunIndex::versions_after(

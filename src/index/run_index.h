@@ -42,6 +42,10 @@ class RunIndex {
   // the table then stays as it was.
   Status refresh(std::string_view after, bool all = false);
 
+  // Forgets what was read, because the run has begun again. Ids stay valid, see
+  // `RunTable::restart`.
+  void restart();
+
   // Reads the statistics columns of all files, now and at each later refresh.
   void load_statistics();
 

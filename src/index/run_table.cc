@@ -68,6 +68,18 @@ FileId RunTable::add_file(const StepFileName& name, const IndexFile& content,
   return file;
 }
 
+void RunTable::restart() {
+  for (NamedTensor& tensor : tensors_) {
+    tensor.original_name.clear();
+    tensor.modes = 0;
+    tensor.entries.clear();
+  }
+  first_worker_ = static_cast<WorkerId>(workers_.size());
+  steps_.clear();
+  mode_steps_ = {};
+  dropped_tensors_ = 0;
+}
+
 void RunTable::add_statistics(FileId file, const IndexFile& content) {
   IndexedFile& row = files_[file];
   row.first_statistics = static_cast<std::uint32_t>(statistics_.size());
@@ -114,7 +126,8 @@ bool RunTable::has_file(const StepFileName& name) const {
 
 std::optional<TensorId> RunTable::find_tensor(std::string_view name) const {
   const auto found = tensor_ids_.find(name);
-  if (found == tensor_ids_.end()) return std::nullopt;
+  if (found == tensor_ids_.end() || !has_entries(found->second))
+    return std::nullopt;
   return found->second;
 }
 
@@ -162,7 +175,8 @@ const IndexedStep* RunTable::find_step(Step global_step) const {
 }
 
 TensorId RunTable::intern_tensor(std::string_view name) {
-  if (const auto known = find_tensor(name)) return *known;
+  if (const auto known = tensor_ids_.find(name); known != tensor_ids_.end())
+    return known->second;
   const auto id = static_cast<TensorId>(tensors_.size());
   tensors_.push_back({std::string(name), {}, 0, {}});
   tensor_ids_.emplace(tensors_.back().name, id);
@@ -170,7 +184,7 @@ TensorId RunTable::intern_tensor(std::string_view name) {
 }
 
 WorkerId RunTable::intern_worker(std::string_view name) {
-  const auto known = std::ranges::find(workers_, name);
+  const auto known = std::ranges::find(workers(), name);
   const auto id = static_cast<WorkerId>(known - workers_.begin());
   if (known == workers_.end()) workers_.emplace_back(name);
   return id;

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -120,6 +121,11 @@ class RunTable {
   FileId add_file(const StepFileName& name, const IndexFile& content,
                   bool with_statistics);
 
+  // Empties the table, because the run has begun again. Ids stay valid: those
+  // of entries and files refer to what was forgotten, and those of tensors to
+  // the same names.
+  void restart();
+
   // Fills the statistics of a file that was added without them.
   void add_statistics(FileId file, const IndexFile& content);
 
@@ -127,7 +133,10 @@ class RunTable {
   bool has_file(const StepFileName& name) const;
 
   std::size_t tensor_count() const { return tensors_.size(); }
+  // Returns none for a name without entries.
   std::optional<TensorId> find_tensor(std::string_view name) const;
+  // False for a tensor of which only an earlier attempt had entries.
+  bool has_entries(TensorId id) const { return !tensors_[id].entries.empty(); }
   const std::string& tensor_name(TensorId id) const {
     return tensors_[id].name;
   }
@@ -161,7 +170,10 @@ class RunTable {
   std::string event_file(FileId id) const;
 
   const std::string& worker_name(WorkerId id) const { return workers_[id]; }
-  const std::deque<std::string>& workers() const { return workers_; }
+  auto workers() const {
+    return std::ranges::subrange(workers_.begin() + first_worker_,
+                                 workers_.end());
+  }
 
   const std::map<Step, IndexedStep>& steps() const { return steps_; }
   const IndexedStep* find_step(Step global_step) const;
@@ -199,6 +211,7 @@ class RunTable {
   std::deque<NamedTensor> tensors_;
   std::unordered_map<std::string_view, TensorId> tensor_ids_;
   std::deque<std::string> workers_;
+  WorkerId first_worker_ = 0;  // since `restart`
   std::map<std::vector<std::int64_t>, std::uint32_t> shape_ids_;
   std::vector<const std::vector<std::int64_t>*> shapes_;
   // Entries that are shards, ascending, and their placements.

@@ -6,6 +6,11 @@ Status RunFeed::advance(Step end) {
   if (trial_.is_refreshing() && trial_.last_complete_step() < end - 1) {
     SMD_CHECK_OK(trial_.refresh());
   }
+  if (trial_.attempt() != attempt_) {
+    attempt_ = trial_.attempt();
+    has_restarted_ = std::exchange(next_, first_) != first_;
+    return {};
+  }
   const auto is_wanted = [this](std::string_view name) {
     return sink_.data_need(run_, name) != ObservationSink::DataNeed::none;
   };

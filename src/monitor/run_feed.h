@@ -5,10 +5,12 @@
 // judged run with. Neither waits.
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "smdebug/read/trial.h"
@@ -22,20 +24,35 @@ class RunFeed {
   // that feed the same sink. Steps before `first` are not fed.
   RunFeed(Trial& trial, ObservationSink& sink, std::size_t run = 0,
           Step first = 0)
-      : trial_(trial), sink_(sink), run_(run), next_(first) {}
+      : trial_(trial),
+        sink_(sink),
+        run_(run),
+        first_(first),
+        next_(first),
+        attempt_(trial.attempt()) {}
 
-  // Feeds every complete step before `end` that was not fed yet. Fails as
-  // `Trial::refresh` and `Trial::feed`.
+  // Feeds every complete step before `end` that was not fed yet. If the
+  // training was started again, feeds nothing, and the next call starts over.
+  // Fails as `Trial::refresh` and `Trial::feed`.
   Status advance(Step end = std::numeric_limits<Step>::max());
 
+  // Returns true once after the training was started again.
+  bool take_restart() { return std::exchange(has_restarted_, false); }
+
   // Skips steps before `first` from now on.
-  void skip_to(Step first) { next_ = std::max(next_, first); }
+  void skip_to(Step first) {
+    first_ = std::max(first_, first);
+    next_ = std::max(next_, first);
+  }
 
  private:
   Trial& trial_;
   ObservationSink& sink_;
   std::size_t run_;
+  Step first_;
   Step next_;
+  std::uint64_t attempt_;
+  bool has_restarted_ = false;
 };
 
 // Runs that are opened once and fed to the runner in step with the judged run

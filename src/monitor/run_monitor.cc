@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "smdebug/actions/action.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/rules/runner.h"
@@ -23,7 +25,7 @@ class RunMonitor::Impl : private ForwardingSink {
         clock_(options_.clock ? *options_.clock : system_clock()),
         request_(capture_request(rules, location_)),
         runner_(std::move(rules)) {
-    runner_.set_on_verdict([this](const Verdict& v) { announce(v); });
+    listen();
     trial_ = trial;
   }
 
@@ -97,6 +99,10 @@ class RunMonitor::Impl : private ForwardingSink {
     if (options_.on_step) options_.on_step(step.step);
   }
 
+  void listen() {
+    runner_.set_on_verdict([this](const Verdict& v) { announce(v); });
+  }
+
   // Reports a verdict to the caller and to the actions.
   void announce(const Verdict& verdict) {
     if (options_.on_verdict) options_.on_verdict(verdict);
@@ -130,7 +136,30 @@ class RunMonitor::Impl : private ForwardingSink {
 
   Status read_new_steps() {
     if (!trial_) SMD_CHECK_OK(open_trial());
-    return feed_ ? feed_->advance() : Status();
+    if (!feed_) return {};
+    SMD_CHECK_OK(feed_->advance());
+    if (!feed_->take_restart()) return {};
+    SMD_CHECK_OK(begin_again());
+    return feed_->advance();
+  }
+
+  // The training was started again: its rules must not know the steps of the
+  // earlier attempt.
+  Status begin_again() {
+    if (options_.on_message) {
+      options_.on_message(fmt::format(
+          "the training was started again: attempt {} is judged from its first "
+          "step",
+          trial_->attempt()));
+    }
+    if (!options_.make_rules) return {};
+    SMD_TRY(Rules rules, options_.make_rules());
+    runner_ = RuleRunner(std::move(rules));
+    listen();
+    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_));
+    steps_ = 0;
+    status_->open(*trial_, runner_.verdicts());
+    return {};
   }
 
   void write_reports() {

@@ -66,6 +66,48 @@ TEST(RunMonitor, JudgesARunThatAppearsLaterAndGrows) {
             RuleStatus::no_issues_found);
 }
 
+// A training that is started again in the folder of one that was killed.
+class RestartedRun : public testing::Test {
+ protected:
+  RestartedRun() {
+    record_run(folder_.path("run"), kVanishing, /*ends=*/false);
+    std::filesystem::remove(folder_.path("run/claim.smd"));
+  }
+
+  void restart() { record_run(folder_.path("run"), kHealthy); }
+
+  TemporaryFolder folder_;
+  std::vector<std::string> messages_;
+  RunMonitorOptions options_ = {.on_message = [this](const std::string& text) {
+    messages_.push_back(text);
+  }};
+};
+
+TEST_F(RestartedRun, IsJudgedByTheStepsOfTheNewestAttempt) {
+  restart();
+  const auto monitor = monitor_of(folder_.path("run"), options_);
+  EXPECT_EQ(*monitor->poll(), 10u);
+  EXPECT_EQ(monitor->finish("Completed").verdicts[0].status,
+            RuleStatus::no_issues_found);
+  const auto earlier = monitor_of(folder_.path("run/attempts/1"));
+  EXPECT_EQ(*earlier->poll(), 10u);
+  EXPECT_EQ(earlier->finish("Failed").verdicts[0].status,
+            RuleStatus::issues_found);
+}
+
+TEST_F(RestartedRun, IsJudgedByNewRulesWhileItIsWatched) {
+  options_.make_rules = [] { return Result(rules("VanishingGradient")); };
+  const auto monitor = monitor_of(folder_.path("run"), options_);
+  EXPECT_GE(*monitor->poll(), 9u);
+  EXPECT_EQ(monitor->verdicts()[0].status, RuleStatus::issues_found);
+  restart();
+  EXPECT_TRUE(monitor->poll().ok());
+  const MonitorResult& result = monitor->finish("Completed");
+  EXPECT_EQ(result.verdicts[0].status, RuleStatus::no_issues_found);
+  EXPECT_EQ(result.steps, 10u);
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("attempt 2 is judged")));
+}
+
 TEST(RunMonitor, NamesTheRunThatNeverCame) {
   TemporaryFolder folder;
   const auto monitor = monitor_of(folder.path("run"));

@@ -37,6 +37,9 @@ Result<std::unique_ptr<RunStatus>> RunStatus::create(
 
 void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
   trial_ = &trial;
+  watch_.reset();
+  writer_.reset();
+  progress_ = {};
   using StatusFiles = RunMonitorOptions::StatusFiles;
   if (options_.status_files == StatusFiles::none) return;
   auto storage = open_storage(trial.location());
@@ -47,7 +50,7 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
   RuleWatchOptions options;
   options.storage = *std::move(storage);
   for (const Verdict& verdict : verdicts) options.rules.push_back(verdict.rule);
-  options.attempt = trial.attempts();
+  options.attempt = trial.attempt();
   options.clock = &clock_;
   options.say = [this](const std::string& text) {
     if (options_.on_message) options_.on_message(text);

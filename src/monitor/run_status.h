@@ -24,7 +24,8 @@ class RunStatus {
       const RunMonitorOptions& options, const Clock& clock,
       std::function<Result<StopOutcome>()> stop_training);
 
-  // Call when the run exists: starts its status files.
+  // Call when the run exists, and when its training was started again: starts
+  // its status files.
   void open(Trial& trial, std::span<const Verdict> verdicts);
 
   // Call before a step is judged.

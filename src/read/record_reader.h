@@ -63,6 +63,9 @@ class EventFiles {
   // Fails as `read_record`.
   Result<TensorValue> read(EntryId entry);
 
+  // Closes all files.
+  void close() { open_.clear(); }
+
   // Reads entries of one file in one pass, and returns them in their order.
   Result<std::vector<TensorValue>> read(std::span<const EntryId> entries);
 

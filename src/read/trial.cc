@@ -62,7 +62,9 @@ WriterState Trial::writer_state() { return impl_->writer_state(); }
 
 std::optional<RunWriter> Trial::writer() { return impl_->writer(); }
 
-std::uint64_t Trial::attempts() { return impl_->attempts(); }
+std::uint64_t Trial::attempt() const { return impl_->attempt(); }
+
+Result<std::vector<Attempt>> Trial::attempts() { return impl_->attempts(); }
 
 bool Trial::exists() { return impl_->exists(); }
 

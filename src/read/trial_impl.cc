@@ -82,12 +82,39 @@ Status Trial::Impl::refresh(const std::function<bool()>& check_interrupt) {
 }
 
 Status Trial::Impl::load(bool all_folders) {
+  follow_attempt();
   SMD_CHECK_OK(collections_.refresh(*storage_));
   SMD_CHECK_OK(index_.refresh(completeness_.listing_start(), all_folders));
   const std::vector<std::string> names = workers();
   completeness_.update(table(), collections_.num_workers(),
                        names.empty() ? std::string_view() : names.back());
   return {};
+}
+
+// A new attempt moves the steps that it writes again, and then records itself
+// in `run.json`: what was read before is out of date.
+void Trial::Impl::follow_attempt() {
+  const auto version = storage_->folder_version("");
+  if (version && version == root_version_) return;
+  root_version_ = version;
+  const auto file = find_run_file(*storage_);
+  if (!file || file->attempts.size() == attempt_) return;
+  attempt_ = file->attempts.size();
+  if (table().steps().empty()) return;
+  logger().info(fmt::format(
+      "run '{}': attempt {} has begun, and replaces the steps from {} on",
+      options_.name, attempt_, file->attempts.back().first_step.value_or(0)));
+  restart();
+}
+
+void Trial::Impl::restart() {
+  index_.restart();
+  collections_ = {};
+  completeness_ = Completeness(*options_.incomplete_step_window);
+  event_files_.close();
+  kept_values_.clear();
+  unreadable_.clear();
+  last_feed_ = {};
 }
 
 bool Trial::Impl::lacks_workers() const {
@@ -145,7 +172,7 @@ std::optional<Step> Trial::Impl::find_global(Step step, Mode mode) const {
 std::vector<std::string> Trial::Impl::sorted_names() const {
   std::vector<std::string> names;
   for (TensorId id = 0; id < table().tensor_count(); ++id) {
-    names.push_back(table().tensor_name(id));
+    if (table().has_entries(id)) names.push_back(table().tensor_name(id));
   }
   std::ranges::sort(names);
   return names;
@@ -156,6 +183,7 @@ std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
   std::vector<std::string> names;
   if (!step) {
     for (TensorId id = 0; id < table().tensor_count(); ++id) {
+      if (!table().has_entries(id)) continue;
       if (mode != Mode::global && !table().is_seen_in(id, mode)) continue;
       names.push_back(table().tensor_name(id));
     }
@@ -189,9 +217,26 @@ std::optional<RunWriter> Trial::Impl::writer() const {
   return RunWriter{last.host, last.process_id, *ticks};
 }
 
-std::uint64_t Trial::Impl::attempts() const {
+Result<std::vector<Attempt>> Trial::Impl::attempts() const {
+  std::vector<Attempt> attempts;
+  const auto add = [&](Attempt attempt) -> Status {
+    const std::string folder = attempt_folder(attempt.number);
+    SMD_TRY(const bool has_steps,
+            storage_->exists(fmt::format("{}/{}", folder, kEndMarkerKey)));
+    if (has_steps)
+      attempt.location = fmt::format("{}/{}", storage_->uri(), folder);
+    if (attempt.number > 0 || has_steps) attempts.push_back(std::move(attempt));
+    return {};
+  };
+  SMD_CHECK_OK(add(Attempt()));
   const auto file = find_run_file(*storage_);
-  return file ? file->attempts.size() : 0;
+  if (!file) return attempts;
+  for (const RunAttempt& record : file->attempts) {
+    SMD_CHECK_OK(add({attempts.empty() ? 1 : attempts.back().number + 1,
+                      record.started_seconds, record.ended_seconds,
+                      record.first_step, record.status, ""}));
+  }
+  return attempts;
 }
 
 bool Trial::Impl::exists() const {

@@ -99,7 +99,8 @@ class Trial::Impl {
 
   WriterState writer_state();
   std::optional<RunWriter> writer() const;
-  std::uint64_t attempts() const;
+  std::uint64_t attempt() const { return attempt_; }
+  Result<std::vector<Attempt>> attempts() const;
   bool exists() const;
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
@@ -111,6 +112,8 @@ class Trial::Impl {
  private:
   Status refresh(const std::function<bool()>& check_interrupt);
   Status load(bool all_folders);
+  void follow_attempt();
+  void restart();
   // Returns whether the run can be opened. Fails with `collections_missing`.
   Result<bool> can_open();
   // Returns why the run cannot be opened when the timeout has passed, if so.
@@ -136,6 +139,9 @@ class Trial::Impl {
   RunCollections collections_;
   Completeness completeness_;
   EventFiles event_files_;
+  std::uint64_t attempt_ = 0;
+  // Of the folder of the run, from before `run.json` was read.
+  std::optional<std::uint64_t> root_version_;
   std::string logged_failure_;
   bool has_statistics_ = false;
   std::map<EntryId, TensorValue> kept_values_;

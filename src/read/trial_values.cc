@@ -21,6 +21,7 @@ constexpr std::size_t kFilesPerThread = 100;
 
 Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
   if (const TensorValue* kept = find_kept(entry)) return *kept;
+  const std::uint64_t attempt = attempt_;
   auto value = event_files_.read(entry);
   for (int tries = 0; !value && is_missing(entry); ++tries) {
     if (!may_still_appear(entry)) return value;
@@ -36,6 +37,7 @@ Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
         !status && status.error().code == Error::Code::interrupted) {
       return std::move(status).error();
     }
+    if (attempt_ != attempt) return value;
     value = event_files_.read(entry);
   }
   if (value) keep(entry, *value);

@@ -111,7 +111,8 @@ TEST_F(WriterStateTest, NamesTheProcessOfTheLastAttemptIfItIsStillThat) {
     return open()->writer().has_value();
   };
   EXPECT_TRUE(named());
-  EXPECT_EQ(open()->attempts(), 2u);
+  EXPECT_EQ(open()->attempt(), 2u);
+  EXPECT_EQ(open()->attempts()->size(), 2u);
   // The process has its number from one that trained an hour ago.
   last.started_seconds -= 3600;
   EXPECT_FALSE(named());
@@ -126,7 +127,8 @@ TEST_F(WriterStateTest, NamesTheProcessOfTheLastAttemptIfItIsStillThat) {
 TEST_F(WriterStateTest, KnowsWhenTheRunWasRemoved) {
   const auto trial = open();
   EXPECT_TRUE(trial->exists());
-  EXPECT_EQ(trial->attempts(), 0u);
+  EXPECT_EQ(trial->attempt(), 0u);
+  EXPECT_TRUE(trial->attempts()->empty());
   const auto entries = storage_->list("");
   ASSERT_TRUE(entries.ok());
   for (const ObjectEntry& entry : *entries) {

@@ -48,6 +48,10 @@ struct RunMonitorOptions {
   // steps, and a rule that the user asked to end the training does so.
   bool is_live = false;
   Step first_step = 0;  // steps before it are not judged
+  // Makes the rules again. If the training is started again while it is
+  // monitored, new rules judge the new attempt from its first step; without
+  // this function, the same rules judge on.
+  std::function<Result<std::vector<std::unique_ptr<Rule>>>()> make_rules;
   std::vector<RuleReport> reports;
   // Called once for each rule whose status leaves `in_progress`, before its
   // actions begin.

@@ -79,6 +79,18 @@ struct RunWriter {
   std::uint64_t start_ticks = 0;
 };
 
+// A start of the training in the folder of the run. A trial shows the steps of
+// the newest attempt and those before its first, which it continues. The steps
+// that an attempt has replaced are a run of their own.
+struct Attempt {
+  std::uint64_t number = 0;    // from 1; 0: before the first that is recorded
+  double started_seconds = 0;  // since the epoch
+  std::optional<double> ended_seconds;  // none: running, or killed
+  std::optional<Step> first_step;
+  std::string status;    // "running", "finished", or the first error
+  std::string location;  // of the steps that were replaced; empty: none were
+};
+
 // A file, or a part of one, that could not be read and was skipped.
 struct Damage {
   std::string key;   // the file, relative to the run
@@ -127,9 +139,12 @@ class Trial {
   /// as one of separate workers, returns the process that wrote `run.json`
   /// last, if it still runs on this host; otherwise none.
   std::optional<RunWriter> writer();
-  /// Returns how often the training was started in this folder; 0 if the run
-  /// has no `run.json`, as runs of the original.
-  std::uint64_t attempts();
+  /// Returns the number of the attempt that this trial shows; 0 if the run has
+  /// no `run.json`, as runs of the original. Does not refresh.
+  std::uint64_t attempt() const;
+  /// Returns every attempt, in order; none for a run without `run.json`. Fails
+  /// with `io`.
+  Result<std::vector<Attempt>> attempts();
   /// Returns false if the run's folder was removed; true if it has files or
   /// cannot be listed.
   bool exists();

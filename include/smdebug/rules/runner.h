@@ -31,6 +31,8 @@ class RuleRunner : public ObservationSink {
  public:
   explicit RuleRunner(std::vector<std::unique_ptr<Rule>> rules);
   ~RuleRunner() override;
+  RuleRunner(RuleRunner&&) noexcept;
+  RuleRunner& operator=(RuleRunner&&) noexcept;
 
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;

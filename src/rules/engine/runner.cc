@@ -168,6 +168,8 @@ RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
 }
 
 RuleRunner::~RuleRunner() = default;
+RuleRunner::RuleRunner(RuleRunner&&) noexcept = default;
+RuleRunner& RuleRunner::operator=(RuleRunner&&) noexcept = default;
 
 void RuleRunner::set_on_verdict(std::function<void(const Verdict&)> callback) {
   on_verdict_ = std::move(callback);
