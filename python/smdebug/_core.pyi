@@ -1440,6 +1440,35 @@ class Tensor:
         Returns the statistics of the elements as a dict: those of the index, or computed from the elements.
         """
 
+class Attempt:
+    """A start of the training in the folder of a run."""
+
+    @property
+    def number(self) -> int:
+        """Counts from 1; 0: before the first that is recorded."""
+
+    @property
+    def started_seconds(self) -> float:
+        """When it began, in seconds since the epoch."""
+
+    @property
+    def ended_seconds(self) -> float | None:
+        """When it ended; None if it runs or was killed."""
+
+    @property
+    def first_step(self) -> int | None:
+        """Its first global step."""
+
+    @property
+    def status(self) -> str:
+        """"running", "finished", or its first error."""
+
+    @property
+    def location(self) -> str:
+        """
+        The run with its steps that later attempts replaced; "" if there are none.
+        """
+
 class Trial:
     """Reads a run. smdebug.trials.Trial wraps it."""
 
@@ -1530,6 +1559,15 @@ class Trial:
         """
         Waits until all of `steps` can be read. Raises for a step that never will be, and after `timeout_seconds`; None waits without a limit.
         """
+
+    @property
+    def attempt(self) -> int:
+        """
+        The number of the attempt that this trial shows; 0 if the run has no run.json. Does not refresh.
+        """
+
+    def attempts(self) -> list[Attempt]:
+        """Returns every attempt, in order; none for a run without run.json."""
 
     def damage(self) -> list[tuple[str, str]]:
         """

@@ -319,6 +319,20 @@ void bind_read(nb::module_& m) {
       .value("NOT_YET_AVAILABLE", StepState::not_yet_available);
   bind_tensor(m);
 
+  nb::class_<Attempt>(m, "Attempt",
+                      "A start of the training in the folder of a run.")
+      .def_ro("number", &Attempt::number,
+              "Counts from 1; 0: before the first that is recorded.")
+      .def_ro("started_seconds", &Attempt::started_seconds,
+              "When it began, in seconds since the epoch.")
+      .def_ro("ended_seconds", &Attempt::ended_seconds,
+              "When it ended; None if it runs or was killed.")
+      .def_ro("first_step", &Attempt::first_step, "Its first global step.")
+      .def_ro("status", &Attempt::status,
+              "\"running\", \"finished\", or its first error.")
+      .def_ro("location", &Attempt::location,
+              "The run with its steps that later attempts replaced; \"\" if "
+              "there are none.");
   nb::class_<Trial>(m, "Trial", "Reads a run. smdebug.trials.Trial wraps it.")
       .def_static(
           "open", &open_trial, "location"_a, "name"_a, "first_step"_a.none(),
@@ -399,6 +413,11 @@ void bind_read(nb::module_& m) {
           "Waits until all of `steps` can be read. Raises for a step that "
           "never will be, and after `timeout_seconds`; None waits without a "
           "limit.")
+      .def_prop_ro("attempt", &Trial::attempt,
+                   "The number of the attempt that this trial shows; 0 if the "
+                   "run has no run.json. Does not refresh.")
+      .def("attempts", &Trial::attempts,
+           "Returns every attempt, in order; none for a run without run.json.")
       .def(
           "damage",
           [](Trial& self) {

@@ -63,6 +63,17 @@ void add_attempt(const RunOverview& overview, TextTable& table) {
   table.add({"versions", fmt::format("{}", fmt::join(versions, ", "))});
 }
 
+// An attempt that was started again did not end, whatever it recorded last.
+void add_earlier_attempts(const RunOverview& overview, TextTable& table) {
+  for (const Attempt& attempt : overview.earlier_attempts) {
+    std::string text = "did not end";
+    if (attempt.number > 0)
+      text = date_text(attempt.started_seconds) + ", " + text;
+    if (!attempt.location.empty()) text += ": smdebug show " + attempt.location;
+    table.add({fmt::format("attempt {}", attempt.number), text});
+  }
+}
+
 void add_damage(const RunOverview& overview, TextTable& table) {
   if (overview.dropped_tensors > 0) {
     table.add({"dropped", count_text(overview.dropped_tensors, "tensor") +
@@ -123,6 +134,13 @@ Json to_json(const RunOverview::Attempt& attempt) {
                       {"cost", std::move(cost)}};
 }
 
+Json to_json(const Attempt& attempt) {
+  return Json::Object{{"number", attempt.number},
+                      {"started", attempt.started_seconds},
+                      {"first_step", Json(attempt.first_step)},
+                      {"run", attempt.location}};
+}
+
 }  // namespace
 
 std::string cost_text(const RunOverview& overview) {
@@ -154,6 +172,7 @@ std::string run_overview_text(const RunOverview& overview) {
   table.add({"run", overview.location});
   table.add({"state", state_text(overview)});
   add_attempt(overview, table);
+  add_earlier_attempts(overview, table);
   table.add({"steps", steps_text(overview)});
   table.add({"workers", names_text(overview.workers)});
   table.add({"tensors", std::to_string(overview.tensors)});
@@ -208,6 +227,10 @@ std::string run_overview_json(const RunOverview& overview) {
   }
   json["bytes"] = overview.bytes;
   json["attempts"] = overview.attempts;
+  json["earlier_attempts"] = Json::Array();
+  for (const Attempt& attempt : overview.earlier_attempts) {
+    json["earlier_attempts"].append(to_json(attempt));
+  }
   json["attempt"] = overview.attempt ? to_json(*overview.attempt) : Json();
   json["dropped_tensors"] = overview.dropped_tensors;
   json["rules"] = Json::Array();

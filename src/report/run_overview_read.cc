@@ -70,6 +70,10 @@ void read_run_file(Trial& trial, RunOverview& overview) {
   const Json* attempts = json->find("attempts");
   if (!attempts || !attempts->as_array()) return;
   overview.attempts = attempts->as_array()->size();
+  if (auto all = trial.attempts(); all && !all->empty()) {
+    all->pop_back();
+    overview.earlier_attempts = *std::move(all);
+  }
   if (overview.attempts > 0) {
     overview.attempt = attempt_of(attempts->as_array()->back());
   }

@@ -95,6 +95,21 @@ def test_the_original_reads_names_steps_modes_and_values_of_our_run(tmp_path):
             np.testing.assert_array_equal(ours.tensor(name).value(int(step)), value)
 
 
+def test_the_original_sees_one_training_in_a_folder_that_was_used_again(tmp_path):
+    run = tmp_path / "run"
+    every_step = smd.SaveConfig(save_interval=1)
+    train(smd.Hook(run, save_all=True, save_config=every_step), steps=8)
+    (run / "training_job_end.ts").unlink()  # as if the process had been killed
+    weights = train(smd.Hook(run, save_all=True, save_config=every_step), steps=4)
+
+    for trial, steps in ((run, 4), (run / "attempts/1", 8)):
+        answers = read_with_original(trial)
+        assert answers["steps"]["GLOBAL"] == list(range(steps))
+        weight = answers["tensors"]["Net_fc1.weight"]["GLOBAL"]
+        for step in range(4):
+            np.testing.assert_array_equal(as_array(weight[str(step)]["value"]), weights[step])
+
+
 def test_the_original_reads_our_reductions(tmp_path):
     config = smd.ReductionConfig(
         reductions=["min", "max", "mean", "std", "variance", "sum", "prod"],

@@ -59,6 +59,9 @@ struct RunOverview {
   std::string framework;  // empty: unknown
   std::uint64_t attempts = 0;
   std::optional<Attempt> attempt;
+  // Those whose steps the newest attempt does not continue are runs of their
+  // own.
+  std::vector<smdebug::Attempt> earlier_attempts;
   std::uint64_t dropped_tensors = 0;
   std::vector<Damage> damage;
   // Statuses that monitors keep beside the run. `read_run_overview` does not

@@ -1,5 +1,6 @@
 """Reading runs: `create_trial(path)` opens one, `Trial` and `Tensor` query it."""
 
+from smdebug._core import Attempt
 from smdebug._core import ModeKeys as modes
 from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial
@@ -10,6 +11,7 @@ from smdebug.trials.trial import Trial
 from smdebug.trials.utils import create_trial
 
 __all__ = [
+    "Attempt",
     "LocalTrial",
     "S3Trial",
     "ShardPlacement",

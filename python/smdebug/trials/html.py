@@ -29,6 +29,8 @@ def trial_html(trial: Trial) -> str:
         ("workers", ", ".join(trial.workers())),
         ("tensors", len(names)),
     ]
+    if trial.attempt > 1:
+        facts.append(("attempt", f"{trial.attempt}: see attempts()"))
     if damage := trial.damage():
         facts.append(("left out", f"{len(damage)} damaged parts: see damage()"))
     shown = names[:_TENSORS_SHOWN]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from smdebug._core import ModeKeys, StepState
+from smdebug._core import Attempt, ModeKeys, StepState
 from smdebug._core import Trial as CoreTrial
 from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
@@ -153,6 +153,17 @@ class Trial:
             _logger.warning(text, self.name, coll_name, ", ".join(map(repr, known)))
             self._collections[coll_name] = Collection(coll_name)
         return self._collections[coll_name]
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt whose steps this trial shows, from 1: how often the training
+        was started in this folder. 0 for a run of the original."""
+        return self._core.attempt
+
+    def attempts(self) -> list[Attempt]:
+        """Every start of the training in this folder, in order; the last one is shown. Steps that
+        a later attempt has replaced are a run of their own: `create_trial(attempt.location)`."""
+        return self._core.attempts()
 
     def damage(self) -> list[tuple[str, str]]:
         """The parts of the run that could not be read: pairs of a file and a sentence."""
