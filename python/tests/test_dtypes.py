@@ -390,34 +390,33 @@ def test_the_command_line_shows_strings_without_statistics(out_dir):
 # ---- Reading ----
 
 
-def test_without_ml_dtypes_its_dtypes_are_refused_by_its_name(out_dir, tmp_path):
-    arrays = {
-        "half": np.ones(2, ml_dtypes.bfloat16),
-        "eighth": np.ones(2, ml_dtypes.float8_e5m2),
-        "whole": np.ones(2),
+def test_without_ml_dtypes_bfloat16_and_float8_are_widened_without_loss(out_dir, tmp_path):
+    arrays = {  # every value of each dtype
+        "bfloat16": np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16),
+        "float8_e5m2": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2),
+        "float8_e4m3fn": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn),
     }
-    record(out_dir, arrays)
+    record(out_dir, {name: array.reshape(2, -1) for name, array in arrays.items()})
     done = run_script(
         tmp_path,
         """
         import sys
         sys.modules["ml_dtypes"] = None  # as if it were not installed
-        from smdebug.exceptions import SMDebugRuntimeError
+        import numpy as np
         from smdebug.trials import create_trial
         trial = create_trial(sys.argv[1], timeout=5)
-        for name in ("half", "eighth"):
-            try:
-                trial.tensor(name).value(0)
-            except SMDebugRuntimeError as error:
-                print(error)
-            assert trial.tensor(name).reduction_value(0, "mean") == 1
-        assert trial.tensor("whole").value(0).tolist() == [1, 1]
+        values = {name: trial.tensor(name).value(0) for name in trial.tensor_names()}
+        assert all(trial.tensor(name).dtype(0) == values[name].dtype for name in values)
+        np.savez(sys.argv[2], **values)
         """,
-        arguments=[out_dir],
+        arguments=[out_dir, str(tmp_path / "read.npz")],
     )
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2 and all("pip install ml_dtypes" in line for line in lines)
-    assert "bfloat16" in lines[0] and "float8_e5m2" in lines[1]
+    read = np.load(tmp_path / "read.npz")
+    for name, array in arrays.items():
+        wider = np.float32 if name == "bfloat16" else np.float16
+        assert read[name].dtype == wider and read[name].shape == (2, array.size // 2)
+        np.testing.assert_array_equal(read[name].ravel(), array.astype(wider))
+        assert f"{name} elements are read as {np.dtype(wider)}" in done.stderr
 
 
 def event_file(out_dir):

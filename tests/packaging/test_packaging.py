@@ -65,6 +65,13 @@ def test_a_missing_package_is_one_line_and_the_program_runs(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_installing_the_package_cannot_replace_the_numpy_of_a_framework():
+    required = [
+        each for each in importlib.metadata.requires("smdebug") or [] if "extra ==" not in each
+    ]
+    assert required == ["numpy"]
+
+
 def test_one_version_everywhere():
     def found(file: str, pattern: str) -> str:
         return re.search(pattern, (ROOT / file).read_text())[1]

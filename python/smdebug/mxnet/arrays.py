@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from mxnet.base import MXNetError
 from mxnet.ndarray import NDArray
 from mxnet.symbol import Symbol
+
+from smdebug.narrow_floats import from_bits
 
 
 def arrays_in(value: Any) -> Iterator[NDArray]:
@@ -47,7 +48,7 @@ def host_copy(array: NDArray) -> np.ndarray:
     """
     copy = array.asnumpy()
     if copy.dtype.names:  # MXNet's own dtype for bfloat16
-        return copy.view(np.uint16).view(ml_dtypes.bfloat16)
+        return from_bits("bfloat16", copy.view(np.uint16))
     return copy
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smdebug._core import reduction
-from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError
+from smdebug.exceptions import SMDebugValueError
+from smdebug.narrow_floats import from_bits, is_narrow, narrow_dtype
 
 Array = NDArray[Any]
 
@@ -25,25 +25,15 @@ def array_from(dtype_name: str, shape: Sequence[int], elements: Any) -> Array:
     """An array of the core's parts: a dtype's name, a shape, and a buffer or a list of strings."""
     if dtype_name in ("str", "bytes"):
         return _string_array(dtype_name, elements).reshape(shape)
-    return np.ndarray(shape, dtype_from(dtype_name), elements)
+    if is_narrow(dtype_name):
+        bits = "uint16" if dtype_name == "bfloat16" else "uint8"
+        return from_bits(dtype_name, np.ndarray(shape, bits, elements))
+    return np.ndarray(shape, dtype_name, elements)
 
 
-@functools.cache
 def dtype_from(name: str) -> np.dtype[Any]:
-    """The numpy dtype of that name. Raises SMDebugRuntimeError for bfloat16 and float8 types if
-    the package ml_dtypes is not installed."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        pass
-    try:
-        import ml_dtypes
-    except ImportError as error:
-        raise SMDebugRuntimeError(
-            f"numpy needs the package ml_dtypes for {name}, and it is not installed: "
-            "pip install ml_dtypes"
-        ) from error
-    return np.dtype(getattr(ml_dtypes, name))
+    """The numpy dtype of that name."""
+    return narrow_dtype(name) if is_narrow(name) else np.dtype(name)
 
 
 def checked_reduction(reduction_name: str) -> str:

@@ -69,8 +69,8 @@ class Tensor:
     def value(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Array:
         """The elements at a step, as an array that the caller owns and may write into.
 
-        It has the saved shape and dtype: bfloat16 and float8 are types of ml_dtypes (without that
-        package, raises SMDebugRuntimeError); text has dtype str or bytes, or object if an element
+        It has the saved shape and dtype: bfloat16 and float8 are types of ml_dtypes, or without
+        that package the next wider float; text has dtype str or bytes, or object if an element
         ends in NUL. If the event file is missing and may still come, retries every 2 s, up to
         SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT times (100 by default). Raises
         TensorUnavailableForStep after that, and if the elements were not saved; its
