@@ -1,6 +1,7 @@
 """A script that was killed and is run again in the folder of its first run."""
 
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,35 @@ SCRIPT = """
 """
 
 
+DISTRIBUTED = """
+    import os, signal, sys
+    import torch
+    import smdebug.pytorch as smd
+
+    def work(rank, out_dir, port, steps, is_killed):
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        every_step = smd.SaveConfig(save_interval=1)
+        hook = smd.Hook(out_dir, include_workers="all", save_config=every_step, save_all=True)
+        hook.register_module(net)
+        for step in range(steps):
+            net(torch.ones(1, 2)).sum().backward()
+        hook.flush()
+        torch.distributed.barrier()
+        if is_killed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        hook.close()
+
+    if __name__ == "__main__":
+        port, steps, is_killed = map(int, sys.argv[2:])
+        try:
+            torch.multiprocessing.spawn(work, (sys.argv[1], port, steps, is_killed), nprocs=2)
+        except torch.multiprocessing.ProcessExitedException:
+            assert is_killed
+"""
+
+
 def train(out_dir, *, steps, value, is_killed=False):
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(SCRIPT), out_dir]
@@ -45,6 +75,12 @@ def train(out_dir, *, steps, value, is_killed=False):
 def values(trial):
     tensor = trial.tensor("value")
     return {step: tensor.value(step).tolist() for step in tensor.steps()}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 @pytest.fixture
@@ -92,3 +128,19 @@ def test_a_run_that_was_started_once_has_one_attempt(run):
     (only,) = create_trial(run).attempts()
     assert (only.number, only.first_step, only.location) == (1, 0, "")
     assert only.ended_seconds >= only.started_seconds
+
+
+def test_the_workers_of_a_new_attempt_leave_no_step_of_the_old_one(run, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(DISTRIBUTED))
+    for steps, is_killed in ((5, 1), (3, 0)):
+        arguments = [run, *map(str, (free_port(), steps, is_killed))]
+        subprocess.run([sys.executable, script, *arguments], check=True, timeout=180)
+    trial = create_trial(run)
+    assert trial.steps() == [0, 1, 2]
+    assert trial.steps(show_incomplete_steps=True) == [0, 1, 2]
+    for step in trial.steps():
+        assert trial.tensor("Linear_weight").workers(step) == ["worker_0", "worker_1"]
+    earlier = create_trial(trial.attempts()[0].location)
+    assert earlier.workers() == ["worker_0", "worker_1"]
+    assert len(earlier.steps()) in (4, 5)
