@@ -15,7 +15,8 @@ namespace smdebug {
 // Stores objects as files below a folder: `root` is its absolute path, `uri`
 // the path that users know. Writes a file as `<name>.tmp` and renames it when
 // it is complete, so readers never list a partial file of a crashed process.
-// Creates folders with their first file.
+// Creates folders with their first file. `root` may be or contain symbolic
+// links; below it, none are followed, neither to read nor to write.
 std::shared_ptr<Storage> make_local_storage(
     std::string uri, std::string root, const Clock& clock = system_clock());
 
@@ -30,5 +31,8 @@ inline constexpr std::string_view kUnfinishedSuffix = ".tmp";
 // if it is empty or absolute, could leave the run, contains a NUL byte, or has
 // the suffix of unfinished objects.
 Status check_key(std::string_view key);
+
+// Returns the error of `Storage::read_whole` for an object that is too large.
+Error too_large(std::string_view path, std::uint64_t max_bytes);
 
 }  // namespace smdebug

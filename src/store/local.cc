@@ -1,4 +1,6 @@
 #include <atomic>
+#include <filesystem>
+#include <system_error>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,39 +12,27 @@
 #include "base/environment.h"
 #include "store/backends.h"
 #include "store/local_files.h"
+#include "store/unfinished_file.h"
 
 namespace smdebug {
 namespace {
 
 class LocalWriter final : public ObjectWriter {
  public:
-  LocalWriter(FileDescriptor file, std::string path, std::string unfinished)
-      : file_(std::move(file)),
-        path_(std::move(path)),
-        unfinished_(std::move(unfinished)) {}
-
-  ~LocalWriter() override { abort(); }
+  LocalWriter(UnfinishedFile file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
 
   Status append(std::span<const std::span<const std::byte>> parts) override {
     if (!file_.is_open()) return closed();
-    return write_all(file_, unfinished_, parts);
+    return file_.append(parts);
   }
 
   Status commit() override {
     if (!file_.is_open()) return closed();
-    Status status = file_.close(unfinished_);
-    if (status && rename(unfinished_.c_str(), path_.c_str()) != 0) {
-      status = system_error("finish", path_, errno);
-    }
-    if (!status) unlink(unfinished_.c_str());
-    return status;
+    return file_.publish();
   }
 
-  void abort() override {
-    if (!file_.is_open()) return;
-    file_ = FileDescriptor();
-    unlink(unfinished_.c_str());
-  }
+  void abort() override { file_.discard(); }
 
  private:
   Error closed() const {
@@ -50,9 +40,8 @@ class LocalWriter final : public ObjectWriter {
             fmt::format("'{}' was already committed or aborted", path_)};
   }
 
-  FileDescriptor file_;
+  UnfinishedFile file_;
   std::string path_;
-  std::string unfinished_;
 };
 
 class LocalReader final : public ObjectReader {
@@ -79,27 +68,23 @@ class LocalStorage final : public Storage {
 
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     SMD_TRY(std::string path, path_of(key));
-    std::string unfinished = path + std::string(kUnfinishedSuffix);
-    SMD_TRY(FileDescriptor file, start_file(unfinished));
-    return std::unique_ptr<ObjectWriter>(std::make_unique<LocalWriter>(
-        std::move(file), std::move(path), std::move(unfinished)));
+    SMD_TRY(UnfinishedFile file,
+            start_file(key, path, std::string(kUnfinishedSuffix)));
+    return std::unique_ptr<ObjectWriter>(
+        std::make_unique<LocalWriter>(std::move(file), std::move(path)));
   }
 
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     SMD_TRY(const std::string path, path_of(key));
-    // A unique name, so that concurrent callers do not write to the same file.
-    const std::string unfinished =
-        fmt::format("{}.{}.{}{}", path, process_id(),
-                    exclusive_files_.fetch_add(1), kUnfinishedSuffix);
-    SMD_TRY(FileDescriptor file, start_file(unfinished));
-    Status status = write_all(file, unfinished, {&bytes, 1});
-    if (status) status = file.close(unfinished);
-    if (!status) {
-      unlink(unfinished.c_str());
-      return std::move(status).error();
-    }
-    return publish_exclusive(unfinished, path);
+    // A unique name, so that concurrent callers do not remove each other's.
+    SMD_TRY(UnfinishedFile file,
+            start_file(
+                key, path,
+                fmt::format(".{}.{}{}", process_id(),
+                            exclusive_files_.fetch_add(1), kUnfinishedSuffix)));
+    SMD_CHECK_OK(file.append({&bytes, 1}));
+    return file.publish_exclusive();
   }
 
   Result<std::vector<Bytes>> read(
@@ -107,6 +92,14 @@ class LocalStorage final : public Storage {
     SMD_TRY(const std::string path, path_of(key));
     SMD_TRY(const OpenFile file, OpenFolder(root_).open_file(std::string(key)));
     return read_ranges(file, path, ranges);
+  }
+
+  Result<Bytes> read_whole(std::string_view key,
+                           std::uint64_t max_bytes) const override {
+    SMD_TRY(const std::string path, path_of(key));
+    SMD_TRY(const OpenFile file, OpenFolder(root_).open_file(std::string(key)));
+    if (file.bytes > max_bytes) return too_large(path, max_bytes);
+    return read_bytes(file.descriptor, path, 0, file.bytes);
   }
 
   std::vector<Result<Bytes>> read_each(
@@ -139,35 +132,61 @@ class LocalStorage final : public Storage {
     return list_files(root_, prefix, after);
   }
 
+  Status check_folder(std::string_view folder) const override {
+    while (folder.ends_with('/')) folder.remove_suffix(1);
+    SMD_CHECK_OK(check_key(folder));
+    return check_listable(root_, std::string(folder));
+  }
+
   Result<bool> exists(std::string_view key) const override {
     SMD_TRY(const std::string path, path_of(key));
     struct stat status;
-    if (lstat(path.c_str(), &status) == 0) return S_ISREG(status.st_mode);
-    if (errno == ENOENT || errno == ENOTDIR) return false;
+    int failed = 0;
+    if (key.find('/') == key.npos) {
+      failed = lstat(path.c_str(), &status);
+    } else {
+      // lstat would follow a link in the middle of the path.
+      const FileDescriptor folder =
+          OpenFolder(root_).open_path(folder_part(key));
+      failed = folder.is_open()
+                   ? fstatat(folder.number(), last_part(key).c_str(), &status,
+                             AT_SYMLINK_NOFOLLOW)
+                   : -1;
+    }
+    if (failed == 0) return S_ISREG(status.st_mode);
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return false;
     return system_error("look up", path, errno);
   }
 
   Status remove(std::string_view key) override {
     SMD_TRY(const std::string path, path_of(key));
-    if (unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    const OpenFolder root(root_);
+    const FileDescriptor folder = root.open_path(folder_part(key));
+    const int failed =
+        folder.is_open() ? unlinkat(folder.number(), last_part(key).c_str(), 0)
+                         : -1;
+    if (failed != 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
       return system_error("remove", path, errno);
     }
-    remove_empty_folder_of(key);
+    if (folder.is_open()) remove_empty_folder_of(root, key);
     return {};
   }
 
   Status move(std::string_view from, std::string_view to) override {
-    SMD_TRY(const std::string source, path_of(from));
-    SMD_TRY(const std::string target, path_of(to));
-    SMD_TRY(const bool is_there, exists(from));
-    if (!is_there) return {};
-    int reason = rename_file(source, target);
-    if (reason == ENOENT) {
-      SMD_CHECK_OK(create_folder(target.substr(0, target.rfind('/'))));
-      reason = rename_file(source, target);
+    SMD_TRY(const std::string path, path_of(from));
+    SMD_CHECK_OK(check_key(to));
+    SMD_TRY(const bool is_found, exists(from));
+    if (!is_found) return {};
+    const OpenFolder root(root_);
+    const FileDescriptor source = root.open_path(folder_part(from));
+    if (!source.is_open()) return system_error("move", path, errno);
+    const FileDescriptor target = root.make_folder(folder_part(to));
+    if (!target.is_open() ||
+        renameat(source.number(), last_part(from).c_str(), target.number(),
+                 last_part(to).c_str()) != 0) {
+      return system_error("move", path, errno);
     }
-    if (reason != 0) return system_error("move", source, reason);
-    remove_empty_folder_of(from);
+    remove_empty_folder_of(root, from);
     return {};
   }
 
@@ -177,24 +196,62 @@ class LocalStorage final : public Storage {
     return fmt::format("{}/{}", root_, key);
   }
 
-  // Each step has its own folder. rmdir fails if it is not empty.
-  void remove_empty_folder_of(std::string_view key) const {
-    if (const std::size_t slash = key.rfind('/'); slash != key.npos)
-      rmdir(fmt::format("{}/{}", root_, key.substr(0, slash)).c_str());
+  static std::string last_part(std::string_view key) {
+    return std::string(key.substr(key.rfind('/') + 1));
   }
 
-  // Returns 0, or the reason why it failed.
-  static int rename_file(const std::string& from, const std::string& to) {
-    return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  // Each step has its own folder. It can be removed only if it is empty.
+  static void remove_empty_folder_of(const OpenFolder& root,
+                                     std::string_view key) {
+    const std::string folder = folder_part(key);
+    if (folder.empty()) return;
+    const FileDescriptor parent = root.open_path(folder_part(folder));
+    unlinkat(parent.number(), last_part(folder).c_str(), AT_REMOVEDIR);
+  }
+
+  // Another process may remove an empty folder before the file is in it.
+  Result<UnfinishedFile> start_file(std::string_view key,
+                                    const std::string& path,
+                                    const std::string& suffix) {
+    constexpr int kTries = 10;
+    for (int i = 0; i < kTries; ++i) {
+      const OpenFolder root(root_);
+      if (root.reason() == ENOENT) {
+        SMD_CHECK_OK(make_root(path));
+        continue;
+      }
+      UnfinishedFile file(root.make_folder(folder_part(key)), path, suffix);
+      if (file.is_open()) {
+        has_folder_ = true;
+        return file;
+      }
+      const int reason = errno;
+      if (reason != ENOENT) return not_created(path + suffix, reason);
+    }
+    return not_created(path + suffix, ENOENT);
   }
 
   // Does not create a folder again that was removed: it would contain only part
   // of a run.
-  Result<FileDescriptor> start_file(const std::string& unfinished) {
-    SMD_TRY(FileDescriptor file,
-            create_file(unfinished, has_folder_ ? &root_ : nullptr));
-    has_folder_ = true;
-    return file;
+  Status make_root(const std::string& path) const {
+    if (has_folder_) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot create '{}': the folder '{}' was "
+                               "removed after it had been written to",
+                               path, root_)};
+    }
+    std::error_code error;
+    std::filesystem::create_directories(root_, error);
+    if (!error) return {};
+    return system_error("create folder", root_, error.value());
+  }
+
+  static Error not_created(const std::string& path, int reason) {
+    if (reason != ELOOP) return system_error("create", path, reason);
+    return {Error::Code::io,
+            fmt::format("cannot create '{}': the path contains a link, and "
+                        "links inside a run are not followed",
+                        path)};
   }
 
   Result<Bytes> read_one(const OpenFolder& root,
@@ -204,17 +261,6 @@ class LocalStorage final : public Storage {
     const ByteRange range = cut_range(wanted.range, file.bytes);
     return read_bytes(file.descriptor, fmt::format("{}/{}", root_, wanted.key),
                       range.start, range.length);
-  }
-
-  // Unlike a rename, a link fails if the name is taken.
-  static Result<bool> publish_exclusive(const std::string& unfinished,
-                                        const std::string& path) {
-    const int linked = link(unfinished.c_str(), path.c_str());
-    const int reason = errno;
-    unlink(unfinished.c_str());
-    if (linked == 0) return true;
-    if (reason == EEXIST) return false;
-    return system_error("create", path, reason);
   }
 
   std::string uri_;

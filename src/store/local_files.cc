@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -67,6 +66,9 @@ Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
 constexpr std::string_view kNotFollowed =
     ": the path contains a link or something else that is not read";
 
+// O_PATH: the folder may be searchable without being readable.
+constexpr int kPathOfFolder = O_PATH | O_DIRECTORY;
+
 Error not_found(const std::string& path, std::string_view why) {
   return {Error::Code::not_found, fmt::format("no file '{}'{}", path, why)};
 }
@@ -82,16 +84,16 @@ FileDescriptor open_at(int folder, const std::string& name, int flags) {
 // Opens one part of the path after the other, because O_NOFOLLOW applies only
 // to the last part. On failure, sets `errno`.
 FileDescriptor open_part_by_part(const FileDescriptor& top,
-                                 std::string_view key) {
+                                 std::string_view key, int flags) {
   FileDescriptor folder;
   for (;;) {
     const int number = folder.is_open() ? folder.number() : top.number();
     const std::size_t slash = key.find('/');
     const std::string name(key.substr(0, slash));
     if (slash == key.npos) {
-      return open_at(number, name, kReadFlags | O_NOFOLLOW);
+      return open_at(number, name, flags | O_NOFOLLOW);
     }
-    folder = open_at(number, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    folder = open_at(number, name, kPathOfFolder | O_NOFOLLOW);
     if (!folder.is_open()) return folder;
     key.remove_prefix(slash + 1);
   }
@@ -100,9 +102,10 @@ FileDescriptor open_part_by_part(const FileDescriptor& top,
 // Same in one call. Returns nothing if the kernel does not support it (before
 // Linux 5.6) or a sandbox forbids it.
 std::optional<FileDescriptor> open_in_one_call(const FileDescriptor& top,
-                                               const std::string& key) {
+                                               const std::string& key,
+                                               int flags) {
   open_how how = {};
-  how.flags = kReadFlags;
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   const long number = without_interrupts([&] {
     return syscall(SYS_openat2, top.number(), key.c_str(), &how, sizeof(how));
@@ -200,59 +203,49 @@ Error system_error(std::string_view action, std::string_view path, int number) {
                       std::generic_category().message(number))};
 }
 
-// Tries only the last folder first: each step has its own, and the others
-// usually exist.
-Status create_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return {};
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return system_error("create folder", folder, error.value());
-}
-
-Result<FileDescriptor> create_file(const std::string& path,
-                                   const std::string* known_folder) {
-  const auto open_new = [&] {
-    return without_interrupts([&] {
-      return ::open(path.c_str(),
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                    0666);
-    });
-  };
-  FileDescriptor file(open_new());
-  // Another process may remove the folder again while it is empty.
-  constexpr int kTries = 10;
-  for (int i = 0; i < kTries && !file.is_open() && errno == ENOENT; ++i) {
-    if (known_folder != nullptr && access(known_folder->c_str(), F_OK) != 0) {
-      return Error{Error::Code::io,
-                   fmt::format("cannot create '{}': the folder '{}' was "
-                               "removed after it had been written to",
-                               path, *known_folder)};
-    }
-    SMD_CHECK_OK(create_folder(path.substr(0, path.rfind('/'))));
-    file = FileDescriptor(open_new());
-  }
-  if (!file.is_open()) return system_error("create", path, errno);
-  return file;
+std::string folder_part(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return std::string(slash == key.npos ? std::string_view()
+                                       : key.substr(0, slash));
 }
 
 OpenFolder::OpenFolder(const std::string& path)
-    : path_(path), folder_(open_at(AT_FDCWD, path, O_PATH | O_DIRECTORY)) {
+    : path_(path), folder_(open_at(AT_FDCWD, path, kPathOfFolder)) {
   if (!folder_.is_open()) reason_ = errno;
 }
 
-FileDescriptor OpenFolder::open_below(const std::string& key) const {
+FileDescriptor OpenFolder::open_below(const std::string& key, int flags) const {
   if (!folder_.is_open()) {
     errno = reason_;
     return FileDescriptor();
   }
-  auto file = open_in_one_call(folder_, key);
-  return file ? *std::move(file) : open_part_by_part(folder_, key);
+  auto file = open_in_one_call(folder_, key, flags);
+  return file ? *std::move(file) : open_part_by_part(folder_, key, flags);
+}
+
+FileDescriptor OpenFolder::open_folder(const std::string& key) const {
+  return open_below(key.empty() ? "." : key, O_RDONLY | O_DIRECTORY);
+}
+
+FileDescriptor OpenFolder::open_path(const std::string& key) const {
+  return open_below(key.empty() ? "." : key, kPathOfFolder);
+}
+
+FileDescriptor OpenFolder::make_folder(const std::string& key) const {
+  FileDescriptor folder = open_path(key);
+  if (folder.is_open() || errno != ENOENT || key.empty()) return folder;
+  const FileDescriptor parent = make_folder(folder_part(key));
+  if (!parent.is_open()) return folder;
+  const std::string name = key.substr(key.rfind('/') + 1);
+  if (mkdirat(parent.number(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+    return folder;
+  }
+  return open_at(parent.number(), name, kPathOfFolder | O_NOFOLLOW);
 }
 
 Result<OpenFile> OpenFolder::open_file(const std::string& key) const {
   const auto path = [&] { return fmt::format("{}/{}", path_, key); };
-  FileDescriptor file = open_below(key);
+  FileDescriptor file = open_below(key, kReadFlags);
   if (!file.is_open()) {
     const int reason = errno;
     if (reason == ENOENT) return not_found(path(), "");

@@ -41,31 +41,43 @@ class FileDescriptor {
 // "cannot open '/runs/a/x': Permission denied".
 Error system_error(std::string_view action, std::string_view path, int number);
 
-// Creates a folder and those above it, unless they exist. Fails with `io`.
-Status create_folder(const std::string& folder);
-
-// Opens an empty file for writing. Creates missing folders. `known_folder`, if
-// not null, existed before: if it is missing, it was removed, and this fails.
-Result<FileDescriptor> create_file(const std::string& path,
-                                   const std::string* known_folder = nullptr);
+// Returns the part of a key before its last slash: "a/b" for "a/b/c". Empty if
+// there is none.
+std::string folder_part(std::string_view key);
 
 struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t bytes = 0;
 };
 
-// A folder whose files are read. It remains the same folder even if its path
-// changes. The path to it may contain symbolic links; below it, none are
-// followed.
+// A folder whose files are read or written. It remains the same folder even if
+// its path changes. The path to it may contain symbolic links; below it, none
+// are followed.
 class OpenFolder {
  public:
+  // `path` must outlive this.
   explicit OpenFolder(const std::string& path);
 
   // Opens a regular file. Fails with `not_found` if there is none.
   Result<OpenFile> open_file(const std::string& key) const;
 
+  // Opens the folder `key`, or this one if `key` is empty, to list it. On
+  // failure, sets `errno`: ELOOP or ENOTDIR for a link.
+  FileDescriptor open_folder(const std::string& key) const;
+
+  // Opens the folder `key` to look up or remove files in it. Needs no
+  // permission to list it.
+  FileDescriptor open_path(const std::string& key) const;
+
+  // Opens the folder `key` to create files in it, and creates it if it is
+  // missing. Fails like `open_folder`.
+  FileDescriptor make_folder(const std::string& key) const;
+
+  // Returns 0 if the folder is open, otherwise the error number.
+  int reason() const { return reason_; }
+
  private:
-  FileDescriptor open_below(const std::string& key) const;
+  FileDescriptor open_below(const std::string& key, int flags) const;
 
   const std::string& path_;
   FileDescriptor folder_;
@@ -94,10 +106,14 @@ Result<std::vector<Bytes>> read_ranges(const OpenFile& file,
 
 // Returns the files below the folder `root`, as `Storage::list` does. Does not
 // open folders without matching keys. Omits files and folders that disappear
-// during the call.
+// during the call. Reports folders that cannot be listed as no files.
 Result<std::vector<ObjectEntry>> list_files(const std::string& root,
                                             std::string_view prefix,
                                             std::string_view after);
+
+// Succeeds if the folder `key` below `root` is missing or can be listed, as
+// `Storage::check_folder` does.
+Status check_listable(const std::string& root, const std::string& key);
 
 // Returns a number that changes with the names in a folder, which may be
 // missing. Returns nothing if the folder changed so recently that another

@@ -18,6 +18,10 @@ namespace {
 constexpr double kFineTick = 0.1;
 constexpr double kCoarseTick = 3;
 
+// A run has four levels of folders at most. The limit bounds the recursion and
+// the length of keys.
+constexpr int kMaxDepth = 500;
+
 // A name in a folder. Folders end with '/', so that the order of names is also
 // the order of the keys below them.
 struct Entry {
@@ -28,21 +32,28 @@ struct Entry {
   bool is_folder() const { return name.ends_with('/'); }
 };
 
+// Whether a folder cannot be listed because of its nature, not because of a
+// failure that may pass.
+bool is_permanent(int error) {
+  return error == ENOTDIR || error == ELOOP || error == EACCES ||
+         error == EPERM || error == ENAMETOOLONG;
+}
+
 class FolderWalk {
  public:
   FolderWalk(const std::string& root, std::string_view prefix,
              std::string_view after)
-      : root_(root), prefix_(prefix), after_(after) {}
+      : path_(root), root_(path_), prefix_(prefix), after_(after) {}
 
   // `folder` is a key that ends with '/', or empty for the root.
-  Status visit(const std::string& folder) {
-    SMD_TRY(std::vector<Entry> entries, read_folder(folder));
+  Status visit(const std::string& folder, int depth = 0) {
+    SMD_TRY(std::vector<Entry> entries, read_folder(folder, depth));
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.name < b.name; });
     for (Entry& entry : entries) {
       std::string key = folder + entry.name;
       if (entry.is_folder()) {
-        SMD_CHECK_OK(visit(key));
+        SMD_CHECK_OK(visit(key, depth + 1));
       } else {
         found_.push_back({std::move(key), entry.bytes, entry.is_file});
       }
@@ -66,17 +77,19 @@ class FolderWalk {
 
   // Returns the matching entries of one folder. Closes it before its subfolders
   // are opened, so the number of descriptors does not grow with the depth.
-  Result<std::vector<Entry>> read_folder(const std::string& folder) const {
-    // The path of the run may contain links, but none below it are followed.
-    std::string path = root_;
-    if (!folder.empty()) path.append("/").append(folder).pop_back();
-    FileDescriptor descriptor(
-        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-                               (folder.empty() ? 0 : O_NOFOLLOW)));
+  Result<std::vector<Entry>> read_folder(const std::string& folder, int depth) {
     std::vector<Entry> entries;
+    const std::string key = folder_part(folder);
+    const std::string path = key.empty() ? path_ : path_ + "/" + key;
+    errno = ENAMETOOLONG;
+    FileDescriptor descriptor =
+        depth < kMaxDepth ? root_.open_folder(key) : FileDescriptor();
     if (!descriptor.is_open()) {
-      if (errno == ENOENT || errno == ENOTDIR) return entries;
-      return system_error("list", path, errno);
+      if (errno == ENOENT) return entries;
+      const bool is_listed = depth > 0 && is_permanent(errno);
+      if (!is_listed) return system_error("list", path, errno);
+      found_.push_back({key, 0, /*is_file=*/false});
+      return entries;
     }
     const int number = descriptor.number();
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(number),
@@ -118,7 +131,8 @@ class FolderWalk {
     }
   }
 
-  const std::string& root_;
+  const std::string& path_;
+  OpenFolder root_;
   std::string_view prefix_;
   std::string_view after_;
   std::vector<ObjectEntry> found_;
@@ -139,6 +153,26 @@ Result<std::vector<ObjectEntry>> list_files(const std::string& root,
   FolderWalk walk(root, prefix, after);
   SMD_CHECK_OK(walk.visit(std::string(folder)));
   return std::move(walk).found();
+}
+
+Status check_listable(const std::string& root, const std::string& key) {
+  const OpenFolder folder(root);
+  if (folder.open_folder(key).is_open() || errno == ENOENT) return {};
+  if (errno != ENOTDIR && errno != ELOOP) {
+    return system_error("list", root + "/" + key, errno);
+  }
+  struct stat status;
+  const FileDescriptor parent = folder.open_path(folder_part(key));
+  const std::string name = key.substr(key.rfind('/') + 1);
+  if (parent.is_open() &&
+      fstatat(parent.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
+          0 &&
+      !S_ISLNK(status.st_mode)) {
+    return Error{Error::Code::io, "not a folder"};
+  }
+  return Error{Error::Code::io,
+               "a link; links inside a run are not followed: move the files to "
+               "where the link is"};
 }
 
 std::optional<std::uint64_t> version_of_folder(const std::string& path,

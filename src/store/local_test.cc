@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <thread>
 
 #include <fcntl.h>
@@ -8,8 +10,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "store/backends.h"
+#include "tests/fault/as_nobody.h"
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
 #include "tests/support/fake_clock_testing.h"
@@ -22,6 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class LocalStorageTest : public testing::Test {
  protected:
@@ -104,6 +109,20 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
+// Removes a chain of folders whose path is too long for one call, from the
+// innermost one.
+void remove_deep_folder(const std::string& path) {
+  const fs::path home = fs::current_path();
+  fs::current_path(path);
+  int depth = 1;
+  while (chdir("d") == 0) ++depth;
+  for (; depth > 0; --depth) {
+    ASSERT_EQ(chdir(".."), 0);
+    ASSERT_EQ(rmdir("d"), 0);
+  }
+  fs::current_path(home);
+}
+
 TEST_F(LocalStorageTest, LeavesNoEmptyFolderOfAStepBehind) {
   for (const char* key : {"events/7/a", "events/7/b", "claim"})
     ASSERT_TRUE(put_object(*storage_, key, "x").ok());
@@ -161,8 +180,9 @@ TEST_F(LocalStorageTest, ListsSymbolicLinksAsNoFilesAndFollowsNone) {
   fs::create_directory_symlink(".", root_ + "/real/loop");
   EXPECT_THAT(keys(""), ElementsAre("file", "folder", "real/a", "real/loop"));
   EXPECT_THAT(no_files(), ElementsAre("file", "folder", "real/loop"));
-  EXPECT_THAT(keys("folder/"), IsEmpty());
+  EXPECT_FALSE(storage_->list("folder/"));
   EXPECT_FALSE(*storage_->exists("file"));
+  EXPECT_FALSE(*storage_->exists("folder/secret"));
   for (const char* key : {"file", "folder/secret", "real/loop/a"}) {
     const auto bytes = get_object(*storage_, key);
     ASSERT_FALSE(bytes) << key;
@@ -234,7 +254,11 @@ TEST_F(LocalStorageTest, OpensNoFolderThatSortsBeforeAfter) {
     fs::current_path(home);
   };
   chain(25);
-  EXPECT_FALSE(storage_->list("index/"));
+  const auto listed = storage_->list("index/");
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->size(), 4u);
+  EXPECT_THAT(listed->front().key, StartsWith("index/000000000/xxx"));
+  EXPECT_FALSE(listed->front().is_file);
   EXPECT_THAT(keys("index/", "index/000000001/seen"),
               ElementsAre("index/000000001/tnew", "index/000000002/newer"));
   EXPECT_THAT(keys("index/000000001/"),
@@ -282,6 +306,150 @@ TEST_F(LocalStorageTest, ToldThatTheDiskIsFullLeavesNothingBehind) {
   EXPECT_EQ(read_file("a"), "old");
   ASSERT_TRUE(put_object(*storage_, "a", large));
   EXPECT_EQ(read_file("a"), large);
+}
+
+TEST_F(LocalStorageTest, WritesIntoNoFileThatHasTheTemporaryName) {
+  const std::string victim = folder_.path() + "/victim";
+  std::ofstream(victim) << "precious";
+  fs::create_directories(root_ + "/index");
+  const std::string unfinished = root_ + "/index/a.tmp";
+  const std::function<void()> traps[] = {
+      [&] { fs::create_hard_link(victim, unfinished); },
+      [&] { fs::create_symlink(victim, unfinished); },
+      [&] { fs::create_symlink(folder_.path() + "/new", unfinished); },
+      [&] { ASSERT_EQ(mkfifo(unfinished.c_str(), 0666), 0); }};
+  for (const auto& set_trap : traps) {
+    set_trap();
+    const auto status = put_object(*storage_, "index/a", "text");
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(read_file("index/a"), "text");
+    EXPECT_THAT(all_files(), ElementsAre("a"));
+    EXPECT_FALSE(fs::exists(folder_.path() + "/new"));
+    std::ifstream file(victim);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+              "precious");
+  }
+}
+
+TEST_F(LocalStorageTest, ReplacesALinkWithTheFinalNameAndNotItsTarget) {
+  const std::string victim = folder_.path() + "/victim";
+  std::ofstream(victim) << "precious";
+  fs::create_directories(root_);
+  fs::create_symlink(victim, root_ + "/soft");
+  fs::create_hard_link(victim, root_ + "/hard");
+  for (const char* key : {"soft", "hard"}) {
+    ASSERT_TRUE(put_object(*storage_, key, "text"));
+    EXPECT_EQ(get_object(*storage_, key)->text(), "text");
+  }
+  std::ifstream file(victim);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "precious");
+}
+
+TEST_F(LocalStorageTest, WritesThroughNoLinkedFolderOfTheRun) {
+  const std::string outside = folder_.path() + "/outside";
+  fs::create_directories(outside + "/000000000");
+  std::ofstream(outside + "/000000000/old") << "old";
+  fs::create_directories(root_ + "/events");
+  fs::create_directory_symlink(outside, root_ + "/index");
+  fs::create_directory_symlink(outside, root_ + "/events/000000000007");
+  const auto try_all = [&] {
+    for (const char* key : {"index/000000000/a", "index/b", "index/deep/er/c",
+                            "events/000000000007/d"}) {
+      const auto status = put_object(*storage_, key, "text");
+      ASSERT_FALSE(status) << key;
+      EXPECT_EQ(status.error().code, Error::Code::io);
+      EXPECT_THAT(status.error().message, HasSubstr(key));
+      EXPECT_FALSE(storage_->create_exclusive(key, bytes_of("text")));
+    }
+    EXPECT_FALSE(*storage_->exists("index/000000000/old"));
+    EXPECT_TRUE(storage_->remove("index/000000000/old"));
+    EXPECT_TRUE(fs::exists(outside + "/000000000/old"));
+    const auto others = std::distance(fs::directory_iterator(outside), {});
+    EXPECT_EQ(others, 1);
+  };
+  try_all();
+  bool is_forbidden = false;
+  std::jthread([&] {
+    is_forbidden = forbid_call(SYS_openat2, ENOSYS);
+    if (is_forbidden) try_all();
+  }).join();
+  if (!is_forbidden) GTEST_SKIP() << "the system allows no seccomp filter";
+}
+
+TEST_F(LocalStorageTest, WritesIntoARunThatIsALink) {
+  const std::string scratch = folder_.path() + "/scratch";
+  fs::create_directories(scratch);
+  fs::create_directory_symlink(scratch, root_);
+  ASSERT_TRUE(put_object(*storage_, "events/7/a", "text"));
+  EXPECT_TRUE(fs::exists(scratch + "/events/7/a"));
+}
+
+TEST_F(LocalStorageTest, NamesAFolderThatCannotBeListed) {
+  fs::create_directories(folder_.path() + "/outside");
+  write_file("file", "text");
+  write_file("real/a", "text");
+  fs::create_directory_symlink("real", root_ + "/link");
+  fs::create_directory_symlink("loop", root_ + "/loop");
+  fs::create_directory_symlink(".", root_ + "/real/inside");
+  EXPECT_TRUE(storage_->check_folder("real/"));
+  EXPECT_TRUE(storage_->check_folder("missing/"));
+  const std::map<std::string, std::string> reasons = {
+      {"file/", "not a folder"},  {"link/", "a link"},
+      {"loop/", "a link"},        {"real/inside/", "a link"},
+      {"link/inside/", "a link"},
+  };
+  for (const auto& [key, reason] : reasons) {
+    const auto status = storage_->check_folder(key);
+    ASSERT_FALSE(status) << key;
+    EXPECT_THAT(status.error().message, StartsWith(reason)) << key;
+    const auto listed = storage_->list(key);
+    ASSERT_FALSE(listed) << key;
+    EXPECT_EQ(listed.error().code, Error::Code::io);
+  }
+  EXPECT_THAT(keys("missing/"), IsEmpty());
+}
+
+TEST_F(LocalStorageTest, ListsWhatIsBesideAFolderWithoutPermission) {
+  write_file("index/0/a", "");
+  write_file("index/1/b", "");
+  fs::permissions(root_ + "/index/0", fs::perms::none);
+  fs::permissions(folder_.path(), fs::perms::all);
+  const AsNobody nobody;  // permissions do not bind root
+  EXPECT_THAT(keys("index/"), ElementsAre("index/0", "index/1/b"));
+  EXPECT_THAT(no_files(), ElementsAre("index/0"));
+  const auto status = storage_->check_folder("index/0/");
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("Permission denied"));
+}
+
+TEST_F(LocalStorageTest, ReadsNoFileThatIsLargerThanItsLimit) {
+  write_file("a", "0123456789");
+  EXPECT_EQ(get_object(*storage_, "a", 10)->text(), "0123456789");
+  const auto bytes = get_object(*storage_, "a", 9);
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Error::Code::io);
+  EXPECT_THAT(bytes.error().message, HasSubstr("more than 9 bytes"));
+  write_file("sparse", "");
+  fs::resize_file(root_ + "/sparse", std::uintmax_t{1} << 40);
+  EXPECT_FALSE(get_object(*storage_, "sparse"));
+}
+
+TEST_F(LocalStorageTest, ListsATreeOfAnyDepthUpToALimit) {
+  write_file("index/a", "");
+  const fs::path home = fs::current_path();
+  fs::current_path(root_ + "/index");
+  constexpr int kDepth = 5000;  // more than the longest path
+  for (int i = 0; i < kDepth; ++i) {
+    ASSERT_EQ(mkdir("d", 0777), 0);
+    ASSERT_EQ(chdir("d"), 0);
+  }
+  fs::current_path(home);
+  const auto listed = storage_->list("");
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ(listed->front().key, "index/a");
+  EXPECT_FALSE(listed->back().is_file);
+  remove_deep_folder(root_ + "/index/d");
 }
 
 TEST_F(LocalStorageTest, ListsADeepTree) {

@@ -35,6 +35,16 @@ Error bad_key(std::string_view key, std::string_view reason) {
 
 }  // namespace
 
+Result<Bytes> Storage::read_whole(std::string_view key,
+                                  std::uint64_t max_bytes) const {
+  const ByteRange range{0, max_bytes + 1};
+  SMD_TRY(Bytes bytes, only_part(read(key, {&range, 1})));
+  if (bytes.size() > max_bytes) return too_large(key, max_bytes);
+  return bytes;
+}
+
+Status Storage::check_folder(std::string_view) const { return {}; }
+
 std::vector<Result<Bytes>> Storage::read_each(
     std::span<const ObjectRange> ranges) const {
   std::vector<Result<Bytes>> parts;
@@ -66,9 +76,16 @@ Status put_object(Storage& storage, std::string_view key,
   return put_object(storage, key, std::as_bytes(std::span(text)));
 }
 
-Result<Bytes> get_object(const Storage& storage, std::string_view key) {
-  const ByteRange whole;
-  return only_part(storage.read(key, {&whole, 1}));
+Result<Bytes> get_object(const Storage& storage, std::string_view key,
+                         std::uint64_t max_bytes) {
+  return storage.read_whole(key, max_bytes);
+}
+
+Error too_large(std::string_view path, std::uint64_t max_bytes) {
+  return {Error::Code::io,
+          fmt::format("'{}' has more than {} bytes: too large for its kind of "
+                      "file",
+                      path, max_bytes)};
 }
 
 Status check_key(std::string_view key) {

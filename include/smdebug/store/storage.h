@@ -70,7 +70,7 @@ struct ObjectEntry {
   std::string key;
   std::uint64_t bytes = 0;
   // False for entries that are not objects and are never read: a symbolic link,
-  // a pipe, a device.
+  // a pipe, a device, a folder that cannot be listed.
   bool is_file = true;
 };
 
@@ -127,6 +127,11 @@ class Storage {
   virtual Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const = 0;
 
+  /// Returns all bytes of an object. Fails like `read`, and with `io` if there
+  /// are more than `max_bytes`; reads none of them then.
+  virtual Result<Bytes> read_whole(std::string_view key,
+                                   std::uint64_t max_bytes) const;
+
   /// Reads one range of each of many objects. Each result is that of `read`
   /// with this range. Safe to call from several threads.
   virtual std::vector<Result<Bytes>> read_each(
@@ -148,12 +153,18 @@ class Storage {
       std::string_view folder) const;
 
   /// Returns the objects whose key starts with `prefix` and sorts after
-  /// `after`, sorted by the bytes of their key. Omits unfinished objects; lists
-  /// symbolic links, not as files, and does not follow them. A missing storage
-  /// is empty. Pass the last key seen to poll a growing run cheaply. Fails with
-  /// `io`.
+  /// `after`, sorted by the bytes of their key. Omits unfinished objects. Lists
+  /// symbolic links, and folders below the one of `prefix` that cannot be
+  /// listed, not as files, and does not follow them. A missing storage is
+  /// empty. Pass the last key seen to poll a growing run cheaply. Fails with
+  /// `io`, also if `check_folder` fails for the folder of `prefix`.
   virtual Result<std::vector<ObjectEntry>> list(
       std::string_view prefix, std::string_view after = {}) const = 0;
+
+  /// Succeeds if `folder` (a key that ends with '/') is missing or can be
+  /// listed. Otherwise fails with `io` and the reason, for example if it is a
+  /// link or a file. Succeeds by default: only a file system has such folders.
+  virtual Status check_folder(std::string_view folder) const;
 
   /// True if `key` names a finished object. Fails with `io`.
   virtual Result<bool> exists(std::string_view key) const = 0;
@@ -172,7 +183,12 @@ Status put_object(Storage& storage, std::string_view key,
 Status put_object(Storage& storage, std::string_view key,
                   std::string_view text);
 
-/// Returns all bytes of an object. Fails as `read` does.
-Result<Bytes> get_object(const Storage& storage, std::string_view key);
+/// The largest object that is read into memory at once. An index file of a
+/// million tensors is smaller.
+inline constexpr std::uint64_t kMaxObjectBytes = std::uint64_t{512} << 20;
+
+/// Returns all bytes of an object. Fails as `Storage::read_whole` does.
+Result<Bytes> get_object(const Storage& storage, std::string_view key,
+                         std::uint64_t max_bytes = kMaxObjectBytes);
 
 }  // namespace smdebug

@@ -1,0 +1,81 @@
+#include "store/unfinished_file.h"
+
+#include <utility>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+namespace smdebug {
+namespace {
+
+// O_EXCL: whatever has the name already is not ours to write into.
+constexpr int kNewFile = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+
+// A rival that creates the name again and again does not stop the training.
+constexpr int kTries = 10;
+
+FileDescriptor create_new(int folder, const char* name) {
+  for (int i = 0; i < kTries; ++i) {
+    int number = ::openat(folder, name, kNewFile, 0666);
+    while (number < 0 && errno == EINTR) {
+      number = ::openat(folder, name, kNewFile, 0666);
+    }
+    if (number >= 0 || errno != EEXIST) return FileDescriptor(number);
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT) break;
+    errno = EEXIST;
+  }
+  return FileDescriptor();
+}
+
+}  // namespace
+
+UnfinishedFile::UnfinishedFile(FileDescriptor folder, std::string path,
+                               const std::string& suffix)
+    : folder_(std::move(folder)),
+      path_(std::move(path)),
+      unfinished_(path_ + suffix),
+      name_start_(path_.rfind('/') + 1) {
+  if (folder_.is_open()) {
+    file_ = create_new(folder_.number(), unfinished_name());
+  }
+}
+
+Status UnfinishedFile::append(
+    std::span<const std::span<const std::byte>> parts) {
+  return write_all(file_, unfinished_, parts);
+}
+
+Status UnfinishedFile::publish() {
+  Status status = file_.close(unfinished_);
+  if (status && renameat(folder_.number(), unfinished_name(), folder_.number(),
+                         final_name()) != 0) {
+    status = system_error("finish", path_, errno);
+  }
+  if (!status) unlinkat(folder_.number(), unfinished_name(), 0);
+  return status;
+}
+
+// Unlike a rename, a link fails if the name is taken.
+Result<bool> UnfinishedFile::publish_exclusive() {
+  Status status = file_.close(unfinished_);
+  int reason = 0;
+  if (status && linkat(folder_.number(), unfinished_name(), folder_.number(),
+                       final_name(), 0) != 0) {
+    reason = errno;
+  }
+  unlinkat(folder_.number(), unfinished_name(), 0);
+  if (!status) return std::move(status).error();
+  if (reason == EEXIST) return false;
+  if (reason != 0) return system_error("create", path_, reason);
+  return true;
+}
+
+void UnfinishedFile::discard() {
+  if (!file_.is_open()) return;
+  file_ = FileDescriptor();
+  unlinkat(folder_.number(), unfinished_name(), 0);
+}
+
+}  // namespace smdebug
