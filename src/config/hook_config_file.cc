@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -236,15 +238,16 @@ class HookConfigParser {
   }
 
   void include(const std::string& name) {
-    Names& names = config_.include_collections;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (included_.insert(name).second) {
+      config_.include_collections.push_back(name);
+    }
   }
 
   Collection& find_or_add(const std::string& name) {
     auto& edited = config_.collections;
-    const auto found = std::ranges::find(edited, name, &Collection::name);
-    if (found != edited.end()) return *found;
-    if (const auto* built_in = config_.find_collection(framework_, name)) {
+    const auto [place, is_new] = indices_.try_emplace(name, edited.size());
+    if (!is_new) return edited[place->second];
+    if (const auto* built_in = framework_.find(name)) {
       edited.push_back(*built_in);
     } else {
       edited.emplace_back().tensors.name = name;
@@ -257,6 +260,10 @@ class HookConfigParser {
   const JobEnvironment& job_;
   HookConfig config_;
   SaveKeys save_keys_;  // of the hook
+  // The names in `config_.include_collections`, and the index of each name in
+  // `config_.collections`: a search of these lists would take quadratic time.
+  std::unordered_set<std::string> included_;
+  std::unordered_map<std::string, std::size_t> indices_;
 };
 
 }  // namespace

@@ -447,6 +447,23 @@ std::string lower_name(Mode mode) {
   return name;
 }
 
+// A search of all collections for each of them would take minutes.
+TEST(HookConfigFile, ReadsAHundredThousandCollections) {
+  constexpr int kCollections = 100'000;
+  std::string entries;
+  for (int i = 0; i < kCollections; ++i) {
+    entries +=
+        fmt::format(R"({}{{"CollectionName": "c{}"}})", i == 0 ? "" : ", ", i);
+  }
+  const auto file = parse("{\"CollectionConfigurations\": [" + entries + "]}");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_THAT(file->config.collections, SizeIs(kCollections));
+  EXPECT_THAT(file->config.include_collections, SizeIs(kCollections));
+  const auto plan = Plan::build(file->config, pytorch_framework());
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("collections; at most"));
+}
+
 // What `key` is for `mode`: the collection's own key for the mode, its plain
 // key, the hook's key for the mode, the hook's plain key.
 std::optional<std::string> looked_up(const Given& hook, const Given& collection,

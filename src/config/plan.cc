@@ -44,6 +44,8 @@ class CollectionList {
 
   Result<std::vector<Collection>> build() {
     SMD_CHECK_OK(merge_hook_save_config());
+    // Before the search for each of them, which takes quadratic time.
+    SMD_CHECK_OK(check_count(framework_.collections.size() + own_count()));
     for (const Collection& collection : framework_.collections) {
       list_.push_back(*config_.find_collection(framework_, collection.name()));
     }
@@ -55,11 +57,7 @@ class CollectionList {
     }
     exclude_opt_in_tensors();
     add_patterns();
-    if (list_.size() > CollectionSet::kMaxCollections) {
-      return Error{Error::Code::invalid_config,
-                   fmt::format("{} collections; at most {} are possible",
-                               list_.size(), CollectionSet::kMaxCollections)};
-    }
+    SMD_CHECK_OK(check_count(list_.size()));
     for (Collection& collection : list_) {
       SMD_CHECK_OK(finalize(collection));
     }
@@ -67,6 +65,28 @@ class CollectionList {
   }
 
  private:
+  // Returns the number of collections that the framework does not have.
+  std::size_t own_count() const {
+    const auto is_own = [this](const Collection& collection) {
+      return !contains_name(framework_.collections, collection.name());
+    };
+    return static_cast<std::size_t>(
+        std::ranges::count_if(config_.collections, is_own));
+  }
+
+  static bool contains_name(const std::vector<Collection>& collections,
+                            std::string_view name) {
+    return std::ranges::find(collections, name, &Collection::name) !=
+           collections.end();
+  }
+
+  static Status check_count(std::size_t collections) {
+    if (collections <= CollectionSet::kMaxCollections) return {};
+    return Error{Error::Code::invalid_config,
+                 fmt::format("{} collections; at most {} are possible",
+                             collections, CollectionSet::kMaxCollections)};
+  }
+
   Status merge_hook_save_config() {
     const SaveConfigMode by_default{.save_interval =
                                         framework_.default_save_interval};
