@@ -94,5 +94,32 @@ TEST_F(HostileRun, ListsItsDamageWithTheNamesOfTheFiles) {
   EXPECT_EQ(page["steps"], 7);
 }
 
+TEST_F(HostileRun, ShowsWhatIsReadableBesideHugeFiles) {
+  const std::vector<std::string> huge = {
+      "collections/000000000/worker_1_collections.json",
+      "index/000000000/000000000003_worker_0.json", "rules/AllZero.json",
+      "run.json"};
+  for (const std::string& file : huge) {
+    write(file, "{");
+    std::filesystem::resize_file(run_ + "/" + file, std::uintmax_t{1} << 40);
+  }
+  const Spoken spoken = smdebug({"show", run_, "--json"});
+  EXPECT_EQ(spoken.code, 0);
+  const auto page = nlohmann::json::parse(spoken.out);
+  std::vector<std::string> files;
+  for (const auto& damage : page["damage"]) files.push_back(damage["file"]);
+  EXPECT_THAT(files, testing::UnorderedElementsAreArray(huge));
+  EXPECT_EQ(page["steps"], 9);
+  EXPECT_EQ(smdebug({"check", run_}).err, "");
+}
+
+TEST_F(HostileRun, SaysThatItsIndexIsALink) {
+  const std::string outside = folder_.path("outside");
+  std::filesystem::rename(run_ + "/index", outside);
+  std::filesystem::create_directory_symlink(outside, run_ + "/index");
+  const Spoken spoken = smdebug({"show", run_});
+  EXPECT_THAT(spoken.out, HasSubstr("index: a link"));
+}
+
 }  // namespace
 }  // namespace smdebug

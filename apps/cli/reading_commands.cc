@@ -21,8 +21,13 @@ int run(const ShowCommand& command, const Console& console) {
   if (!overview) return console.fail(overview.error());
   if (const auto storage = open_storage((*trial)->location())) {
     // If the run cannot be listed, the overview already reports it.
-    if (auto rules = read_recorded_statuses(**storage)) {
+    std::vector<SkippedStatus> skipped;
+    if (auto rules = read_recorded_statuses(**storage, &skipped)) {
       overview->rules = *std::move(rules);
+    }
+    for (SkippedStatus& status : skipped) {
+      overview->damage.push_back(
+          {std::move(status.key), std::move(status.what)});
     }
   }
   console.out << (command.json ? run_overview_json(*overview)

@@ -7,6 +7,7 @@
 
 #include "smdebug/base/clock.h"
 
+#include "actions/rule_files.h"
 #include "base/crc32c.h"
 #include "base/environment.h"
 #include "base/json.h"
@@ -37,7 +38,7 @@ std::string record_text(const ActionResult& result, const Clock& clock) {
 // Returns a sentence that explains why an older record forbids the action.
 // Empty if it does not: the action failed, or the record cannot be read.
 std::string objection(const Storage& storage, const std::string& key) {
-  const auto bytes = get_object(storage, key);
+  const auto bytes = get_object(storage, key, kMaxMarkBytes);
   const auto json = bytes ? Json::parse(bytes->text()) : Result<Json>(Json());
   if (!json || !json->as_object()) return "";
   const std::string status = json->string_at("status").ok()

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "smdebug/actions/perform_once.h"
 #include "smdebug/actions/rule_watch.h"
 
 #include "base/json.h"
@@ -9,6 +10,9 @@ namespace {
 
 constexpr std::string_view kFolder = "rules/";
 constexpr std::string_view kEnding = ".json";
+
+// Longer ones are damage. A verdict has a few sentences of evidence.
+constexpr std::uint64_t kMaxStatusBytes = 4 << 20;
 
 // Returns "AllZero" for "rules/AllZero.json"; empty for other files, including
 // those in subfolders.
@@ -37,19 +41,51 @@ Result<RecordedStatus> parse(std::string key, std::string_view text) {
   return status;
 }
 
+// Whether the status file with this key is of this rule. "AllZero", "AllZero_2"
+// and "AllZero_worker_1" are of "AllZero".
+bool is_key_of(std::string_view key, const std::string& rule) {
+  const std::string first = rule_key(rule, 0);
+  return key == first || key.starts_with(first + "_");
+}
+
+Result<RecordedStatus> read_status(const Storage& storage,
+                                   const ObjectEntry& object,
+                                   const std::string& key) {
+  if (!object.is_file) {
+    return Error{Error::Code::io, "a link or something else that is not read"};
+  }
+  SMD_TRY(const Bytes bytes, get_object(storage, object.key, kMaxStatusBytes));
+  SMD_TRY(RecordedStatus status, parse(key, bytes.text()));
+  if (is_key_of(key, status.rule)) return status;
+  return Error{Error::Code::corrupt, "it is the status of the rule '" +
+                                         status.rule +
+                                         "': it was renamed or exchanged"};
+}
+
 }  // namespace
 
 Result<std::vector<RecordedStatus>> read_recorded_statuses(
-    const Storage& storage) {
-  SMD_TRY(const auto objects, storage.list(kFolder));
+    const Storage& storage, std::vector<SkippedStatus>* skipped) {
+  const auto skip = [&](const std::string& key, const Error& error) {
+    if (skipped != nullptr) skipped->push_back({key, error.message});
+  };
   std::vector<RecordedStatus> statuses;
-  for (const ObjectEntry& object : objects) {
-    std::string key = status_key(object.key);
-    if (key.empty() || !object.is_file) continue;
-    const auto bytes = get_object(storage, object.key);
-    if (!bytes) continue;
-    auto status = parse(std::move(key), bytes->text());
-    if (status) statuses.push_back(*std::move(status));
+  const auto objects = storage.list(kFolder);
+  if (!objects) {
+    const Status as_folder = storage.check_folder(kFolder);
+    if (as_folder) return objects.error();
+    skip("rules", as_folder.error());
+    return statuses;
+  }
+  for (const ObjectEntry& object : *objects) {
+    const std::string key = status_key(object.key);
+    if (key.empty()) continue;
+    auto status = read_status(storage, object, key);
+    if (status) {
+      statuses.push_back(*std::move(status));
+    } else if (status.error().code != Error::Code::not_found) {
+      skip(object.key, status.error());
+    }
   }
   return statuses;
 }

@@ -1,5 +1,9 @@
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/store/open_storage.h"
@@ -7,6 +11,7 @@
 #include "actions/action_testing.h"
 #include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -45,6 +50,52 @@ TEST(RecordedStatuses, AreNoneOfARunThatNobodyJudged) {
   EXPECT_THAT(*read_recorded_statuses(
                   **open_storage("memory://recorded-statuses-none")),
               IsEmpty());
+}
+
+TEST(RecordedStatuses, NameAFileThatIsTheStatusOfAnotherRule) {
+  const auto storage = *open_storage("memory://recorded-statuses-exchanged");
+  const std::string of_all_zero =
+      R"({"rule": "AllZero", "status": "InProgress", "lag_steps": 0, )"
+      R"("last_modified": "2026-11-21T03:07:24Z"})";
+  for (const char* key : {"AllZero", "AllZero_2", "AllZeros", "Overfit"}) {
+    ASSERT_THAT(put_object(*storage, std::string("rules/") + key + ".json",
+                           std::string_view(of_all_zero)),
+                IsOk());
+  }
+  std::vector<SkippedStatus> skipped;
+  const auto statuses = read_recorded_statuses(*storage, &skipped);
+  ASSERT_THAT(statuses, IsOk());
+  ASSERT_THAT(*statuses, SizeIs(2));
+  EXPECT_EQ(statuses->at(1).key, "AllZero_2");
+  ASSERT_THAT(skipped, SizeIs(2));
+  EXPECT_EQ(skipped[0].key, "rules/AllZeros.json");
+  EXPECT_EQ(skipped[1].key, "rules/Overfit.json");
+  EXPECT_THAT(skipped[1].what, testing::HasSubstr("rule 'AllZero'"));
+}
+
+TEST(RecordedStatuses, NameEachFileThatCannotBeRead) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const std::string rules = folder.path() + "/rules";
+  const auto storage = *open_storage(folder.path());
+  fs::create_directory(rules);
+  std::ofstream(rules + "/Huge.json").close();
+  fs::resize_file(rules + "/Huge.json", std::uintmax_t{1} << 40);
+  fs::create_symlink("/etc/passwd", rules + "/Linked.json");
+  ASSERT_EQ(mkfifo((rules + "/Piped.json").c_str(), 0666), 0);
+  std::vector<SkippedStatus> skipped;
+  EXPECT_THAT(*read_recorded_statuses(*storage, &skipped), IsEmpty());
+  ASSERT_THAT(skipped, SizeIs(3));
+  EXPECT_EQ(skipped[0].key, "rules/Huge.json");
+  EXPECT_EQ(skipped[1].key, "rules/Linked.json");
+  EXPECT_EQ(skipped[2].key, "rules/Piped.json");
+
+  fs::remove_all(rules);
+  fs::create_directory_symlink("/etc", rules);
+  skipped.clear();
+  EXPECT_THAT(*read_recorded_statuses(*storage, &skipped), IsEmpty());
+  ASSERT_THAT(skipped, SizeIs(1));
+  EXPECT_EQ(skipped[0].key, "rules");
 }
 
 TEST(RecordedStatuses, LeaveOutWhatIsNone) {

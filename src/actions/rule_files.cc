@@ -94,7 +94,8 @@ Result<std::optional<ProcessMark>> RuleFiles::claim(
               watcher_key(key),
               std::as_bytes(std::span(mark.data(), mark.size()))));
   if (is_first) return std::optional<ProcessMark>();
-  if (const auto bytes = get_object(*storage_, watcher_key(key))) {
+  if (const auto bytes =
+          get_object(*storage_, watcher_key(key), kMaxMarkBytes)) {
     const auto json = Json::parse(bytes->text());
     auto owner = json ? ProcessMark::parse(&*json) : std::nullopt;
     if (owner && !owner->has_ended()) return owner;

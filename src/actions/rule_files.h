@@ -18,6 +18,10 @@
 
 namespace smdebug {
 
+// A mark of a process and the record of an action have a few lines; a longer
+// file is not one of them.
+inline constexpr std::uint64_t kMaxMarkBytes = 1 << 20;
+
 // Returns the cloud's text for a status: at most 1024 bytes.
 std::string status_details(const Verdict& verdict);
 

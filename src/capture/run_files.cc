@@ -9,6 +9,7 @@
 #include "base/suggestions.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 
 namespace smdebug {
 namespace {
@@ -109,7 +110,7 @@ std::string collections_text(const SlotTable& slots, int num_workers) {
 
 RunRecord::RunRecord(const Storage& storage, const ProcessFacts& process,
                      const Framework& framework, const Clock& clock) {
-  if (auto bytes = get_object(storage, kRunFileKey); bytes) {
+  if (auto bytes = get_object(storage, kRunFileKey, kMaxRunFileBytes); bytes) {
     if (auto older = parse_run_file(bytes->text()); older)
       file_ = *std::move(older);
   }

@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 #include "format/run_file.h"
 
 namespace smdebug {
@@ -20,7 +21,7 @@ Result<std::optional<std::string>> claim_run(Storage& storage, Logger& logger) {
   if (is_ours) return std::optional<std::string>();
 
   std::optional<ProcessMark> owner;
-  if (auto bytes = get_object(storage, kClaimKey); bytes)
+  if (auto bytes = get_object(storage, kClaimKey, kMaxClaimBytes); bytes)
     owner = parse_claim(bytes->text());
   if (owner && !owner->has_ended()) {
     return std::optional<std::string>(

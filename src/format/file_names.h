@@ -30,6 +30,8 @@ std::string attempt_folder(std::uint64_t number);
 struct StepFileName {
   Step step = 0;
   std::string worker;  // device names decoded
+
+  friend bool operator==(const StepFileName&, const StepFileName&) = default;
 };
 
 // Parses the key of an index or event file. Returns nothing for other names.

@@ -46,13 +46,13 @@ class IndexFileBuilder {
 
   bool empty() const;
 
-  // Returns the whole file, valid until the next call. `event_file_key` is left
-  // out if no record was added.
+  // Returns the whole file, valid until the next call. If no record was added,
+  // `event_file_key` is not in `meta` but in the key `smdebug`.
   std::string_view finish(Mode mode, Step mode_step,
                           std::string_view event_file_key);
 
  private:
-  void append_own_key();
+  void append_own_key(std::string_view event_file_key);
   void append_statistics_columns();
   void append_shards();
 
@@ -90,6 +90,9 @@ struct IndexFile {
   Mode mode = Mode::global;
   Step mode_step = 0;
   std::string event_file_key;  // empty: shapes or statistics only
+  // The name that the event file would have, if there is none. Only in files of
+  // smdebug.
+  std::string absent_event_file_key;
   std::vector<IndexedTensor> tensors;
   std::vector<IndexedShape> shapes;
   std::vector<IndexedStatistics> statistics;

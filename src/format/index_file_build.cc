@@ -115,15 +115,18 @@ std::string_view IndexFileBuilder::finish(Mode mode, Step mode_step,
   text_.append("}, \"tensor_payload\": [").append(tensors_);
   text_.append("], \"shape_payload\": [").append(shapes_).append("]");
   if (!crcs_.empty() || !statistics_.empty() || dropped_tensors_ != 0) {
-    append_own_key();
+    append_own_key(event_file_key);
   }
   text_.push_back('}');
   return text_;
 }
 
-void IndexFileBuilder::append_own_key() {
+void IndexFileBuilder::append_own_key(std::string_view event_file_key) {
   text_.append(", \"smdebug\": {\"version\": ");
   append_decimal(kVersion, text_);
+  if (crcs_.empty() && !event_file_key.empty()) {
+    text_.append(", \"event_file_name\": ").append(json_string(event_file_key));
+  }
   text_.append(", \"name\": [").append(names_);
   text_.append("], \"dtype\": [").append(dtypes_);
   text_.append("], \"shape\": [").append(statistics_shapes_);

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/strings.h"
+#include "format/file_sizes.h"
 #include "format/index_file.h"
 #include "format/statistics_columns.h"
 
@@ -22,9 +23,6 @@ constexpr std::size_t kMaxRows = 0xffffff;
 
 // The largest number of dimensions of a record (docs/format.md).
 constexpr std::size_t kMaxDims = 255;
-
-// The parser needs several times the size of the text.
-constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
 
 // Reports at most this many: one file can contain a million invalid entries.
 constexpr std::size_t kMaxDamage = 20;
@@ -189,6 +187,10 @@ class IndexParser {
   }
 
   void parse_own_key(const object& own) {
+    if (file_.event_file_key.empty()) {
+      file_.absent_event_file_key =
+          find<std::string_view>(own, "event_file_name").value_or("");
+    }
     if (const auto dropped = find<object>(own, "dropped")) {
       file_.dropped_tensors =
           find<std::uint64_t>(*dropped, "tensors").value_or(0);
@@ -340,9 +342,9 @@ class IndexParser {
 
 Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
   if (text.empty()) return corrupt("expected JSON, found nothing");
-  if (text.size() > kMaxTextBytes) {
+  if (text.size() > kMaxIndexFileBytes) {
     return corrupt(fmt::format("{} bytes exceed the limit of {} bytes",
-                               text.size(), kMaxTextBytes));
+                               text.size(), kMaxIndexFileBytes));
   }
   simdjson::dom::parser parser;
   element document;

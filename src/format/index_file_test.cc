@@ -91,6 +91,23 @@ TEST(IndexFileBuilder, WritesOurKeyColumnByColumn) {
       R"("crc32c": "BAMCAQ==", "dropped": {"tensors": 3, "bytes": 4096}}})");
 }
 
+TEST(IndexFileBuilder, NamesTheStepOfAFileThatHoldsOnlyStatistics) {
+  IndexFileBuilder builder;
+  builder.add_statistics(json_string("a"), DType::float32, {}, {.count = 1});
+  const std::string text(builder.finish(Mode::train, 20, kEventFile));
+  EXPECT_THAT(text, testing::StartsWith(
+                        R"({"meta": {"mode": "TRAIN", "mode_step": 20}, )"));
+  EXPECT_THAT(
+      text,
+      testing::HasSubstr(
+          R"("smdebug": {"version": 1, "event_file_name": )"
+          R"("events/000000000040/000000000040_worker_0.tfevents", "name")"));
+  const auto file = parse_index_file(text, IndexParts::everything);
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->event_file_key, "");
+  EXPECT_EQ(file->absent_event_file_key, kEventFile);
+}
+
 TEST(IndexFileBuilder, TellsDropsEvenWhereNothingWasStored) {
   IndexFileBuilder builder;
   builder.set_drops(2, 10);

@@ -2,8 +2,33 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "format/file_sizes.h"
+
 namespace smdebug {
 namespace {
+
+// A folder can hold a million files that are not those of a run. Reports at
+// most this many by name.
+constexpr std::size_t kMaxForeign = 1000;
+
+// Reads at most this many broken files again at each refresh, the newest ones:
+// only files that are being written can become whole.
+constexpr std::size_t kMaxRetried = 100;
+
+// Returns the reason why an index file with the key of `name` is not its own.
+// Empty if it is, and for a file that names no event file of the usual form.
+std::string exchanged(const IndexFile& content, const StepFileName& name) {
+  const auto events = parse_step_file_key(content.event_file_key.empty()
+                                              ? content.absent_event_file_key
+                                              : content.event_file_key);
+  if (!events || *events == name) return "";
+  return fmt::format(
+      "it belongs to step {} of worker '{}', whose event file it names: it was "
+      "renamed or exchanged",
+      events->step, events->worker);
+}
 
 // A writer with a size limit for its run removes the oldest steps.
 bool is_removed(const Result<Bytes>& file) {
@@ -40,7 +65,9 @@ Status RunIndex::refresh(std::string_view after, bool all) {
       if (status.ok()) status = list(folder, after);
     }
   }
-  if (!status) folders_.clear();
+  if (status) return {};
+  folders_.clear();
+  if (!storage_->check_folder(kIndexPrefix)) return {};
   return status;
 }
 
@@ -85,7 +112,10 @@ Status RunIndex::list(std::string_view prefix, std::string_view after) {
     }
     const auto name = parse_step_file_key(object.key);
     if (!object.is_file) {
-      leave_out(object.key, "a link or something else that is not read");
+      const Status as_folder = storage_->check_folder(object.key + "/");
+      leave_out(object.key, as_folder
+                                ? "a link or something else that is not read"
+                                : as_folder.error().message);
     } else if (!name) {
       leave_out(object.key, "its name is not that of an index file");
     } else if (is_wanted(*name) && !broken_.contains(object.key)) {
@@ -96,7 +126,11 @@ Status RunIndex::list(std::string_view prefix, std::string_view after) {
 }
 
 void RunIndex::leave_out(const std::string& key, std::string what) {
-  if (foreign_.insert(key).second) left_out_.push_back({key, std::move(what)});
+  if (foreign_.contains(key)) return;
+  has_more_foreign_ = foreign_.size() == kMaxForeign;
+  if (has_more_foreign_) return;
+  foreign_.insert(key);
+  left_out_.push_back({key, std::move(what)});
 }
 
 bool RunIndex::is_wanted(const StepFileName& name) const {
@@ -104,19 +138,25 @@ bool RunIndex::is_wanted(const StepFileName& name) const {
          !(end_step_ && name.step >= *end_step_) && !table_.has_file(name);
 }
 
+Result<IndexFile> RunIndex::parse(const Result<Bytes>& bytes,
+                                  const StepFileName& name, IndexParts parts) {
+  if (!bytes) return bytes.error();
+  SMD_TRY(IndexFile content, parse_index_file(bytes->text(), parts));
+  if (std::string reason = exchanged(content, name); !reason.empty()) {
+    return Error{Error::Code::corrupt, std::move(reason)};
+  }
+  return content;
+}
+
 void RunIndex::read_file(const std::string& key, const StepFileName& name) {
-  const Result<Bytes> bytes = get_object(*storage_, key);
+  const Result<Bytes> bytes = get_object(*storage_, key, kMaxIndexFileBytes);
   if (is_removed(bytes)) {
     broken_.erase(key);
     return;
   }
-  if (!bytes) {
-    broken_[key] = {name, bytes.error().message};
-    return;
-  }
   const auto parts =
       with_statistics_ ? IndexParts::everything : IndexParts::locations;
-  const Result<IndexFile> content = parse_index_file(bytes->text(), parts);
+  const Result<IndexFile> content = parse(bytes, name, parts);
   if (!content) {
     broken_[key] = {name, content.error().message};
     return;
@@ -146,22 +186,24 @@ std::string RunIndex::key_of(FileId file) const {
 }
 
 void RunIndex::retry_broken_files() {
-  const auto broken = broken_;
-  for (const auto& [key, file] : broken) read_file(key, file.name);
+  std::vector<std::pair<std::string, StepFileName>> newest;
+  for (auto file = broken_.rbegin();
+       file != broken_.rend() && newest.size() < kMaxRetried; ++file) {
+    newest.emplace_back(file->first, file->second.name);
+  }
+  for (const auto& [key, name] : newest) read_file(key, name);
 }
 
 void RunIndex::load_statistics() {
   with_statistics_ = true;
   for (const FileId file : std::exchange(without_statistics_, {})) {
     const std::string key = key_of(file);
-    const Result<Bytes> bytes = get_object(*storage_, key);
+    const IndexedFile& row = table_.file(file);
+    const Result<Bytes> bytes = get_object(*storage_, key, kMaxIndexFileBytes);
     if (is_removed(bytes)) continue;
-    if (!bytes) {
-      left_out_.push_back({key, "statistics: " + bytes.error().message});
-      continue;
-    }
     const Result<IndexFile> content =
-        parse_index_file(bytes->text(), IndexParts::everything);
+        parse(bytes, {row.step, table_.worker_name(row.worker)},
+              IndexParts::everything);
     if (!content) {
       left_out_.push_back({key, "statistics: " + content.error().message});
       continue;
@@ -173,6 +215,10 @@ void RunIndex::load_statistics() {
 std::vector<LeftOut> RunIndex::left_out() const {
   std::vector<LeftOut> all = left_out_;
   for (const auto& [key, file] : broken_) all.push_back({key, file.what});
+  if (has_more_foreign_) {
+    all.push_back(
+        {std::string(kIndexPrefix), "more files that are no index files"});
+  }
   return all;
 }
 

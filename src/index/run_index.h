@@ -6,7 +6,9 @@
 //
 // A file that cannot be read is left out, reported as damage once, and read
 // again at each refresh, because it may have been listed before it was
-// complete. A file that was removed after it was listed is not damage.
+// complete. So is a file that names the event file of another step or worker:
+// it was renamed or exchanged. A file that was removed after it was listed is
+// not damage.
 
 #include <cstdint>
 #include <map>
@@ -39,7 +41,9 @@ class RunIndex {
 
   // Reads new files whose keys sort after `after`. With `all`, also lists
   // folders that seem unchanged. Fails with `io` if the run cannot be listed;
-  // the table then stays as it was.
+  // the table then stays as it was. A folder `index` that can never be listed
+  // is no failure: the run reads as if it had none (see
+  // `Storage::check_folder`).
   Status refresh(std::string_view after, bool all = false);
 
   // Forgets what was read, because the run has begun again. Ids stay valid, see
@@ -67,6 +71,8 @@ class RunIndex {
   // Reports a file that is not an index file.
   void leave_out(const std::string& key, std::string what);
   std::string key_of(FileId file) const;
+  static Result<IndexFile> parse(const Result<Bytes>& bytes,
+                                 const StepFileName& name, IndexParts parts);
   void read_file(const std::string& key, const StepFileName& name);
   void retry_broken_files();
 
@@ -75,6 +81,7 @@ class RunIndex {
   RunTable table_;
   bool with_statistics_ = false;
   std::set<std::string, std::less<>> foreign_;  // already reported
+  bool has_more_foreign_ = false;
   struct BrokenFile {
     StepFileName name;
     std::string what;

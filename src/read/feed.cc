@@ -10,7 +10,10 @@
 namespace smdebug {
 namespace {
 
-// The event files of one step, each read whole at most once.
+// Larger event files are read one record at a time, to bound the memory.
+constexpr std::uint64_t kMaxWholeFileBytes = 64 << 20;
+
+// The event files of one step, each read whole at most once if it is small.
 class StepFiles {
  public:
   StepFiles(const Storage& storage, const RunTable& table,
@@ -21,9 +24,10 @@ class StepFiles {
     const FileId file = table_.entry(id).file;
     auto found = files_.find(file);
     if (found == files_.end()) {
-      found =
-          files_.emplace(file, get_object(storage_, table_.event_file(file)))
-              .first;
+      found = files_
+                  .emplace(file, get_object(storage_, table_.event_file(file),
+                                            kMaxWholeFileBytes))
+                  .first;
     }
     if (!found->second) return read_record(storage_, table_, id);
     return read_record_in(*found->second, table_, id);

@@ -81,9 +81,10 @@ Result<FileReader> FileReader::open(std::string_view path, RecordCheck check) {
 
 Result<FileReader> FileReader::open(const Storage& run, std::string_view key,
                                     RecordCheck check) {
-  SMD_TRY(Bytes file, get_object(run, key));
-  return FileReader(fmt::format("{}/{}", run.uri(), key), std::move(file),
-                    check);
+  const ByteRange whole;
+  SMD_TRY(std::vector<Bytes> parts, run.read(key, {&whole, 1}));
+  return FileReader(fmt::format("{}/{}", run.uri(), key),
+                    std::move(parts.front()), check);
 }
 
 Status FileReader::select(const std::vector<std::string>& patterns) {

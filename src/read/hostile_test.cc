@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <random>
 
 #include <fmt/format.h>
@@ -13,15 +15,20 @@
 #include "smdebug/store/open_storage.h"
 
 #include "read/trial_testing.h"
+#include "tests/fault/as_nobody.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // A run on disk whose step 0 is sound; step 1 is for the test.
 class HostileTest : public TrialTest {
@@ -54,6 +61,19 @@ class HostileTest : public TrialTest {
   }
 
   std::string path(const std::string& key) { return root_ + "/" + key; }
+
+  // Gives each of two files the name of the other.
+  void exchange(const std::string& a, const std::string& b) {
+    fs::rename(path(a), path("third"));
+    fs::rename(path(b), path(a));
+    fs::rename(path("third"), path(b));
+  }
+
+  std::map<std::string, std::string> damage_of(Trial& trial) {
+    std::map<std::string, std::string> damage;
+    for (const Damage& part : trial.damage()) damage[part.key] = part.what;
+    return damage;
+  }
 
   // Step 0 can be read in any case; returns the files that damage is told of.
   std::vector<std::string> damaged_files() {
@@ -256,6 +276,157 @@ TEST_F(HostileTest, AHugeFileOfZerosCostsNoMemory) {
   getrusage(RUSAGE_SELF, &after);
   constexpr long kMegabyte = 1024;  // ru_maxrss is in KiB
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * kMegabyte);
+}
+
+TEST_F(HostileTest, ExchangedIndexFilesOfTwoStepsAreDamage) {
+  put(2);
+  exchange(index_file_key(1, "worker_0"), index_file_key(2, "worker_0"));
+  const auto trial = open();
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  const auto damage = damage_of(*trial);
+  EXPECT_THAT(damage,
+              UnorderedElementsAre(
+                  Pair(index_file_key(1, "worker_0"), HasSubstr("step 2")),
+                  Pair(index_file_key(2, "worker_0"), HasSubstr("step 1"))));
+}
+
+TEST_F(HostileTest, AnIndexFileRenamedToAnotherWorkerMakesNoWorker) {
+  fs::copy(path(index_), path(index_file_key(1, "worker_7")));
+  const auto trial = open();
+  EXPECT_THAT(*trial->tensor("w")->workers(1, Mode::global),
+              ElementsAre("worker_0"));
+  EXPECT_THAT(damage_of(*trial),
+              ElementsAre(Pair(index_file_key(1, "worker_7"),
+                               HasSubstr("worker 'worker_0'"))));
+}
+
+TEST_F(HostileTest, ExchangedIndexFilesThatHoldOnlyStatisticsAreDamage) {
+  for (const Step step : {1, 2}) {
+    WrittenStep written{{step, Mode::train, step},
+                        "worker_0",
+                        {{.name = "s", .with_statistics = true}}};
+    run_.put_step(written);
+  }
+  EXPECT_THAT(open()->steps(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(open()->damage(), IsEmpty());
+  exchange(index_file_key(1, "worker_0"), index_file_key(2, "worker_0"));
+  EXPECT_THAT(open()->steps(), ElementsAre(0));
+  EXPECT_EQ(damage_of(*open()).size(), 2u);
+}
+
+TEST_F(HostileTest, StatisticsOfAnIndexFileThatIsExchangedLaterAreLeftOut) {
+  for (const Step step : {1, 2}) {
+    run_.put_step(
+        {{step, Mode::train, step},
+         "worker_0",
+         {{.name = "w", .elements = {1, 2}, .with_statistics = true}}});
+  }
+  const auto trial = open();
+  exchange(index_file_key(1, "worker_0"), index_file_key(2, "worker_0"));
+  EXPECT_EQ(trial->tensor("w")->statistics({1})->mean, 1.5)
+      << "computed from the value";
+  EXPECT_EQ(damage_of(*trial).size(), 2u);
+}
+
+TEST_F(HostileTest, ExchangedEventFilesOfTwoStepsGiveNoValues) {
+  put(2);
+  exchange(event_file_key(1, "worker_0"), event_file_key(2, "worker_0"));
+  const auto trial = open();
+  for (const Step step : {1, 2}) {
+    const auto value = trial->tensor("w")->value({step});
+    ASSERT_FALSE(value.ok());
+    EXPECT_EQ(value.error().code, Error::Code::corrupt);
+    EXPECT_THAT(value.error().message, HasSubstr("renamed or exchanged"));
+    EXPECT_THAT(value.error().message,
+                HasSubstr(event_file_key(step, "worker_0")));
+  }
+  EXPECT_FALSE(trial->tensor("w")->values().ok());
+  EXPECT_TRUE(trial->tensor("w")->value({0}).ok());
+  EXPECT_THAT(damage_of(*trial),
+              ElementsAre(Pair(event_file_key(1, "worker_0"), _),
+                          Pair(event_file_key(2, "worker_0"), _)));
+}
+
+TEST_F(HostileTest, FoldersThatAreLinksOrFilesAreDamage) {
+  const std::string outside = folder_.path() + "/outside";
+  for (const char* name : {"index", "events", "collections"}) {
+    fs::rename(path(name), outside);
+    const std::function<void()> traps[] = {
+        [&] { fs::create_directory_symlink(outside, path(name)); },
+        [&] { fs::create_directory_symlink(name, path(name)); },
+        [&] { std::ofstream(path(name)) << "text"; },
+        [&] { ASSERT_EQ(mkfifo(path(name).c_str(), 0666), 0); }};
+    for (const auto& set_trap : traps) {
+      set_trap();
+      const auto trial = open();
+      EXPECT_THAT(damage_of(*trial), ElementsAre(Pair(name, _)));
+      EXPECT_EQ(trial->steps().empty(), name == std::string("index"));
+      EXPECT_TRUE(trial->exists());
+      fs::remove(path(name));
+    }
+    fs::rename(outside, path(name));
+  }
+  EXPECT_THAT(open()->damage(), IsEmpty());
+}
+
+TEST_F(HostileTest, ARunWhoseFoldersAreAllLinksIsARun) {
+  for (const char* name : {"index", "events", "collections"}) {
+    const std::string outside = folder_.path() + "/" + name;
+    fs::rename(path(name), outside);
+    fs::create_directory_symlink(outside, path(name));
+  }
+  EXPECT_THAT(damage_of(*open()),
+              ElementsAre(Pair("collections", HasSubstr("a link")),
+                          Pair("events", HasSubstr("a link")),
+                          Pair("index", HasSubstr("a link"))));
+}
+
+TEST_F(HostileTest, FoldersWithoutPermissionAreDamage) {
+  fs::permissions(folder_.path(), fs::perms::all);
+  put(1000);  // in another folder of the index
+  for (const char* name :
+       {"index", "collections", "collections/000000000", "index/000000001"}) {
+    fs::permissions(path(name), fs::perms::none);
+    {
+      const AsNobody nobody;  // permissions do not bind root
+      EXPECT_THAT(damage_of(*open()),
+                  ElementsAre(Pair(name, HasSubstr("Permission denied"))));
+    }
+    fs::permissions(path(name), fs::perms(0755));
+  }
+}
+
+TEST_F(HostileTest, AFileThatDescribesTheRunAndIsNoFileIsDamage) {
+  for (const std::string_view key : {kRunFileKey, kClaimKey, kEndMarkerKey}) {
+    const std::string file = path(std::string(key));
+    ASSERT_EQ(mkfifo(file.c_str(), 0666), 0);
+    EXPECT_THAT(damaged_files(), ElementsAre(key));
+    fs::remove(file);
+    fs::create_symlink("/etc/passwd", file);
+    EXPECT_THAT(damaged_files(), ElementsAre(key));
+    fs::remove(file);
+    if (key == kEndMarkerKey) continue;
+    std::ofstream(file) << "{\"version\": ";
+    EXPECT_THAT(damaged_files(), ElementsAre(key));
+    fs::resize_file(file, std::uintmax_t{1} << 40);
+    EXPECT_THAT(damaged_files(), ElementsAre(key));
+    fs::remove(file);
+  }
+  std::ofstream(path(std::string(kClaimKey)))
+      << "";  // as the original writes it
+  EXPECT_THAT(damaged_files(), IsEmpty());
+}
+
+TEST_F(HostileTest, NamesOnlyTheFirstOfManyForeignFiles) {
+  for (int i = 0; i < 1200; ++i) {
+    std::ofstream(path("index/000000000/x" + std::to_string(i)));
+  }
+  const auto trial = open();
+  for (int i = 0; i < 2; ++i) {
+    const auto damage = trial->damage();
+    ASSERT_EQ(damage.size(), 1001u);
+    EXPECT_EQ(damage.back().key, "index/");
+  }
 }
 
 // The whole run, not one file: any bit of it may be the other. As in every run

@@ -132,6 +132,12 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
   }
   SMD_TRY(TensorRecord record,
           parse_tensor_record(bytes.span(), PayloadCheck::word));
+  if (const Step step = table.step_of(id); record.step.global != step) {
+    return Error{Error::Code::corrupt,
+                 fmt::format("the record at byte {} is of step {}, not {}: the "
+                             "file was renamed or exchanged",
+                             entry.start, record.step.global, step)};
+  }
   if (!is_tag_of(record.tag, table, entry)) {
     return Error{Error::Code::corrupt,
                  fmt::format("the record at byte {} is of '{}'", entry.start,

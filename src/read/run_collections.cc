@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 
 namespace smdebug {
 namespace {
@@ -65,7 +66,9 @@ Status RunCollections::refresh(const Storage& storage) {
   const auto version = storage.folder_version(kCollectionsPrefix);
   if (version && version == listed_version_ && broken_.empty()) return {};
   listed_version_.reset();
-  SMD_TRY(std::vector<ObjectEntry> listed, storage.list(kCollectionsPrefix));
+  auto found = storage.list(kCollectionsPrefix);
+  if (!found && !storage.check_folder(kCollectionsPrefix)) return {};
+  SMD_TRY(std::vector<ObjectEntry> listed, std::move(found));
   const auto same = [](const ObjectEntry& a, const ObjectEntry& b) {
     return a.key == b.key && a.bytes == b.bytes;
   };
@@ -87,7 +90,8 @@ void RunCollections::read_file(const Storage& storage, const std::string& key) {
   const auto worker = parse_collections_file_key(key);
   if (!worker) return;
   workers_.insert(*worker);
-  const Result<Bytes> bytes = get_object(storage, key);
+  const Result<Bytes> bytes =
+      get_object(storage, key, kMaxCollectionsFileBytes);
   if (!bytes) {
     broken_[key] = bytes.error().message;
     return;

@@ -28,8 +28,9 @@ StoredCollection stored_of(const Collection& collection);
 class RunCollections {
  public:
   // Reads all files again if one is new or has another size. Fails with `io` if
-  // they cannot be listed. A broken file is listed in `broken_files`; only its
-  // worker's name counts.
+  // they cannot be listed, but not if their folder can never be listed (see
+  // `Storage::check_folder`). A broken file is listed in `broken_files`; only
+  // its worker's name counts.
   Status refresh(const Storage& storage);
 
   const std::vector<Collection>& collections() const { return collections_; }

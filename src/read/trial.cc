@@ -11,6 +11,7 @@
 
 #include "base/suggestions.h"
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 #include "read/name_filter.h"
 #include "read/trial_impl.h"
 
@@ -194,6 +195,11 @@ std::vector<Collection> Trial::collections() {
   return impl_->collections().collections();
 }
 
+int Trial::collections_version() {
+  impl_->refresh_for_query();
+  return impl_->collections().version();
+}
+
 std::optional<Collection> Trial::find_collection(std::string_view name) {
   for (const Collection& collection : impl_->collections().collections()) {
     if (collection.name() == name) return collection;
@@ -231,7 +237,8 @@ Result<std::uint64_t> Trial::bytes() {
 }
 
 Result<std::string> Trial::run_file_text() {
-  SMD_TRY(const Bytes bytes, get_object(impl_->storage(), kRunFileKey));
+  SMD_TRY(const Bytes bytes,
+          get_object(impl_->storage(), kRunFileKey, kMaxRunFileBytes));
   return std::string(bytes.text());
 }
 

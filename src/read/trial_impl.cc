@@ -7,7 +7,9 @@
 
 #include "base/environment.h"
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 #include "format/run_file.h"
+#include "read/run_damage.h"
 
 namespace smdebug {
 namespace {
@@ -47,7 +49,7 @@ TrialOptions with_defaults(TrialOptions options, const Storage& storage) {
 constexpr double kClockSlack = 2;
 
 std::optional<RunFile> find_run_file(const Storage& storage) {
-  const auto bytes = get_object(storage, kRunFileKey);
+  const auto bytes = get_object(storage, kRunFileKey, kMaxRunFileBytes);
   if (!bytes) return std::nullopt;
   auto file = parse_run_file(bytes->text());
   if (!file) return std::nullopt;
@@ -157,6 +159,9 @@ std::vector<Damage> Trial::Impl::damage() const {
   for (const auto& [key, what] : collections_.broken_files()) {
     all.push_back({key, what});
   }
+  for (Damage& part : damage_beside_index(*storage_)) {
+    all.push_back(std::move(part));
+  }
   for (const auto& [key, what] : unreadable_) all.push_back({key, what});
   return all;
 }
@@ -200,7 +205,7 @@ std::vector<std::string> Trial::Impl::names_at(std::optional<Step> step,
 // --- the writer ---
 
 std::optional<RunWriter> Trial::Impl::writer() const {
-  if (const auto bytes = get_object(*storage_, kClaimKey)) {
+  if (const auto bytes = get_object(*storage_, kClaimKey, kMaxClaimBytes)) {
     if (const auto claim = parse_claim(bytes->text())) {
       return RunWriter{claim->host, claim->process_id, claim->start_ticks};
     }
@@ -244,7 +249,7 @@ bool Trial::Impl::exists() const {
     const auto files = storage_->list(prefix);
     if (!files || !files->empty()) return true;
   }
-  return false;
+  return has_unreadable_folder(*storage_);
 }
 
 WriterState Trial::Impl::writer_state() {
@@ -259,7 +264,7 @@ WriterState Trial::Impl::writer_state() {
 }
 
 bool Trial::Impl::has_writer_exited() const {
-  const auto bytes = get_object(*storage_, kClaimKey);
+  const auto bytes = get_object(*storage_, kClaimKey, kMaxClaimBytes);
   if (!bytes) return false;
   const auto claim = parse_claim(bytes->text());
   return claim && claim->has_ended();

@@ -127,6 +127,7 @@ class Trial::Impl {
                   std::span<std::optional<TensorValue>> values) const;
   const TensorValue* find_kept(EntryId entry) const;
   void keep(EntryId entry, const TensorValue& value);
+  void note_unreadable(EntryId entry, const Error& error);
   bool is_missing(EntryId entry) const;
   bool may_still_appear(EntryId entry);
   bool has_writer_exited() const;

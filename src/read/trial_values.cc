@@ -24,7 +24,7 @@ Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
   const std::uint64_t attempt = attempt_;
   auto value = event_files_.read(entry);
   for (int tries = 0; !value && is_missing(entry); ++tries) {
-    if (!may_still_appear(entry)) return value;
+    if (!may_still_appear(entry)) break;
     if (tries == *options_.missing_event_file_retries) {
       return Error{Error::Code::unavailable, value.error().message};
     }
@@ -40,8 +40,21 @@ Result<TensorValue> Trial::Impl::read_value(EntryId entry) {
     if (attempt_ != attempt) return value;
     value = event_files_.read(entry);
   }
-  if (value) keep(entry, *value);
+  if (value) {
+    keep(entry, *value);
+  } else {
+    note_unreadable(entry, value.error());
+  }
   return value;
+}
+
+// A step that the writer has removed, or has yet to write, is no damage.
+void Trial::Impl::note_unreadable(EntryId entry, const Error& error) {
+  if (error.code != Error::Code::corrupt && error.code != Error::Code::io) {
+    return;
+  }
+  unreadable_.emplace(table().event_file(table().entry(entry).file),
+                      error.message);
 }
 
 Result<std::vector<TensorValue>> Trial::Impl::read_file_values(
@@ -98,10 +111,12 @@ void Trial::Impl::keep(EntryId entry, const TensorValue& value) {
   if (options_.keep_values) kept_values_.emplace(entry, value);
 }
 
+// A link or a pipe with the name of the file is not missing: no writer will
+// replace it by the file.
 bool Trial::Impl::is_missing(EntryId entry) const {
-  const auto exists =
-      storage_->exists(table().event_file(table().entry(entry).file));
-  return exists && !*exists;
+  const std::string key = table().event_file(table().entry(entry).file);
+  const auto exists = storage_->exists(key);
+  return exists && !*exists && storage_->check_folder(key + "/").ok();
 }
 
 // A worker's event files appear in order: if a later one exists, a missing one

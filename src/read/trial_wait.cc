@@ -9,6 +9,7 @@
 #include "smdebug/core/error_subject.h"
 
 #include "format/file_names.h"
+#include "read/run_damage.h"
 #include "read/trial_impl.h"
 
 namespace smdebug {
@@ -72,6 +73,7 @@ Result<bool> Trial::Impl::can_open() {
   if (here > 0 && here >= collections_.num_workers()) return true;
   if (here == 0) {
     // A run of a `FileWriter` may have no collections file.
+    if (has_unreadable_folder(*storage_)) return true;
     SMD_TRY(const auto files, storage_->list(kIndexPrefix));
     if (!files.empty()) return true;
   }

@@ -52,20 +52,12 @@ RunOverview::Attempt attempt_of(const Json& json) {
   return attempt;
 }
 
-// An invalid or foreign run.json is reported as damage, not as a failure.
+// An invalid or foreign run.json is no failure: `Trial::damage` names it.
 void read_run_file(Trial& trial, RunOverview& overview) {
   const auto text = trial.run_file_text();
-  if (!text) {
-    if (text.error().code != Error::Code::not_found) {
-      overview.damage.push_back({"run.json", text.error().message});
-    }
-    return;
-  }
+  if (!text) return;
   const auto json = Json::parse(*text);
-  if (!json) {
-    overview.damage.push_back({"run.json", json.error().message});
-    return;
-  }
+  if (!json) return;
   overview.framework = text_of(*json, "framework");
   const Json* attempts = json->find("attempts");
   if (!attempts || !attempts->as_array()) return;
@@ -142,8 +134,7 @@ Result<RunOverview> read_run_overview(Trial& trial) {
   read_collections(trial, overview);
   read_losses(trial, overview);
   overview.dropped_tensors = trial.dropped_tensors();
-  const std::vector<Damage> damage = trial.damage();
-  overview.damage.insert(overview.damage.end(), damage.begin(), damage.end());
+  overview.damage = trial.damage();
   return overview;
 }
 

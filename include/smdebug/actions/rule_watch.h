@@ -95,9 +95,16 @@ class RuleWatch {
   std::unique_ptr<Impl> impl_;
 };
 
+// A status file that could not be read, or that is of another rule.
+struct SkippedStatus {
+  std::string key;   // the file, relative to the run
+  std::string what;  // the reason, one sentence
+};
+
 /// Returns the statuses beside the run, sorted by key; empty if no process has
-/// judged it. Skips files that are not statuses. Fails with `io`.
+/// judged it. Skips files that are not statuses, and adds them to `skipped` if
+/// it is not null. Fails with `io`.
 Result<std::vector<RecordedStatus>> read_recorded_statuses(
-    const Storage& storage);
+    const Storage& storage, std::vector<SkippedStatus>* skipped = nullptr);
 
 }  // namespace smdebug

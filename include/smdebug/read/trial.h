@@ -188,6 +188,8 @@ class Trial {
   /// Returns the collections in the order of the run's collections file; empty
   /// for a run without such files.
   std::vector<Collection> collections();
+  /// Returns a number that changes whenever `collections` does.
+  int collections_version();
   /// Returns the collection of that name, or none. Does not refresh.
   std::optional<Collection> find_collection(std::string_view name);
 
