@@ -1,5 +1,6 @@
 #include "smdebug/read/file_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "format/tensor_record.h"
+#include "read/file_window.h"
 #include "read/name_filter.h"
 #include "read/record_reader.h"
 
@@ -31,43 +33,36 @@ Error corrupt(std::string message) {
   return {Error::Code::corrupt, std::move(message)};
 }
 
-// The size of the record at the start of `bytes`. Fails with `corrupt` if
-// `bytes` does not hold all of it.
-Result<std::uint64_t> whole_record_bytes(std::span<const std::byte> bytes,
+// The size of the record whose head is `head`. Fails with `corrupt` if `rest`,
+// the bytes to the end of the file, do not hold all of it.
+Result<std::uint64_t> whole_record_bytes(std::span<const std::byte> head,
+                                         std::uint64_t rest,
                                          RecordCheck check) {
   std::uint64_t size = 0;
-  if (check == RecordCheck::none && bytes.size() >= kFramingBytes) {
-    const auto length = load<std::uint64_t>(bytes, 0);
-    if (length > bytes.size() - kFramingBytes) {
+  if (check == RecordCheck::none && rest >= kFramingBytes) {
+    const auto length = load<std::uint64_t>(head, 0);
+    if (length > rest - kFramingBytes) {
       return corrupt(
           fmt::format("the file ends before a message of {} bytes", length));
     }
     size = kFramingBytes + length;
   } else {
-    SMD_TRY(size, record_bytes(bytes));
+    SMD_TRY(size, record_bytes(head));
   }
-  if (size > bytes.size()) {
+  if (size > rest) {
     return corrupt(
         fmt::format("the file ends after {} of the {} bytes of a "
                     "record",
-                    bytes.size(), size));
+                    rest, size));
   }
   return size;
 }
 
-// The start of the first record at or after `from`, recognized by the checksum
-// of its length; the end of the file if there is none. Linear in the bytes
-// skipped.
-std::uint64_t find_record(std::span<const std::byte> file, std::uint64_t from) {
-  for (std::uint64_t at = from; at + kFramingBytes <= file.size(); ++at) {
-    const auto length = load<std::uint64_t>(file, at);
-    if (length > file.size() - at - kFramingBytes) continue;
-    const auto word = load<std::uint32_t>(file, at + sizeof(length));
-    if (word == mask_crc32c(crc32c(file.subspan(at, sizeof(length)))))
-      return at;
-  }
-  return file.size();
-}
+// The most bytes that are searched for the next record. A file of zeros can
+// have the size of a disk and take none of it.
+constexpr std::uint64_t kMaxSearchedBytes = std::uint64_t{1} << 30;
+
+constexpr std::uint64_t kSearchedAtOnce = 1 << 20;
 
 }  // namespace
 
@@ -75,16 +70,23 @@ Result<FileReader> FileReader::open(std::string_view path, RecordCheck check) {
   const std::size_t slash = path.rfind('/');
   const std::string_view folder =
       slash == path.npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
-  SMD_TRY(const auto storage, open_storage(folder));
-  return open(*storage, path.substr(slash + 1), check);
+  SMD_TRY(auto storage, open_storage(folder));
+  return open(std::shared_ptr<const Storage>(std::move(storage)),
+              path.substr(slash + 1), check);
 }
 
 Result<FileReader> FileReader::open(const Storage& run, std::string_view key,
                                     RecordCheck check) {
-  const ByteRange whole;
-  SMD_TRY(std::vector<Bytes> parts, run.read(key, {&whole, 1}));
-  return FileReader(fmt::format("{}/{}", run.uri(), key),
-                    std::move(parts.front()), check);
+  return open(std::shared_ptr<const Storage>(std::shared_ptr<void>(), &run),
+              key, check);
+}
+
+Result<FileReader> FileReader::open(std::shared_ptr<const Storage> run,
+                                    std::string_view key, RecordCheck check) {
+  std::string path = fmt::format("{}/{}", run->uri(), key);
+  SMD_TRY(std::shared_ptr<FileWindow> file,
+          FileWindow::open(std::move(run), key));
+  return FileReader(std::move(path), std::move(file), check);
 }
 
 Status FileReader::select(const std::vector<std::string>& patterns) {
@@ -103,7 +105,9 @@ Result<std::optional<FileTensor>> FileReader::next() {
 }
 
 Result<std::optional<FileTensor>> FileReader::next_tensor() {
-  while (const auto record = next_record()) {
+  while (true) {
+    SMD_TRY(const auto record, next_record());
+    if (!record) break;
     const auto message =
         record->subspan(kRecordHeadBytes, record->size() - kFramingBytes);
     auto parsed = parse_tensor_message(message);
@@ -122,7 +126,7 @@ Result<std::optional<FileTensor>> FileReader::next_tensor() {
     }
     FileTensor tensor{std::string(parsed->tag), parsed->step,
                       parsed->wall_seconds,
-                      record_value(*std::move(parsed), file_)};
+                      record_value(*std::move(parsed), file_->piece())};
     return std::optional(std::move(tensor));
   }
   if (!std::exchange(has_intact_record_, true) && skipped_count_ != 0) {
@@ -132,23 +136,51 @@ Result<std::optional<FileTensor>> FileReader::next_tensor() {
 }
 
 // Moves past the next record that passes the checks, and returns it.
-std::optional<std::span<const std::byte>> FileReader::next_record() {
-  const std::span<const std::byte> file = file_.span();
-  while (at_ < file.size()) {
+Result<std::optional<std::span<const std::byte>>> FileReader::next_record() {
+  while (at_ < file_->file_bytes()) {
     const std::uint64_t start = at_;
-    const auto size = whole_record_bytes(file.subspan(start), check_);
+    SMD_TRY(const auto head, file_->at(start, kFramingBytes));
+    const auto size =
+        whole_record_bytes(head, file_->file_bytes() - start, check_);
     if (!size) {
-      at_ = find_record(file, start + 1);
+      SMD_TRY(at_, find_record(start + 1));
       skip(start, at_, size.error().message);
       continue;
     }
+    SMD_TRY(const auto record, file_->at(start, *size));
     at_ = start + *size;
-    const auto record = file.subspan(start, *size);
+    if (record.size() < *size) {
+      skip(start, file_->file_bytes(), "the file became shorter");
+      continue;
+    }
     const Status status = check_word(record);
-    if (status) return record;
+    if (status) return std::optional(record);
     skip(start, at_, status.error().message);
   }
-  return std::nullopt;
+  return std::optional<std::span<const std::byte>>();
+}
+
+// Returns the start of the first record at or after `from`, recognized by the
+// checksum of its length; the end of the file if there is none. Linear in the
+// bytes skipped.
+Result<std::uint64_t> FileReader::find_record(std::uint64_t from) {
+  const std::uint64_t end = file_->file_bytes();
+  const std::uint64_t last = from + std::min(end - from, kMaxSearchedBytes);
+  while (from + kFramingBytes <= last) {
+    SMD_TRY(const auto piece, file_->at(from, kSearchedAtOnce));
+    if (piece.size() < kFramingBytes) break;
+    const std::uint64_t places = piece.size() - kFramingBytes + 1;
+    for (std::uint64_t at = 0; at < places; ++at) {
+      const auto length = load<std::uint64_t>(piece, at);
+      if (length > end - (from + at) - kFramingBytes) continue;
+      const auto word = load<std::uint32_t>(piece, at + sizeof(length));
+      if (word == mask_crc32c(crc32c(piece.subspan(at, sizeof(length))))) {
+        return from + at;
+      }
+    }
+    from += places;
+  }
+  return end;
 }
 
 Status FileReader::check_word(std::span<const std::byte> record) const {
@@ -178,7 +210,7 @@ Error FileReader::no_intact_record() {
   const SkippedBytes& first = skipped_.front();
   return corrupt(fmt::format(
       "event file '{}': no intact record in its {} bytes; byte {}: {}", path_,
-      file_.size(), first.start, first.what));
+      file_->file_bytes(), first.start, first.what));
 }
 
 }  // namespace smdebug

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -90,6 +92,63 @@ TEST_F(FileReaderTest, GivesEachRecordWithItsStepModeTimeAndValue) {
   EXPECT_EQ(element, 2.5f);
   EXPECT_THAT(names(reader), ElementsAre("b"));
   EXPECT_EQ(reader.skipped_count(), 0u);
+}
+
+// Larger than the piece of a file that is read at once.
+TEST_F(FileReaderTest, ReadsAFileOfManyPiecesAndRecordsLargerThanAPiece) {
+  std::string content;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<float> elements(i == 20 ? 700'000 : 20'011,
+                                      static_cast<float>(i));
+    const auto size = static_cast<std::int64_t>(elements.size());
+    expected.push_back("t" + std::to_string(i));
+    append_tensor_record(expected.back(), DType::float32, {&size, 1},
+                         std::as_bytes(std::span(elements)), {},
+                         {1.5, {7, Mode::train, 3}, "3"}, content);
+    // Damage that the search for the next record must cross.
+    if (i % 7 == 0) content += std::string(static_cast<std::size_t>(i), 'x');
+  }
+  FileReader reader = open(content);
+  std::vector<TensorValue> values;
+  for (const std::string& name : expected) {
+    auto tensor = reader.next();
+    ASSERT_THAT(tensor, IsOk());
+    ASSERT_TRUE(tensor->has_value()) << name;
+    EXPECT_EQ((*tensor)->name, name);
+    values.push_back((*tensor)->value);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float last = -1;
+    const auto bytes = values[i].bytes().span();
+    std::memcpy(&last, bytes.last(sizeof(last)).data(), sizeof(last));
+    EXPECT_EQ(last, static_cast<float>(i));
+  }
+  EXPECT_EQ(reader.skipped_count(), 5u);
+}
+
+TEST_F(FileReaderTest, OpensAFileOfAnySizeWithoutLoadingIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.tfevents";
+  std::ofstream(path, std::ios::binary) << record("a", 1);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+  auto reader = FileReader::open(path);
+  ASSERT_THAT(reader, IsOk());
+  EXPECT_EQ((*reader->next())->name, "a");
+}
+
+TEST_F(FileReaderTest, KeepsAValueOfAFileThatIsTruncated) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.tfevents";
+  std::ofstream(path, std::ios::binary) << record("a", 2.5f);
+  auto reader = FileReader::open(path);
+  ASSERT_THAT(reader, IsOk());
+  const auto tensor = reader->next();
+  std::filesystem::resize_file(path, 0);
+  float element = 0;
+  std::memcpy(&element, (*tensor)->value.bytes().data(), 4);
+  EXPECT_EQ(element, 2.5f);
+  EXPECT_FALSE(reader->next()->has_value());
 }
 
 TEST_F(FileReaderTest, AnEmptyFileHoldsNothing) {

@@ -263,7 +263,7 @@ TEST_F(HostileTest, FileNamesOfAnyKindAreTold) {
   }
 }
 
-// 64 GiB that take no room on disk: a mapping is no memory, a copy would be.
+// 64 GiB that take no room on disk, but would as a copy in memory.
 TEST_F(HostileTest, AHugeFileOfZerosCostsNoMemory) {
   constexpr std::uintmax_t kHuge = std::uintmax_t{64} << 30;
   fs::resize_file(path(index_), kHuge);
@@ -427,6 +427,36 @@ TEST_F(HostileTest, NamesOnlyTheFirstOfManyForeignFiles) {
     ASSERT_EQ(damage.size(), 1001u);
     EXPECT_EQ(damage.back().key, "index/");
   }
+}
+
+// As by `rsync --inplace`, or by a training that is copied over.
+TEST_F(HostileTest, AHeldValueOutlivesTheBytesOfItsFile) {
+  const std::vector<float> elements(100'000, 3.5f);
+  for (const auto& overwrite : std::vector<std::function<void()>>{
+           [&] { fs::resize_file(path(events_), 1); },
+           [&] {
+             std::ofstream(path(events_)) << std::string(500'000, 'x');
+           }}) {
+    run_.put_step({{1, Mode::train, 1}, "worker_0", {{"w", elements}}});
+    const auto trial = open();
+    const auto value = trial->tensor("w")->value({1});
+    ASSERT_TRUE(value.ok());
+    overwrite();
+    EXPECT_EQ(floats(*value), elements);
+    EXPECT_FALSE(trial->tensor("w")->value({1}).ok());
+  }
+}
+
+TEST_F(HostileTest, ALengthInTheIndexThatTheRecordLacksTakesNoMemory) {
+  put_index(location("w", "0", "4000000000"));
+  fs::resize_file(path(events_), std::uintmax_t{1} << 40);
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_THAT(errors_at_1(), ElementsAre(HasSubstr("4000000000")));
+  EXPECT_FALSE(open()->tensor("w")->values().ok());
+  getrusage(RUSAGE_SELF, &after);
+  constexpr long kMegabyte = 1024;  // ru_maxrss is in KiB
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * kMegabyte);
 }
 
 // The whole run, not one file: any bit of it may be the other. As in every run

@@ -71,14 +71,22 @@ Error why_unreadable(const Storage& storage, const RunTable& table, EntryId id,
   return {Error::Code::io, error.message};
 }
 
-// Elements follow the record's head, at any address. Copies them if they are
-// not aligned for their type.
+// Elements follow the record's head, at any address. If they are not aligned
+// for their type, moves them over the head, which is parsed by now, or copies
+// them if the record has another owner.
 Bytes aligned(std::span<const std::byte> payload, DType dtype,
-              const std::shared_ptr<const void>& owner, Bytes::Kind kind) {
-  const std::size_t unit = std::max<std::size_t>(1, dtype_bytes(dtype));
+              const Bytes& record) {
+  const std::size_t unit = std::min(
+      std::max<std::size_t>(1, dtype_bytes(dtype)), alignof(std::max_align_t));
   const auto address = reinterpret_cast<std::uintptr_t>(payload.data());
-  if (address % std::min<std::size_t>(unit, alignof(std::max_align_t)) == 0) {
-    return Bytes(owner, payload, kind);
+  if (address % unit == 0) {
+    return Bytes(record.owner(), payload, record.kind());
+  }
+  if (record.is_writable()) {
+    // `is_writable`: the bytes are a buffer of this library, not a constant.
+    auto* start = const_cast<std::byte*>(payload.data()) - address % unit;
+    std::memmove(start, payload.data(), payload.size());
+    return Bytes(record.owner(), {start, payload.size()}, record.kind());
   }
   auto copy = std::make_shared_for_overwrite<std::byte[]>(payload.size());
   std::memcpy(copy.get(), payload.data(), payload.size());
@@ -121,6 +129,42 @@ Status check_kind(const TensorRecord& record, const RunTable& table,
   return {};
 }
 
+// An index file can state any length. Records of this size and more are read
+// only if their head states it too.
+constexpr std::uint32_t kProbedBytes = 16 << 20;
+
+// Returns whether a record whose first bytes are `head` has the length that the
+// index has.
+Status check_length(const Bytes& head, const RunTable& table, EntryId id) {
+  const IndexEntry& entry = table.entry(id);
+  SMD_TRY(const std::uint64_t bytes, record_bytes(head.span()));
+  if (bytes == entry.length) return {};
+  return Error{Error::Code::corrupt,
+               fmt::format("the record at byte {} has {} bytes, the index has "
+                           "{}",
+                           entry.start, bytes, entry.length)};
+}
+
+// Reads the record of one entry with `read`, which takes ranges of its event
+// file.
+template <typename Read>
+Result<TensorValue> read_entry(const Storage& storage, const RunTable& table,
+                               EntryId id, Read read) {
+  const IndexEntry& entry = table.entry(id);
+  if (entry.length >= kProbedBytes) {
+    const ByteRange range{entry.start, kRecordHeadBytes};
+    const auto head = read(range);
+    if (!head) return unreadable_record(storage, head.error(), table, id);
+    Status status = check_length(head->front(), table, id);
+    if (!status) {
+      return std::move(status).error().within(description_of(table, id));
+    }
+  }
+  const auto parts = read(ByteRange{entry.start, entry.length});
+  if (!parts) return unreadable_record(storage, parts.error(), table, id);
+  return parse_record(parts->front(), table, id);
+}
+
 Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
                           EntryId id) {
   const IndexEntry& entry = table.entry(id);
@@ -156,10 +200,9 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
 }  // namespace
 
 TensorValue record_value(TensorRecord record, const Bytes& bytes) {
-  Bytes payload =
-      record.decoded_payload.empty()
-          ? aligned(record.payload, record.dtype, bytes.owner(), bytes.kind())
-          : owned(std::move(record.decoded_payload));
+  Bytes payload = record.decoded_payload.empty()
+                      ? aligned(record.payload, record.dtype, bytes)
+                      : owned(std::move(record.decoded_payload));
   return TensorValue(record.dtype, std::move(record.shape), std::move(payload),
                      std::move(record.strings));
 }
@@ -176,16 +219,25 @@ std::vector<Result<TensorValue>> read_each_record(
   wanted.reserve(entries.size());
   for (EntryId id : entries) {
     const IndexEntry& entry = table.entry(id);
-    wanted.push_back(
-        {table.event_file(entry.file), {entry.start, entry.length}});
+    // Large records follow below, one at a time.
+    const std::uint64_t length = entry.length < kProbedBytes ? entry.length : 0;
+    wanted.push_back({table.event_file(entry.file), {entry.start, length}});
   }
-  const std::vector<Result<Bytes>> read = storage.read_each(wanted);
+  std::vector<Result<Bytes>> read = storage.read_each(wanted);
   std::vector<Result<TensorValue>> values;
   values.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    values.push_back(read[i] ? parse_record(*read[i], table, entries[i])
-                             : unreadable_record(storage, read[i].error(),
-                                                 table, entries[i]));
+    const EntryId id = entries[i];
+    if (!read[i]) {
+      values.push_back(unreadable_record(storage, read[i].error(), table, id));
+    } else if (table.entry(id).length < kProbedBytes) {
+      values.push_back(parse_record(*read[i], table, id));
+    } else {
+      values.push_back(
+          read_entry(storage, table, id, [&](const ByteRange& range) {
+            return storage.read(wanted[i].key, {&range, 1});
+          }));
+    }
   }
   return values;
 }
@@ -250,13 +302,11 @@ Result<std::vector<TensorValue>> EventFiles::read(
 }
 
 Result<TensorValue> EventFiles::read_once(EntryId id) {
-  const IndexEntry& entry = table_.entry(id);
-  const auto file = open(entry.file);
+  const auto file = open(table_.entry(id).file);
   if (!file) return unreadable_record(storage_, file.error(), table_, id);
-  const ByteRange range{entry.start, entry.length};
-  const auto parts = (*file)->read({&range, 1});
-  if (!parts) return unreadable_record(storage_, parts.error(), table_, id);
-  return parse_record(parts->front(), table_, id);
+  return read_entry(storage_, table_, id, [&](const ByteRange& range) {
+    return (*file)->read({&range, 1});
+  });
 }
 
 Result<std::vector<TensorValue>> EventFiles::read_once(
@@ -265,6 +315,16 @@ Result<std::vector<TensorValue>> EventFiles::read_once(
   const auto file = open(table_.entry(entries.front()).file);
   if (!file)
     return unreadable_record(storage_, file.error(), table_, entries.front());
+  const auto is_large = [&](EntryId id) {
+    return table_.entry(id).length >= kProbedBytes;
+  };
+  if (std::ranges::any_of(entries, is_large)) {
+    for (EntryId id : entries) {
+      SMD_TRY(TensorValue value, read_once(id));
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
   std::vector<ByteRange> ranges;
   ranges.reserve(entries.size());
   for (EntryId id : entries) {

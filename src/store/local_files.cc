@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -11,7 +13,6 @@
 #include <fmt/format.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -25,42 +26,6 @@ auto without_interrupts(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
-}
-
-Result<Bytes> map_bytes(const FileDescriptor& file, const std::string& path,
-                        std::uint64_t start, std::uint64_t length) {
-  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t skipped = start % page;
-  const std::uint64_t mapped = length + skipped;
-  // Private, so that the only owner of the bytes may modify them: this copies
-  // the page and leaves the file unchanged.
-  void* address =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-           file.number(), static_cast<off_t>(start - skipped));
-  if (address == MAP_FAILED) return system_error("map", path, errno);
-  std::shared_ptr<const void> owner(
-      address, [mapped](void* mapping) { munmap(mapping, mapped); });
-  const auto* first = static_cast<const std::byte*>(address) + skipped;
-  return Bytes(std::move(owner), {first, length}, Bytes::Kind::own);
-}
-
-Result<Bytes> copy_bytes(const FileDescriptor& file, const std::string& path,
-                         std::uint64_t start, std::uint64_t length) {
-  auto buffer = std::make_shared_for_overwrite<std::byte[]>(length);
-  for (std::uint64_t done = 0; done < length;) {
-    const auto n = without_interrupts([&] {
-      return pread(file.number(), buffer.get() + done, length - done,
-                   static_cast<off_t>(start + done));
-    });
-    if (n < 0) return system_error("read", path, errno);
-    if (n == 0) {
-      return Error{Error::Code::io,
-                   fmt::format("cannot read '{}': it became shorter", path)};
-    }
-    done += static_cast<std::uint64_t>(n);
-  }
-  const std::span<const std::byte> span(buffer.get(), length);
-  return Bytes(std::move(buffer), span, Bytes::Kind::own);
 }
 
 constexpr std::string_view kNotFollowed =
@@ -169,13 +134,13 @@ std::size_t pieces_of_block(std::span<const Piece> pieces) {
   std::size_t n = 1;
   for (; n < pieces.size(); ++n) {
     const Piece& next = pieces[n];
-    if (next.length >= kMappedBytes || next.start > end + kGapBytes ||
+    if (next.length >= kSeparateBytes || next.start > end + kGapBytes ||
         std::max(end, next.end()) - start > kBlockBytes) {
       break;
     }
     end = std::max(end, next.end());
   }
-  return pieces.front().length >= kMappedBytes ? 1 : n;
+  return pieces.front().length >= kSeparateBytes ? 1 : n;
 }
 
 }  // namespace
@@ -275,16 +240,31 @@ Status write_all(const FileDescriptor& file, const std::string& path,
   return {};
 }
 
+// Never maps the file: if another process shortens it while its bytes are in
+// use, a mapping ends the process with SIGBUS.
 Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
                          std::uint64_t start, std::uint64_t length) {
   if (length == 0) return Bytes();
-  if (length >= kMappedBytes) {
-    // Mapping fails if the process has too many mappings (vm.max_map_count) or
-    // the file system does not support it: copy then.
-    auto mapped = map_bytes(file, path, start, length);
-    if (mapped) return mapped;
+  const std::shared_ptr<std::byte[]> buffer(new (std::nothrow)
+                                                std::byte[length]);
+  if (!buffer) {
+    return Error{
+        Error::Code::io,
+        fmt::format("cannot read '{}': no memory for {} bytes", path, length)};
   }
-  return copy_bytes(file, path, start, length);
+  for (std::uint64_t done = 0; done < length;) {
+    const auto n = without_interrupts([&] {
+      return pread(file.number(), buffer.get() + done, length - done,
+                   static_cast<off_t>(start + done));
+    });
+    if (n < 0) return system_error("read", path, errno);
+    if (n == 0) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot read '{}': it became shorter", path)};
+    }
+    done += static_cast<std::uint64_t>(n);
+  }
+  return Bytes(buffer, {buffer.get(), length}, Bytes::Kind::own);
 }
 
 ByteRange cut_range(const ByteRange& range, std::uint64_t file_bytes) {

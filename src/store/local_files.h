@@ -87,11 +87,12 @@ class OpenFolder {
 Status write_all(const FileDescriptor& file, const std::string& path,
                  std::span<const std::span<const std::byte>> parts);
 
-// Reads of this size and more map the file. For smaller ones, a copy takes less
-// time than a mapping and its page faults.
-inline constexpr std::uint64_t kMappedBytes = 64 << 10;
+// Ranges of this size and more have their own block, which their owner may
+// modify and free. For smaller ones, fewer calls count more.
+inline constexpr std::uint64_t kSeparateBytes = 64 << 10;
 
-// Reads `length` bytes, which must exist.
+// Reads `length` bytes, which must exist. Fails with `io`, also if the file
+// became shorter or there is no memory for them.
 Result<Bytes> read_bytes(const FileDescriptor& file, const std::string& path,
                          std::uint64_t start, std::uint64_t length);
 

@@ -22,6 +22,7 @@
 
 namespace smdebug {
 
+class FileWindow;
 class NameFilter;
 
 // The checks that a record must pass. `minimal`: the checksum of its length,
@@ -52,6 +53,7 @@ class FileReader {
   /// `open_storage` and `Storage::read`.
   static Result<FileReader> open(std::string_view path,
                                  RecordCheck check = RecordCheck::minimal);
+  /// `run` must outlive the reader.
   static Result<FileReader> open(const Storage& run, std::string_view key,
                                  RecordCheck check = RecordCheck::minimal);
 
@@ -60,11 +62,11 @@ class FileReader {
   /// that does not compile.
   Status select(const std::vector<std::string>& patterns);
 
-  /// Returns the next tensor, or none at the end. Its value may point into the
-  /// file and keeps it alive. Fails with `unsupported` (`not_a_tensor`) for an
-  /// intact record that holds no tensor or an unknown dtype; the next call
-  /// continues after that record. Fails with `corrupt` once, at the end of a
-  /// file that has bytes but no intact record.
+  /// Returns the next tensor, or none at the end. Its value belongs to the
+  /// caller. Fails with `unsupported` (`not_a_tensor`) for an intact record
+  /// that holds no tensor or an unknown dtype; the next call continues after
+  /// that record. Fails with `corrupt` once, at the end of a file that has
+  /// bytes but no intact record, and with `io`.
   Result<std::optional<FileTensor>> next();
 
   /// Return the number of ranges skipped so far, and the first 20 of them.
@@ -72,17 +74,21 @@ class FileReader {
   const std::vector<SkippedBytes>& skipped() const { return skipped_; }
 
  private:
-  FileReader(std::string path, Bytes file, RecordCheck check)
+  FileReader(std::string path, std::shared_ptr<FileWindow> file,
+             RecordCheck check)
       : path_(std::move(path)), file_(std::move(file)), check_(check) {}
 
+  static Result<FileReader> open(std::shared_ptr<const Storage> run,
+                                 std::string_view key, RecordCheck check);
   Result<std::optional<FileTensor>> next_tensor();
-  std::optional<std::span<const std::byte>> next_record();
+  Result<std::optional<std::span<const std::byte>>> next_record();
+  Result<std::uint64_t> find_record(std::uint64_t from);
   Status check_word(std::span<const std::byte> record) const;
   void skip(std::uint64_t start, std::uint64_t end, std::string what);
   Error no_intact_record();
 
   std::string path_;
-  Bytes file_;
+  std::shared_ptr<FileWindow> file_;
   RecordCheck check_;
   std::shared_ptr<const NameFilter> filter_;  // null: every name
   std::uint64_t at_ = 0;

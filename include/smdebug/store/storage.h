@@ -33,8 +33,8 @@ struct ObjectRange {
   ByteRange range;
 };
 
-// Bytes that were read: a copy, or a mapping of the file with the lifetime of
-// this object.
+// Bytes that were read. A copy, so they stay as they are if the file is
+// replaced, shortened or overwritten.
 class Bytes {
  public:
   // Whether the bytes may change unnoticed.
@@ -54,8 +54,8 @@ class Bytes {
   const std::shared_ptr<const void>& owner() const { return owner_; }
   Kind kind() const { return kind_; }
 
-  /// True if the bytes are a copy, or a copy-on-write mapping, with no other
-  /// owner: the owner may modify them.
+  /// True if the bytes are a copy with no other owner: the owner may modify
+  /// them.
   bool is_writable() const {
     return kind_ == Kind::own && owner_.use_count() == 1;
   }
