@@ -28,7 +28,7 @@ std::uint64_t captured_bytes(const TensorView& tensor) {
 }  // namespace
 
 template <typename Put>
-void CaptureSink::put_in_lane(const SlotState& slot, const TensorView& tensor,
+void CaptureSink::put_in_lane(SlotState& slot, const TensorView& tensor,
                               const Put& put) {
   if (is_owner()) {
     CycleMeter meter(step_cycles_);
@@ -107,7 +107,9 @@ void CaptureSink::put_shared(std::vector<SlotState*> slots,
   const TensorStatistics* kept =
       recorder_->owner_lane->put(first, spec, tensor, sequence_, 0, also);
   count(recorder_->owner_counts, first, tensor, kept);
-  if (!live_.has_sink() || kept == nullptr) return;
+  if (kept == nullptr) return;
+  for (SlotState* slot : *also) note_capture(*slot);
+  if (!live_.has_sink()) return;
   for (const SlotState* slot : *also) live_.add(*slot, tensor, *kept);
 }
 
@@ -124,15 +126,22 @@ void CaptureSink::save(SlotState& slot, const SavedTensor& saved,
                                    saved.wall_seconds));
 }
 
-void CaptureSink::count(LaneCounts& counts, const SlotState& slot,
+void CaptureSink::count(LaneCounts& counts, SlotState& slot,
                         const TensorView& tensor,
                         const TensorStatistics* kept) {
+  if (kept != nullptr) note_capture(slot);
   const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
   if (!live_.has_sink() || kept == nullptr) return;
   if (has_new_members_.exchange(false)) show_collections();
   live_.add(slot, tensor, *kept);
+}
+
+void CaptureSink::note_capture(SlotState& slot) {
+  if (slot.was_captured.load(std::memory_order_relaxed)) return;
+  slot.was_captured = true;
+  if (slot.is_skipped) slots_.note_listing();
 }
 
 bool CaptureSink::is_capturable(SlotState& slot, const TensorView& tensor) {
@@ -159,6 +168,7 @@ bool CaptureSink::has_capturable_shape(SlotState& slot,
 
 void CaptureSink::skip(SlotState& slot, std::string_view reason) {
   if (slot.is_skipped.exchange(true)) return;
+  if (!slot.was_captured) slots_.note_listing();
   {
     std::lock_guard lock(skipped_mutex_);
     skipped_.emplace(slot.name, reason);

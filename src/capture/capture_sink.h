@@ -122,12 +122,13 @@ class CaptureSink {
   bool has_capturable_shape(SlotState& slot, const TensorView& tensor);
   // Calls `put` with the lane of this thread, and counts the result.
   template <typename Put>
-  void put_in_lane(const SlotState& slot, const TensorView& tensor,
-                   const Put& put);
+  void put_in_lane(SlotState& slot, const TensorView& tensor, const Put& put);
   void put_shared(std::vector<SlotState*> slots, const SaveSpec& spec,
                   const TensorView& tensor);
-  void count(LaneCounts& counts, const SlotState& slot,
-             const TensorView& tensor, const TensorStatistics* kept);
+  void count(LaneCounts& counts, SlotState& slot, const TensorView& tensor,
+             const TensorStatistics* kept);
+  // From now on the collections file lists the tensor, even if it was skipped.
+  void note_capture(SlotState& slot);
 
   SlotTable& slots_;
   Logger& logger_;

@@ -86,6 +86,7 @@ std::string collections_text(const SlotTable& slots, int num_workers) {
   for (const Collection& collection : plan.collections())
     file.collections.push_back(stored(collection));
   slots.for_each([&](const SlotState& slot) {
+    if (!slot.is_listed()) return;
     for (std::size_t i = 0; i < file.collections.size(); ++i)
       if (slot.matched.contains(i))
         file.collections[i].tensors.tensor_names.push_back(slot.name);

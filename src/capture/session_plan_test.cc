@@ -211,6 +211,31 @@ TEST_F(SessionPlanTest, RewritesTheCollectionsFileWhenANameIsNew) {
   EXPECT_THAT(names(), ElementsAre("a", "late"));
 }
 
+TEST_F(SessionPlanTest, ListsASkippedTensorInNoCollectionUntilItIsSaved) {
+  config_.save_all = true;
+  auto session = open();
+  const auto names = [&] {
+    const auto file =
+        parse_collections_file(text(collections_file_key("worker_0")));
+    for (const StoredCollection& collection : file->collections)
+      if (collection.tensors.name == "all")
+        return collection.tensors.tensor_names;
+    return std::vector<std::string>();
+  };
+  session->begin_step();
+  put(*session, "a", {1});
+  session->tensor("absent").skip("it has no values");
+  put(*session, "large", {1});
+  session->tensor("large").skip("only its statistics are saved");
+  session->end_step();
+  ASSERT_TRUE(session->flush().ok());
+  EXPECT_THAT(names(), ElementsAre("a", "large"));
+  session->begin_step();
+  put(*session, "absent", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(names(), ElementsAre("a", "absent", "large"));
+}
+
 TEST_F(SessionPlanTest, ExportsItsCollectionsWhenAsked) {
   auto session = open();
   session->export_collections();

@@ -31,7 +31,10 @@ struct SlotState {
   // The part of a larger tensor that it is; null: a whole tensor. Owned below.
   std::atomic<const ShardPlacement*> placement = nullptr;
   std::atomic<bool> is_skipped = false;  // reported once
-  std::atomic<std::uint64_t> captures = 0;
+  std::atomic<bool> was_captured = false;
+  // Whether a collection lists it: not if it was only ever skipped.
+  bool is_listed() const { return !is_skipped || was_captured; }
+
   // Belongs to the write thread. No other thread reads or writes it.
   SlotRecords records;
   // Every placement that it had, because messages may still point to an earlier

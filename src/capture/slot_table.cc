@@ -192,6 +192,11 @@ void SlotTable::match(SlotState& slot) {
   if (!slot.matched.empty()) ++memberships_;
 }
 
+void SlotTable::note_listing() {
+  std::lock_guard lock(mutex_);
+  ++memberships_;
+}
+
 void SlotTable::apply(const CollectionSet& due) {
   std::lock_guard lock(mutex_);
   if (applied_ != nullptr && applied_->due == due) return;

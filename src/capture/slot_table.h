@@ -73,9 +73,12 @@ class SlotTable {
   // none of them exists, the spec is to save values.
   Joined join(const SlotState& slot, std::span<const std::string> collections);
 
-  // The number of times that a slot matched or joined a saved collection. If it
-  // has grown, the collections file is out of date.
+  // The number of times that a slot matched or joined a saved collection, or
+  // was listed or no longer listed in one. If it has grown, the collections
+  // file is out of date.
   std::size_t memberships() const { return memberships_; }
+  // Counts a change of `SlotState::is_listed`.
+  void note_listing();
   // The names of tensors that joined, by collection.
   using Members = std::map<std::string, std::set<std::string>, std::less<>>;
   Members joined() const;
