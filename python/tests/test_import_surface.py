@@ -1,5 +1,6 @@
 """Every public name that existing scripts import is there, at every path that they use."""
 
+import argparse
 import importlib
 import importlib.util
 import pathlib
@@ -7,6 +8,7 @@ import pathlib
 import pytest
 
 import smdebug
+from conftest import run_script
 
 HOOK_NAMES = (
     "Collection CollectionKeys SaveConfig SaveConfigMode ReductionConfig modes create_trial "
@@ -59,21 +61,24 @@ SURFACE = {
     "smdebug.core.tensor": "Tensor StepState",
     "smdebug.core.writer": "FileWriter",
     "smdebug.core.reader": "FileReader",
+    "smdebug.core.access_layer": "has_training_ended check_dir_exists",
     "smdebug.core.access_layer.utils": "has_training_ended is_s3 check_dir_exists",
     "smdebug.core.config_constants": (
         "CLAIM_FILENAME DEFAULT_WORKER_NAME DEFAULT_COLLECTIONS_FILE_NAME"
     ),
-    "smdebug.core.json_config": "create_hook_from_json_config get_json_config_as_dict",
+    "smdebug.core.json_config": (
+        "create_hook_from_json_config get_json_config_as_dict CONFIG_FILE_PATH_ENV_STR "
+        "DEFAULT_SAGEMAKER_OUTDIR DEFAULT_RESOURCE_CONFIG_FILE DEFAULT_WORKER_NAME"
+    ),
     "smdebug.core.logger": "get_logger",
     "smdebug.core.error_handling_agent": "BASE_ERROR_MESSAGE",
-    "smdebug.core.utils": "FRAMEWORK error_handling_agent",
-    "smdebug.profiler": "",
+    "smdebug.core.utils": "FRAMEWORK error_handling_agent get_logger is_s3",
+    "smdebug.rules.req_tensors": "RequiredTensors",
+    "smdebug.profiler.utils": "str2bool",
 }
 
 # Each framework has its own.
 OF_A_FRAMEWORK = {"Hook", "Collection", "get_hook", "set_hook", "del_hook"}
-
-NOT_BUILT = {"smdebug.profiler"}
 
 # Where a framework is missing, its adapter cannot be imported. Those of other environments:
 # tests/tensorflow/test_import_names.py, tests/mxnet/test_mxnet_api.py.
@@ -96,7 +101,7 @@ def is_built(module):
 
 
 def is_excused(module):
-    return any(module == part or module.startswith(part + ".") for part in {*NOT_BUILT, *NEEDED})
+    return any(module == part or module.startswith(part + ".") for part in NEEDED)
 
 
 @pytest.mark.parametrize("module", SURFACE)
@@ -117,6 +122,73 @@ def test_a_name_means_the_same_thing_at_every_path():
             thing = getattr(importlib.import_module(module), name)
             assert first.setdefault(name, thing) is thing, f"{module}.{name}"
     assert first["ModeKeys"] is first["modes"]
+
+
+MISSING_FRAMEWORKS = {
+    "smdebug.pytorch": ("torch", "PyTorch"),
+    "smdebug.mxnet": ("mxnet", "MXNet"),
+    "smdebug.xgboost": ("xgboost", "XGBoost"),
+    "smdebug.tensorflow.KerasHook": ("keras", "Keras"),
+    "smdebug.tensorflow.keras.KerasHook": ("keras", "Keras"),
+    "smdebug.tensorflow.SessionHook": ("tensorflow", "TensorFlow"),
+    "smdebug.tensorflow.session.SessionHook": ("tensorflow", "TensorFlow"),
+}
+
+
+@pytest.mark.parametrize("imported", MISSING_FRAMEWORKS)
+def test_an_adapter_without_its_framework_names_the_package_to_install(imported, tmp_path):
+    framework, name = MISSING_FRAMEWORKS[imported]
+    package, _, hook = imported.rpartition(".")
+    statement = f"from {package} import {hook}" if hook[0].isupper() else f"import {imported}"
+    script = f"""
+        import sys
+
+        class Missing:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] in ({framework!r}, "tensorflow"):
+                    raise ModuleNotFoundError(f"No module named {{name!r}}", name={framework!r})
+
+        sys.meta_path.insert(0, Missing())
+        try:
+            {statement}
+        except ImportError as error:
+            print(error)
+    """
+    text = run_script(tmp_path, script).stdout
+    assert f"records trainings with {name}, which is not installed: run pip install" in text
+    assert "smdebug.trials" in text
+
+
+def test_the_import_of_the_profiler_says_what_to_use_instead():
+    for module in ("smdebug.profiler.analysis.utils", "smdebug.profiler.python_profiler"):
+        with pytest.raises(ModuleNotFoundError, match="has no profiler yet.*torch.profiler"):
+            importlib.import_module(module)
+    with pytest.raises(ModuleNotFoundError, match="has no profiler yet"):
+        from smdebug.profiler import tf_profiler_parser  # noqa: F401
+    assert not hasattr(importlib.import_module("smdebug.profiler"), "tf_profiler_parser")
+
+
+def test_str2bool_reads_the_arguments_of_training_scripts(capsys):
+    from smdebug.profiler.utils import str2bool
+
+    for word in ("true", "True", "yes", "y", "t", "on", "1", True):
+        assert str2bool(word) is True
+    for word in ("false", "False", "no", "n", "f", "off", "0", False):
+        assert str2bool(word) is False
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", type=str2bool, default=True)
+    assert parser.parse_args(["--gpu", "no"]).gpu is False
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--gpu", "perhaps"])
+    assert "invalid str2bool value: 'perhaps'" in capsys.readouterr().err
+
+
+def test_the_end_of_a_run_in_s3_cannot_be_looked_for():
+    from smdebug.core.access_layer import check_dir_exists, has_training_ended
+
+    for function in (has_training_ended, check_dir_exists):
+        with pytest.raises(NotImplementedError, match="'s3://bucket/run'.*copy the run"):
+            function("s3://bucket/run")
 
 
 def test_modules_of_the_original_s_core_only_name_what_lives_elsewhere():

@@ -38,8 +38,22 @@ CONFIG_INCLUDE_REGEX_KEY = "include_regex"
 CONFIG_INCLUDE_WORKERS_KEY = "include_workers"
 CONFIG_SAVE_ALL_KEY = "save_all"
 CONFIG_DRYRUN_KEY = "dry_run"
+CONFIG_RDN_CFG_KEY = "reduction_config"
+CONFIG_REDUCTION_CONFIGS_KEY = "reduction_configs"
+CONFIG_SAVE_CONFIGS_KEY = "save_configs"
 EXPORT_TENSORBOARD_KEY = "export_tensorboard"
 TENSORBOARD_DIR_KEY = "tensorboard_dir"
+
+# The state of a run beside its checkpoints.
+CHECKPOINT_DIR_KEY = "LocalPath"
+METADATA_FILENAME = "metadata.json"
+METADATA_FILENAME_S3_UPLOADED = "metadata.json.sagemaker-uploaded"
+TRAINING_RUN = "training-run"
+LATEST_GLOBAL_STEP_SEEN = "latest-global-step-seen"
+LATEST_GLOBAL_STEP_SAVED = "latest-global-step-saved"
+LATEST_MODE_STEP = "latest-mode-step"
+
+DEFAULT_SAVED_COLLECTIONS = ["losses"]
 
 # How often the original logs one message.
 LOG_DUPLICATION_THRESHOLD = 3

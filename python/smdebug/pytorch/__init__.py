@@ -2,12 +2,15 @@
 
 from smdebug._core import ModeKeys as modes
 from smdebug.collection import CollectionKeys
-from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.hook import Hook
-from smdebug.pytorch.singleton_utils import del_hook, get_hook, set_hook
 from smdebug.reduction_config import ReductionConfig
+from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.trials import create_trial
+
+with required_framework("smdebug.pytorch"):
+    from smdebug.pytorch.collection import Collection
+    from smdebug.pytorch.hook import Hook
+    from smdebug.pytorch.singleton_utils import del_hook, get_hook, set_hook
 
 __all__ = [
     "Collection",

@@ -11,6 +11,7 @@ from typing import Any
 from smdebug._core import ModeKeys as modes
 from smdebug.collection import CollectionKeys
 from smdebug.reduction_config import ReductionConfig
+from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.tensorflow.collection import Collection
 from smdebug.tensorflow.singleton_utils import del_hook, get_hook, set_hook
@@ -42,7 +43,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOOKS:
         raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOOKS[name]), name)
+    with required_framework("smdebug.tensorflow"):
+        hook_module = importlib.import_module(_HOOKS[name])
+    value = getattr(hook_module, name)
     globals()[name] = value
     return value
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from smdebug.exceptions import SMDebugRuntimeError
+from smdebug.exceptions import SMDebugNotImplementedError, SMDebugRuntimeError
+from smdebug.trials.s3_trial import is_s3
 from smdebug.trials.trial import Trial
 
 __all__ = ["LocalTrial", "check_dir_exists", "has_training_ended"]
@@ -30,17 +31,23 @@ class LocalTrial(Trial):
         cache: bool = False,
         timeout: float | None = None,
     ) -> None:
-        super().__init__(dirname, name, range_steps=range_steps, cache=cache, timeout=timeout)
+        super().__init__(name, range_steps, cache=cache, path=dirname, timeout=timeout)
 
 
-def has_training_ended(path: str) -> bool:
-    """Whether the run at `path` has its end marker."""
-    return os.path.exists(os.path.join(os.path.expanduser(path), END_MARKER))
+def has_training_ended(trial_prefix: str) -> bool:
+    """Whether the run at `trial_prefix`, its path, has its end marker. Raises
+    SMDebugNotImplementedError for an address in S3."""
+    if is_s3(trial_prefix)[0]:
+        raise SMDebugNotImplementedError(
+            f"cannot look for the end marker of '{trial_prefix}': runs in S3 cannot be read yet; "
+            "copy the run to this machine and pass the path of the copy"
+        )
+    return os.path.exists(os.path.join(os.path.expanduser(trial_prefix), END_MARKER))
 
 
 def check_dir_exists(path: str) -> None:
     """Raises SMDebugRuntimeError if `path` holds a finished run, because a new run must not be
-    written into it."""
+    written into it, and SMDebugNotImplementedError for an address in S3."""
     if has_training_ended(path):
         raise SMDebugRuntimeError(
             f"'{path}' holds a finished run; remove it, or choose another path"

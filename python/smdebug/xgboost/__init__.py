@@ -2,11 +2,14 @@
 
 from smdebug._core import ModeKeys as modes
 from smdebug.reduction_config import ReductionConfig
+from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.trials import create_trial
 from smdebug.xgboost.collection import Collection, CollectionKeys
-from smdebug.xgboost.hook import Hook
-from smdebug.xgboost.singleton_utils import del_hook, get_hook, set_hook
+
+with required_framework("smdebug.xgboost"):
+    from smdebug.xgboost.hook import Hook
+    from smdebug.xgboost.singleton_utils import del_hook, get_hook, set_hook
 
 __all__ = [
     "Collection",

@@ -7,10 +7,14 @@ one.
 import importlib
 from typing import Any
 
+from smdebug.required_framework import required_framework
+
 __all__ = ["EstimatorHook", "SessionHook"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"{__name__}.hook"), name)
+    with required_framework("smdebug.tensorflow"):
+        hook_module = importlib.import_module(f"{__name__}.hook")
+    return getattr(hook_module, name)

@@ -1,0 +1,5 @@
+"""Import path of the original library."""
+
+from smdebug.rules.required_tensors import RequiredTensors
+
+__all__ = ["RequiredTensors"]
