@@ -212,9 +212,9 @@ class SaveConfig:
     def should_save_step(self, mode: ModeKeys, step_num: int) -> bool:
         """Returns whether a step of `mode`, counted in that mode, is saved."""
 
-    def merge_default_save_config(self, default: SaveConfig) -> None:
+    def merge_default_save_config(self, default_save_config: SaveConfig) -> None:
         """
-        Gives each mode without a configuration that of `default`, shared with it.
+        Gives each mode without a configuration that of `default_save_config`, shared with it.
         """
 
     def copy(self) -> SaveConfig:
@@ -247,9 +247,9 @@ class SaveConfig:
         """Makes one with a copy of a SaveConfigMode for every mode."""
 
     @classmethod
-    def parse(cls, value: SaveConfig | SaveConfigMode | dict[Any, Any] | None) -> SaveConfig:
+    def parse(cls, obj: SaveConfig | SaveConfigMode | dict[Any, Any] | None) -> SaveConfig:
         """
-        Returns `value` itself if it is a SaveConfig, and a new one of None, a SaveConfigMode or a dict.
+        Returns `obj` itself if it is a SaveConfig, and a new one of None, a SaveConfigMode or a dict.
 
         Raises SMDebugTypeError for anything else.
         """
@@ -484,22 +484,22 @@ class Collection:
     @is_optional.setter
     def is_optional(self, arg: bool, /) -> None: ...
 
-    def include(self, *patterns: str | list[str] | tuple[str, ...] | set[str]) -> None:
+    def include(self, *patterns: str | list[str] | tuple[str, ...] | set[str], t: str | list[str] | tuple[str, ...] | set[str] | None = None) -> None:
         """
-        Adds the tensors whose name contains a match of a pattern, or of any pattern of a list.
+        Adds the tensors whose name contains a match of a pattern, or of any pattern of a list. `t` is one more.
 
         Raises SMDebugValueError for a pattern that does not compile.
         """
 
-    def add_tensor_name(self, tensor_name: str) -> None:
+    def add_tensor_name(self, tname: str) -> None:
         """Adds the tensor of that name."""
 
-    def remove_tensor_name(self, tensor_name: str) -> None:
+    def remove_tensor_name(self, tname: str) -> None:
         """
         Removes a name from `tensor_names`, if present. Patterns may still match the tensor.
         """
 
-    def has_tensor_name(self, tensor_name: str) -> bool:
+    def has_tensor_name(self, tname: str) -> bool:
         """Returns whether `tensor_names` holds a name. Patterns do not count."""
 
     def has_members(self) -> bool:
@@ -530,7 +530,7 @@ class Collection:
         """
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, json_str: str) -> Self:
         """Makes one from the text of `to_json`."""
 
     @classmethod
@@ -1614,7 +1614,7 @@ class FileWriter:
         Writes a histogram of the elements for TensorBoard. Returns whether the tensor has elements to count.
         """
 
-    def write_summary(self, summary: bytes, step: int | None) -> None:
+    def write_summary(self, summary: bytes, step: int | None, timestamp: float | None) -> None:
         """Writes a serialized Summary message for TensorBoard."""
 
     def write_graph(self, graph: bytes) -> None:

@@ -19,8 +19,13 @@ class CollectionManager:
     """
 
     def __init__(
-        self, collections: Mapping[str, Collection] | None = None, num_workers: int = 1
+        self,
+        collections: Mapping[str, Collection] | None = None,
+        create_default: bool = False,
+        *,
+        num_workers: int = 1,
     ) -> None:
+        """`create_default` is accepted for compatibility and has no effect."""
         self.collections: dict[str, Collection] = dict(collections or {})
         self.set_num_workers(num_workers)
 
@@ -35,15 +40,15 @@ class CollectionManager:
             self.create_collection(name)
         return self.collections[name]
 
-    def add(self, collection: Collection | str) -> None:
+    def add(self, arg: Collection | str) -> None:
         """Adds a Collection, replacing the one of the same name, or creates one of that name.
         Raises SMDebugTypeError for anything else."""
-        if isinstance(collection, str):
-            self.create_collection(collection)
-        elif isinstance(collection, Collection):
-            self.collections[collection.name] = collection
+        if isinstance(arg, str):
+            self.create_collection(arg)
+        elif isinstance(arg, Collection):
+            self.collections[arg.name] = arg
         else:
-            raise SMDebugTypeError(f"expected a Collection or a name, found {collection!r}")
+            raise SMDebugTypeError(f"expected a Collection or a name, found {arg!r}")
 
     def create_collection(self, name: str, cls: type[Collection] = Collection) -> None:
         """Creates an empty collection unless one of that name exists."""
@@ -91,7 +96,8 @@ class CollectionManager:
         """Reads the text of a collections file. Raises SMDebugValueError for any other text."""
         saved = _core.SavedCollections.parse(s)
         collections = map(collection_class.from_collection, saved.collections)
-        return cls({collection.name: collection for collection in collections}, saved.num_workers)
+        by_name = {collection.name: collection for collection in collections}
+        return cls(by_name, num_workers=saved.num_workers)
 
     def to_json_dict(self) -> dict[str, Any]:
         """The content of the file."""

@@ -93,9 +93,9 @@ def functions_of(
 
         return hook_of(kind, create if create_if_not_exists else None)
 
-    def set_hook(hook: HookClass) -> None:
-        """Makes `hook` the one that `get_hook` returns."""
-        set_hook_of(kind, hook)
+    def set_hook(custom_hook: HookClass) -> None:
+        """Makes `custom_hook` the one that `get_hook` returns."""
+        set_hook_of(kind, custom_hook)
 
     def del_hook() -> None:
         """Forgets the hook, which continues to record until it is closed."""

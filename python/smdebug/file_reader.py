@@ -8,6 +8,7 @@ from typing import Any
 
 from smdebug import _core
 from smdebug._core import ModeKeys, RecordCheck
+from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.trials.arrays import Array, array_from
 
@@ -27,9 +28,13 @@ class FileReader:
     either the constant that event files have after a message or the true checksum; "full", both
     true checksums, which only files written with `checksum="crc32c"` have; anything else, no
     checksum at all.
+
+    `wtype` has one value, "tfevent"; raises SMDebugValueError for any other.
     """
 
-    def __init__(self, fname: str | os.PathLike[str]) -> None:
+    def __init__(self, fname: str | os.PathLike[str], wtype: str = "tfevent") -> None:
+        if wtype != "tfevent":
+            raise SMDebugValueError(f"wtype must be 'tfevent', found {wtype!r}")
         self._path = os.fspath(fname)
         self._skipped: list[tuple[int, int, str]] = []
         self._skipped_count = 0

@@ -16,6 +16,7 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.log import get_logger
+from smdebug.trials.arguments import checked_mode
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,7 +55,7 @@ class FileWriter:
         worker: str,
         step: int = 0,
         wtype: str = "events",
-        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode: ModeKeys | None = ModeKeys.GLOBAL,
         max_queue: int = 10,
         flush_secs: int = 120,
         verbose: bool = False,
@@ -71,7 +72,7 @@ class FileWriter:
             worker,
             bool(write_checksum) or checksum == "crc32c",
             wtype == "tensorboard",
-            _check_mode(mode),
+            checked_mode(mode),
         )
 
     def write_tensor(
@@ -79,7 +80,7 @@ class FileWriter:
         tdata: Any,
         tname: str,
         write_index: bool = True,
-        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode: ModeKeys | None = ModeKeys.GLOBAL,
         mode_step: int | None = None,
         timestamp: float | None = None,
     ) -> None:
@@ -96,7 +97,7 @@ class FileWriter:
         Raises SMDebugTypeError for a value that is not a tensor or has an unsupported dtype, and
         SMDebugValueError for an invalid mode or a tensor of more than 2 GiB.
         """
-        label = (_check_mode(mode), mode_step, timestamp or None, bool(write_index))
+        label = (checked_mode(mode), mode_step, timestamp or None, bool(write_index))
         array = _as_tensor(tname, tdata)
         array, is_quantized = _without_struct(array)
         self._core.write_tensor(tname, array, *label, is_quantized)
@@ -105,7 +106,7 @@ class FileWriter:
         self,
         name: str,
         shape: Iterable[int],
-        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode: ModeKeys | None = ModeKeys.GLOBAL,
         mode_step: int | None = None,
         original_name: str | None = None,
     ) -> None:
@@ -114,7 +115,7 @@ class FileWriter:
         `original_name` is its name in the framework, by default `name`.
         """
         extents = [int(extent) for extent in shape]
-        self._core.write_shape(name, extents, original_name or "", _check_mode(mode), mode_step)
+        self._core.write_shape(name, extents, original_name or "", checked_mode(mode), mode_step)
 
     def write_scalar_summary(
         self,
@@ -153,9 +154,11 @@ class FileWriter:
         if not self._core.write_histogram_summary(tname, array, global_step, timestamp or None):
             _logger.warning("tensor '%s' has no histogram: it contains no numbers to plot", tname)
 
-    def write_summary(self, summary: Any, global_step: int | None = None) -> None:
+    def write_summary(
+        self, summ: Any, global_step: int | None = None, timestamp: float | None = None
+    ) -> None:
         """Appends a tensorboard.Summary: the message, or its bytes."""
-        self._core.write_summary(_encoded(summary), global_step)
+        self._core.write_summary(_encoded(summ), global_step, timestamp or None)
 
     def write_graph(self, graph: Any) -> None:
         """Appends a tensorflow.GraphDef: the message, or its bytes."""
@@ -186,12 +189,6 @@ class FileWriter:
 def _encoded(message: Any) -> bytes:
     """The bytes of a protobuf message of any package."""
     return message if isinstance(message, bytes) else message.SerializeToString()
-
-
-def _check_mode(mode: ModeKeys) -> ModeKeys:
-    if not isinstance(mode, ModeKeys):
-        raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
-    return mode
 
 
 def _as_tensor(name: str, value: Any) -> Any:

@@ -108,11 +108,12 @@ void set_reduction_config(Collection& self, nb::handle value) {
 }
 
 void set_save_histogram(Collection& self, nb::handle value) {
-  if (!PyBool_Check(value.ptr())) {
-    raise_type_error("save_histogram must be True or False, found " +
-                     repr_of(value));
-  }
-  self.save_histogram = value.is(Py_True);
+  static constexpr const char* kField = "save_histogram";
+  self.save_histogram =
+      PyBool_Check(value.ptr())
+          ? value.is(Py_True)
+          : nb::cast<bool>(nb::module_::import_("smdebug.booleans")
+                               .attr("as_flag")(kField, value));
   ++self.edits->count;
 }
 
@@ -185,42 +186,45 @@ void def_members(nb::class_<Collection>& cls) {
   using Self = Collection;
   cls.def(
          "include",
-         [](Self& self, nb::args patterns) {
-           for (nb::handle each : patterns) {
+         [](Self& self, nb::args patterns, nb::object t) {
+           const auto add = [&self](nb::handle given) {
              self.include_regex.attr("extend")(
-                 checked_patterns(self.name, each));
-           }
+                 checked_patterns(self.name, given));
+           };
+           for (nb::handle each : patterns) add(each);
+           if (!t.is_none()) add(t);
          },
+         "patterns"_a, "t"_a.none() = nb::none(),
          nb::sig("def include(self, *patterns: str | list[str] | tuple[str, "
-                 "...] | set[str]) -> None"),
+                 "...] | set[str], t: str | list[str] | tuple[str, ...] | "
+                 "set[str] | None = None) -> None"),
          "Adds the tensors whose name contains a match of a pattern, or of any "
-         "pattern of a list.\n\n"
+         "pattern of a list. `t` is one more.\n\n"
          "Raises SMDebugValueError for a pattern that does not compile.")
       .def(
           "add_tensor_name",
-          [](Self& self, nb::object tensor_name) {
-            self.tensor_names.attr("add")(tensor_name);
+          [](Self& self, nb::object tname) {
+            self.tensor_names.attr("add")(tname);
           },
-          "tensor_name"_a.none(),
-          nb::sig("def add_tensor_name(self, tensor_name: str) -> None"),
+          "tname"_a.none(),
+          nb::sig("def add_tensor_name(self, tname: str) -> None"),
           "Adds the tensor of that name.")
       .def(
           "remove_tensor_name",
-          [](Self& self, nb::object tensor_name) {
-            self.tensor_names.attr("discard")(tensor_name);
+          [](Self& self, nb::object tname) {
+            self.tensor_names.attr("discard")(tname);
           },
-          "tensor_name"_a.none(),
-          nb::sig("def remove_tensor_name(self, tensor_name: str) -> None"),
+          "tname"_a.none(),
+          nb::sig("def remove_tensor_name(self, tname: str) -> None"),
           "Removes a name from `tensor_names`, if present. Patterns may still "
           "match the tensor.")
       .def(
           "has_tensor_name",
-          [](const Self& self, nb::object tensor_name) {
-            return PySet_Contains(self.tensor_names.ptr(), tensor_name.ptr()) ==
-                   1;
+          [](const Self& self, nb::object tname) {
+            return PySet_Contains(self.tensor_names.ptr(), tname.ptr()) == 1;
           },
-          "tensor_name"_a.none(),
-          nb::sig("def has_tensor_name(self, tensor_name: str) -> bool"),
+          "tname"_a.none(),
+          nb::sig("def has_tensor_name(self, tname: str) -> bool"),
           "Returns whether `tensor_names` holds a name. Patterns do not count.")
       .def(
           "has_members",
@@ -320,12 +324,12 @@ void def_json(nb::class_<Collection>& cls) {
       "Raises SMDebugValueError without a `name`.");
   def_class_method(
       cls, "from_json",
-      [](nb::handle self, nb::handle text) {
+      [](nb::handle self, nb::handle json_str) {
         return self.attr("from_dict")(
-            nb::module_::import_("json").attr("loads")(text));
+            nb::module_::import_("json").attr("loads")(json_str));
       },
-      "cls"_a, "text"_a.none(),
-      nb::sig("def from_json(cls, text: str) -> typing.Self"),
+      "cls"_a, "json_str"_a.none(),
+      nb::sig("def from_json(cls, json_str: str) -> typing.Self"),
       "Makes one from the text of `to_json`.");
   def_class_method(cls, "from_collection", &from_collection, "cls"_a, "other"_a,
                    nb::sig("def from_collection(cls, other: Collection) -> "

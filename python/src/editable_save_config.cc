@@ -402,10 +402,10 @@ void def_json(nb::class_<SaveConfig>& cls) {
               "SaveConfigMode) -> typing.Self"),
       "Makes one with a copy of a SaveConfigMode for every mode.");
   def_class_method(
-      cls, "parse", &parse_save_config, "cls"_a, "value"_a.none(),
-      nb::sig("def parse(cls, value: SaveConfig | SaveConfigMode | "
+      cls, "parse", &parse_save_config, "cls"_a, "obj"_a.none(),
+      nb::sig("def parse(cls, obj: SaveConfig | SaveConfigMode | "
               "dict[typing.Any, typing.Any] | None) -> SaveConfig"),
-      "Returns `value` itself if it is a SaveConfig, and a new one of None, a "
+      "Returns `obj` itself if it is a SaveConfig, and a new one of None, a "
       "SaveConfigMode or a dict.\n\n"
       "Raises SMDebugTypeError for anything else.");
 }
@@ -447,9 +447,9 @@ void def_modes(nb::class_<SaveConfig>& cls) {
           nb::sig("def should_save_step(self, mode: ModeKeys, step_num: int) "
                   "-> bool"),
           "Returns whether a step of `mode`, counted in that mode, is saved.")
-      .def("merge_default_save_config", &merge_default, "default"_a,
-           "Gives each mode without a configuration that of `default`, shared "
-           "with it.")
+      .def("merge_default_save_config", &merge_default, "default_save_config"_a,
+           "Gives each mode without a configuration that of "
+           "`default_save_config`, shared with it.")
       .def("copy", &copy_of, "Returns a copy that shares nothing.");
 }
 

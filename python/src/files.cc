@@ -124,10 +124,10 @@ void bind_writer(nb::module_& m) {
       .def(
           "write_summary",
           [](FileWriter& self, const nb::bytes& summary,
-             std::optional<Step> step) {
-            return self.write_summary(text_of(summary), {step, {}});
+             std::optional<Step> step, std::optional<double> timestamp) {
+            return self.write_summary(text_of(summary), {step, timestamp});
           },
-          "summary"_a, "step"_a.none(),
+          "summary"_a, "step"_a.none(), "timestamp"_a.none(),
           "Writes a serialized Summary message for TensorBoard.")
       .def(
           "write_graph",

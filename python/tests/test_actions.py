@@ -34,7 +34,16 @@ from conftest import Net, read, train
 from smdebug import _core
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule
-from smdebug.rules.action import SMS, ActionList, Actions, Command, Email, StopTraining, Webhook
+from smdebug.rules.action import (
+    SMS,
+    ActionList,
+    Actions,
+    Command,
+    Email,
+    MessageAction,
+    StopTraining,
+    Webhook,
+)
 
 JOB = "TRAINING_JOB_NAME"
 
@@ -341,6 +350,17 @@ def test_a_request_to_the_cloud_is_signed_as_boto_signs_it(run, monkeypatch):
         signer.string_to_sign(request, signer.canonical_request(request)), request
     )
     assert headers["authorization"].endswith(f"Signature={signature}")
+
+
+def test_a_message_through_the_topic_keeps_the_answers_that_scripts_look_at(cloud):
+    action = MessageAction("MyRule", "sms", "+49123")
+    assert action._last_subscription_response is None
+    assert action._last_send_mesg_response is None
+    action.invoke("it fired")
+    (subscription,) = cloud("sns").list_subscriptions()["Subscriptions"]
+    assert subscription["Endpoint"] == "+49123"
+    assert "published to topic" in action._last_send_mesg_response
+    assert action._last_subscription_response == action._last_send_mesg_response
 
 
 @pytest.fixture

@@ -373,7 +373,15 @@ def test_a_folder_that_cannot_be_written_raises_and_says_where(tmp_path):
 # --- arguments ---
 
 
-def test_wrong_arguments_are_refused(out_dir):
+def test_no_mode_is_the_mode_global(out_dir):
+    with FileWriter(out_dir, "worker_0", step=4, mode=None) as writer:
+        writer.write_tensor(1.0, "x", mode=None)
+        writer.write_shape("y", (2,), mode=None)
+    ((_, _, _, mode, _),) = FileReader(event_file(out_dir, 4)).read_tensors()
+    assert mode is modes.GLOBAL
+
+
+def test_wrong_arguments_are_refused(out_dir, tmp_path):
     with pytest.raises(SMDebugValueError, match="wtype"):
         FileWriter(out_dir, "worker_0", wtype="graphs")
     with pytest.raises(SMDebugValueError, match="checksum"):
@@ -383,9 +391,11 @@ def test_wrong_arguments_are_refused(out_dir):
     with pytest.raises(SMDebugValueError):
         FileWriter(out_dir, "")
     writer = FileWriter(out_dir, "worker_0")
-    for mode in ("TRAIN", 1, None):
+    for mode in ("TRAIN", 1):
         with pytest.raises(SMDebugValueError, match="modes"):
             writer.write_tensor(1, "x", mode=mode)
+    with pytest.raises(SMDebugValueError, match="wtype must be 'tfevent', found 'text'"):
+        FileReader(tmp_path / "any", wtype="text")
     with pytest.raises(SMDebugValueError, match="name"):
         writer.write_tensor(1, "")
     assert not os.path.exists(out_dir)

@@ -236,6 +236,8 @@ def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, logged):
 def test_an_empty_action_string_lists_nothing(nothing, logged):
     assert _core.parse_action_string(nothing or "") == ([], [])
     Actions(nothing, "MyRule").invoke()
+    Actions(actions_str=nothing, rule_name="MyRule").invoke(message="")
+    Actions(action_str=nothing, rule_name="MyRule").invoke()
     assert logged == []
 
 

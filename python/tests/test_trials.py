@@ -19,6 +19,7 @@ from smdebug.exceptions import (
     SMDebugError,
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
+    SMDebugTypeError,
     SMDebugValueError,
     StepNotYetAvailable,
     StepUnavailable,
@@ -188,6 +189,32 @@ def test_a_range_leaves_steps_unread(open_run):
     for bad in ((3, 3), (-1, 2), ("a", None)):
         with pytest.raises(AssertionError):
             Trial(trial.path, range_steps=bad)
+
+
+def test_a_context_hands_on_the_trials_that_it_was_given(open_run):
+    trial = open_run("pytorch_modes")
+    for context in (no_refresh, refresh):
+        with context(trial) as same:
+            assert same is trial
+        several = [trial]
+        with context(several) as same:
+            assert same is several
+
+
+def test_a_trial_opens_with_the_arguments_of_the_original_and_with_a_path(open_run):
+    path = open_run("pytorch_modes").path
+    own = pathlib.Path(path).name
+    for trial, name in [
+        (Trial(path), own),
+        (Trial(path, (2, 5), True, False, True, True), own),
+        (Trial(name=path, range_steps=(2, 5), parallel=False, check=True, cache=True), own),
+        (Trial(path, "mine", timeout=5), "mine"),
+        (Trial(path=path, name="mine", range_steps=(2, 5)), "mine"),
+    ]:
+        assert (trial.path, trial.name) == (path, name)
+        assert trial.steps()[:3] in ([0, 1, 2], [2, 3, 4])
+    with pytest.raises(SMDebugTypeError, match="needs the path of a run"):
+        Trial()
 
 
 def test_collections_are_those_of_the_run(open_run):

@@ -5,6 +5,7 @@ import json
 import pathlib
 
 import pytest
+import signatures
 
 from conftest import Training, run_script, smd
 from smdebug.exceptions import SMDebugTypeError
@@ -81,3 +82,8 @@ def test_the_json_example_saves_what_the_file_says(tmp_path):
     path = configuration(tmp_path, HookParameters={"save_interval": "2", "include_regex": ".*bias"})
     lines = run_script(EXAMPLES / "from_json.py", path).stdout.splitlines()
     assert lines == ["['net_bias'] [0, 2, 4]"]
+
+
+@pytest.mark.parametrize("call", signatures.calls_of("smdebug.mxnet"))
+def test_a_call_takes_the_arguments_of_the_original(call):
+    signatures.check(call)

@@ -3,6 +3,7 @@
 import importlib
 
 import pytest
+import signatures
 
 COMMON = (
     "Collection CollectionKeys SaveConfig SaveConfigMode ReductionConfig modes create_trial "
@@ -36,3 +37,8 @@ def test_get_hook_makes_one_where_it_is_asked_to(tmp_path, monkeypatch):
     assert isinstance(hook, smd.KerasHook) and smd.get_hook() is hook
     smd.del_hook()
     assert smd.get_hook() is None
+
+
+@pytest.mark.parametrize("call", signatures.calls_of("smdebug.tensorflow"))
+def test_a_call_takes_the_arguments_of_the_original(call):
+    signatures.check(call)

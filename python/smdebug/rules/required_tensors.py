@@ -18,8 +18,8 @@ class RequiredTensors:
     SMDebugValueError.
     """
 
-    def __init__(self, trials: list[Trial]) -> None:
-        self._trials = trials
+    def __init__(self, base_trial: Trial, other_trials: Iterable[Trial] | None = None) -> None:
+        self._trials = [base_trial, *(other_trials or [])]
         self._steps: dict[Trial, dict[str, list[int]]] = {}  # trial -> name -> steps
 
     def add(

@@ -40,7 +40,7 @@ class Rule:
         self.base_trial = base_trial
         self.other_trials: list[Trial] = list(other_trials or [])
         self.trials: list[Trial] = [base_trial, *self.other_trials]
-        self.req_tensors: RequiredTensors = RequiredTensors(self.trials)
+        self.req_tensors: RequiredTensors = RequiredTensors(base_trial, self.other_trials)
         self.logger: logging.Logger = get_logger()
         self.rule_name: str = type(self).__name__
         self._actions = Actions(action_str, self.rule_name, base_trial)

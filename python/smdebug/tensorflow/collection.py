@@ -27,10 +27,10 @@ class Collection(BaseCollection):
         self.added_patterns().append(_pattern_of(arg))
         self.mark_edited()
 
-    def add_for_mode(self, arg: Any, mode: ModeKeys) -> None:
+    def add_for_mode(self, arg: Any, mode: ModeKeys | None = None) -> None:
         """Does the same as `add`, because the graph of each mode has its own names. `mode` is one
-        of smdebug.modes; raises SMDebugTypeError for anything else."""
-        if not isinstance(mode, ModeKeys):
+        of smdebug.modes or None; raises SMDebugTypeError for anything else."""
+        if mode is not None and not isinstance(mode, ModeKeys):
             raise SMDebugTypeError(f"mode must be one of smdebug.modes, found {mode!r}")
         self.add(arg)
 

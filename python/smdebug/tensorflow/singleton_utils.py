@@ -26,10 +26,10 @@ def get_hook(
     return current_hook.hook_of(TensorFlowHook, create if create_if_not_exists else None)
 
 
-def set_hook(hook: TensorFlowHook) -> None:
-    """Makes `hook` the one that `get_hook` returns. Raises SMDebugTypeError for anything but a hook
-    of smdebug.tensorflow."""
-    current_hook.set_hook_of(TensorFlowHook, hook)
+def set_hook(custom_hook: TensorFlowHook) -> None:
+    """Makes `custom_hook` the one that `get_hook` returns. Raises SMDebugTypeError for anything but
+    a hook of smdebug.tensorflow."""
+    current_hook.set_hook_of(TensorFlowHook, custom_hook)
 
 
 def del_hook() -> None:

@@ -13,7 +13,9 @@ _LARGEST_STEP = 2**63 - 1
 
 
 def checked_mode(mode: Any) -> ModeKeys:
-    """`mode`. Raises SMDebugValueError if it is not one of `smdebug.modes`."""
+    """`mode`, or GLOBAL for None. Raises SMDebugValueError if it is not one of `smdebug.modes`."""
+    if mode is None:
+        return ModeKeys.GLOBAL
     if not isinstance(mode, ModeKeys):
         raise SMDebugValueError(f"a mode is one of smdebug.modes, found {mode!r}")
     return mode

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smdebug.trials.trial import Trial
 
 GLOBAL = ModeKeys.GLOBAL
+Mode = ModeKeys | None  # None stands for GLOBAL
 Worker = str | None
 
 
@@ -50,23 +51,23 @@ class Tensor:
         """The framework's own name if the run saved shapes, else None."""
         return self._core.original_name
 
-    def steps(self, mode: ModeKeys = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
+    def steps(self, mode: Mode = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
         """The steps of `mode` at which the tensor was saved, in ascending order: those that every
         worker has written, with `show_incomplete_steps` all."""
         return self._core.steps(checked_mode(mode), show_incomplete_steps)
 
-    def prev_steps(self, step: int, n: int | None = None, mode: ModeKeys = GLOBAL) -> list[int]:
+    def prev_steps(self, step: int, n: int | None = None, mode: Mode = GLOBAL) -> list[int]:
         """The last `n` steps up to and including `step`; all of them if `n` is None or 0."""
         count = checked_step(n or 0)
         if count < 0:
             raise SMDebugValueError(f"prev_steps takes a count n of 0 or more, found {n!r}")
         return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
 
-    def workers(self, step_num: int, mode: ModeKeys = GLOBAL) -> list[str]:
+    def workers(self, step_num: int, mode: Mode = GLOBAL) -> list[str]:
         """The workers that saved the tensor at a step, sorted by name."""
         return self._core.workers(checked_step(step_num), checked_mode(mode))
 
-    def value(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> Array:
+    def value(self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None) -> Array:
         """The elements at a step, as an array that the caller owns and may write into.
 
         It has the saved shape and dtype: bfloat16 and float8 are types of ml_dtypes, or without
@@ -77,13 +78,13 @@ class Tensor:
         `has_reductions` is True if reductions were.
         """
         if mode.__class__ is not ModeKeys:  # the core accepts their numbers too
-            checked_mode(mode)
+            mode = checked_mode(mode)
         try:
             return array_from(*self._core.value(step_num, mode, worker))
         except TypeError:  # of the binding: faster than checking each call
             return array_from(*self._core.value(*checked_query(step_num, mode, worker)))
 
-    def values(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, Array]:
+    def values(self, mode: Mode = GLOBAL, worker: Worker = None) -> dict[int, Array]:
         """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
         return {
             step: array_from(dtype, shape, elements)
@@ -91,18 +92,16 @@ class Tensor:
             for step, elements in zip(steps, all_elements, strict=True)
         }
 
-    def shape(
-        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
-    ) -> tuple[int, ...]:
+    def shape(self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None) -> tuple[int, ...]:
         """The shape at a step. Raises ShapeUnavailableForStep if neither it nor the value was
         saved."""
         return tuple(self._core.shape(*checked_query(step_num, mode, worker)))
 
-    def shapes(self, mode: ModeKeys = GLOBAL, worker: Worker = None) -> dict[int, tuple[int, ...]]:
+    def shapes(self, mode: Mode = GLOBAL, worker: Worker = None) -> dict[int, tuple[int, ...]]:
         """The shape at every step: a dict from each of `steps(mode)` to its `shape`."""
         return {step: self.shape(step, mode, worker) for step in self.steps(mode)}
 
-    def dtype(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> np.dtype[Any]:
+    def dtype(self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None) -> np.dtype[Any]:
         """The numpy dtype of the elements at a step, even if only the index knows it."""
         return dtype_from(self._core.dtype(*checked_query(step_num, mode, worker)))
 
@@ -110,7 +109,7 @@ class Tensor:
         self,
         step_num: int,
         reduction_name: str,
-        mode: ModeKeys = GLOBAL,
+        mode: Mode = GLOBAL,
         worker: Worker = None,
         abs: bool = False,
     ) -> Any:
@@ -140,21 +139,21 @@ class Tensor:
         return scalar_from(number, name, dtype)
 
     def reduction_values(
-        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+        self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None
     ) -> dict[tuple[str, bool], Array]:
         """The saved reductions: a dict from (name, whether of absolute values) to an array."""
         saved = self._core.saved_reductions(*checked_query(step_num, mode, worker))
         return {key: array_from(*parts) for key, parts in saved.items()}
 
     def statistics(
-        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+        self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None
     ) -> dict[str, int | float]:
         """The statistics of the index at a step, by column (docs/format.md), or else computed from
         the value. `summary` explains what they mean."""
         return self._core.statistics(*checked_query(step_num, mode, worker))
 
     def placement(
-        self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None
+        self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None
     ) -> ShardPlacement | None:
         """The part of a larger tensor that a worker saved at a step. None for a whole tensor, and
         for a part that is not a box of the whole."""
@@ -164,7 +163,7 @@ class Tensor:
     def summary(
         self,
         step_num: int,
-        mode: ModeKeys = GLOBAL,
+        mode: Mode = GLOBAL,
         worker: Worker = None,
         merged: bool = False,
     ) -> TensorSummary:
@@ -188,7 +187,7 @@ class Tensor:
         read = self._core.merged_statistics if merged else self._core.statistics
         return TensorSummary.from_statistics(read(*(query[:2] if merged else query)))
 
-    def step(self, step_num: int, mode: ModeKeys = GLOBAL, worker: Worker = None) -> NoReturn:
+    def step(self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None) -> NoReturn:
         """Removed from the API: raises SMDebugNotImplementedError."""
         raise SMDebugNotImplementedError("Tensor.step was removed; use value, shape or workers")
 

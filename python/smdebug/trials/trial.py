@@ -13,7 +13,7 @@ from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager
 from smdebug.current_hook import before_refresh
-from smdebug.exceptions import SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.trials.arguments import (
     checked_mode,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 GLOBAL = ModeKeys.GLOBAL
+Mode = ModeKeys | None  # None stands for GLOBAL
 Patterns = str | Sequence[str]
 
 
@@ -40,26 +41,35 @@ class Trial:
     """The tensors of one run. While the run grows, each query looks for new steps first.
 
     A run has one sequence of global steps; each is also a step of its mode. A method that takes a
-    `mode` takes steps of that mode; GLOBAL stands for global steps of any mode. Unknown modes and
-    steps give empty lists or None. Raises SMDebugValueError for a `mode` that is not one of
-    `smdebug.modes` and SMDebugTypeError for a step or a name of the wrong type.
+    `mode` takes steps of that mode; GLOBAL, or None, stands for global steps of any mode. Unknown
+    modes and steps give empty lists or None. Raises SMDebugValueError for a `mode` that is not one
+    of `smdebug.modes` and SMDebugTypeError for a step or a name of the wrong type.
 
     `create_trial` documents the arguments; `parallel`, `check` and `index_mode` are ignored.
+    `Trial(path)` and `Trial(path, name)` open a run, as `create_trial` does. In the original's
+    order of arguments, `name` comes first; it is the path if no `path` is given.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        name: str | None = None,
-        range_steps: Sequence[int | None] | None = None,
-        cache: bool = False,
-        timeout: float | None = None,
+        name: str | os.PathLike[str] | None = None,
+        range_steps: Sequence[int | None] | str | None = None,
         parallel: bool = True,
         check: bool = False,
         index_mode: bool = True,
+        cache: bool = False,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        timeout: float | None = None,
     ) -> None:
-        self.path: str = os.path.expanduser(str(path).strip())
-        self.name: str = name or os.path.basename(self.path.rstrip("/"))
+        if isinstance(range_steps, str):  # Trial(path, name)
+            name, path, range_steps = range_steps, name, None
+        where = name if path is None else path
+        if where is None:
+            raise SMDebugTypeError("Trial needs the path of a run")
+        self.path: str = os.path.expanduser(str(where).strip())
+        own_name = None if path is None else name
+        self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))
         self._collections: dict[str, Collection] = {}
         first, end = checked_range(range_steps)
         drain = before_refresh(self.path)
@@ -71,7 +81,7 @@ class Trial:
         show_prefixed_tensors: bool = False,
         *,
         step: int | None = None,
-        mode: ModeKeys = GLOBAL,
+        mode: Mode = GLOBAL,
         regex: Patterns | None = None,
         collection: str | Collection | None = None,
     ) -> list[str]:
@@ -104,7 +114,7 @@ class Trial:
         """Whether a tensor of that name was saved so far."""
         return self._core.has_tensor(checked_name(tname))
 
-    def steps(self, mode: ModeKeys = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
+    def steps(self, mode: Mode = GLOBAL, show_incomplete_steps: bool = False) -> list[int]:
         """The steps of `mode`, in ascending order: those that every worker has written, or that
         were given up because newer ones are complete; with `show_incomplete_steps`, all that any
         worker has written."""
@@ -126,7 +136,7 @@ class Trial:
         """(mode, step of that mode) of a global step; (None, None) if the run does not have it."""
         return self._core.step_id(checked_step(global_step)) or (None, None)
 
-    def global_step(self, mode: ModeKeys, mode_step: int) -> int | None:
+    def global_step(self, mode: Mode, mode_step: int) -> int | None:
         """The global step of a step of `mode`, or None; for GLOBAL, `mode_step` itself."""
         return self._core.global_step(checked_mode(mode), checked_step(mode_step))
 
@@ -143,7 +153,7 @@ class Trial:
     @property
     def collection_manager(self) -> CollectionManager:
         """A CollectionManager of the run's collections, as they are now."""
-        return CollectionManager(self.collections(), self.num_workers)
+        return CollectionManager(self.collections(), num_workers=self.num_workers)
 
     def collection(self, coll_name: str) -> Collection:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
@@ -169,14 +179,14 @@ class Trial:
         """The parts of the run that could not be read: pairs of a file and a sentence."""
         return self._core.damage()
 
-    def has_passed_step(self, step: int, mode: ModeKeys = GLOBAL) -> StepState:
+    def has_passed_step(self, step: int, mode: Mode = GLOBAL) -> StepState:
         """AVAILABLE if every worker has written the step, or the missing ones were given up;
         NOT_YET_AVAILABLE if it may still come or be completed; UNAVAILABLE if it was not saved
         although later steps were."""
         return self._core.has_passed_step(checked_step(step), checked_mode(mode))
 
     def wait_for_steps(
-        self, required_steps: Iterable[int], mode: ModeKeys = GLOBAL, timeout: float | None = None
+        self, required_steps: Iterable[int], mode: Mode = GLOBAL, timeout: float | None = None
     ) -> None:
         """Waits until all the steps of `mode` can be read, even under `no_refresh`: forever, or
         `timeout` seconds in total. Raises StepUnavailable for a step that was not saved although
@@ -185,21 +195,21 @@ class Trial:
         steps = [checked_step(step) for step in required_steps]
         self._core.wait_for_steps(steps, checked_mode(mode), timeout)
 
-    def inputs(self, step: int, mode: ModeKeys = GLOBAL) -> list[Array]:
+    def inputs(self, step: int, mode: Mode = GLOBAL) -> list[Array]:
         """The values of the collection "inputs" at a step of `mode`, ordered by the number that
         their names end with. Empty if none were saved."""
         inputs = self.collections().get("inputs", Collection("inputs"))
         return self._values(step, mode, collection=inputs)
 
-    def labels(self, step: int, mode: ModeKeys = GLOBAL) -> list[Array]:
+    def labels(self, step: int, mode: Mode = GLOBAL) -> list[Array]:
         """The values of tensors named like labels at a step of `mode`, ordered as `inputs`."""
         return self._values(step, mode, regex="labels*")
 
-    def predictions(self, step: int, mode: ModeKeys = GLOBAL) -> list[Array]:
+    def predictions(self, step: int, mode: Mode = GLOBAL) -> list[Array]:
         """The values of tensors named like predictions at a step of `mode`, ordered as `inputs`."""
         return self._values(step, mode, regex="predictions*")
 
-    def _values(self, step: int, mode: ModeKeys, **which: Any) -> list[Array]:
+    def _values(self, step: int, mode: Mode, **which: Any) -> list[Array]:
         names = self.tensor_names(step=checked_step(step), mode=mode, **which)
         names.sort(key=lambda name: int((re.findall(r"\d+$", name) or [-1])[0]))
         return [self.tensor(name).value(step, mode) for name in names]
@@ -208,7 +218,7 @@ class Trial:
         self,
         kind: str = "statistics",
         *,
-        mode: ModeKeys = GLOBAL,
+        mode: Mode = GLOBAL,
         regex: Patterns | None = None,
         collection: str | Collection | None = None,
     ) -> pandas.DataFrame:
@@ -226,11 +236,13 @@ class Trial:
         """
         names = self.tensor_names(mode=mode, regex=regex, collection=collection)
         with no_refresh(self):
-            return data_frame(self, kind, names, mode)
+            return data_frame(self, kind, names, checked_mode(mode))
 
     def refresh(self) -> None:
         """Looks for new steps now."""
         self._core.refresh()
+
+    refresh_data = refresh
 
     @property
     def dynamic_refresh(self) -> bool:

@@ -34,6 +34,7 @@ class Actions:
     `{"name": "webhook", "url": …}`, or `{"name": "command", "command": …}`. Names and keys may be
     in any case; values are kept as they are. Any other entry is skipped with a warning. None and ""
     list nothing. An object that serializes itself, such as an `ActionList`, is accepted too.
+    `action_str` is another name of `actions_str`.
 
     `trial` is the run that the rule judges. Performed actions are recorded beside it, so that no
     process repeats them. Without it, only this object avoids repeating them.
@@ -43,11 +44,16 @@ class Actions:
 
     def __init__(
         self,
-        action_str: str | SerializableActions | None = None,
+        actions_str: str | SerializableActions | None = None,
         rule_name: str = "",
         trial: Trial | None = None,
+        *,
+        action_str: str | SerializableActions | None = None,
     ) -> None:
-        entries, refused = _core.parse_action_string(_text_of(action_str))
+        if actions_str is not None and action_str is not None:
+            raise SMDebugTypeError("actions_str and action_str are the same argument: pass one")
+        given = action_str if actions_str is None else actions_str
+        entries, refused = _core.parse_action_string(_text_of(given))
         for sentence in refused:
             _logger.warning("rule '%s': %s", rule_name, sentence)
         self._actions = [_action_of(*entry, rule_name, trial) for entry in entries]

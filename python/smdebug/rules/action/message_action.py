@@ -18,7 +18,8 @@ class MessageAction(PerformedAction):
 
     Mail goes to the server that SMDEBUG_SMTP_URL names and text messages to the gateway at
     SMDEBUG_SMS_WEBHOOK. If these are not set, both go through the cloud's topic, provided that
-    there are credentials.
+    there are credentials; then sending a message also subscribes the receiver, and
+    `_last_subscription_response` is the same sentence as `_last_send_mesg_response`.
     """
 
     def __init__(
@@ -38,5 +39,8 @@ class MessageAction(PerformedAction):
     def invoke(self, message: str = "", step: int = -1) -> str:
         """Sends the message, at most once, and returns the sentence that was logged. Never
         raises."""
-        self._last_send_mesg_response = super().invoke(message, step)
-        return self._last_send_mesg_response
+        sentence = super().invoke(message, step)
+        self._last_send_mesg_response = sentence
+        if "published to topic" in sentence:
+            self._last_subscription_response = sentence
+        return sentence
