@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
+from smdebug.booleans import as_flag
 from smdebug.collection import Collection
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import (
-    InvalidCollectionConfiguration,
     SMDebugError,
     SMDebugTypeError,
     SMDebugValueError,
@@ -28,7 +28,6 @@ from smdebug.hook_arguments import (
     checked_choice,
     checked_collection_names,
     checked_count,
-    checked_flag,
     checked_names,
     checked_number,
     checked_path,
@@ -38,12 +37,14 @@ from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
+from smdebug.profiler_calls import ProfilerCalls
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.step_monitor import StepMonitor
 from smdebug.save_config import SaveConfig
+from smdebug.valid_configuration import valid_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from typing import Self
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 
-class BaseHook:
+class BaseHook(ProfilerCalls):
     """Records what a training does into `out_dir`.
 
     See HookOptions for the arguments.
@@ -60,8 +61,9 @@ class BaseHook:
     SIGTERM publishes every finished step before the process terminates, unless the program has its
     own handler.
 
-    Invalid arguments raise in the call. No other error reaches the training: it is kept in
-    `status()` and logged once.
+    Invalid arguments raise in the call. No other error reaches the training. A part of the
+    configuration that turns out to be invalid when a step begins is logged and left out, such as an
+    unknown name in `include_collections`; any other error is kept in `status()` and logged once.
     """
 
     # A hook that was unpickled has no session and does nothing.
@@ -91,13 +93,12 @@ class BaseHook:
     def _initialize(self, options: HookOptions) -> None:
         self.out_dir = checked_path(options.out_dir)
         self.tensorboard_dir = _core.resolve_tensorboard_dir(
-            checked_flag("export_tensorboard", options.export_tensorboard),
+            as_flag("export_tensorboard", options.export_tensorboard),
             checked_tensorboard_dir(options.tensorboard_dir),
             self.out_dir,
             _core.JobEnvironment.read(),
         )
-        self.dry_run: bool = checked_flag("dry_run", options.dry_run)
-        self.save_all: bool = checked_flag("save_all", options.save_all)
+        self.dry_run: bool = as_flag("dry_run", options.dry_run)
         self.include_workers: str = checked_choice(
             "include_workers", options.include_workers, ("one", "all")
         )
@@ -107,6 +108,7 @@ class BaseHook:
             checked_count("max_run_bytes", self.max_run_bytes, 1)
         self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
         self._revision = _core.ConfigRevision()
+        self.save_all = options.save_all
         self._seen_revision: int | None = None
         self._collections: dict[str, Any] = {}  # of the adapter's class
         self._save_config: SaveConfig | None = None
@@ -114,13 +116,12 @@ class BaseHook:
         self._default = Collection("default", options.include_regex)  # has the hook's own patterns
         self.save_config = options.save_config
         self.reduction_config = options.reduction_config
-        self.include_collections: list[str] = checked_names(
-            "include_collections", options.include_collections
-        )
+        self.include_collections = options.include_collections
         self.mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
         self._added: set[str] = set()  # names of collections that the user passed in
         self._handed_over: _core.HookConfig | None = None
+        self._reported_mistakes: set[str] = set()
         self._has_begun = False
         if options.rules:
             self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
@@ -199,14 +200,17 @@ class BaseHook:
             self._session.export_collections()
             self.flush()
 
-    def has_default_hook_configuration(self) -> bool:
-        """Whether exactly the default collections of the framework are saved, regardless of
-        intervals, reductions and workers."""
+    def has_default_hook_configuration(
+        self, default_saved_collections: Iterable[str] | None = None
+    ) -> bool:
+        """Whether exactly these collections are saved, by default those that the framework saves by
+        default, regardless of intervals, reductions and workers."""
         try:
-            saved = _core.saved_collections(self._core_configuration(), self._framework)
-        except SMDebugError:  # an error that the first step reports; the default has none
+            config = self._core_configuration(self.include_collections)
+            saved = _core.saved_collections(config, self._framework)
+        except Exception:  # a mistake that the first step reports; the default has none
             return False
-        return set(saved) == set(self._framework.default_saved)
+        return set(saved) == set(default_saved_collections or self._framework.default_saved)
 
     def has_default_configuration(self) -> bool:
         """Whether has_default_hook_configuration() holds and no profiler is configured."""
@@ -252,6 +256,26 @@ class BaseHook:
     @include_regex.setter
     def include_regex(self, value: list[str] | None) -> None:
         self._default.include_regex = value
+
+    @property
+    def include_collections(self) -> list[str]:
+        """The names of collections to save in addition to the framework's defaults."""
+        return self._include_collections
+
+    @include_collections.setter
+    def include_collections(self, value: str | Iterable[Any] | None) -> None:
+        self._include_collections = checked_names("include_collections", value)
+        self.mark_edited()
+
+    @property
+    def save_all(self) -> bool:
+        """Whether every tensor is saved."""
+        return self._save_all
+
+    @save_all.setter
+    def save_all(self, value: Any) -> None:
+        self._save_all = as_flag("save_all", value)
+        self.mark_edited()
 
     def mark_edited(self) -> None:
         """Makes the hook check its configuration for edits when the next step begins."""
@@ -401,38 +425,60 @@ class BaseHook:
             _core.install_termination_flush()
             self._has_begun = True
         else:
-            try:
-                self._take_up_edits()
-            except SMDebugError as error:
-                _logger.warning("an edit is ignored: %s", error)
+            self._take_up_edits()
 
     def _take_up_edits(self) -> None:
         if self._seen_revision != self._revision.number:
             self._hand_over_configuration()
 
     def _hand_over_configuration(self) -> None:
-        for name in self.include_collections:
-            if name in self.patterned_collections:
+        """Passes the configuration to the core, without the parts that have a mistake. Logs each
+        of them once."""
+        names = self.include_collections
+        for name in self.patterned_collections:
+            if name in names:
                 self.get_collection(name)
         self._seen_revision = self._revision.number
-        config = self._core_configuration()
-        if config != self._handed_over:
+        try:
+            self._use(self._core_configuration(names))
+        except Exception:
+            self._use(
+                valid_configuration(
+                    lambda collections, names: self._core_configuration(names, collections),
+                    list(self._collections.values()),
+                    names,
+                    lambda config: _core.saved_collections(config, self._framework),
+                    self._report_mistake,
+                )
+            )
+
+    def _use(self, config: _core.HookConfig | None) -> None:
+        if config is not None and config != self._handed_over:
             self._session.set_config(config)
             self._handed_over = config
 
-    def _core_configuration(self) -> _core.HookConfig:
-        """A snapshot of the configuration, for the core."""
-        patterns = {c.name: self._module_patterns(c) for c in self._collections.values()}
+    def _report_mistake(self, text: str) -> None:
+        if text not in self._reported_mistakes:
+            self._reported_mistakes.add(text)
+            _logger.warning("%s", text)
+
+    def _core_configuration(
+        self, names: Sequence[str], collections: Sequence[Collection] | None = None
+    ) -> _core.HookConfig:
+        """A snapshot of the configuration, for the core, that saves the collections `names` and
+        knows `collections`, by default all of them. Raises for some mistakes."""
+        known = list(self._collections.values()) if collections is None else collections
+        patterns = {each.name: self._module_patterns(each) for each in known}
         return _core.HookConfig(
             self.out_dir,
             save_config=self.save_config,
             reduction_config=self.reduction_config,
             include_regex=self.include_regex,
-            include_collections=self._known_collections(),
+            include_collections=list(names),
             save_all=self.save_all,
             dry_run=self.dry_run,
             all_workers=self.include_workers == "all",
-            collections=self._filled_collections(patterns),
+            collections=[each for each in known if self._is_used(each, patterns[each.name])],
             further_patterns=patterns,
             tensorboard_dir=self.tensorboard_dir,
             true_checksum=self.checksum == "crc32c",
@@ -440,28 +486,17 @@ class BaseHook:
             keep_every=self.keep_every,
         )
 
-    def _known_collections(self) -> list[str]:
-        """The collections to save. A script may name one that it fills before its first step."""
-        if self._session:
-            return list(self.include_collections)
-        built_in = [collection.name for collection in self._framework.collections]
-        return [name for name in self.include_collections if name in built_in]
-
-    def _filled_collections(self, further_patterns: dict[str, list[str]]) -> list[Collection]:
-        """The collections that select tensors, with the patterns that the adapter adds."""
-        collections: list[Collection] = []
-        for name, collection in self._collections.items():
-            is_known = self._framework.knows(name)
-            if is_known or collection.has_members() or further_patterns[name]:
-                collections.append(collection)
-            elif name in self._added or name in self.include_collections:
-                raise InvalidCollectionConfiguration(name)
-            # Otherwise it was requested and never filled, and would save nothing.
-        return collections
+    def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:
+        """Whether the collection selects tensors, or was meant to."""
+        name = collection.name
+        selects = self._framework.knows(name) or collection.has_members() or further_patterns
+        return bool(selects) or name in self._added or name in self.include_collections
 
     def _make_session(self) -> _core.Session:
+        # A script may fill the other collections before its first step.
+        built_in = {collection.name for collection in self._framework.collections}
         return _core.Session.create(
-            self._core_configuration(),
+            self._core_configuration([n for n in self.include_collections if n in built_in], []),
             self._framework,
             [sys.executable, *sys.argv],
             self._versions(),

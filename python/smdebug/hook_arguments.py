@@ -41,13 +41,6 @@ def checked_tensorboard_dir(tensorboard_dir: str | os.PathLike[str] | None) -> s
     return path
 
 
-def checked_flag(field: str, value: bool) -> bool:
-    """Returns `value`, a bool and not merely something truthy."""
-    if not isinstance(value, bool):
-        raise SMDebugTypeError(f"{field} must be True or False, found {value!r}")
-    return value
-
-
 def checked_choice(field: str, value: str, choices: tuple[str, ...]) -> str:
     """Returns `value` if it is one of `choices`."""
     if value not in choices:
@@ -67,6 +60,8 @@ def checked_count(field: str, value: int, least: int) -> int:
 
 def checked_names(field: str, value: str | Iterable[Any] | None) -> list[str]:
     """Returns a flat list of names from one name or from lists of names at any depth."""
+    if value is not None and not isinstance(value, Iterable):
+        raise SMDebugTypeError(f"{field} must be a list of names, found {value!r}")
     names: list[str] = []
     for item in [value] if isinstance(value, str) else value or []:
         if isinstance(item, (list, tuple, set)):

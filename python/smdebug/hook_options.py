@@ -32,7 +32,8 @@ Hook = TypeVar("Hook")
 class HookOptions:
     """The arguments that the hooks of all frameworks take.
 
-    - `out_dir`: the folder of the run, created if needed. It must not contain an ended run.
+    - `out_dir`: the folder of the run, created if needed; required. It must not contain an ended
+      run.
     - `export_tensorboard` also writes histograms of the saved tensors, and losses and saved
       scalars as numbers, for TensorBoard: into `tensorboard_dir`, by default
       `<out_dir>/tensorboard`. Giving a `tensorboard_dir` has the same effect. In a SageMaker job
@@ -60,7 +61,7 @@ class HookOptions:
       and returns one of the answers or None, which means "record".
     """
 
-    out_dir: str | os.PathLike[str]
+    out_dir: str | os.PathLike[str] | None = None
     export_tensorboard: bool = False
     tensorboard_dir: str | os.PathLike[str] | None = None
     dry_run: bool = False

@@ -252,6 +252,13 @@ def test_the_names_of_tensors_are_added_removed_and_found():
     assert collection.has_members()
 
 
+class NoTruth:
+    """Is neither true nor false, as an array of several elements."""
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+
 @pytest.mark.parametrize(
     "edit, error, words",
     [
@@ -259,14 +266,13 @@ def test_the_names_of_tensors_are_added_removed_and_found():
         (lambda c: setattr(c, "include_regex", 3), SMDebugTypeError, "3"),
         (lambda c: c.include(None), SMDebugTypeError, "None"),
         (lambda c: Collection(None), SMDebugTypeError, "None"),
-        (lambda c: setattr(c, "save_histogram", None), SMDebugTypeError, "None"),
         (lambda c: setattr(c.reduction_config, "norms", ["l3"]), SMDebugValueError, "l3"),
         (lambda c: c.save_config.get_save_config(None), SMDebugValueError, "None"),
         (lambda c: c.save_config.set_save_config(modes.TRAIN, None), SMDebugValueError, "None"),
         (lambda c: setattr(c, "tensor_names", "x"), SMDebugTypeError, "x"),
         (lambda c: setattr(c, "save_config", 5), SMDebugTypeError, "5"),
         (lambda c: setattr(c, "reduction_config", {}), SMDebugTypeError, "{}"),
-        (lambda c: setattr(c, "save_histogram", 1), SMDebugTypeError, "1"),
+        (lambda c: setattr(c, "save_histogram", NoTruth()), SMDebugTypeError, "NoTruth"),
         (lambda c: setattr(c, "name", "x"), AttributeError, "set"),
         (lambda c: setattr(c.save_config, "save_interval", 0), SMDebugValueError, "0"),
         (lambda c: setattr(c.save_config, "start_step", "x"), SMDebugValueError, "start_step"),

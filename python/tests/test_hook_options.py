@@ -10,7 +10,7 @@ from smdebug.exceptions import SMDebugValueError
 from smdebug.hook_options import HookOptions, takes_options
 
 ORIGINAL = {
-    "out_dir": inspect.Parameter.empty,
+    "out_dir": None,
     "export_tensorboard": False,
     "tensorboard_dir": None,
     "dry_run": False,

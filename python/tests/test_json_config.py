@@ -140,11 +140,12 @@ def test_a_collection_of_the_file_may_be_filled_by_the_script(config_file):
     assert "Net_fc2.bias" in record(hook, 1).tensor_names()
 
 
-def test_a_collection_that_nobody_fills_is_told_at_the_first_step(config_file):
-    hook = smd.Hook.create_from_json_file(config_file(None, [collection("mine")]))
+def test_a_collection_that_nobody_fills_is_logged_and_ignored(config_file, logged):
+    path = config_file({"save_interval": 1}, [collection("mine"), collection("biases")])
+    hook = smd.Hook.create_from_json_file(path)
     assert not hook.has_default_hook_configuration()
-    with pytest.raises(InvalidCollectionConfiguration, match="mine"):
-        record(hook, 1)
+    assert "Net_fc1.bias" in record(hook, 1).tensor_names()
+    assert len([text for text in logged if "collection 'mine' can match nothing" in text]) == 1
 
 
 def test_a_mistake_names_file_line_column_and_key(tmp_path):

@@ -7,7 +7,6 @@ import smdebug.pytorch as smd
 from conftest import Net, read, run_script, train
 from smdebug import modes
 from smdebug.exceptions import (
-    InvalidCollectionConfiguration,
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
     SMDebugTypeError,
@@ -25,15 +24,14 @@ def every_step(out_dir, **arguments):
         ({"out_dir": 7}, SMDebugTypeError, "7"),
         ({"out_dir": None}, SMDebugRuntimeError, "out_dir"),
         ({"out_dir": ""}, SMDebugValueError, "out_dir"),
-        ({"save_all": "yes"}, SMDebugTypeError, "yes"),
-        ({"dry_run": 1}, SMDebugTypeError, "dry_run"),
+        ({"dry_run": torch.ones(2)}, SMDebugTypeError, "dry_run"),
         ({"save_config": 10}, SMDebugTypeError, "10"),
         ({"reduction_config": ["mean"]}, SMDebugTypeError, "mean"),
         ({"include_regex": ["("]}, SMDebugValueError, "("),
         ({"include_regex": [5]}, SMDebugTypeError, "5"),
         ({"include_collections": [5]}, SMDebugTypeError, "5"),
+        ({"include_collections": 5}, SMDebugTypeError, "list of names, found 5"),
         ({"include_workers": "two"}, SMDebugValueError, "two"),
-        ({"export_tensorboard": "yes"}, SMDebugTypeError, "yes"),
         ({"tensorboard_dir": 7}, SMDebugTypeError, "7"),
         ({"tensorboard_dir": ""}, SMDebugValueError, "tensorboard_dir"),
         ({"tensorboard_dir": "ftp://host/tb"}, SMDebugNotImplementedError, "ftp://host/tb"),
@@ -74,22 +72,106 @@ def test_a_model_is_registered_once(out_dir):
             hook.register_module(model.fc1)
 
 
-def test_an_empty_collection_of_the_user_is_refused_at_the_first_step(out_dir):
+def test_an_empty_collection_of_the_user_is_logged_and_ignored(out_dir, logged):
     model = Net()
-    with every_step(out_dir, include_collections=["mine"]) as hook:
+    with every_step(out_dir, include_collections=["mine", "weights"]) as hook:
         hook.get_collection("mine")
         hook.register_module(model)
-        with pytest.raises(InvalidCollectionConfiguration, match="mine"):
-            train(model, 1)
-        train(model, 1)  # said once; the training goes on
+        train(model, 2)
+    assert [text for text in logged if "'mine'" in text] == [
+        "a collection is ignored: collection 'mine' can match nothing: it has neither "
+        "include_regex nor tensor_names"
+    ]
+    assert read(out_dir).tensor("Net_fc1.weight").steps() == [0, 1]
 
 
-def test_an_unknown_collection_is_refused_at_the_first_step(out_dir):
+def test_an_unknown_collection_is_logged_with_the_nearest_names_and_ignored(out_dir, logged):
     model = Net()
-    with every_step(out_dir, include_collections=["weigths"]) as hook:
+    with every_step(out_dir, include_collections=["weigths", "gradients", "flatten"]) as hook:
         hook.register_module(model)
-        with pytest.raises(SMDebugValueError, match="weights"):
-            train(model, 1)
+        train(model, 2)
+    (misspelled,) = [text for text in logged if "'weigths'" in text]
+    assert "does not exist; nearest: 'weights'" in misspelled
+    assert len([text for text in logged if "'flatten'" in text]) == 1
+    assert hook.status().error is None
+    trial = read(out_dir)
+    assert trial.tensor("gradient/Net_fc1.weight").steps() == [0, 1]
+    assert "Net_fc1.weight" not in trial.tensor_names()
+
+
+def test_an_unknown_collection_is_saved_once_the_script_fills_it(out_dir, logged):
+    model = Net()
+    with every_step(out_dir, include_collections=["later"]) as hook:
+        hook.register_module(model)
+        train(model, 2)
+        hook.get_collection("later").include("fc2.weight$")
+        train(model, 2)
+    assert read(out_dir).tensor("Net_fc2.weight").steps() == [2, 3]
+
+
+def test_a_module_of_another_model_in_a_collection_is_logged_and_ignored(out_dir, logged):
+    model = Net()
+    with every_step(out_dir, include_collections=["mine", "weights"]) as hook:
+        hook.get_collection("mine").add_module_tensors(torch.nn.Tanh())
+        with pytest.raises(SMDebugTypeError, match="takes a torch.nn.Module, found 'fc1'"):
+            hook.get_collection("mine").add_module_tensors("fc1")
+        hook.register_module(model)
+        train(model, 2)
+    (text,) = [text for text in logged if "'mine'" in text]
+    assert "names a Tanh that is in no registered model" in text
+    assert read(out_dir).tensor("Net_fc1.weight").steps() == [0, 1]
+
+
+def test_a_mistake_in_a_list_that_is_edited_in_place_is_logged_and_ignored(out_dir, logged):
+    model = Net()
+    with every_step(out_dir, include_collections=["weights", "mine"]) as hook:
+        hook.get_collection("mine").include("fc1")
+        hook.register_module(model)
+        train(model, 1)
+        hook.get_collection("mine").include_regex.append("(")
+        hook.include_collections.append(5)
+        train(model, 1)
+        hook.include_regex.append("[")
+        train(model, 1)
+    trial = read(out_dir)
+    assert trial.tensor("Net_fc1.weight").steps() == [0, 1, 2]
+    assert trial.tensor("fc1_output_0").steps() == [0]
+    for part in ("include_regex", "found 5", "the edits of the configuration are ignored"):
+        assert len([text for text in logged if part in text and "ignored" in text]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "saves_all"),
+    [(1, True), ("true", True), (["true"], True), ("False", False), (None, False), ("", False)],
+)
+def test_save_all_takes_what_scripts_pass(out_dir, given, saves_all):
+    model = Net()
+    with every_step(out_dir, save_all=given, dry_run="no", export_tensorboard=0) as hook:
+        hook.register_module(model)
+        train(model, 1)
+    assert hook.save_all is saves_all
+    assert ("fc1_output_0" in read(out_dir).tensor_names()) == saves_all
+
+
+def test_a_flag_without_a_truth_is_refused_by_the_constructor(out_dir):
+    with pytest.raises(SMDebugTypeError, match="save_all must be True or False, found Tensor"):
+        smd.Hook(out_dir, save_all=torch.ones(2))
+    assert smd.Collection("a", save_histogram="no").save_histogram is False
+    assert smd.Collection("a", save_histogram=1).save_histogram is True
+
+
+def test_trace_events_have_no_effect_which_is_logged_once(out_dir, logged):
+    with every_step(out_dir) as hook:
+        for step in range(3):
+            hook.record_trace_events(1.5, "Forward", "op", "X", 2, step_num=step)
+            with hook.profiler(modes.TRAIN):
+                hook.profiling_start_batch()
+                hook.profiling_end_batch(mode=modes.TRAIN)
+        assert hook.should_save_dataloader_metrics("any") is False
+    assert [text for text in logged if "profiler" in text] == [
+        "record_trace_events has no effect: smdebug has no profiler yet, tensors are recorded as "
+        "usual"
+    ]
 
 
 def test_an_ended_run_is_not_written_into(out_dir):

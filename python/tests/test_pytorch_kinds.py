@@ -65,6 +65,7 @@ def test_a_tensor_without_elements_of_ours_is_skipped_and_said_once(out_dir, mak
     assert capfd.readouterr().err.count("'Gives_output_0' is not saved") == 1
     trial = read(out_dir)
     assert not trial.has_tensor("Gives_output_0")
+    assert trial.collection("all").tensor_names == set(trial.tensor_names())
     for step in range(3):
         assert trial.tensor("Gives_output_1").value(step).tolist() == [step, step]
 

@@ -256,11 +256,17 @@ def test_a_collection_holds_the_tensors_of_a_block(out_dir, read):
     }
 
 
-def test_a_collection_of_a_block_that_is_not_registered_is_refused_at_the_first_step(out_dir):
-    hook = smd.Hook(out_dir, include_collections=["mine"])
+def test_a_block_that_is_not_registered_is_logged_and_its_collection_ignored(out_dir, read, logged):
+    wanted = ["mine", "weights", "flatten"]
+    hook = smd.Hook(out_dir, include_collections=wanted, save_config=EVERY_STEP)
     hook.get_collection("mine").add_block_tensors(nn.Dense(3, prefix="stranger_"))
-    with pytest.raises(SMDebugValueError, match="'stranger'.*register_block"):
-        Training(hook).step()
+    with pytest.raises(SMDebugTypeError, match="takes a gluon.Block, found 'net'"):
+        hook.get_collection("mine").add_block_tensors("net")
+    Training(hook).steps(2)
+    hook.close()
+    assert len([text for text in logged if "'stranger'" in text and "register_block" in text]) == 1
+    assert len([text for text in logged if "'flatten'" in text]) == 1
+    assert read().tensor("net_dense0_weight").steps() == [0, 1]
 
 
 @pytest.mark.parametrize("prefix", ["my_", "softmaxce_loss10_", "loss_"])

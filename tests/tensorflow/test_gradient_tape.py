@@ -620,22 +620,18 @@ def test_a_failure_of_ours_never_reaches_the_loop(kind, out_dir, monkeypatch):
     assert "ZeroDivisionError" in hook.status().error
 
 
-def test_a_mistake_in_the_configuration_is_raised_where_a_function_is_traced(out_dir):
-    hook = smd.KerasHook(out_dir, include_collections=["mine"])
+@LOOP_KINDS
+def test_an_unknown_collection_is_logged_and_ignored_in_a_loop(kind, out_dir, logged):
+    config = smd.SaveConfig(save_interval=1)
+    hook = smd.KerasHook(out_dir, include_collections=["mine", "weights"], save_config=config)
     model, _ = two_layers()
-    step = tf.function(make_step(hook, model, sgd()))
-    with pytest.raises(Exception, match="SMDebugValueError.*include_collections names 'mine'"):
-        step(*batches(1)[0])  # AutoGraph has an exception of its own around ours
-
-
-def test_a_tape_that_a_mistake_kept_from_being_entered_records_nothing(out_dir):
-    hook = smd.KerasHook(out_dir, include_collections=["mine"])
-    tape = hook.wrap_tape(tf.GradientTape())
-    with pytest.raises(SMDebugError, match="include_collections names 'mine'"), tape:
-        pytest.fail("the tape was entered")
-    variable = tf.Variable(1.0)
-    assert variable * 2.0 == 2.0
-    assert tape.watched_variables() == ()
+    step = LOOPS[kind](make_step(hook, model, sgd()))
+    for images, labels in batches(3):
+        step(images, labels)
+    hook.close()
+    assert len([text for text in logged if "include_collections names 'mine'" in text]) == 1
+    assert hook.status().error is None
+    assert read(out_dir).tensor("loss").steps() == [0, 1, 2]
 
 
 @LOOP_KINDS

@@ -15,7 +15,7 @@ from keras_watching import FunctionalDropout, recorder
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read
-from smdebug.exceptions import SMDebugError, SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError
 from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 
@@ -291,10 +291,12 @@ def test_a_wrong_object_is_refused(out_dir):
             hook.add_to_collection("mine", tf.constant(1.0))
 
 
-def test_a_configuration_without_sense_is_told_at_the_first_step(out_dir):
-    hook = recorder(out_dir, 1, ["nothing_like_it"])
-    with pytest.raises(SMDebugError, match="nothing_like_it"):
-        trained(hook, made())
+def test_an_unknown_collection_is_logged_and_ignored(out_dir, logged):
+    hook = recorder(out_dir, 1, ["nothing_like_it", "weights"])
+    trained(hook, made())
+    hook.close()
+    assert len([text for text in logged if "'nothing_like_it'" in text]) == 1
+    assert read(out_dir).collection("weights").tensor_names
 
 
 def test_a_hook_that_is_passed_twice_counts_once(out_dir, logged):

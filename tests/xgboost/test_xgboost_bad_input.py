@@ -174,6 +174,29 @@ def test_a_failure_of_ours_does_not_reach_the_training(out_dir, monkeypatch, log
     assert len([line for line in logged if "recording stops" in line]) == 1
 
 
+def test_an_unknown_collection_is_logged_and_ignored(out_dir, logged):
+    wanted = ["weights", "feature_importance"]
+    hook = smd.Hook(out_dir, include_collections=wanted, save_config=EVERY_ROUND)
+    assert train(hook, rounds=2).num_boosted_rounds() == 2
+    hook.close()
+    assert len([text for text in logged if "include_collections names 'weights'" in text]) == 1
+    assert smd.create_trial(out_dir).tensor("train-logloss").steps() == [0, 1]
+
+
+def test_collections_list_no_tensor_that_was_skipped(out_dir):
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_ROUND)
+    train(hook, rounds=1)
+    hook.validation_data = binary(1, 20)
+    train(hook, rounds=1)
+    hook.close()
+    assert {"average_shap", "full_shap"} <= hook.status().skipped.keys()
+    trial = smd.create_trial(out_dir)
+    collections = trial.collections()
+    assert collections["all"].tensor_names == set(trial.tensor_names())
+    assert not collections["average_shap"].tensor_names
+    assert collections["predictions"].tensor_names == {"predictions"}
+
+
 def test_a_pattern_that_makes_no_sense_is_told_by_the_call(out_dir):
     with pytest.raises(SMDebugValueError):
         train(smd.Hook(out_dir, include_regex=["("]))

@@ -6,6 +6,7 @@ from mxnet import gluon
 
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
+from smdebug.exceptions import SMDebugTypeError
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -16,7 +17,12 @@ class Collection(BaseCollection):
     def add_block_tensors(
         self, block: gluon.Block, inputs: bool = False, outputs: bool = True
     ) -> None:
-        """Adds the inputs and outputs of a block. Register the block before the first step."""
+        """Adds the inputs and outputs of a block. Register the block before the first step.
+
+        Raises SMDebugTypeError for anything but a block.
+        """
+        if not isinstance(block, gluon.Block):
+            raise SMDebugTypeError(f"add_block_tensors takes a gluon.Block, found {block!r}")
         self.block_tensors().append((block, inputs, outputs))
         self.mark_edited()
 

@@ -19,7 +19,7 @@ from mxnet.base import MXNetError
 from smdebug import _core
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.error_isolation import isolate_errors
-from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.hook_arguments import checked_choice
 from smdebug.hook_options import HookOptions, takes_options
@@ -189,7 +189,7 @@ class Hook(BaseHook):
             is_training = autograd.is_training()
             if self._steps.begins_step(id(block), self.mode, is_training, device):
                 self._begin_model_step(block)
-        except (SMDebugError, MXNetError):  # the configuration, or the training, is not valid
+        except MXNetError:  # of the training, which computes asynchronously
             self._switch.is_on = False
             raise
         except Exception as error:
@@ -198,11 +198,7 @@ class Hook(BaseHook):
     def _begin_model_step(self, block: gluon.Block) -> None:
         self._finish_step()
         was_on, self._switch.is_on, self._switch.has_loss = self._switch.is_on, False, False
-        try:
-            capturing = self._begin_step()
-        except SMDebugError:  # the configuration is not valid
-            self._detach()
-            raise
+        capturing = self._begin_step()
         if was_on and self._is_settling:
             self._is_settling = not self._prune()
         if self._plan_version != self._session.plan_version:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from torch import nn
 
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
-
-if TYPE_CHECKING:
-    from torch import nn
+from smdebug.exceptions import SMDebugTypeError
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -19,7 +17,12 @@ class Collection(BaseCollection):
     def add_module_tensors(
         self, module: nn.Module, inputs: bool = False, outputs: bool = True
     ) -> None:
-        """Adds the inputs and outputs of a module. Register its model before the first step."""
+        """Adds the inputs and outputs of a module. Register its model before the first step.
+
+        Raises SMDebugTypeError for anything but a module.
+        """
+        if not isinstance(module, nn.Module):
+            raise SMDebugTypeError(f"add_module_tensors takes a torch.nn.Module, found {module!r}")
         self.module_tensors().append((module, inputs, outputs))
         self.mark_edited()
 

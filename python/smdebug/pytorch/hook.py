@@ -7,7 +7,6 @@ names and decides what to save. optimizers.py reads the state of optimizers.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import torch
 from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.hook_arguments import checked_choice
 from smdebug.hook_options import HookOptions, takes_options
@@ -302,9 +301,6 @@ class Hook(BaseHook):
                 self._continue_step(root)
             if self._switch.is_on:
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
-        except SMDebugError:  # the configuration is not valid
-            self._detach()
-            raise
         except Exception as error:
             self._switch.is_on = False
             self._latch("at the beginning of a step", error)
@@ -383,8 +379,7 @@ class Hook(BaseHook):
     def _is_coming_saved(self) -> bool:
         if self._failure:
             return False
-        with contextlib.suppress(SMDebugError):  # the step that begins reports it
-            self._take_up_edits()
+        self._take_up_edits()
         return self._session.is_next_due()
 
     def _look_ahead(self) -> None:

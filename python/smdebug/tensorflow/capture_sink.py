@@ -6,7 +6,6 @@ session of the core. No adapter knows the hook itself, so each can be read and t
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.error_isolation import isolate_errors
-from smdebug.exceptions import SMDebugError
 from smdebug.hook import BaseHook
 from smdebug.log import get_logger
 from smdebug.rules.step_monitor import Verdict, exit_training
@@ -47,12 +45,10 @@ class CaptureSink:
         """Ends the recording."""
         self._is_closed = True
 
-    def isolate_errors(
-        self, where: str, passing: type[Exception] | tuple[type[Exception], ...] = ()
-    ) -> isolate_errors:
+    def isolate_errors(self, where: str) -> isolate_errors:
         """Returns a context that ends the recording at an exception, and lets the training
-        continue. Exceptions of the classes `passing` are raised."""
-        return isolate_errors(self._hook._latch, where, passing)
+        continue."""
+        return isolate_errors(self._hook._latch, where)
 
     def attempt(self, action: Callable[[], Result], where: str) -> Result | None:
         """Returns the result of `action()`; None if it fails or nothing is recorded."""
@@ -64,10 +60,8 @@ class CaptureSink:
 
     def prepare_step(self, mode: ModeKeys | None) -> bool:
         """Applies the configuration to the next step, and returns whether that step saves
-        anything. `mode` is the mode of the step; None keeps the current one.
-
-        Raises SMDebugError for an invalid configuration, after which nothing is
-        recorded. Every other error ends the recording.
+        anything. `mode` is the mode of the step; None keeps the current one. An error ends the
+        recording.
         """
         hook = self._hook
         try:
@@ -75,9 +69,6 @@ class CaptureSink:
                 BaseHook.set_mode(hook, mode)
             hook._prepare_step()
             return hook._session.is_next_due()
-        except SMDebugError:
-            hook._detach()
-            raise
         except Exception as error:
             hook._latch("before a step", error)
             return False
@@ -153,8 +144,9 @@ class PlanView:
         mode = save_config and save_config.get_save_config(self._hook.mode)
         return mode is not None and mode.end_step == 0
 
-    def check(self) -> None:
-        """Raises SMDebugError for an invalid configuration, before the first step."""
+    def take_up(self) -> None:
+        """Applies the configuration before the first step: a graph that is traced now must know
+        the tensors to save."""
         if not self._hook._has_begun:
             self._hook._hand_over_configuration()
 
@@ -169,8 +161,7 @@ class PlanView:
         if hook._failure:
             return False
         if hook._has_begun:
-            with contextlib.suppress(SMDebugError):  # the step that begins reports it
-                hook._take_up_edits()
+            hook._take_up_edits()
         return hook._session.is_next_due()
 
     def tensor_patterns(self) -> list[tuple[str, list[str]]]:
@@ -179,9 +170,11 @@ class PlanView:
         hook, found = self._hook, []
         for name, collection in hook.get_collections().items():
             patterns = [*collection.include_regex]
-            patterns += [f"^{re.escape(each)}$" for each in collection.tensor_names]
+            names = [each for each in collection.tensor_names if isinstance(each, str)]
+            patterns += [f"^{re.escape(each)}$" for each in names]
             # An operation stands for all of its outputs.
-            patterns += [each[:-1] + r"(:\d+)?$" for each in collection.added_patterns()]
+            added = getattr(collection, "added_patterns", list)()
+            patterns += [each[:-1] + r"(:\d+)?$" for each in added]
             if name == "default":
                 patterns += hook.include_regex
             if name == "all" and (hook.save_all or "all" in hook.include_collections):

@@ -15,7 +15,7 @@ from xgboost import collective
 from xgboost.callback import TrainingCallback
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugError, SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook import BaseHook
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.log import get_logger
@@ -190,8 +190,7 @@ class Hook(BaseHook, TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Records the round. Returns whether a rule ends the training.
 
-        Raises SMDebugError for a configuration that is not valid, and RuleEvaluationConditionMet
-        if `on_fire` asks for it.
+        Raises RuleEvaluationConditionMet if `on_fire` asks for it.
         """
         if not self._session:
             return False
@@ -200,8 +199,6 @@ class Hook(BaseHook, TrainingCallback):
                 if self._begin_step():
                     self._rounds.record(model, evals_log)
                 self._session.end_step()
-            except SMDebugError:  # the configuration is not valid
-                raise
             except Exception as error:
                 self._latch("at the end of a round", error)
         return self._answer() if self._rules else False

@@ -135,8 +135,7 @@ class KerasAdapter:
             self._models[id(model)].uninstall()
 
     def batch_begins(self, function: StepFunction) -> bool:
-        """Returns whether the coming batch must capture tensors inside its graph. Raises
-        SMDebugError for an invalid configuration."""
+        """Returns whether the coming batch must capture tensors inside its graph."""
         if not self._sink.is_recording:
             return False
         mode = None if self._has_own_mode and self._depth == 0 else function.mode

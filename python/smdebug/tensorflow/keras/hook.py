@@ -71,7 +71,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     def _make_replica_session(self):
         session = self._make_session()
-        session.set_config(self._core_configuration())
+        if self._handed_over is not None:
+            session.set_config(self._handed_over)
         if self._rules:
             self._rules.join_worker(session)
         return session

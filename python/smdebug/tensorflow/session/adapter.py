@@ -9,7 +9,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from smdebug.exceptions import SMDebugError
 from smdebug.log import get_logger
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
@@ -64,14 +63,11 @@ class SessionAdapter:
             )
 
     def before_run(self, run_context: Any) -> Any:
-        """Begins a step. Returns the fetches to add to the run: a SessionRunArgs or None.
-
-        Raises SMDebugError for an invalid configuration.
-        """
+        """Begins a step. Returns the fetches to add to the run: a SessionRunArgs or None."""
         self._fetched = []
         if not self._sink.is_recording:
             return None
-        with self._sink.isolate_errors("before a session's run", passing=SMDebugError):
+        with self._sink.isolate_errors("before a session's run"):
             self._sink.offer_graph(run_context.session.graph)
             if self._sink.begin_step():
                 self.follow(run_context.session.graph)

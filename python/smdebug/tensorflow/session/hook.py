@@ -68,13 +68,11 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     def begin(self) -> None:
         """Finds the tensors to save in the default graph, which can still grow."""
-        self._adapter.follow(tf.compat.v1.get_default_graph())
+        with self._sink.isolate_errors("at the beginning of a session"):
+            self._adapter.follow(tf.compat.v1.get_default_graph())
 
     def before_run(self, run_context: Any) -> Any:
-        """Begins a step, and returns the tensors that are due in it: a SessionRunArgs or None.
-
-        Raises SMDebugError for an invalid configuration.
-        """
+        """Begins a step, and returns the tensors that are due in it: a SessionRunArgs or None."""
         return self._adapter.before_run(run_context) if self._session else None
 
     def after_run(self, run_context: Any, run_values: Any) -> None:

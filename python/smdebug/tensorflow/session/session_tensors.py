@@ -8,10 +8,13 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug._core import GroupSlot
+from smdebug.log import get_logger
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.session.session_graph import SessionGraph, run_key
 from smdebug.tensorflow.tensors import NotTaken, as_array, dense, why_too_large
+
+_logger = get_logger()
 
 
 @dataclasses.dataclass
@@ -54,8 +57,8 @@ class SessionTensors:
         self._session = session
         self._tf_graph = tf_graph
         self._graph = graph
-        self._wanted = [(name, [re.compile(each) for each in found]) for name, found in wanted]
-        self._bias_patterns = [re.compile(each) for each in bias_patterns]
+        self._wanted = [(name, _compiled(found)) for name, found in wanted]
+        self._bias_patterns = _compiled(bias_patterns)
         self._of_runs: dict[Any, list[Fetched]] = {}  # by (fetches, feeds)
         self.variables: list[Fetched] = self._trainable() + self._of_optimizers(optimizers)
         found = self._losses(optimizers) + self._gradients(optimizers) + self._matching()
@@ -127,3 +130,14 @@ class SessionTensors:
     def _fetched(self, tensor, collections, name=None):
         name = name or tensor.name
         return Fetched(name, self._session.tensor(name, collections), tensor)
+
+
+def _compiled(patterns: Sequence[str]) -> list[re.Pattern[str]]:
+    """Returns the patterns that compile. A list that was edited in place may hold others."""
+    found = []
+    for pattern in patterns:
+        try:
+            found.append(re.compile(pattern))
+        except (re.error, TypeError) as error:
+            _logger.warning("the pattern %r finds no tensor of the graph: %s", pattern, error)
+    return found

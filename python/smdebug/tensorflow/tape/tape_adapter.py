@@ -158,7 +158,8 @@ class TapeAdapter:
     def _new_graph_step(self, replica):
         if not tf.inside_function() or not is_compilation_known() or self._function_steps is None:
             return None
-        self._plan.check()
+        with self._steps.isolate_errors():
+            self._plan.take_up()
         self._sink.offer_graph(tf.compat.v1.get_default_graph())
         if is_compiled():
             return self._compiled_steps.new_step(replica)

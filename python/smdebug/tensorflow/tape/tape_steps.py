@@ -12,7 +12,6 @@ import numpy as np
 
 from smdebug._core import ModeKeys, UniqueNames
 from smdebug.error_isolation import isolate_errors
-from smdebug.exceptions import SMDebugError
 from smdebug.tensorflow import names
 from smdebug.tensorflow.capture_sink import CaptureContext, PlanView
 from smdebug.tensorflow.optimizers import optimizer_variables
@@ -38,20 +37,17 @@ class TapeSteps:
         self._begun_in_graph = False
         self._ending: BaseException | None = None  # the exception that stopped a graph
 
-    def isolate_errors(
-        self, passing: type[Exception] | tuple[type[Exception], ...] = ()
-    ) -> isolate_errors:
+    def isolate_errors(self) -> isolate_errors:
         """See CaptureSink."""
-        return self._sink.isolate_errors("in a step of a tf.GradientTape", passing)
+        return self._sink.isolate_errors("in a step of a tf.GradientTape")
 
     # --- the beginning ---
 
     def begin(self, replica: int | None = None) -> bool:
-        """Begins a step and returns whether it saves anything. Raises SMDebugError for an
-        invalid configuration."""
+        """Begins a step and returns whether it saves anything."""
         if not self._sink.is_recording:
             return False
-        with self.isolate_errors(passing=SMDebugError), self.session.for_worker(replica):
+        with self.isolate_errors(), self.session.for_worker(replica):
             self.put_optimizers()
             mode = self.plan.mode
             return self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)

@@ -1,0 +1,65 @@
+"""`valid_configuration`: the configuration of a hook without the parts that have a mistake.
+
+A constructor raises for a mistake in its arguments. A script can also edit the configuration
+afterwards, and may name a collection before it fills it, so that some mistakes show only when a
+step begins. They must not end the training: the part with the mistake is reported and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smdebug import _core
+    from smdebug.collection import Collection
+
+    # Returns the configuration with these collections and these `include_collections`.
+    Snapshot = Callable[[Sequence[Collection], Sequence[str]], _core.HookConfig]
+
+
+def valid_configuration(
+    snapshot: Snapshot,
+    collections: Sequence[Collection],
+    names: Sequence[str],
+    check: Callable[[_core.HookConfig], object],
+    report: Callable[[str], None],
+) -> _core.HookConfig | None:
+    """Returns `snapshot(collections, names)` without the collections and names that make it
+    invalid, or None if the rest is invalid too.
+
+    `check(config)` raises for an invalid configuration, as `snapshot` may. `report(text)` takes a
+    sentence about each part that is left out.
+    """
+
+    def mistake(collections: Sequence[Collection], names: Sequence[str] = ()) -> str | None:
+        try:
+            check(snapshot(collections, names))
+        except Exception as error:
+            return str(error) or repr(error)
+        return None
+
+    if error := mistake([]):
+        report(f"the edits of the configuration are ignored: {error}")
+        return None
+    kept: list[Collection] = []
+    kept_names: list[str] = []
+    left_out: set[str] = set()
+    for collection in collections:
+        error = mistake([*kept, collection])
+        if error is None:
+            kept.append(collection)
+            continue
+        left_out.add(collection.name)
+        subject = f"collection '{collection.name}'"
+        report(f"a collection is ignored: {error if subject in error else f'{subject}: {error}'}")
+    for name in names:
+        if not isinstance(name, str):
+            report(f"a name is ignored: include_collections must hold text, found {name!r}")
+        elif name in left_out:
+            continue
+        elif error := mistake(kept, [*kept_names, name]):
+            report(f"a name is ignored: {error}")
+        else:
+            kept_names.append(name)
+    return snapshot(kept, kept_names)
