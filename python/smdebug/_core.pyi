@@ -1547,6 +1547,9 @@ class Trial:
     def last_index_token(self) -> str:
         """The key of the index file from which the original would list next."""
 
+    def collections_version(self) -> int:
+        """Returns a number that changes with the collections."""
+
     def collections(self) -> list[Collection]:
         """Returns the collections in the order of the collections file."""
 

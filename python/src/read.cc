@@ -397,6 +397,8 @@ void bind_read(nb::module_& m) {
       .def_prop_ro(
           "last_index_token", &Trial::last_index_token,
           "The key of the index file from which the original would list next.")
+      .def("collections_version", &Trial::collections_version,
+           "Returns a number that changes with the collections.")
       .def("collections", &Trial::collections,
            "Returns the collections in the order of the collections file.")
       .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a,

@@ -19,6 +19,7 @@ from smdebug import exceptions, modes
 from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager
 from smdebug.core.tensor import StepState
+from smdebug.core.writer import FileWriter
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugNotImplementedError,
@@ -250,6 +251,54 @@ def test_an_unknown_collection_is_empty_and_said_once(open_run, logged):
     assert trial.collection("gradient") is trial.collection("gradient")
     assert [line for line in logged if "'gradient'" in line and "'gradients'" in line] == logged
     assert len(logged) == 1
+
+
+class CountedCalls:
+    """Passes every attribute on, and counts them by name."""
+
+    def __init__(self, core):
+        self.core, self.calls = core, {}
+
+    def __getattr__(self, name):
+        self.calls[name] = self.calls.get(name, 0) + 1
+        return getattr(self.core, name)
+
+
+def test_a_collection_is_copied_from_the_run_only_when_it_has_changed(open_run):
+    trial = open_run("pytorch_modes")
+    trial._core = counted = CountedCalls(trial._core)
+    losses = trial.collection("losses")
+    for _ in range(100):
+        assert trial.collection("losses") is losses
+        assert trial.collections()["losses"] is losses
+    assert counted.calls["collections"] == 1
+
+
+def test_a_collection_that_grows_is_copied_again(out_dir):
+    with FileWriter(out_dir, "worker_0") as writer:
+        writer.write_tensor(np.ones(1), "a")
+    for names in (["a"], ["a", "b"]):
+        manager = CollectionManager()
+        manager.get("mine").tensor_names = names
+        manager.export(out_dir, "worker_0_collections.json")
+        if names == ["a"]:
+            trial = create_trial(out_dir)
+        assert trial.collection("mine").tensor_names == set(names)
+
+
+def test_incomplete_steps_are_given_up_in_half_windows(out_dir, monkeypatch):
+    """20 steps of one of three workers, window 10: 4 on opening, 9 at the next query."""
+    monkeypatch.setenv("SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW", "10")
+    for worker in ("worker_0", "worker_1", "worker_2"):
+        CollectionManager(num_workers=3).export(out_dir, f"{worker}_collections.json")
+    for step in range(20):
+        with FileWriter(out_dir, "worker_0", step) as writer:
+            writer.write_tensor(np.ones(1), "a")
+    trial = create_trial(out_dir)
+    assert trial.last_complete_step == 4
+    for _ in range(3):
+        assert trial.steps() == list(range(10))
+        assert trial.last_complete_step == 9
 
 
 def test_the_attributes_of_a_trial_say_where_it_stands(open_run):

@@ -50,6 +50,8 @@ class Trial:
     order of arguments, `name` comes first; it is the path if no `path` is given.
     """
 
+    _collections_version: int | None = None  # of `_collections`
+
     def __init__(
         self,
         name: str | os.PathLike[str] | None = None,
@@ -146,9 +148,15 @@ class Trial:
 
     def collections(self) -> dict[str, Collection]:
         """The collections of the run, by name, whether or not their tensors were saved."""
-        for collection in self._core.collections():
-            self._collections[collection.name] = collection
-        return dict(self._collections)
+        return dict(self._current_collections())
+
+    def _current_collections(self) -> dict[str, Collection]:
+        version = self._core.collections_version()
+        if version != self._collections_version:
+            self._collections_version = version
+            for collection in self._core.collections():
+                self._collections[collection.name] = collection
+        return self._collections
 
     @property
     def collection_manager(self) -> CollectionManager:
@@ -157,12 +165,12 @@ class Trial:
 
     def collection(self, coll_name: str) -> Collection:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
-        known = self.collections()
+        known = self._current_collections()
         if coll_name not in known:
             text = "run '%s' has no collection '%s'; there are %s"
             _logger.warning(text, self.name, coll_name, ", ".join(map(repr, known)))
-            self._collections[coll_name] = Collection(coll_name)
-        return self._collections[coll_name]
+            known[coll_name] = Collection(coll_name)
+        return known[coll_name]
 
     @property
     def attempt(self) -> int:
