@@ -9,13 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/environment.h"
 #include "store/backends.h"
 #include "store/local_files.h"
 #include "store/unfinished_file.h"
 
 namespace smdebug {
 namespace {
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (getentropy(&number, sizeof(number)) != 0) number = 0;
+  return number;
+}
 
 class LocalWriter final : public ObjectWriter {
  public:
@@ -77,12 +82,12 @@ class LocalStorage final : public Storage {
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     SMD_TRY(const std::string path, path_of(key));
-    // A unique name, so that concurrent callers do not remove each other's.
+    // A unique name, so that concurrent callers, which can be on other machines
+    // and have the same process id, do not remove each other's.
     SMD_TRY(UnfinishedFile file,
             start_file(
                 key, path,
-                fmt::format(".{}.{}{}", process_id(),
-                            exclusive_files_.fetch_add(1), kUnfinishedSuffix)));
+                fmt::format(".{:016x}{}", random_number(), kUnfinishedSuffix)));
     SMD_CHECK_OK(file.append({&bytes, 1}));
     return file.publish_exclusive();
   }
@@ -266,7 +271,6 @@ class LocalStorage final : public Storage {
   std::string uri_;
   std::string root_;
   const Clock& clock_;
-  std::atomic<std::uint64_t> exclusive_files_ = 0;
   std::atomic<bool> has_folder_ = false;  // the folder was written to
 };
 
