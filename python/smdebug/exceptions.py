@@ -52,7 +52,8 @@ class SMDebugValueError(SMDebugError, ValueError):
 
 
 class InvalidCollectionConfiguration(SMDebugError):
-    """Collection `c_name` selects no tensors."""
+    """Collection `c_name` selects no tensors. smdebug logs this and raises nothing; scripts for the
+    original may catch it."""
 
     _sentence = "collection '{c_name}' has neither a pattern nor tensor names: give it one of them"
 
