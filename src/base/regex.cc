@@ -2,6 +2,8 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,9 +12,14 @@
 namespace smdebug {
 namespace {
 
+// The budget of a pattern, over all texts, beyond `kFreeLimit` of each: enough
+// for one search of ten million steps, which takes about a second.
+constexpr std::uint64_t kBudget = 20'000'000;
+
 // Far more than reasonable patterns need for the name of a tensor. Takes about
-// a second to reach.
-constexpr std::uint32_t kMatchLimit = 10'000'000;
+// 0.1 ms to reach.
+constexpr std::uint32_t kFreeLimit = 1'000;
+constexpr std::uint32_t kLimitGrowth = 10;
 
 template <auto free_function>
 struct Free {
@@ -112,8 +119,23 @@ class PythonPattern {
 struct Regex::Compiled {
   std::string pattern;
   Code code;
-  MatchContext limits;
+  std::atomic<std::uint64_t> spent = 0;  // of the budget
+
+  int match(std::string_view text, std::uint32_t limit) const;
 };
+
+int Regex::Compiled::match(std::string_view text, std::uint32_t limit) const {
+  const MatchContext limits(pcre2_match_context_create(nullptr));
+  pcre2_set_match_limit(limits.get(), limit);
+  const Match match(pcre2_match_data_create_from_pattern(code.get(), nullptr));
+  const auto run = [&](std::uint32_t options) {
+    return pcre2_match(code.get(), units(text), text.size(), 0, options,
+                       match.get(), limits.get());
+  };
+  const int answer = run(0);
+  // The interpreter has its stack on the heap, with more space.
+  return answer == PCRE2_ERROR_JIT_STACKLIMIT ? run(PCRE2_NO_JIT) : answer;
+}
 
 Regex::Regex(std::unique_ptr<Compiled> compiled)
     : compiled_(std::move(compiled)) {}
@@ -143,27 +165,31 @@ Result<Regex> Regex::compile(std::string_view pattern) {
   }
   // Ignores failure: without JIT, the interpreter gives the same results.
   pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);
-  compiled->limits.reset(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(compiled->limits.get(), kMatchLimit);
   return Regex(std::move(compiled));
 }
 
+// The library does not report how far a search went, so a search starts with a
+// small limit and is repeated with a larger one.
 Result<bool> Regex::search(std::string_view text) const {
-  const pcre2_code* code = compiled_->code.get();
-  const Match match(pcre2_match_data_create_from_pattern(code, nullptr));
-  const auto run = [&](std::uint32_t options) {
-    return pcre2_match(code, units(text), text.size(), 0, options, match.get(),
-                       compiled_->limits.get());
-  };
-  int answer = run(0);
-  // The interpreter has its stack on the heap, with more space.
-  if (answer == PCRE2_ERROR_JIT_STACKLIMIT) answer = run(PCRE2_NO_JIT);
+  int answer = PCRE2_ERROR_MATCHLIMIT;
+  for (std::uint32_t limit = kFreeLimit; answer == PCRE2_ERROR_MATCHLIMIT;
+       limit *= kLimitGrowth) {
+    const bool is_free = limit == kFreeLimit;
+    if (has_given_up() ||
+        (!is_free && compiled_->spent.fetch_add(limit) + limit > kBudget)) {
+      break;
+    }
+    answer = compiled_->match(text, limit);
+  }
   if (answer >= 0) return true;
   if (answer == PCRE2_ERROR_NOMATCH) return false;
   return Error{
       Error::Code::unsupported,
-      fmt::format("pattern '{}' is too complex for '{}': {}; simplify it",
+      fmt::format("pattern '{}' is too complex: it gave up at '{}' ({}) and "
+                  "matches no further text; simplify it",
                   compiled_->pattern, text, library_message(answer))};
 }
+
+bool Regex::has_given_up() const { return compiled_->spent > kBudget; }
 
 }  // namespace smdebug

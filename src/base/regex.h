@@ -24,9 +24,11 @@ class Regex {
   const std::string& pattern() const;
 
   // Returns true if the pattern matches anywhere in `text`. Fails with
-  // `unsupported`, naming the pattern, if the search reaches the match limit.
-  // Safe to call from several threads.
+  // `unsupported`, naming the pattern, when the searches of this object have
+  // used up its budget of steps, about a second; every later search fails at
+  // once. Safe to call from several threads.
   Result<bool> search(std::string_view text) const;
+  bool has_given_up() const;
 
  private:
   struct Compiled;

@@ -76,6 +76,25 @@ TEST(Regex, GivesUpAtTheMatchLimit) {
               FailsWith(Error::Code::unsupported, HasSubstr("'^(a|a)*$'")));
 }
 
+// Each name would take a second.
+TEST(Regex, GivesUpABacktrackingPatternForAllFurtherTexts) {
+  const Regex regex = compiled("^(a|a)*$");
+  EXPECT_FALSE(regex.has_given_up());
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_THAT(regex.search(std::string(60, 'a') + std::to_string(i)),
+                FailsWith(Error::Code::unsupported));
+  }
+  EXPECT_TRUE(regex.has_given_up());
+  EXPECT_THAT(regex.search("aa"), FailsWith(Error::Code::unsupported));
+}
+
+TEST(Regex, NeverGivesUpAPatternOfManyCheapSearches) {
+  const Regex regex = compiled("(weight|bias)$");
+  for (int i = 0; i < 100'000; ++i)
+    ASSERT_THAT(regex.search("layer.bias"), IsOkAndHolds(true));
+  EXPECT_FALSE(regex.has_given_up());
+}
+
 TEST(Regex, SearchesASubjectThatNeedsADeepStack) {
   EXPECT_THAT(compiled("^(a|bc)*$").search(std::string(100'000, 'a')),
               IsOkAndHolds(true));

@@ -1,6 +1,7 @@
 #include "smdebug/config/plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -263,6 +264,7 @@ class Plan::Impl {
       if (!found) {
         const std::lock_guard lock(pattern_errors_mutex);
         pattern_errors.emplace(pattern.pattern(), found.error().message);
+        pattern_error_count = pattern_errors.size();
       } else if (*found) {
         return true;
       }
@@ -285,6 +287,7 @@ class Plan::Impl {
   std::vector<Matcher> matchers;  // one per collection
   mutable std::mutex pattern_errors_mutex;
   mutable std::map<std::string, std::string> pattern_errors;  // by pattern
+  mutable std::atomic<std::size_t> pattern_error_count = 0;
 };
 
 Plan::Plan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -343,6 +346,10 @@ SaveSpec Plan::save_spec(const CollectionSet& due) const {
     }
   }
   return spec;
+}
+
+std::size_t Plan::pattern_error_count() const {
+  return impl_->pattern_error_count.load(std::memory_order_relaxed);
 }
 
 std::vector<std::string> Plan::pattern_errors() const {

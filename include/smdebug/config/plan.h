@@ -91,7 +91,7 @@ class Plan {
   const Framework& framework() const;
 
   /// Returns the saved collections that `tensor_name` belongs to. A pattern
-  /// that exceeds the match limit matches nothing; see `pattern_errors`.
+  /// that is too complex matches nothing; see `pattern_errors`.
   /// Searches the name with every pattern, so call it once per name.
   /// Thread-safe.
   CollectionSet match(std::string_view tensor_name) const;
@@ -108,6 +108,8 @@ class Plan {
   /// Returns the errors of `match` so far, one sentence per pattern.
   /// Thread-safe.
   std::vector<std::string> pattern_errors() const;
+  /// Returns how many there are, without taking a lock.
+  std::size_t pattern_error_count() const;
 
  private:
   class Impl;

@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "smdebug/base/logger.h"
 #include "smdebug/rules/runner.h"
 
 #include "base/regex.h"
@@ -23,12 +24,15 @@ struct TensorMatcher::Impl {
   std::vector<Regex> regexes;
   std::unordered_set<std::string, TextHash, std::equal_to<>> names;
   std::unordered_map<std::string, bool, TextHash, std::equal_to<>> answers;
+  std::unordered_set<std::string> given_up;  // patterns, each logged once
 
-  bool decide(std::string_view name) const {
+  // A pattern that is too complex takes nothing.
+  bool decide(std::string_view name) {
     if (every_tensor || names.contains(name)) return true;
-    // A pattern that hits the match limit takes nothing.
     return std::ranges::any_of(regexes, [&](const Regex& regex) {
       const auto found = regex.search(name);
+      if (!found && given_up.insert(regex.pattern()).second)
+        default_logger().warning("a rule: " + found.error().message);
       return found.ok() && *found;
     });
   }
