@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/store/open_storage.h"
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
@@ -18,7 +19,8 @@ namespace smdebug {
 // Creates folders with their first file. `root` may be or contain symbolic
 // links; below it, none are followed, neither to read nor to write.
 std::shared_ptr<Storage> make_local_storage(
-    std::string uri, std::string root, const Clock& clock = system_clock());
+    std::string uri, std::string root, const Clock& clock = system_clock(),
+    FileAccess access = FileAccess::by_umask);
 
 // Stores objects in memory. They are freed with the last pointer to the
 // storage. For tests and temporary runs.

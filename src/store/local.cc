@@ -1,6 +1,4 @@
 #include <atomic>
-#include <filesystem>
-#include <system_error>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +47,28 @@ class LocalWriter final : public ObjectWriter {
   std::string path_;
 };
 
+// A file that appears under its final name at once.
+class LocalLog final : public ObjectLog {
+ public:
+  LocalLog(FileDescriptor file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  Status append(std::span<const std::byte> bytes) override {
+    Status status = write_all(file_, path_, {&bytes, 1});
+    if (status) {
+      bytes_ += static_cast<off_t>(bytes.size());
+    } else if (ftruncate(file_.number(), bytes_) == 0) {
+      lseek(file_.number(), bytes_, SEEK_SET);
+    }
+    return status;
+  }
+
+ private:
+  FileDescriptor file_;
+  std::string path_;
+  off_t bytes_ = 0;
+};
+
 class LocalReader final : public ObjectReader {
  public:
   LocalReader(OpenFile file, std::string path)
@@ -66,8 +86,12 @@ class LocalReader final : public ObjectReader {
 
 class LocalStorage final : public Storage {
  public:
-  LocalStorage(std::string uri, std::string root, const Clock& clock)
-      : uri_(std::move(uri)), root_(std::move(root)), clock_(clock) {}
+  LocalStorage(std::string uri, std::string root, const Clock& clock,
+               FileAccess access)
+      : uri_(std::move(uri)),
+        root_(std::move(root)),
+        clock_(clock),
+        access_(access) {}
 
   const std::string& uri() const override { return uri_; }
 
@@ -77,6 +101,16 @@ class LocalStorage final : public Storage {
             start_file(key, path, std::string(kUnfinishedSuffix)));
     return std::unique_ptr<ObjectWriter>(
         std::make_unique<LocalWriter>(std::move(file), std::move(path)));
+  }
+
+  Result<std::unique_ptr<ObjectLog>> create_log(std::string_view key) override {
+    SMD_TRY(std::string path, path_of(key));
+    SMD_TRY(FileDescriptor file,
+            start<FileDescriptor>(key, path, [&](FileDescriptor folder) {
+              return create_new_file(folder, last_part(key), access_);
+            }));
+    return std::unique_ptr<ObjectLog>(
+        std::make_unique<LocalLog>(std::move(file), std::move(path)));
   }
 
   Result<bool> create_exclusive(std::string_view key,
@@ -185,7 +219,7 @@ class LocalStorage final : public Storage {
     const OpenFolder root(root_);
     const FileDescriptor source = root.open_path(folder_part(from));
     if (!source.is_open()) return system_error("move", path, errno);
-    const FileDescriptor target = root.make_folder(folder_part(to));
+    const FileDescriptor target = root.make_folder(folder_part(to), access_);
     if (!target.is_open() ||
         renameat(source.number(), last_part(from).c_str(), target.number(),
                  last_part(to).c_str()) != 0) {
@@ -214,10 +248,20 @@ class LocalStorage final : public Storage {
     unlinkat(parent.number(), last_part(folder).c_str(), AT_REMOVEDIR);
   }
 
-  // Another process may remove an empty folder before the file is in it.
   Result<UnfinishedFile> start_file(std::string_view key,
                                     const std::string& path,
                                     const std::string& suffix) {
+    return start<UnfinishedFile>(
+        key, path + suffix, [&](FileDescriptor folder) {
+          return UnfinishedFile(std::move(folder), path, suffix, access_);
+        });
+  }
+
+  // Returns the open file that `create` makes in the folder of `key`. Another
+  // process may remove an empty folder before the file is in it.
+  template <typename File, typename Create>
+  Result<File> start(std::string_view key, const std::string& path,
+                     const Create& create) {
     constexpr int kTries = 10;
     for (int i = 0; i < kTries; ++i) {
       const OpenFolder root(root_);
@@ -225,15 +269,17 @@ class LocalStorage final : public Storage {
         SMD_CHECK_OK(make_root(path));
         continue;
       }
-      UnfinishedFile file(root.make_folder(folder_part(key)), path, suffix);
+      if (!has_folder_ && root.is_for_owner_only())
+        access_ = FileAccess::owner_only;
+      File file = create(root.make_folder(folder_part(key), access_));
       if (file.is_open()) {
         has_folder_ = true;
         return file;
       }
       const int reason = errno;
-      if (reason != ENOENT) return not_created(path + suffix, reason);
+      if (reason != ENOENT) return not_created(path, reason);
     }
-    return not_created(path + suffix, ENOENT);
+    return not_created(path, ENOENT);
   }
 
   // Does not create a folder again that was removed: it would contain only part
@@ -245,10 +291,7 @@ class LocalStorage final : public Storage {
                                "removed after it had been written to",
                                path, root_)};
     }
-    std::error_code error;
-    std::filesystem::create_directories(root_, error);
-    if (!error) return {};
-    return system_error("create folder", root_, error.value());
+    return create_folders(root_, access_);
   }
 
   static Error not_created(const std::string& path, int reason) {
@@ -272,13 +315,16 @@ class LocalStorage final : public Storage {
   std::string root_;
   const Clock& clock_;
   std::atomic<bool> has_folder_ = false;  // the folder was written to
+  std::atomic<FileAccess> access_;
 };
 
 }  // namespace
 
 std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root,
-                                            const Clock& clock) {
-  return std::make_shared<LocalStorage>(std::move(uri), std::move(root), clock);
+                                            const Clock& clock,
+                                            FileAccess access) {
+  return std::make_shared<LocalStorage>(std::move(uri), std::move(root), clock,
+                                        access);
 }
 
 }  // namespace smdebug

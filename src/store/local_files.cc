@@ -81,6 +81,10 @@ std::optional<FileDescriptor> open_in_one_call(const FileDescriptor& top,
   return FileDescriptor(static_cast<int>(number));
 }
 
+mode_t folder_mode(FileAccess access) {
+  return access == FileAccess::owner_only ? 0700 : 0777;
+}
+
 // The next parts for writev, and how much of them was written.
 class PartsCursor {
  public:
@@ -174,6 +178,17 @@ std::string folder_part(std::string_view key) {
                                        : key.substr(0, slash));
 }
 
+Status create_folders(const std::string& path, FileAccess access) {
+  const mode_t mode = folder_mode(access);
+  if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
+  const std::size_t slash = path.rfind('/');
+  if (errno == ENOENT && slash != path.npos && slash > 0) {
+    SMD_CHECK_OK(create_folders(path.substr(0, slash), access));
+    if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
+  }
+  return system_error("create folder", path, errno);
+}
+
 OpenFolder::OpenFolder(const std::string& path)
     : path_(path), folder_(open_at(AT_FDCWD, path, kPathOfFolder)) {
   if (!folder_.is_open()) reason_ = errno;
@@ -196,13 +211,21 @@ FileDescriptor OpenFolder::open_path(const std::string& key) const {
   return open_below(key.empty() ? "." : key, kPathOfFolder);
 }
 
-FileDescriptor OpenFolder::make_folder(const std::string& key) const {
+bool OpenFolder::is_for_owner_only() const {
+  struct stat status;
+  return fstat(folder_.number(), &status) == 0 &&
+         (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+FileDescriptor OpenFolder::make_folder(const std::string& key,
+                                       FileAccess access) const {
   FileDescriptor folder = open_path(key);
   if (folder.is_open() || errno != ENOENT || key.empty()) return folder;
-  const FileDescriptor parent = make_folder(folder_part(key));
+  const FileDescriptor parent = make_folder(folder_part(key), access);
   if (!parent.is_open()) return folder;
   const std::string name = key.substr(key.rfind('/') + 1);
-  if (mkdirat(parent.number(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+  if (mkdirat(parent.number(), name.c_str(), folder_mode(access)) != 0 &&
+      errno != EEXIST) {
     return folder;
   }
   return open_at(parent.number(), name, kPathOfFolder | O_NOFOLLOW);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "smdebug/base/result.h"
+#include "smdebug/store/open_storage.h"
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
@@ -45,6 +46,9 @@ Error system_error(std::string_view action, std::string_view path, int number);
 // there is none.
 std::string folder_part(std::string_view key);
 
+// Creates a folder and those above it, unless they exist. Fails with `io`.
+Status create_folders(const std::string& path, FileAccess access);
+
 struct OpenFile {
   FileDescriptor descriptor;
   std::uint64_t bytes = 0;
@@ -71,7 +75,10 @@ class OpenFolder {
 
   // Opens the folder `key` to create files in it, and creates it if it is
   // missing. Fails like `open_folder`.
-  FileDescriptor make_folder(const std::string& key) const;
+  FileDescriptor make_folder(const std::string& key, FileAccess access) const;
+
+  // Returns whether only the owner of the folder can enter it.
+  bool is_for_owner_only() const;
 
   // Returns 0 if the folder is open, otherwise the error number.
   int reason() const { return reason_; }

@@ -460,5 +460,42 @@ TEST_F(LocalStorageTest, ListsADeepTree) {
   EXPECT_THAT(keys(""), ElementsAre(key));
 }
 
+// The permissions of everything at and below `folder`, by path.
+std::map<std::string, fs::perms> permissions_below(const std::string& folder) {
+  std::map<std::string, fs::perms> found = {
+      {"", fs::status(folder).permissions()}};
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    found[entry.path().string().substr(folder.size())] =
+        entry.status().permissions();
+  return found;
+}
+
+void expect_private(const std::string& folder) {
+  for (const auto& [path, permissions] : permissions_below(folder)) {
+    EXPECT_EQ(permissions & fs::perms(0777), fs::is_directory(folder + path)
+                                                 ? fs::perms(0700)
+                                                 : fs::perms(0600))
+        << path;
+  }
+}
+
+TEST(LocalPrivate, CreatesFilesAndFoldersForTheirOwnerAlone) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path() + "/above/run";
+  const auto storage = *open_storage(run, FileAccess::owner_only);
+  ASSERT_TRUE(put_object(*storage, "index/0/a.json", "text"));
+  ASSERT_TRUE(storage->create_exclusive("claim.smd", {}));
+  ASSERT_TRUE(storage->move("index/0/a.json", "attempts/1/a.json"));
+  expect_private(folder.path() + "/above");
+}
+
+TEST(LocalPrivate, IsKeptByEveryWriterIntoAPrivateFolder) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path() + "/run";
+  ASSERT_TRUE(put_object(**open_storage(run, FileAccess::owner_only), "a", ""));
+  ASSERT_TRUE(put_object(**open_storage(run), "rules/b.json", ""));
+  expect_private(run);
+}
+
 }  // namespace
 }  // namespace smdebug

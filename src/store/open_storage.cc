@@ -43,7 +43,8 @@ Result<std::string> expand_home(std::string_view path) {
 
 }  // namespace
 
-Result<std::shared_ptr<Storage>> open_storage(std::string_view location) {
+Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
+                                              FileAccess access) {
   if (location.empty()) {
     return Error{Error::Code::invalid_argument,
                  "the location of the run is empty: give a folder"};
@@ -71,7 +72,8 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location) {
                  fmt::format("cannot make the path '{}' absolute: {}", path,
                              error.message())};
   }
-  return make_local_storage(std::move(path), root.string());
+  return make_local_storage(std::move(path), root.string(), system_clock(),
+                            access);
 }
 
 }  // namespace smdebug

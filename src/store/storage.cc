@@ -55,6 +55,10 @@ std::vector<Result<Bytes>> Storage::read_each(
   return parts;
 }
 
+Result<std::unique_ptr<ObjectLog>> Storage::create_log(std::string_view) {
+  return std::unique_ptr<ObjectLog>();
+}
+
 Result<std::unique_ptr<ObjectReader>> Storage::open(
     std::string_view key) const {
   return std::unique_ptr<ObjectReader>(std::make_unique<KeyReader>(*this, key));

@@ -16,14 +16,13 @@ constexpr int kNewFile = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 // A rival that creates the name again and again does not stop the training.
 constexpr int kTries = 10;
 
-FileDescriptor create_new(int folder, const char* name) {
+// Removes whatever has the name.
+FileDescriptor create_anew(const FileDescriptor& folder, const char* name,
+                           FileAccess access) {
   for (int i = 0; i < kTries; ++i) {
-    int number = ::openat(folder, name, kNewFile, 0666);
-    while (number < 0 && errno == EINTR) {
-      number = ::openat(folder, name, kNewFile, 0666);
-    }
-    if (number >= 0 || errno != EEXIST) return FileDescriptor(number);
-    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT) break;
+    FileDescriptor file = create_new_file(folder, name, access);
+    if (file.is_open() || errno != EEXIST) return file;
+    if (unlinkat(folder.number(), name, 0) != 0 && errno != ENOENT) break;
     errno = EEXIST;
   }
   return FileDescriptor();
@@ -31,14 +30,24 @@ FileDescriptor create_new(int folder, const char* name) {
 
 }  // namespace
 
+FileDescriptor create_new_file(const FileDescriptor& folder,
+                               const std::string& name, FileAccess access) {
+  if (!folder.is_open()) return FileDescriptor();
+  const mode_t mode = access == FileAccess::owner_only ? 0600 : 0666;
+  int number = ::openat(folder.number(), name.c_str(), kNewFile, mode);
+  while (number < 0 && errno == EINTR)
+    number = ::openat(folder.number(), name.c_str(), kNewFile, mode);
+  return FileDescriptor(number);
+}
+
 UnfinishedFile::UnfinishedFile(FileDescriptor folder, std::string path,
-                               const std::string& suffix)
+                               const std::string& suffix, FileAccess access)
     : folder_(std::move(folder)),
       path_(std::move(path)),
       unfinished_(path_ + suffix),
       name_start_(path_.rfind('/') + 1) {
   if (folder_.is_open()) {
-    file_ = create_new(folder_.number(), unfinished_name());
+    file_ = create_anew(folder_, unfinished_name(), access);
   }
 }
 

@@ -14,12 +14,17 @@
 
 namespace smdebug {
 
+// Creates the file `name` in `folder` for writing. Not open, with `errno` set,
+// if the name is taken, and on any other failure.
+FileDescriptor create_new_file(const FileDescriptor& folder,
+                               const std::string& name, FileAccess access);
+
 class UnfinishedFile {
  public:
   // `path` is the final path of a file directly in `folder`; its temporary name
   // ends with `suffix`. On failure, the file is not open and `errno` is set.
   UnfinishedFile(FileDescriptor folder, std::string path,
-                 const std::string& suffix);
+                 const std::string& suffix, FileAccess access);
   UnfinishedFile(UnfinishedFile&&) noexcept = default;
   ~UnfinishedFile() { discard(); }
 

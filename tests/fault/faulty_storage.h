@@ -48,6 +48,13 @@ class FaultyStorage : public ForwardingStorage {
     return std::unique_ptr<ObjectWriter>(
         new Writer(*this, std::string(key), std::move(writer)));
   }
+  Result<std::unique_ptr<ObjectLog>> create_log(std::string_view key) override {
+    SMD_CHECK_OK(meet(key));
+    SMD_TRY(auto log, ForwardingStorage::create_log(key));
+    if (!log) return log;
+    return std::unique_ptr<ObjectLog>(
+        new Log(*this, std::string(key), std::move(log)));
+  }
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     SMD_CHECK_OK(meet(key));
@@ -74,6 +81,22 @@ class FaultyStorage : public ForwardingStorage {
     FaultyStorage& storage_;
     const std::string key_;
     std::unique_ptr<ObjectWriter> inner_;
+  };
+
+  class Log : public ObjectLog {
+   public:
+    Log(FaultyStorage& storage, std::string key,
+        std::unique_ptr<ObjectLog> inner)
+        : storage_(storage), key_(std::move(key)), inner_(std::move(inner)) {}
+    Status append(std::span<const std::byte> bytes) override {
+      SMD_CHECK_OK(storage_.meet(key_));
+      return inner_->append(bytes);
+    }
+
+   private:
+    FaultyStorage& storage_;
+    const std::string key_;
+    std::unique_ptr<ObjectLog> inner_;
   };
 
   Status meet(std::string_view key) {

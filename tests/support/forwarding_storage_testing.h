@@ -22,6 +22,9 @@ class ForwardingStorage : public Storage {
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     return inner_->create(key);
   }
+  Result<std::unique_ptr<ObjectLog>> create_log(std::string_view key) override {
+    return inner_->create_log(key);
+  }
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     return inner_->create_exclusive(key, bytes);

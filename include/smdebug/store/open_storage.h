@@ -14,6 +14,12 @@ namespace smdebug {
 /// "memory://name" (one store per name and process, for tests). Nothing is
 /// created. Fails with `unsupported` for other schemes and `invalid_argument`
 /// for an empty location.
-Result<std::shared_ptr<Storage>> open_storage(std::string_view location);
+///
+/// `owner_only` creates files with mode 0600 and folders with 0700. So does a
+/// storage whose folder only its owner can enter: whatever writes into a
+/// private run keeps it private.
+enum class FileAccess { by_umask, owner_only };
+Result<std::shared_ptr<Storage>> open_storage(
+    std::string_view location, FileAccess access = FileAccess::by_umask);
 
 }  // namespace smdebug

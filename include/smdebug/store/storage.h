@@ -92,6 +92,17 @@ class ObjectWriter {
   virtual void abort() = 0;
 };
 
+// An object that grows, and that readers see while it does. Used by one thread.
+// Destroying it ends it.
+class ObjectLog {
+ public:
+  virtual ~ObjectLog() = default;
+
+  /// Appends `bytes`. After failing with `io`, the object has none of them,
+  /// unless the process or the machine ends in the middle of the call.
+  virtual Status append(std::span<const std::byte> bytes) = 0;
+};
+
 // An object open for reading, for repeated reads. It must not outlive its
 // storage. Safe to use from several threads.
 class ObjectReader {
@@ -115,6 +126,11 @@ class Storage {
   /// Safe to call from several threads.
   virtual Result<std::unique_ptr<ObjectWriter>> create(
       std::string_view key) = 0;
+
+  /// Starts an object that grows, for readers that follow it, such as
+  /// TensorBoard. Null by default: the backend has only whole objects. Fails
+  /// with `io`, also if the key is not free, or `invalid_argument`.
+  virtual Result<std::unique_ptr<ObjectLog>> create_log(std::string_view key);
 
   /// Stores `bytes` under `key` only if the key is free; returns whether it
   /// did. Exactly one of several callers gets `true`. Fails with `io`.

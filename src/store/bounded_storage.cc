@@ -1,0 +1,281 @@
+#include "smdebug/store/bounded_storage.h"
+
+#include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bounded_call.h"
+
+namespace smdebug {
+namespace {
+
+using OwnedParts = std::vector<std::byte>;
+
+OwnedParts copy_of(std::span<const std::span<const std::byte>> parts) {
+  OwnedParts bytes;
+  for (const auto part : parts)
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  return bytes;
+}
+
+// Makes the calls of one storage, its readers and its writers.
+class Calls {
+ public:
+  Calls(std::string uri, WaitLimit limit)
+      : uri_(std::move(uri)), limit_(std::move(limit)) {}
+
+  // Returns the result of `call`, or an error that names `action`.
+  template <typename R>
+  R make(const std::string& action, std::function<R()> call) {
+    const auto in_progress = std::make_shared<int>();
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stuck_.expired()) return error(action, WaitEnd::timed_out);
+    }
+    auto result =
+        call_within<R>(limit_, [in_progress, call = std::move(call)]() -> R {
+          try {
+            return call();
+          } catch (const std::exception& error) {
+            return Error{Error::Code::internal,
+                         std::string("exception: ") + error.what()};
+          }
+        });
+    if (result.value) return *std::move(result.value);
+    const std::lock_guard lock(mutex_);
+    stuck_ = in_progress;
+    return error(action, result.end);
+  }
+
+ private:
+  Error error(const std::string& action, WaitEnd end) const {
+    if (end == WaitEnd::interrupted) {
+      return {Error::Code::interrupted,
+              fmt::format("cannot {} in '{}': interrupted while waiting for "
+                          "the storage",
+                          action, uri_)};
+    }
+    const auto seconds = std::chrono::duration<double>(limit_.at_most).count();
+    return {Error::Code::unavailable,
+            fmt::format("cannot {} in '{}': the storage has not responded for "
+                        "{:g} s: check that it is mounted and reachable",
+                        action, uri_, seconds)};
+  }
+
+  const std::string uri_;
+  const WaitLimit limit_;
+  std::mutex mutex_;
+  std::weak_ptr<int> stuck_;  // lives as long as the call that was abandoned
+};
+
+class BoundedWriter final : public ObjectWriter {
+ public:
+  BoundedWriter(std::shared_ptr<Calls> calls, std::string key,
+                std::shared_ptr<ObjectWriter> inner)
+      : calls_(std::move(calls)),
+        key_(std::move(key)),
+        inner_(std::move(inner)) {}
+
+  // Destroying an open file closes it, which may block.
+  ~BoundedWriter() override {
+    if (!is_open_) return;
+    start_detached([inner = std::move(inner_)]() mutable { inner.reset(); });
+  }
+
+  Status append(std::span<const std::span<const std::byte>> parts) override {
+    return calls_->make<Status>("write '" + key_ + "'",
+                                [inner = inner_, bytes = copy_of(parts)] {
+                                  const std::span<const std::byte> part(bytes);
+                                  return inner->append({&part, 1});
+                                });
+  }
+
+  Status commit() override {
+    Status status = calls_->make<Status>(
+        "finish '" + key_ + "'", [inner = inner_] { return inner->commit(); });
+    is_open_ = !status;
+    return status;
+  }
+
+  void abort() override {
+    const Status status =
+        calls_->make<Status>("remove '" + key_ + "'", [inner = inner_] {
+          inner->abort();
+          return Status();
+        });
+    is_open_ = !status;
+  }
+
+ private:
+  const std::shared_ptr<Calls> calls_;
+  const std::string key_;
+  std::shared_ptr<ObjectWriter> inner_;
+  bool is_open_ = true;
+};
+
+class BoundedReader final : public ObjectReader {
+ public:
+  BoundedReader(std::shared_ptr<Calls> calls, std::string key,
+                std::shared_ptr<ObjectReader> inner,
+                std::shared_ptr<Storage> storage)
+      : calls_(std::move(calls)),
+        key_(std::move(key)),
+        storage_(std::move(storage)),
+        inner_(std::move(inner)) {}
+
+  Result<std::vector<Bytes>> read(
+      std::span<const ByteRange> ranges) const override {
+    return calls_->make<Result<std::vector<Bytes>>>(
+        "read '" + key_ + "'",
+        [inner = inner_, storage = storage_,
+         ranges = std::vector(ranges.begin(), ranges.end())] {
+          return inner->read(ranges);
+        });
+  }
+
+ private:
+  const std::shared_ptr<Calls> calls_;
+  const std::string key_;
+  const std::shared_ptr<Storage> storage_;  // outlives `inner_`
+  const std::shared_ptr<ObjectReader> inner_;
+};
+
+class BoundedStorage final : public Storage {
+ public:
+  BoundedStorage(std::shared_ptr<Storage> inner, WaitLimit limit)
+      : inner_(std::move(inner)),
+        calls_(std::make_shared<Calls>(inner_->uri(), std::move(limit))) {}
+
+  const std::string& uri() const override { return inner_->uri(); }
+
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    using Writer = std::shared_ptr<ObjectWriter>;
+    SMD_TRY(Writer writer,
+            calls_->make<Result<Writer>>(
+                "create '" + std::string(key) + "'",
+                [inner = inner_, key = std::string(key)]() -> Result<Writer> {
+                  SMD_TRY(auto created, inner->create(key));
+                  return Writer(std::move(created));
+                }));
+    return std::unique_ptr<ObjectWriter>(std::make_unique<BoundedWriter>(
+        calls_, std::string(key), std::move(writer)));
+  }
+
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    return calls_->make<Result<bool>>(
+        "create '" + std::string(key) + "'",
+        [inner = inner_, key = std::string(key), bytes = copy_of({&bytes, 1})] {
+          return inner->create_exclusive(key, bytes);
+        });
+  }
+
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    return calls_->make<Result<std::vector<Bytes>>>(
+        "read '" + std::string(key) + "'",
+        [inner = inner_, key = std::string(key),
+         ranges = std::vector(ranges.begin(), ranges.end())] {
+          return inner->read(key, ranges);
+        });
+  }
+
+  Result<Bytes> read_whole(std::string_view key,
+                           std::uint64_t max_bytes) const override {
+    return calls_->make<Result<Bytes>>(
+        "read '" + std::string(key) + "'",
+        [inner = inner_, key = std::string(key), max_bytes] {
+          return inner->read_whole(key, max_bytes);
+        });
+  }
+
+  Status check_folder(std::string_view folder) const override {
+    return calls_->make<Status>("list '" + std::string(folder) + "'",
+                                [inner = inner_, folder = std::string(folder)] {
+                                  return inner->check_folder(folder);
+                                });
+  }
+
+  std::vector<Result<Bytes>> read_each(
+      std::span<const ObjectRange> ranges) const override {
+    using All = std::vector<Result<Bytes>>;
+    auto all = calls_->make<Result<All>>(
+        "read",
+        [inner = inner_, ranges = std::vector(ranges.begin(), ranges.end())] {
+          return Result<All>(inner->read_each(ranges));
+        });
+    return all ? *std::move(all) : All(ranges.size(), all.error());
+  }
+
+  Result<std::unique_ptr<ObjectReader>> open(
+      std::string_view key) const override {
+    using Reader = std::shared_ptr<ObjectReader>;
+    SMD_TRY(Reader reader,
+            calls_->make<Result<Reader>>(
+                "open '" + std::string(key) + "'",
+                [inner = inner_, key = std::string(key)]() -> Result<Reader> {
+                  SMD_TRY(auto opened, inner->open(key));
+                  return Reader(std::move(opened));
+                }));
+    return std::unique_ptr<ObjectReader>(std::make_unique<BoundedReader>(
+        calls_, std::string(key), std::move(reader), inner_));
+  }
+
+  std::optional<std::uint64_t> folder_version(
+      std::string_view folder) const override {
+    using Version = std::optional<std::uint64_t>;
+    auto version = calls_->make<Result<Version>>(
+        "look up '" + std::string(folder) + "'",
+        [inner = inner_, folder = std::string(folder)] {
+          return Result<Version>(inner->folder_version(folder));
+        });
+    return version ? *version : std::nullopt;
+  }
+
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    return calls_->make<Result<std::vector<ObjectEntry>>>(
+        "list '" + std::string(prefix) + "'",
+        [inner = inner_, prefix = std::string(prefix),
+         after = std::string(after)] { return inner->list(prefix, after); });
+  }
+
+  Result<bool> exists(std::string_view key) const override {
+    return calls_->make<Result<bool>>("look up '" + std::string(key) + "'",
+                                      [inner = inner_, key = std::string(key)] {
+                                        return inner->exists(key);
+                                      });
+  }
+
+  Status move(std::string_view from, std::string_view to) override {
+    return calls_->make<Status>(
+        "move '" + std::string(from) + "'",
+        [inner = inner_, from = std::string(from), to = std::string(to)] {
+          return inner->move(from, to);
+        });
+  }
+
+  Status remove(std::string_view key) override {
+    return calls_->make<Status>("remove '" + std::string(key) + "'",
+                                [inner = inner_, key = std::string(key)] {
+                                  return inner->remove(key);
+                                });
+  }
+
+ private:
+  const std::shared_ptr<Storage> inner_;
+  const std::shared_ptr<Calls> calls_;
+};
+
+}  // namespace
+
+std::shared_ptr<Storage> bounded_storage(std::shared_ptr<Storage> inner,
+                                         WaitLimit limit) {
+  return std::make_shared<BoundedStorage>(std::move(inner), std::move(limit));
+}
+
+}  // namespace smdebug
