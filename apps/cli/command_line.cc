@@ -118,6 +118,8 @@ void Grammar::add_run() {
   add_actions(command, run.actions);
   command.add_flag("--stop", run.stop,
                    "End the training when a rule fires; same as --action stop");
+  command.add_flag("--private", run.is_private,
+                   "Let only the owner read the files of the run");
   add_json(command, run.json);
 }
 

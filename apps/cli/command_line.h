@@ -23,6 +23,7 @@ struct RunCommand {
   std::vector<RuleRequest> rules;    // empty: the default set
   std::vector<ActionRequest> actions;
   bool stop = false;
+  bool is_private = false;
   bool json = false;
 };
 

@@ -1,5 +1,6 @@
 #include "interrupt.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace smdebug {
@@ -42,6 +43,12 @@ int InterruptWatch::take() {
     }
   }
   return 0;
+}
+
+bool InterruptWatch::is_pending() {
+  return std::ranges::any_of(kSignals, [](int signal) {
+    return pending[static_cast<std::size_t>(signal)].load() > 0;
+  });
 }
 
 }  // namespace smdebug

@@ -19,6 +19,8 @@ class InterruptWatch {
 
   // Removes a recorded signal and returns it; 0 if there is none.
   int take();
+  // Whether a signal is recorded. False if there is no watch.
+  static bool is_pending();
 
  private:
   static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};

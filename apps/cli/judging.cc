@@ -3,6 +3,8 @@
 #include "smdebug/base/escape.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
+#include "interrupt.h"
+
 namespace smdebug {
 namespace {
 
@@ -48,6 +50,7 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(
 RunMonitorOptions monitor_options(const Console& console) {
   RunMonitorOptions options;
   options.clock = &console.clock;
+  options.check_interrupt = &InterruptWatch::is_pending;
   options.reports = {kXgboostRuleReport};
   options.on_message = [&console](const std::string& text) {
     console.err << "smdebug: " << printable_lines(text) << std::endl;

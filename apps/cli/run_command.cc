@@ -77,6 +77,13 @@ class LaunchedRun {
     }
   }
 
+  // False if the storage does not respond: no further call would return.
+  bool can_read() const {
+    const auto& error = monitor_->finish(training_status()).error;
+    return !error || error->code != Error::Code::unavailable ||
+           responds(summary_.location);
+  }
+
   // Returns the exit code.
   int finish() {
     (void)monitor_->poll();
@@ -85,7 +92,7 @@ class LaunchedRun {
     summary_.actions = result.actions;
     summary_.verdicts = result.verdicts;
     if (result.error) summary_.problem = result.error->message;
-    add_page();
+    if (can_read()) add_page();
     console_.err << run_summary_text(summary_) << std::flush;
     if (command_.json) console_.out << run_summary_json(summary_);
     return exit_code_of_summary();
@@ -196,7 +203,7 @@ int run(const RunCommand& command, const Console& console) {
   }
   launched.follow();
   const int code = launched.finish();
-  remove_if_empty(*location);
+  if (launched.can_read()) remove_if_empty(*location);
   return code;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 namespace smdebug {
@@ -34,9 +35,14 @@ Result<bool> holds_run(const std::string& location) {
   return !entries.empty();
 }
 
-Status create_folder(const std::string& location) {
+// Writers of the run keep it private if its folder is.
+Status create_folder(const std::string& location, bool is_private) {
   std::error_code failure;
   std::filesystem::create_directories(location, failure);
+  if (!failure && is_private) {
+    std::filesystem::permissions(location, std::filesystem::perms::owner_all,
+                                 failure);
+  }
   if (!failure) return {};
   return Error{Error::Code::io, "cannot create the folder '" + location +
                                     "': " + failure.message()};
@@ -80,7 +86,7 @@ Result<std::string> create_run_location(const RunCommand& command,
   for (int i = 2;; ++i) {
     SMD_TRY(const bool is_taken, holds_run(location));
     if (!is_taken) {
-      SMD_CHECK_OK(create_folder(location));
+      SMD_CHECK_OK(create_folder(location, command.is_private));
       return location;
     }
     if (chosen) {
@@ -91,6 +97,15 @@ Result<std::string> create_run_location(const RunCommand& command,
     }
     location = path.string() + "-" + std::to_string(i);
   }
+}
+
+bool responds(const std::string& location) {
+  const auto storage = open_storage(location);
+  if (!storage) return true;
+  const auto bounded =
+      bounded_storage(*storage, {std::chrono::seconds(5), nullptr});
+  const auto found = bounded->exists("run.json");
+  return found || found.error().code != Error::Code::unavailable;
 }
 
 void remove_if_empty(const std::string& location) {

@@ -27,6 +27,9 @@ Result<std::unique_ptr<Trial>> open_run(const std::string& location,
 Result<std::string> create_run_location(const RunCommand& command,
                                         const Clock& clock);
 
+// Returns whether the storage at `location` responds within a few seconds.
+bool responds(const std::string& location);
+
 // Removes the folder if it is empty.
 void remove_if_empty(const std::string& location);
 

@@ -72,6 +72,17 @@ TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   EXPECT_THAT(location.error().message, HasSubstr("file/run"));
 }
 
+TEST(RunLocation, OfAPrivateRunCanBeEnteredByItsOwnerAlone) {
+  const TemporaryFolder folder;
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = folder.path("above/run");
+  command.is_private = true;
+  ASSERT_TRUE(create_run_location(command, FakeClock(kNow)));
+  EXPECT_EQ(std::filesystem::status(command.out).permissions(),
+            std::filesystem::perms(0700));
+}
+
 TEST(RunLocation, RemovesAFolderOnlyWhereItIsEmpty) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("empty"));

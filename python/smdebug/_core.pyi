@@ -606,7 +606,7 @@ class HookConfig:
     A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
     """
 
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False) -> None: ...
 
     @property
     def out_dir(self) -> str:
@@ -659,6 +659,10 @@ class HookConfig:
     @property
     def keep_every(self) -> int:
         """Steps that are a multiple of it are removed last; 0 for none."""
+
+    @property
+    def private(self) -> bool:
+        """Whether only the owner may read the files."""
 
     @property
     def step_on(self) -> str | None:

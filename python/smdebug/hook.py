@@ -59,7 +59,8 @@ class BaseHook(ProfilerCalls):
     See HookOptions for the arguments.
 
     SIGTERM publishes every finished step before the process terminates, unless the program has its
-    own handler.
+    own handler. A storage that does not respond ends the recording after 60 seconds
+    (SMDEBUG_STORAGE_TIMEOUT), never the training.
 
     Invalid arguments raise in the call. No other error reaches the training. A part of the
     configuration that turns out to be invalid when a step begins is logged and left out, such as an
@@ -107,6 +108,7 @@ class BaseHook(ProfilerCalls):
         if self.max_run_bytes is not None:
             checked_count("max_run_bytes", self.max_run_bytes, 1)
         self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
+        self.private: bool = as_flag("private", options.private)
         self._revision = _core.ConfigRevision()
         self.save_all = options.save_all
         self._seen_revision: int | None = None
@@ -484,6 +486,7 @@ class BaseHook(ProfilerCalls):
             true_checksum=self.checksum == "crc32c",
             max_run_bytes=self.max_run_bytes,
             keep_every=self.keep_every,
+            private=self.private,
         )
 
     def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:

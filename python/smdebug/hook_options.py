@@ -48,10 +48,12 @@ class HookOptions:
     - `include_workers`: "one" or "all" of the workers of a distributed training.
     - `checksum`: "constant", which the original's Trial requires, or "crc32c", the true checksum
       of each record, which TFRecord tools require.
-    - `max_run_bytes` limits the size of the event and index files of each worker, over all
-      attempts: after each published step, the oldest ones are removed until the rest fits. None
-      for no limit. Steps that are a multiple of `keep_every` (0: none) are removed last, and the
-      newest step always stays.
+    - `max_run_bytes` limits the size of the files of each worker, over all attempts: after each
+      published step, the oldest ones are removed until the rest fits. None for no limit. Steps
+      that are a multiple of `keep_every` (0: none) are removed after the others, those on which a
+      rule fired last, and the newest step always stays.
+    - `private` creates the files of the run and for TensorBoard with mode 0600 and folders with
+      0700, so that only their owner can read them.
     - `rules` judge each saved step while it runs: a list of names of built-in rules, of results of
       `smdebug.rules.builtin`, of classes derived from `smdebug.rules.Rule`, or of pairs of a name
       or a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. The tensors that
@@ -75,6 +77,7 @@ class HookOptions:
     checksum: str = "constant"
     max_run_bytes: int | None = None
     keep_every: int = 0
+    private: bool = False
     rules: str | Iterable[RequestedRule] | None = None
     on_fire: str | Callable[[Verdict], str | None] = "record"
 

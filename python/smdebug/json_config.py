@@ -92,6 +92,7 @@ def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig) -> HookClass
         checksum="crc32c" if config.true_checksum else "constant",
         max_run_bytes=config.max_run_bytes,
         keep_every=config.keep_every,
+        private=config.private,
         **options,
     )
     for collection in config.collections:

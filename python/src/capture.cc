@@ -29,6 +29,7 @@
 #include "smdebug/core/statistics.h"
 
 #include "bindings.h"
+#include "interrupt.h"
 #include "result_caster.h"
 #include "tensor_input.h"
 #include "tensor_walk.h"
@@ -347,6 +348,7 @@ Result<std::unique_ptr<Session>> create_session(
   options.process = {std::move(command), std::move(versions),
                      std::move(environment)};
   options.device_transfer = transfer;
+  options.check_interrupt = &is_interrupt_pending;
   SMD_TRY(auto session, Session::create(std::move(options)));
   if (transfer) transfer->serve(session.get());
   return session;

@@ -97,7 +97,8 @@ void bind_hook_config(nb::module_& m) {
              const nb::typed<nb::iterable, editable::Collection>& collections,
              const Patterns& further_patterns,
              std::optional<std::string> tensorboard_dir, bool true_checksum,
-             std::optional<std::uint64_t> max_run_bytes, Step keep_every) {
+             std::optional<std::uint64_t> max_run_bytes, Step keep_every,
+             bool is_private) {
             HookConfig made;
             made.out_dir = std::move(out_dir);
             made.save_config = snapshot(save_config);
@@ -114,6 +115,7 @@ void bind_hook_config(nb::module_& m) {
                 true_checksum ? Checksum::crc32c : Checksum::constant;
             made.max_run_bytes = max_run_bytes;
             made.keep_every = keep_every;
+            made.is_private = is_private;
             new (self) HookConfig(std::move(made));
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a.none() = nb::none(),
@@ -121,7 +123,8 @@ void bind_hook_config(nb::module_& m) {
           "include_collections"_a, "save_all"_a, "dry_run"_a, "all_workers"_a,
           "collections"_a, "further_patterns"_a = Patterns(),
           "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
-          "max_run_bytes"_a = nb::none(), "keep_every"_a = 0)
+          "max_run_bytes"_a = nb::none(), "keep_every"_a = 0,
+          "private"_a = false)
       .def_ro("out_dir", &HookConfig::out_dir, "The folder of the run.")
       .def_ro("save_config", &HookConfig::save_config,
               "The steps to save; None for the framework's default.")
@@ -155,6 +158,8 @@ void bind_hook_config(nb::module_& m) {
           "The size limit of the run per worker, in bytes; None for no limit.")
       .def_ro("keep_every", &HookConfig::keep_every,
               "Steps that are a multiple of it are removed last; 0 for none.")
+      .def_ro("private", &HookConfig::is_private,
+              "Whether only the owner may read the files.")
       .def_ro("step_on", &HookConfig::step_on,
               "The event that begins a step; None for the adapter's default.")
       .def_ro("gradients", &HookConfig::gradients,

@@ -20,6 +20,7 @@
 #include "smdebug/read/file_reader.h"
 
 #include "bindings.h"
+#include "interrupt.h"
 #include "result_caster.h"
 #include "tensor_input.h"
 #include "tensor_value.h"
@@ -30,6 +31,8 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
+// A writer may ask for signals while it holds its lock, and takes the GIL then:
+// no call may wait for the lock with the GIL.
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
 Result<std::unique_ptr<FileWriter>> create_writer(const std::string& run,
@@ -43,6 +46,7 @@ Result<std::unique_ptr<FileWriter>> create_writer(const std::string& run,
   options.step = step;
   options.worker = std::move(worker);
   options.write_checksum = write_checksum;
+  options.check_interrupt = &check_interrupt;
   return FileWriter::create(run, std::move(options));
 }
 
@@ -108,7 +112,8 @@ void bind_writer(nb::module_& m) {
                                     {mode, mode_step});
           },
           "name"_a, "shape"_a, "original_name"_a, "mode"_a,
-          "mode_step"_a.none(), "Writes only the shape of a tensor.")
+          "mode_step"_a.none(), WithoutGil(),
+          "Writes only the shape of a tensor.")
       .def(
           "write_scalar_summary",
           [](FileWriter& self, const std::string& tag, double value,
@@ -116,7 +121,7 @@ void bind_writer(nb::module_& m) {
             return self.write_scalar_summary(tag, value, {step, wall_seconds});
           },
           "tag"_a, "value"_a, "step"_a.none(), "wall_seconds"_a.none(),
-          "Writes a number for TensorBoard.")
+          WithoutGil(), "Writes a number for TensorBoard.")
       .def("write_histogram_summary", &write_histogram_summary, "tag"_a,
            "tensor"_a, "step"_a.none(), "wall_seconds"_a.none(),
            "Writes a histogram of the elements for TensorBoard. Returns "
@@ -125,21 +130,25 @@ void bind_writer(nb::module_& m) {
           "write_summary",
           [](FileWriter& self, const nb::bytes& summary,
              std::optional<Step> step, std::optional<double> timestamp) {
-            return self.write_summary(text_of(summary), {step, timestamp});
+            const std::string_view text = text_of(summary);
+            const nb::gil_scoped_release without_gil;
+            return self.write_summary(text, {step, timestamp});
           },
           "summary"_a, "step"_a.none(), "timestamp"_a.none(),
           "Writes a serialized Summary message for TensorBoard.")
       .def(
           "write_graph",
           [](FileWriter& self, const nb::bytes& graph) {
-            return self.write_graph(text_of(graph));
+            const std::string_view text = text_of(graph);
+            const nb::gil_scoped_release without_gil;
+            return self.write_graph(text);
           },
           "graph"_a, "Writes a serialized GraphDef message for TensorBoard.")
       .def("flush", &FileWriter::flush, WithoutGil(),
            "Writes buffered records to storage.")
       .def("close", &FileWriter::close, WithoutGil(),
            "Completes the file. Later calls raise.")
-      .def("name", &FileWriter::name,
+      .def("name", &FileWriter::name, WithoutGil(),
            "Returns the path of the file in the folder of the run.");
 }
 

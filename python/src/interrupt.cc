@@ -60,6 +60,14 @@ bool raise_interrupt() noexcept {
   return true;
 }
 
+bool is_interrupt_pending() {
+  if (Py_IsInitialized() == 0) return false;
+  const nb::gil_scoped_acquire gil;
+  if (PyOS_InterruptOccurred() == 0) return false;  // clears the signal
+  PyErr_SetInterrupt();
+  return true;
+}
+
 const Clock& unlocked_clock() {
   // Never destroyed: a trial may wait until the process ends.
   static const Clock& clock = *new UnlockedClock;

@@ -16,6 +16,12 @@ bool check_interrupt();
 /// Returns false if there is none. Needs the GIL.
 bool raise_interrupt() noexcept;
 
+/// Returns whether the user pressed Ctrl-C, and leaves the signal pending:
+/// Python raises KeyboardInterrupt when the call of the library has returned.
+/// For waits inside a training, whose calls return no error. Takes the GIL
+/// itself.
+bool is_interrupt_pending();
+
 /// The system's clock, whose `sleep_for` releases the GIL while it sleeps.
 const Clock& unlocked_clock();
 

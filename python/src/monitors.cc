@@ -102,8 +102,14 @@ class SessionMonitor {
   }
 
   std::string request() const { return monitor_.request().json(); }
+  // The steps of the findings are the last that a size limit removes.
   std::vector<std::string> take_findings() {
-    return verdicts_json(monitor_.take_findings());
+    const std::vector<Verdict> findings = monitor_.take_findings();
+    for (const Verdict& finding : findings)
+      for (const Worker& worker : workers_)
+        if (*worker.session != nullptr)
+          (*worker.session)->keep_step(finding.step.global);
+    return verdicts_json(findings);
   }
   std::vector<std::string> verdicts() const {
     return verdicts_json(monitor_.verdicts());

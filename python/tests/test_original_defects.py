@@ -236,7 +236,7 @@ hook.close()
         out_dir = tmp_path / seed
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         subprocess.run([sys.executable, "-c", script, out_dir], env=environment, check=True)
-        (file,) = (out_dir / "tensorboard").rglob("*.tfevents")
+        (file,) = (out_dir / "tensorboard").rglob("events.out.tfevents.*")
         tags.append(re.findall(rb"\w+/Linear_weight", file.read_bytes()))
     assert tags[0] and tags[0] == tags[1] == tags[2]
 

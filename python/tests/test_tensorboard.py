@@ -146,21 +146,45 @@ def test_scalars_are_shown_under_their_own_step_and_mode(out_dir):
     assert numbers(folder, "EVAL") == {(tag, 1): [0.5, -1]}
 
 
-def test_each_step_and_mode_has_a_file_and_nothing_unfinished_stays(out_dir, tmp_path):
+def file_name(path):
+    """The name of a file without the time of its first record."""
+    return re.sub(r"tfevents\.\d{10}\.", "tfevents.", str(path))
+
+
+def test_each_mode_has_a_file_and_nothing_unfinished_stays(out_dir, tmp_path):
     folder = tmp_path / "tb"
     hook = every_step(out_dir, tensorboard_dir=folder, include_collections=["weights"])
     train_with(hook, 3, on_step=lambda step: hook.set_mode([modes.EVAL, modes.PREDICT][step % 2]))
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    writer = f"{os.getpid()}_{socket.gethostname()}"
-    assert names == [
-        f"EVAL/000000000001_{writer}.tfevents",
-        f"GLOBAL/000000000000_{writer}.tfevents",
-        f"PREDICT/000000000002_{writer}.tfevents",
+    writer = f"{socket.gethostname()}.{os.getpid()}.00000"
+    assert [file_name(name) for name in names] == [
+        f"EVAL/events.out.tfevents.{writer}",
+        f"GLOBAL/events.out.tfevents.{writer}",
+        f"PREDICT/events.out.tfevents.{writer}",
     ]
     assert not list(pathlib.Path(out_dir).rglob("tensorboard*"))
     for name in names:
         steps = {event.step for event in records(folder / name)}
         assert steps == {int(re.search(r"/(\d+)_", name)[1])}
+
+
+def test_tensorboard_follows_a_run_and_ignores_a_record_that_is_torn(out_dir):
+    folder = f"{out_dir}/tensorboard"
+    with every_step(out_dir, export_tensorboard=True) as hook:
+        model = Net()
+        hook.register_module(model)
+        following = None
+        for step in range(5):
+            model(torch.zeros(1, 4))
+            hook.save_scalar("lr", step)
+            hook._session.end_step()
+            hook.flush()
+            following = following or EventAccumulator(f"{folder}/GLOBAL")
+            following.Reload()
+            assert [event.step for event in following.Scalars("scalar/lr")] == [*range(step + 1)]
+    (path,) = pathlib.Path(folder, "GLOBAL").iterdir()
+    path.write_bytes(path.read_bytes()[:-7])  # killed in the middle of the last record
+    assert [step for _, step in numbers(folder)] == [0, 1, 2, 3]
 
 
 def test_training_is_the_same_with_and_without(tmp_path):
@@ -353,7 +377,7 @@ def test_the_originals_tensors_are_shown_as_the_original_showed_them(out_dir, tm
     shown_by_original = [record for file in golden.values() for record in file]
     found = {
         (event.summary.value[0].tag, event.step): event.summary.value[0]
-        for path in sorted((tmp_path / "tb").rglob("*.tfevents"))
+        for path in sorted((tmp_path / "tb").rglob("*tfevents*"))
         for event in records(path)
     }
     compared = 0

@@ -4,13 +4,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "smdebug/store/open_storage.h"
 
+#include "base/bounded_call.h"
 #include "base/environment.h"
+#include "base/json.h"
 
 namespace smdebug {
 namespace {
@@ -84,13 +88,48 @@ Json to_json(const RecordedSteps& recorded) {
 
 }  // namespace
 
-std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger) {
+// The checkpoint folder. Its calls may block.
+class CheckpointState::Folder {
+ public:
+  static std::shared_ptr<Folder> open(
+      const std::shared_ptr<DetachableLogger>& logger);
+
+  Folder(std::string folder, std::shared_ptr<Storage> storage,
+         std::shared_ptr<DetachableLogger> logger);
+
+  const std::optional<RecordedSteps>& recorded() const { return recorded_; }
+  void record_if_changed(const StepCounts& counts,
+                         std::optional<Step> last_saved);
+
+ private:
+  struct File {
+    std::string path;  // relative to the folder
+    std::uint64_t bytes = 0;
+    friend auto operator<=>(const File&, const File&) = default;
+  };
+
+  void load();
+  void read_entry(const Json& state);
+  std::vector<File> list_files();
+  void warn_once(const std::string& what);
+
+  const std::string folder_;
+  const std::shared_ptr<Storage> storage_;
+  const std::shared_ptr<DetachableLogger> logger_;
+  bool has_warned_ = false;
+  std::vector<File> files_;
+  Json states_ = Json::Array();
+  std::optional<RecordedSteps> recorded_;
+};
+
+std::shared_ptr<CheckpointState::Folder> CheckpointState::Folder::open(
+    const std::shared_ptr<DetachableLogger>& logger) {
   const std::string path =
       environment_variable(kVariable).value_or(std::string(kDefaultConfig));
   const auto text = read_text(path);
   if (!text) return nullptr;
   const auto ignore = [&](std::string_view why) {
-    logger.warning(fmt::format(
+    logger->warning(fmt::format(
         "step numbers are not kept with checkpoints: checkpoint configuration "
         "'{}': {}",
         path, why));
@@ -109,21 +148,20 @@ std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger) {
   std::error_code error;
   const fs::path folder = fs::absolute((*storage)->uri(), error);
   if (error) return ignore(error.message());
-  return std::unique_ptr<CheckpointState>(
-      new CheckpointState(folder.string(), *std::move(storage), logger));
+  return std::make_shared<Folder>(folder.string(), *std::move(storage), logger);
 }
 
-CheckpointState::CheckpointState(std::string folder,
-                                 std::shared_ptr<Storage> storage,
-                                 Logger& logger)
+CheckpointState::Folder::Folder(std::string folder,
+                                std::shared_ptr<Storage> storage,
+                                std::shared_ptr<DetachableLogger> logger)
     : folder_(std::move(folder)),
       storage_(std::move(storage)),
-      logger_(logger) {
+      logger_(std::move(logger)) {
   load();
   files_ = list_files();
 }
 
-void CheckpointState::load() {
+void CheckpointState::Folder::load() {
   const auto bytes = get_object(*storage_, kStateKey);
   if (!bytes) {
     if (bytes.error().code != Error::Code::not_found)
@@ -141,11 +179,12 @@ void CheckpointState::load() {
   for (const Json& state : *states_.as_array()) read_entry(state);
   if (!recorded_) return;
   ++recorded_->training_run;
-  logger_.info(fmt::format("continuing after step {}, recorded by '{}' in '{}'",
-                           recorded_->counts.global, kStateKey, folder_));
+  logger_->info(
+      fmt::format("continuing after step {}, recorded by '{}' in '{}'",
+                  recorded_->counts.global, kStateKey, folder_));
 }
 
-void CheckpointState::read_entry(const Json& state) {
+void CheckpointState::Folder::read_entry(const Json& state) {
   auto recorded = parse_state(state);
   if (!recorded) {
     warn_once(
@@ -158,8 +197,8 @@ void CheckpointState::read_entry(const Json& state) {
   }
 }
 
-void CheckpointState::record_if_changed(const StepCounts& counts,
-                                        std::optional<Step> last_saved) {
+void CheckpointState::Folder::record_if_changed(
+    const StepCounts& counts, std::optional<Step> last_saved) {
   std::vector<File> files = list_files();
   if (files == files_) return;
   files_ = std::move(files);
@@ -174,7 +213,8 @@ void CheckpointState::record_if_changed(const StepCounts& counts,
 
 // Files may appear and disappear meanwhile, so those that cannot be read are
 // ignored.
-std::vector<CheckpointState::File> CheckpointState::list_files() {
+std::vector<CheckpointState::Folder::File>
+CheckpointState::Folder::list_files() {
   std::vector<File> files;
   std::error_code error;
   fs::recursive_directory_iterator entry(
@@ -197,9 +237,47 @@ std::vector<CheckpointState::File> CheckpointState::list_files() {
   return files;
 }
 
-void CheckpointState::warn_once(const std::string& what) {
+void CheckpointState::Folder::warn_once(const std::string& what) {
   if (std::exchange(has_warned_, true)) return;
-  logger_.warning(fmt::format("checkpoint folder '{}': {}", folder_, what));
+  logger_->warning(fmt::format("checkpoint folder '{}': {}", folder_, what));
+}
+
+// --- the limit ---
+
+std::unique_ptr<CheckpointState> CheckpointState::open(Logger& logger,
+                                                       const WaitLimit& limit) {
+  auto detachable = std::make_shared<DetachableLogger>(logger);
+  std::unique_ptr<CheckpointState> state(
+      new CheckpointState(detachable, limit));
+  const auto opened = std::make_shared<std::shared_ptr<Folder>>();
+  if (!state->call(
+          [detachable, opened] { *opened = Folder::open(detachable); }))
+    return nullptr;
+  if (!*opened) return nullptr;
+  state->folder_ = *opened;
+  state->recorded_ = state->folder_->recorded();
+  return state;
+}
+
+CheckpointState::~CheckpointState() { logger_->detach(); }
+
+void CheckpointState::record_if_changed(const StepCounts& counts,
+                                        std::optional<Step> last_saved) {
+  if (is_stuck_) return;
+  call([folder = folder_, counts, last_saved] {
+    folder->record_if_changed(counts, last_saved);
+  });
+}
+
+bool CheckpointState::call(std::function<void()> work) {
+  is_stuck_ = run_within(limit_, std::move(work)) != WaitEnd::done;
+  if (is_stuck_) {
+    logger_->warning(fmt::format(
+        "step numbers are not kept with checkpoints: the checkpoint folder has "
+        "not responded for {:g} s",
+        std::chrono::duration<double>(limit_.at_most).count()));
+  }
+  return !is_stuck_;
 }
 
 }  // namespace smdebug

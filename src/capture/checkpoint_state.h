@@ -10,17 +10,18 @@
 // "metadata.json"). Files that are missing or broken are never an error; the
 // first problem is logged.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "smdebug/base/logger.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/core/mode.h"
-#include "smdebug/store/storage.h"
 
-#include "base/json.h"
+#include "base/detachable_logger.h"
 #include "capture/session_context.h"
 
 namespace smdebug {
@@ -36,8 +37,11 @@ class CheckpointState {
  public:
   // Reads the configuration that CHECKPOINT_CONFIG_FILE_PATH names, and the
   // entries of earlier sessions. Returns null if no checkpoint folder is
-  // configured, which costs one failed open. `logger` must outlive it.
-  static std::unique_ptr<CheckpointState> open(Logger& logger);
+  // configured, which costs one failed open. `logger` must outlive it. A folder
+  // that does not respond within `limit` is not used any more.
+  static std::unique_ptr<CheckpointState> open(Logger& logger,
+                                               const WaitLimit& limit = {});
+  ~CheckpointState();
 
   // The latest entry of earlier sessions, if any.
   const std::optional<RecordedSteps>& recorded() const { return recorded_; }
@@ -50,26 +54,18 @@ class CheckpointState {
   static constexpr std::size_t kMaxFiles = 10000;
 
  private:
-  struct File {
-    std::string path;  // relative to the folder
-    std::uint64_t bytes = 0;
-    friend auto operator<=>(const File&, const File&) = default;
-  };
+  class Folder;
 
-  CheckpointState(std::string folder, std::shared_ptr<Storage> storage,
-                  Logger& logger);
+  CheckpointState(std::shared_ptr<DetachableLogger> logger,
+                  const WaitLimit& limit)
+      : logger_(std::move(logger)), limit_(limit) {}
+  // Calls `work` within the limit. Returns whether it has ended.
+  bool call(std::function<void()> work);
 
-  void load();
-  void read_entry(const Json& state);
-  std::vector<File> list_files();
-  void warn_once(const std::string& what);
-
-  const std::string folder_;
-  const std::shared_ptr<Storage> storage_;
-  Logger& logger_;
-  bool has_warned_ = false;
-  std::vector<File> files_;
-  Json states_ = Json::Array();
+  const std::shared_ptr<DetachableLogger> logger_;
+  const WaitLimit limit_;
+  bool is_stuck_ = false;
+  std::shared_ptr<Folder> folder_;  // also of a thread that was abandoned
   std::optional<RecordedSteps> recorded_;
 };
 

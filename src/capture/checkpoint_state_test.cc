@@ -8,10 +8,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "smdebug/capture/session.h"
 #include "smdebug/store/open_storage.h"
 
+#include "base/json.h"
 #include "format/file_names.h"
 #include "tests/support/recording_logger_testing.h"
 #include "tests/support/temporary_folder_testing.h"
@@ -217,6 +219,18 @@ TEST_F(CheckpointStateTest, SurvivesAFolderThatVanishesOrCannotBeWritten) {
   steps(*session, Mode::train, 2);
   EXPECT_EQ(session->step().global, 3);
   EXPECT_EQ(session->status().state, SessionStatus::State::active);
+}
+
+// `open` of a pipe waits for its writer.
+TEST_F(CheckpointStateTest, IsGivenUpIfItsFolderDoesNotRespond) {
+  const std::string pipe = folder_.path() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  setenv("CHECKPOINT_CONFIG_FILE_PATH", pipe.c_str(), 1);
+  RecordingLogger log;
+  EXPECT_EQ(CheckpointState::open(log, {std::chrono::milliseconds(10), {}}),
+            nullptr);
+  EXPECT_THAT(log.text(), HasSubstr("not responded for 0.01 s"));
+  std::ofstream(pipe) << "{}";  // releases the thread
 }
 
 TEST_F(CheckpointStateTest, LetsOneWorkerSpeakForAllAndAllResume) {

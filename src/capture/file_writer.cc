@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/environment.h"
@@ -358,8 +359,12 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(
   }
   if (options.worker.empty()) return invalid("the worker has no name");
   SMD_CHECK_OK(check_key(file_key(options)));
+  WaitLimit limit = WaitLimit::from_environment(options.check_interrupt);
+  if (options.storage_timeout.count() > 0)
+    limit.at_most = options.storage_timeout;
+  auto bounded = bounded_storage(std::move(run), std::move(limit));
   return std::unique_ptr<FileWriter>(new FileWriter(
-      std::make_unique<Impl>(std::move(run), std::move(options))));
+      std::make_unique<Impl>(std::move(bounded), std::move(options))));
 }
 
 FileWriter::FileWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

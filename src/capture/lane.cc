@@ -246,11 +246,11 @@ std::size_t Lane::chunk_bytes() const {
 }
 
 void Lane::begin_step(double wall_seconds, const StepId& step,
-                      std::uint64_t sequence) {
+                      std::uint64_t sequence, const void* schedule) {
   Message message;
   message.kind = Message::Kind::begin_step;
   message.sequence = sequence;
-  message.begin = {wall_seconds, step};
+  message.begin = {wall_seconds, step, schedule};
   put_control(message);
 }
 
@@ -263,6 +263,13 @@ void Lane::end_step(std::uint64_t shared_end, std::uint64_t dropped_tensors,
   put_control(message);
   unannounced_bytes_ = 0;
   writer_.wake();
+}
+
+void Lane::keep_step(Step step) {
+  Message message;
+  message.kind = Message::Kind::keep_step;
+  message.kept_step = step;
+  put_control(message);
 }
 
 void Lane::write(Document document) {

@@ -42,10 +42,12 @@ class Lane {
   // Whether `spec` needs more of a tensor than its statistics.
   static bool needs_elements(const SaveSpec& spec);
 
+  // `schedule` is equal for steps in which the same tensors are due.
   void begin_step(double wall_seconds, const StepId& step,
-                  std::uint64_t sequence);
+                  std::uint64_t sequence, const void* schedule);
   void end_step(std::uint64_t shared_end, std::uint64_t dropped_tensors,
                 std::uint64_t dropped_bytes, std::uint64_t sequence);
+  void keep_step(Step step);
   void write(Document document);
 
   // The largest rank that is captured: the shape must fit into one message.

@@ -29,7 +29,13 @@ struct Document {
 };
 
 struct Message {
-  enum class Kind : std::uint8_t { begin_step, tensor, end_step, document };
+  enum class Kind : std::uint8_t {
+    begin_step,
+    tensor,
+    end_step,
+    keep_step,
+    document,
+  };
 
   std::uint64_t bytes = 0;  // of the whole message, padding included
   Kind kind = Kind::tensor;
@@ -55,6 +61,7 @@ struct Message {
   struct BeginFields {
     double wall_seconds;
     StepId step;
+    const void* schedule;  // identifies the due tensors
   };
   struct EndFields {
     std::uint64_t shared_end;  // position of the shared lane at the end
@@ -66,6 +73,7 @@ struct Message {
     TensorFields tensor;
     BeginFields begin;
     EndFields end;
+    Step kept_step;
     Document* document;  // owned by the message
   };
   TensorStatistics statistics;

@@ -15,21 +15,28 @@ constexpr std::size_t kMinRingBytes = std::size_t{1} << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>> Recorder::create(
-    const HookConfig& config, std::unique_ptr<StepWriter> writer,
-    Logger& logger) {
+Result<std::unique_ptr<Recorder>> Recorder::create(const HookConfig& config,
+                                                   Writer writer,
+                                                   const WaitLimit& limit) {
   auto recorder = std::make_unique<Recorder>();
   const std::size_t bytes = std::max(config.buffer_bytes, kMinRingBytes);
   SMD_TRY(recorder->owner_ring, StagingRing::create(bytes));
   SMD_TRY(recorder->shared_ring,
           StagingRing::create(std::max(bytes / kSharedShare, kMinRingBytes)));
-  recorder->thread = std::make_unique<WriteThread>(
-      *recorder->owner_ring, *recorder->shared_ring, std::move(writer), logger);
+  SMD_TRY(recorder->thread,
+          WriteThread::start({std::move(writer.logger), recorder->owner_ring,
+                              recorder->shared_ring, std::move(writer.steps),
+                              std::move(writer.watch), std::move(writer.slots)},
+                             limit));
   recorder->owner_lane.emplace(*recorder->owner_ring, *recorder->thread,
                                config.overflow_policy);
   recorder->shared_lane.emplace(*recorder->shared_ring, *recorder->thread,
                                 config.overflow_policy);
   return recorder;
+}
+
+Recorder::~Recorder() {
+  if (thread) thread->stop();
 }
 
 LaneCounts Recorder::counts() {

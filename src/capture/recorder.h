@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 
-#include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
 #include "smdebug/config/hook_config.h"
 
@@ -30,21 +29,31 @@ struct LaneCounts {
 };
 
 struct Recorder {
-  // The order matters, because members are destroyed in reverse: the thread
-  // refers to the rings, and the lanes refer to the thread.
-  std::unique_ptr<StagingRing> owner_ring;
-  std::unique_ptr<StagingRing> shared_ring;
-  std::unique_ptr<WriteThread> thread;
+  // The thread shares the rings, because it may outlive the recorder.
+  std::shared_ptr<StagingRing> owner_ring;
+  std::shared_ptr<StagingRing> shared_ring;
+  std::shared_ptr<WriteThread> thread;
   std::optional<Lane> owner_lane;
   std::mutex shared_mutex;  // guards the shared lane and its counts
   std::optional<Lane> shared_lane;
   LaneCounts owner_counts;
   LaneCounts shared_counts;
 
-  // Starts the thread. Fails with `io` if the rings cannot be mapped.
-  static Result<std::unique_ptr<Recorder>> create(
-      const HookConfig& config, std::unique_ptr<StepWriter> writer,
-      Logger& logger);
+  // The parts of the write thread beside the rings.
+  struct Writer {
+    std::shared_ptr<DetachableLogger> logger;
+    std::unique_ptr<StepWriter> steps;
+    std::shared_ptr<StorageWatch> watch;
+    std::shared_ptr<const void> slots;
+  };
+
+  // Starts the thread. Fails with `io` if the rings cannot be mapped, and as
+  // `WriteThread::start`.
+  static Result<std::unique_ptr<Recorder>> create(const HookConfig& config,
+                                                  Writer writer,
+                                                  const WaitLimit& limit);
+  // Stops the thread.
+  ~Recorder();
 
   // The sum of both lanes. The owner's thread.
   LaneCounts counts();

@@ -6,6 +6,7 @@
 #include "smdebug/base/version.h"
 
 #include "base/environment.h"
+#include "base/masked_arguments.h"
 #include "base/suggestions.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
@@ -121,7 +122,7 @@ RunRecord::RunRecord(const Storage& storage, const ProcessFacts& process,
   attempt.host = host_name();
   attempt.process_id = process_id();
   attempt.started_seconds = clock.wall_seconds();
-  attempt.command = process.command;
+  attempt.command = masked_arguments(process.command);
   attempt.versions = process.versions;
   attempt.environment = process.environment;
   attempt.status = "running";
@@ -197,8 +198,6 @@ MatchSummary summarize_matches(const SlotTable& slots) {
     if (counts[i] == 0 && was_asked_for)
       summary.warnings.push_back(nothing_found(collection, names));
   }
-  for (const std::string& error : plan.pattern_errors())
-    summary.warnings.push_back(error);
   return summary;
 }
 

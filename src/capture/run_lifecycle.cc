@@ -10,28 +10,52 @@
 namespace smdebug {
 namespace {
 
-// Claims the run in `storage` for this process. Returns none on success, or
-// why another process has it, in one sentence. A claim whose process has died
-// is replaced. Fails with `io` if the storage cannot be written.
-Result<std::optional<std::string>> claim_run(Storage& storage, Logger& logger) {
-  const std::string text = write_claim(ProcessMark::of_this_process());
+// While tensors have new names at each step, their file is written again for
+// few names, and otherwise for each fourth of them, or after this time.
+constexpr std::size_t kFewMemberships = 64;
+constexpr std::chrono::seconds kCollectionsInterval(10);
+
+// Whether a process on another host, whose state is unknown, keeps its claim.
+enum class DistantOwner { keeps_claim, loses_claim };
+
+bool is_running(const ProcessMark& owner, DistantOwner distant) {
+  if (owner.host != host_name() && distant == DistantOwner::loses_claim)
+    return false;
+  return !owner.has_ended();
+}
+
+// Claims the run, or a worker's part of it, for this process. Returns none on
+// success, or why another writer has it, in one sentence. A claim whose process
+// has died is replaced. Fails with `io` if the storage cannot be written.
+Result<std::optional<std::string>> claim_run(Storage& storage,
+                                             std::string_view key,
+                                             DistantOwner distant,
+                                             Logger& logger) {
+  const ProcessMark self = ProcessMark::of_this_process();
+  const std::string text = write_claim(self);
   SMD_TRY(const bool is_ours,
           storage.create_exclusive(
-              kClaimKey, std::as_bytes(std::span(text.data(), text.size()))));
+              key, std::as_bytes(std::span(text.data(), text.size()))));
   if (is_ours) return std::optional<std::string>();
 
   std::optional<ProcessMark> owner;
-  if (auto bytes = get_object(storage, kClaimKey, kMaxClaimBytes); bytes)
+  if (auto bytes = get_object(storage, key, kMaxClaimBytes); bytes)
     owner = parse_claim(bytes->text());
-  if (owner && !owner->has_ended()) {
+  if (owner && is_running(*owner, distant)) {
+    (void)put_object(storage, kRefusedKey, text);
+    if (*owner == self) {
+      return std::optional<std::string>(
+          "another hook of this program, " + owner->text() +
+          ", writes this run: close it first, or use another folder");
+    }
     return std::optional<std::string>(
         owner->text() + " writes this run: use another folder, or remove '" +
-        std::string(kClaimKey) + "' if that process has exited");
+        std::string(key) + "' if that process has exited");
   }
   logger.warning("run " + storage.uri() + ": the claim of " +
                  (owner ? owner->text() : std::string("an unnamed process")) +
                  " is taken over: that process has exited");
-  SMD_CHECK_OK(put_object(storage, kClaimKey, text));
+  SMD_CHECK_OK(put_object(storage, key, text));
   return std::optional<std::string>();
 }
 
@@ -42,14 +66,19 @@ Status as_status(const Result<bool>& result) {
 
 }  // namespace
 
-RunLifecycle::RunLifecycle(SessionContext& context, const SlotTable& slots,
-                           std::shared_ptr<Storage> storage,
-                           std::shared_ptr<Storage> tensorboard)
+RunLifecycle::RunLifecycle(SessionContext& context,
+                           std::shared_ptr<const SlotTable> slots,
+                           RunStorages storages)
     : context_(context),
-      slots_(slots),
-      storage_(std::move(storage)),
-      tensorboard_storage_(std::move(tensorboard)),
-      created_seconds_(context.clock.wall_seconds()) {}
+      shared_slots_(std::move(slots)),
+      slots_(*shared_slots_),
+      storage_(std::move(storages.bounded)),
+      watch_(std::make_shared<StorageWatch>()),
+      write_storage_(watched_storage(std::move(storages.run), watch_)),
+      tensorboard_storage_(
+          watched_storage(std::move(storages.tensorboard), watch_)),
+      created_seconds_(context.clock.wall_seconds()),
+      logger_(std::make_shared<DetachableLogger>(context.logger)) {}
 
 // --- the start ---
 
@@ -72,21 +101,20 @@ Status RunLifecycle::start_recording() {
   const WorkerIdentity& worker = context_.worker;
   SMD_TRY(const bool may_write, claim());
   if (!may_write) return {};
-  auto target = config.dry_run ? nullptr : storage_;
+  auto target = config.dry_run ? nullptr : write_storage_;
   open_tensorboard();
   if (worker.is_first()) {
     run_record_.emplace(*storage_, context_.process, context_.framework,
                         context_.clock);
   }
+  auto steps = std::make_unique<StepWriter>(
+      target, worker.name, context_.framework, config.checksum, tensorboard_,
+      RunSizeLimit::make(config, target, worker.name, *logger_),
+      begin_attempt(target));
   SMD_TRY(recorder_,
           Recorder::create(config,
-                           std::make_unique<StepWriter>(
-                               target, worker.name, context_.framework,
-                               config.checksum, tensorboard_,
-                               RunSizeLimit::make(config, target, worker.name,
-                                                  context_.logger),
-                               begin_attempt(target)),
-                           context_.logger));
+                           {logger_, std::move(steps), watch_, shared_slots_},
+                           context_.limit));
   if (run_record_) {
     recorder_->owner_lane->write(
         {std::string(kRunFileKey),
@@ -110,21 +138,28 @@ std::unique_ptr<AttemptStart> RunLifecycle::begin_attempt(
           ? created_seconds_
           : process_start_seconds(process_id()).value_or(created_seconds_) - 1;
   return std::make_unique<AttemptStart>(target, attempt, context_.clock,
-                                        context_.logger);
+                                        *logger_);
 }
 
-// A run with several writers is claimed by the first worker of the process
-// that records them all. Separate processes do not claim it.
+// A run is claimed by its only writer, or by the first worker of the process
+// that records all of them. Each of several processes claims its worker, which
+// may restart on another host.
 Result<bool> RunLifecycle::claim() {
   const WorkerIdentity& worker = context_.worker;
-  const bool is_only_writer =
-      worker.count == 1 || (worker.is_grouped && worker.is_first());
-  if (context_.config.dry_run || !is_only_writer) return true;
+  if (context_.config.dry_run || worker.reports_via_first_worker()) return true;
+  const bool is_only_writer = worker.count == 1 || worker.is_grouped;
+  claim_key_ =
+      is_only_writer ? std::string(kClaimKey) : worker_claim_key(worker.name);
   SMD_TRY(std::optional<std::string> other,
-          claim_run(*storage_, context_.logger));
+          claim_run(*storage_, claim_key_,
+                    is_only_writer ? DistantOwner::keeps_claim
+                                   : DistantOwner::loses_claim,
+                    context_.logger));
   if (other) {
     context_.logger.error("run " + uri() +
                           ": nothing will be saved: " + *other);
+    error_ = Error{Error::Code::closed, "run " + uri() + ": " + *other};
+    error_step_ = context_.steps.current().global;
     deactivate(*std::move(other));
     return false;
   }
@@ -135,11 +170,19 @@ Result<bool> RunLifecycle::claim() {
 void RunLifecycle::open_tensorboard() {
   if (!tensorboard_storage_ || context_.worker.reports_via_first_worker())
     return;
+  const WorkerIdentity& worker = context_.worker;
+  TensorBoardFileName name;
+  name.worker = worker.is_first() ? "" : worker.name;
+  name.host = host_name();
+  name.process_id = process_id();
+  // The rest is for the steps.
+  std::optional<std::uint64_t> max_bytes = context_.config.max_run_bytes;
+  if (max_bytes) *max_bytes /= 4;
   tensorboard_ = std::make_shared<TensorBoardWriter>(
       tensorboard_storage_,
       context_.config.dry_run ? TensorBoardWriter::Files::none
                               : TensorBoardWriter::Files::written,
-      std::to_string(process_id()) + "_" + host_name(), context_.logger);
+      name, max_bytes, *logger_);
 }
 
 // --- the state ---
@@ -177,12 +220,30 @@ bool RunLifecycle::is_recording() {
 
 // --- files ---
 
+// A file for each new name would cost time and bytes that are quadratic in the
+// number of names. A file for each fourth of them costs five times the last.
+bool RunLifecycle::are_collections_due(std::uint64_t plan_version) const {
+  const std::size_t memberships = slots_.memberships();
+  return exported_plan_ != plan_version || memberships <= kFewMemberships ||
+         memberships >= exported_memberships_ + exported_memberships_ / 4 ||
+         context_.clock.monotonic() >= exported_at_ + kCollectionsInterval;
+}
+
+void RunLifecycle::write_collections_if_due(std::uint64_t plan_version) {
+  if (slots_.memberships() == exported_memberships_ &&
+      exported_plan_ == plan_version) {
+    return;
+  }
+  if (are_collections_due(plan_version)) write_collections(plan_version);
+}
+
 void RunLifecycle::write_collections(std::uint64_t plan_version) {
   const std::size_t memberships = slots_.memberships();
   if (exported_memberships_ == memberships && exported_plan_ == plan_version)
     return;
   exported_memberships_ = memberships;
   exported_plan_ = plan_version;
+  exported_at_ = context_.clock.monotonic();
   recorder_->owner_lane->write(
       {collections_file_key(context_.worker.name),
        collections_text(slots_, context_.num_writers())});
@@ -202,8 +263,7 @@ void RunLifecycle::stop(std::uint64_t plan_version) {
   if (!recorder_) return;
   if (is_recording()) {
     write_collections(plan_version);
-    if (Status status = recorder_->thread->drain(); !status)
-      latch(std::move(status).error());
+    (void)recorder_->thread->drain();  // latches what fails
   }
   recorder_->thread->stop();
   notice_failure();
@@ -212,6 +272,7 @@ void RunLifecycle::stop(std::uint64_t plan_version) {
 void RunLifecycle::write_end(const SessionStatus& status,
                              const SessionCost& cost) {
   if (!recorder_ || context_.config.dry_run) return;
+  if (recorder_->thread->is_stuck()) return;  // another call would be, too
   if (Status finished = finish_files(status, cost); !finished)
     latch(std::move(finished).error().within("run " + uri()));
 }
@@ -230,13 +291,13 @@ Status RunLifecycle::finish_files(const SessionStatus& status,
   // Elsewhere every worker tries to, and the first one succeeds.
   if (!environment_variable("TRAINING_JOB_NAME"))
     SMD_CHECK_OK(as_status(storage_->create_exclusive(kEndMarkerKey, {})));
-  if (is_claimed_) SMD_CHECK_OK(storage_->remove(kClaimKey));
+  if (is_claimed_) SMD_CHECK_OK(storage_->remove(claim_key_));
   return recorded;
 }
 
 Status RunLifecycle::close() {
   is_closed_ = true;
-  if (error_) return *error_;
+  if (error_ && !is_inactive()) return *error_;
   if (is_started() && state_ == SessionStatus::State::active)
     state_ = SessionStatus::State::closed;
   return {};
@@ -249,8 +310,15 @@ void RunLifecycle::after_fork_in_child() {
 
 // --- reports ---
 
+void RunLifecycle::notice_stuck_writer() {
+  if (recorder_) recorder_->thread->notice_stuck();
+}
+
 void RunLifecycle::report(SessionStatus& status) {
-  if (!is_forked_) notice_failure();
+  if (!is_forked_) {
+    notice_stuck_writer();
+    notice_failure();
+  }
   status.state = is_forked_ ? SessionStatus::State::inactive : state_;
   status.error = error_;
   status.error_step = error_step_;

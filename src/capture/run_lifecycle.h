@@ -23,13 +23,17 @@
 
 namespace smdebug {
 
+struct RunStorages {
+  std::shared_ptr<Storage> run;          // for the write thread
+  std::shared_ptr<Storage> bounded;      // the same, for the training's threads
+  std::shared_ptr<Storage> tensorboard;  // null: nothing is written for it
+};
+
 class RunLifecycle {
  public:
-  // `tensorboard` is null if nothing is written for TensorBoard. The context
-  // and the slots must outlive this.
-  RunLifecycle(SessionContext& context, const SlotTable& slots,
-               std::shared_ptr<Storage> storage,
-               std::shared_ptr<Storage> tensorboard);
+  // The context must outlive this.
+  RunLifecycle(SessionContext& context, std::shared_ptr<const SlotTable> slots,
+               RunStorages storages);
 
   // Claims the run and starts its writer, at the first step. A failure is
   // latched.
@@ -53,10 +57,16 @@ class RunLifecycle {
   // Writes the collections file if tensors were added or the plan has changed
   // since the last time.
   void write_collections(std::uint64_t plan_version);
+  // Does the same at the end of a step, but not for every new tensor: the
+  // number of writes grows with the logarithm of the number of tensors.
+  void write_collections_if_due(std::uint64_t plan_version);
 
   // Blocks until everything captured so far is written. Fails with the latched
   // error, and as `WriteThread::drain`.
   Status flush();
+
+  // Latches a failure if the storage has not responded within the limit.
+  void notice_stuck_writer();
 
   // --- the end, in this order ---
 
@@ -82,16 +92,22 @@ class RunLifecycle {
   // Returns whether this process may write the run.
   Result<bool> claim();
   void open_tensorboard();
+  bool are_collections_due(std::uint64_t plan_version) const;
   void deactivate(std::string reason);
   void latch(Error error);
   void notice_failure();
   Status finish_files(const SessionStatus& status, const SessionCost& cost);
 
   SessionContext& context_;
+  const std::shared_ptr<const SlotTable> shared_slots_;
   const SlotTable& slots_;
   const std::shared_ptr<Storage> storage_;
+  const std::shared_ptr<StorageWatch> watch_;
+  const std::shared_ptr<Storage> write_storage_;
   const std::shared_ptr<Storage> tensorboard_storage_;
   const double created_seconds_;
+  // Of the write thread, which may outlive the context.
+  const std::shared_ptr<DetachableLogger> logger_;
 
   std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
   std::unique_ptr<Recorder> recorder_;
@@ -99,8 +115,10 @@ class RunLifecycle {
   std::optional<std::chrono::nanoseconds> first_step_at_;
   std::size_t exported_memberships_ = 0;
   std::uint64_t exported_plan_ = 0;
+  std::chrono::nanoseconds exported_at_{0};
 
   bool is_claimed_ = false;
+  std::string claim_key_;
   bool is_closed_ = false;
   bool is_forked_ = false;
   SessionStatus::State state_ = SessionStatus::State::active;

@@ -189,5 +189,54 @@ TEST_F(RunSizeLimitTest, KeepsWhatAPlainListWouldKeep) {
   }
 }
 
+TEST_F(RunSizeLimitTest, KeepsAStepOnWhichARuleFiredAndItsNeighborsLongest) {
+  RunSizeLimit limit = keep(40);
+  for (Step step = 0; step < 3; ++step) publish(limit, step, 10);
+  limit.keep(2);
+  for (Step step = 3; step < 30; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 29));
+}
+
+TEST_F(RunSizeLimitTest, KeepsAStepThatIsPublishedAfterTheRuleFired) {
+  RunSizeLimit limit = keep(40);
+  for (Step step = 0; step < 3; ++step) publish(limit, step, 10);
+  limit.keep(3);
+  for (Step step = 3; step < 30; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(2, 3, 4, 29));
+}
+
+TEST_F(RunSizeLimitTest, RemovesEvenKeptStepsBeforeItExceedsTheLimit) {
+  RunSizeLimit limit = keep(20);
+  for (Step step = 0; step < 3; ++step) publish(limit, step, 10);
+  limit.keep(1);
+  for (Step step = 3; step < 10; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(2, 9));
+}
+
+TEST_F(RunSizeLimitTest, CountsEveryOtherFileOfTheRun) {
+  const std::string text(10, 'x');
+  for (const std::string_view key :
+       {"run.json", "rules/NaN.json", "collections/000000000/a"})
+    ASSERT_TRUE(put_object(*storage_, key, text));
+  ASSERT_TRUE(put_object(*storage_, "checkpoint.pt", std::string(1000, 'x')));
+  RunSizeLimit limit = keep(60);
+  for (Step step = 0; step < 6; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(3, 4, 5));
+  limit.published(6, 10, /*tensorboard_bytes=*/10);
+  EXPECT_THAT(steps(), ElementsAre(5));
+}
+
+TEST_F(RunSizeLimitTest, RemovesTheStepsOfAnAttemptThatWasMovedAsideFirst) {
+  put(7, 10, "worker_0");
+  for (const std::string& key :
+       {index_file_key(7, "worker_0"), event_file_key(7, "worker_0")})
+    ASSERT_TRUE(storage_->move(key, "attempts/1/" + key));
+  RunSizeLimit limit = keep(20);
+  for (Step step = 0; step < 2; ++step) publish(limit, step, 10);
+  EXPECT_FALSE(
+      *storage_->exists("attempts/1/" + index_file_key(7, "worker_0")));
+  EXPECT_THAT(steps(), ElementsAre(0, 1));
+}
+
 }  // namespace
 }  // namespace smdebug

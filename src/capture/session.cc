@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "smdebug/core/tensor_names.h"
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "capture/session_impl.h"
@@ -14,7 +15,8 @@ namespace smdebug {
 namespace {
 
 // Refuses a folder in which a run has ended, because readers could not
-// distinguish the two runs.
+// distinguish the two runs. A storage that does not respond is a failure of the
+// first step.
 Status check_not_ended(const Storage& storage) {
   auto has_ended = storage.exists(kEndMarkerKey);
   if (!has_ended || !*has_ended) return {};
@@ -26,21 +28,29 @@ Status check_not_ended(const Storage& storage) {
 
 Status open_storages(SessionOptions& options) {
   const HookConfig& config = options.config;
+  const FileAccess access =
+      config.is_private ? FileAccess::owner_only : FileAccess::by_umask;
   if (!options.storage) {
     if (config.out_dir.empty()) {
       return Error{Error::Code::invalid_argument,
                    "out_dir is empty: name a folder for the run"};
     }
-    SMD_TRY(options.storage, open_storage(config.out_dir));
+    SMD_TRY(options.storage, open_storage(config.out_dir, access));
   }
   if (!config.tensorboard_dir) {
     options.tensorboard = nullptr;
   } else if (!options.tensorboard) {
-    auto opened = open_storage(*config.tensorboard_dir);
+    auto opened = open_storage(*config.tensorboard_dir, access);
     if (!opened) return std::move(opened).error().within("tensorboard_dir");
     options.tensorboard = *std::move(opened);
   }
-  return check_not_ended(*options.storage);
+  return {};
+}
+
+WaitLimit limit_of(const SessionOptions& options) {
+  if (options.storage_timeout.count() > 0)
+    return {options.storage_timeout, options.check_interrupt};
+  return WaitLimit::from_environment(options.check_interrupt);
 }
 
 // A number is a tensor of shape (1,).
@@ -59,6 +69,7 @@ void save_number(StepLifecycle& steps, std::string_view name, DType dtype,
 // --- the parts ---
 
 SessionImpl::SessionImpl(SessionOptions options,
+                         std::shared_ptr<Storage> bounded,
                          std::shared_ptr<const Plan> plan)
     : device_transfer(std::move(options.device_transfer)),
       context{std::move(options.config),
@@ -66,11 +77,14 @@ SessionImpl::SessionImpl(SessionOptions options,
               std::move(options.process),
               options.clock != nullptr ? *options.clock : system_clock(),
               options.logger != nullptr ? *options.logger : default_logger(),
+              limit_of(options),
               {},
               {}},
-      slots(std::move(plan)),
-      run(context, slots, std::move(options.storage),
-          std::move(options.tensorboard)),
+      shared_slots(std::make_shared<SlotTable>(std::move(plan))),
+      slots(*shared_slots),
+      run(context, shared_slots,
+          {std::move(options.storage), std::move(bounded),
+           std::move(options.tensorboard)}),
       sink(slots, context.logger),
       steps(context, slots, run, sink) {}
 
@@ -105,8 +119,10 @@ SessionCost SessionImpl::cost() {
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
   SMD_TRY(auto plan, Plan::build(options.config, options.framework));
   SMD_CHECK_OK(open_storages(options));
-  return std::unique_ptr<Session>(new Session(
-      std::make_unique<SessionImpl>(std::move(options), std::move(plan))));
+  auto bounded = bounded_storage(options.storage, limit_of(options));
+  SMD_CHECK_OK(check_not_ended(*bounded));
+  return std::unique_ptr<Session>(new Session(std::make_unique<SessionImpl>(
+      std::move(options), std::move(bounded), std::move(plan))));
 }
 
 Session::Session(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
@@ -211,13 +227,22 @@ void Session::set_sink(ObservationSink* sink) {
   impl_->sink.set_observer(sink);
 }
 
+void Session::keep_step(Step step) {
+  RunLifecycle& run = impl_->run;
+  if (run.recorder() != nullptr && run.is_recording())
+    run.recorder()->owner_lane->keep_step(step);
+}
+
 void Session::export_collections() {
   RunLifecycle& run = impl_->run;
   if (run.recorder() != nullptr && run.is_recording())
     run.write_collections(impl_->steps.plan_version());
 }
 
-Status Session::flush() { return impl_->run.flush(); }
+Status Session::flush() {
+  export_collections();
+  return impl_->run.flush();
+}
 Status Session::close() { return impl_->close(); }
 
 void Session::after_fork_in_child() {

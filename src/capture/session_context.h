@@ -8,6 +8,7 @@
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/capture/session.h"
 #include "smdebug/core/mode.h"
 
@@ -70,6 +71,7 @@ struct SessionContext {
   const ProcessFacts process;
   const Clock& clock;
   Logger& logger;
+  const WaitLimit limit;  // of the training's waits for the storage
   WorkerIdentity worker;
   // If a checkpoint was restored, counting continues after it.
   StepCounter steps;

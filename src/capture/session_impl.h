@@ -17,7 +17,9 @@
 namespace smdebug {
 
 struct SessionImpl {
-  SessionImpl(SessionOptions options, std::shared_ptr<const Plan> plan);
+  // `bounded` is `options.storage` for the threads of the training.
+  SessionImpl(SessionOptions options, std::shared_ptr<Storage> bounded,
+              std::shared_ptr<const Plan> plan);
 
   Status close();
   SessionStatus status();
@@ -25,7 +27,8 @@ struct SessionImpl {
 
   const std::shared_ptr<DeviceTransfer> device_transfer;  // null: none
   SessionContext context;
-  SlotTable slots;
+  const std::shared_ptr<SlotTable> shared_slots;
+  SlotTable& slots;
   RunLifecycle run;
   CaptureSink sink;
   StepLifecycle steps;

@@ -2,6 +2,7 @@
 // the queries of adapters about future steps.
 
 #include <algorithm>
+#include <atomic>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "capture/session_fixture_testing.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
+#include "tests/support/forwarding_storage_testing.h"
 
 namespace smdebug {
 namespace {
@@ -285,6 +287,70 @@ TEST_F(SessionPlanTest, KnowsWhetherASlotCanEverMatch) {
   EXPECT_FALSE(relu.can_match_output());
   EXPECT_FALSE(session->tensor("x").can_match());
   ASSERT_TRUE(session->close().ok());
+}
+
+// Counts the bytes of the collections files.
+class CollectionsMeter : public ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    SMD_TRY(auto writer, ForwardingStorage::create(key));
+    if (!key.starts_with(kCollectionsPrefix)) return writer;
+    return std::unique_ptr<ObjectWriter>(
+        std::make_unique<Writer>(std::move(writer), bytes_));
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  class Writer : public ObjectWriter {
+   public:
+    Writer(std::unique_ptr<ObjectWriter> inner, std::atomic<std::size_t>& bytes)
+        : inner_(std::move(inner)), bytes_(bytes) {}
+    Status append(std::span<const std::span<const std::byte>> parts) override {
+      for (const auto part : parts) bytes_ += part.size();
+      return inner_->append(parts);
+    }
+    Status commit() override { return inner_->commit(); }
+    void abort() override { inner_->abort(); }
+
+   private:
+    const std::unique_ptr<ObjectWriter> inner_;
+    std::atomic<std::size_t>& bytes_;
+  };
+  std::atomic<std::size_t> bytes_ = 0;
+};
+
+TEST_F(SessionPlanTest, WritesNewNamesAtEachStepWithoutQuadraticCost) {
+  const auto meter = std::make_shared<CollectionsMeter>(storage_);
+  storage_ = meter;
+  auto session = open();
+  constexpr int kSteps = 3000;
+  for (int i = 0; i < kSteps; ++i) {
+    session->begin_step();
+    put(*session, "tensor_" + std::to_string(i), {1});
+    session->end_step();
+  }
+  ASSERT_TRUE(session->flush());
+  const std::string last = text(collections_file_key("worker_0"));
+  EXPECT_THAT(last, HasSubstr("tensor_" + std::to_string(kSteps - 1)));
+  EXPECT_LT(meter->bytes(), 10 * last.size());
+  ASSERT_TRUE(session->close());
+}
+
+TEST_F(SessionPlanTest, LogsAPatternThatGivesUpAtALaterStep) {
+  config_.include_regex = {"^(a|a)*$"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "b", {1});
+  session->end_step();
+  EXPECT_THAT(log_.lines(), testing::IsEmpty());
+  for (int i = 0; i < 20; ++i) {
+    session->begin_step();
+    put(*session, std::string(60, 'a') + "b" + std::to_string(i), {1});
+    session->end_step();
+  }
+  EXPECT_THAT(log_.lines(), testing::ElementsAre(HasSubstr("'^(a|a)*$'")));
+  ASSERT_TRUE(session->close());
 }
 
 }  // namespace

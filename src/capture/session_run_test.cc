@@ -118,10 +118,56 @@ TEST_F(SessionRunTest, IsSilentWhileALiveProcessWritesTheRun) {
   EXPECT_EQ(second->status().state, SessionStatus::State::inactive);
   EXPECT_THAT(second->status().reason,
               HasSubstr("process " + std::to_string(getpid())));
+  ASSERT_TRUE(second->status().error);
+  EXPECT_EQ(second->status().error->code, Error::Code::closed);
+  EXPECT_THAT(second->status().error->message, HasSubstr("another hook"));
+  EXPECT_EQ(second->status().error_step, 0);
   EXPECT_THAT(log_.text(), HasSubstr("nothing will be saved"));
   EXPECT_TRUE(second->close().ok());
   ASSERT_TRUE(first->close().ok());
   EXPECT_THAT(records(0).at("a"), ElementsAre(1));
+}
+
+TEST_F(SessionRunTest, LeavesAMarkForReadersThatAnotherWriterWasRefused) {
+  auto first = open();
+  first->begin_step();
+  EXPECT_FALSE(is_there(kRefusedKey));
+  auto second = open();
+  second->begin_step();
+  const auto refused = parse_claim(text(kRefusedKey));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->process_id, getpid());
+  ASSERT_TRUE(first->close().ok());
+}
+
+// Two processes were started with the same rank.
+TEST_F(SessionRunTest, RefusesASecondWriterOfOneWorkerOfSeveral) {
+  config_.include_workers = IncludeWorkers::all;
+  auto first = open();
+  auto second = open();
+  auto other = open();
+  first->set_worker(1, 3);
+  second->set_worker(1, 3);
+  other->set_worker(2, 3);
+  EXPECT_TRUE(first->begin_step());
+  EXPECT_FALSE(second->begin_step());
+  EXPECT_TRUE(other->begin_step());
+  EXPECT_THAT(second->status().error->message, HasSubstr("another hook"));
+  EXPECT_TRUE(is_there(worker_claim_key("worker_1")));
+  ASSERT_TRUE(first->close().ok());
+  ASSERT_TRUE(other->close().ok());
+  EXPECT_FALSE(is_there(worker_claim_key("worker_1")));
+}
+
+// A worker restarts on another node: nobody knows whether the first one lives.
+TEST_F(SessionRunTest, TakesOverTheClaimOfAWorkerOnAnotherHost) {
+  config_.include_workers = IncludeWorkers::all;
+  ASSERT_TRUE(put_object(*storage_, worker_claim_key("worker_1"),
+                         write_claim({"elsewhere", 1, 1})));
+  auto session = open();
+  session->set_worker(1, 2);
+  EXPECT_TRUE(session->begin_step());
+  ASSERT_TRUE(session->close().ok());
 }
 
 TEST_F(SessionRunTest, TakesOverTheClaimOfAProcessThatIsGone) {

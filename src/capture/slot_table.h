@@ -65,6 +65,9 @@ class SlotTable {
   // Gives each slot its spec for a step in which the collections `due` are due.
   void apply(const CollectionSet& due);
 
+  // Identifies the set of due collections of the last `apply`.
+  const void* schedule_in_use() const { return applied_; }
+
   struct Joined {
     const SaveSpec* spec;  // of a tensor in these collections
     bool is_new;           // to one of them

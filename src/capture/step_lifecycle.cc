@@ -13,7 +13,7 @@ StepLifecycle::StepLifecycle(SessionContext& context, SlotTable& slots,
       slots_(slots),
       run_(run),
       sink_(sink),
-      checkpoints_(CheckpointState::open(context.logger)) {
+      checkpoints_(CheckpointState::open(context.logger, context.limit)) {
   if (!checkpoints_ || !checkpoints_->recorded()) return;
   context_.steps.resume(checkpoints_->recorded()->counts);
   last_saved_step_ = checkpoints_->recorded()->last_saved;
@@ -80,7 +80,8 @@ void StepLifecycle::announce() {
   if (is_announced_) return;
   is_announced_ = true;
   run_.recorder()->owner_lane->begin_step(context_.clock.wall_seconds(),
-                                          context_.steps.current(), begun_);
+                                          context_.steps.current(), begun_,
+                                          slots_.schedule_in_use());
 }
 
 void StepLifecycle::end() {
@@ -88,7 +89,7 @@ void StepLifecycle::end() {
   if (!is_announced_ || run_.is_forked()) return;
   is_announced_ = false;
   const bool was_capturing = sink_.is_capturing();
-  run_.write_collections(plan_version_);
+  run_.write_collections_if_due(plan_version_);
   // From here on tensors of other threads are too late for this step, and
   // `shared_end` limits the tensors that the writer assigns to it. The counts
   // and the message must follow.
@@ -98,7 +99,9 @@ void StepLifecycle::end() {
       shared_end, now.dropped_tensors - at_step_start_.dropped_tensors,
       now.dropped_bytes - at_step_start_.dropped_bytes, begun_);
   at_step_start_ = now;
+  run_.notice_stuck_writer();
   if (was_capturing && !is_summarized_) report_matches();
+  report_pattern_errors();
   sink_.show_step(context_.steps.current(), StepPhase::complete,
                   context_.worker.name);
 }
@@ -127,6 +130,15 @@ void StepLifecycle::report_matches() {
         " should have been saved, but no tensor was captured: is the model "
         "registered?");
   }
+}
+
+// Names of tensors may appear in any step.
+void StepLifecycle::report_pattern_errors() {
+  const Plan& plan = slots_.plan();
+  if (plan.pattern_error_count() == 0) return;
+  for (const std::string& error : plan.pattern_errors())
+    if (logged_pattern_errors_.insert(error).second)
+      context_.logger.warning(error);
 }
 
 // --- saved tensors ---

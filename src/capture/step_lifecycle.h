@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +91,7 @@ class StepLifecycle {
   void use_pending_plan();
   void announce();
   void report_matches();
+  void report_pattern_errors();
   void put(SlotState& slot, const SavedTensor& saved, const TensorView& tensor);
   void put_waiting();
   bool has_waiting();
@@ -107,6 +109,7 @@ class StepLifecycle {
   bool is_announced_ = false;   // the writer has `begin_step` of the open step
   bool is_summarized_ = false;  // the matches of the plan in use were logged
   std::string summary_;
+  std::set<std::string> logged_pattern_errors_;
   // Also the number of the open step in messages, counted from 1.
   std::uint64_t begun_ = 0;
   std::uint64_t saved_ = 0;

@@ -56,8 +56,12 @@ Status StepWriter::start() {
   return attempt ? attempt->run() : Status();
 }
 
-void StepWriter::begin_step(double wall_seconds, const StepId& step) {
+void StepWriter::begin_step(double wall_seconds, const StepId& step,
+                            const void* schedule) {
   step_ = step;
+  is_step_open_ = true;
+  kind_ = {step.mode, schedule};
+  step_tensors_ = 0;
   stamp_ = {wall_seconds, step,
             format_mode_step(step.mode_step, mode_step_text_)};
   event_key_.clear();
@@ -100,8 +104,11 @@ void StepWriter::note(SlotState& slot, const Message& message) {
     index_.add_shape(json_name, json_name, message.shape());
   index_.add_statistics(json_name, message.dtype, message.shape(),
                         message.statistics, message.tensor.placement);
-  if (slot.records.note_step(step_.global) && counts_.replaced_tensors++ == 0)
+  if (!slot.records.note_step(step_.global)) {
+    ++step_tensors_;
+  } else if (counts_.replaced_tensors++ == 0) {
     counts_.first_replaced = slot.name;
+  }
 }
 
 void StepWriter::begin_raw_record(const Message& message) {
@@ -240,6 +247,8 @@ Status StepWriter::flush() {
 Status StepWriter::end_step(std::uint64_t dropped_tensors,
                             std::uint64_t dropped_bytes) {
   if (record_.is_open) return cut_off();
+  is_step_open_ = false;
+  whole_tensors_[kind_] = step_tensors_;
   SMD_CHECK_OK(flush());
   const std::string index_key = index_file_key(step_.global, worker_);
   if (event_file_) {
@@ -258,7 +267,8 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   if (tensorboard_) counts_.bytes += tensorboard_->end_step();
   ++counts_.steps;
   if (size_limit_) {
-    size_limit_->published(step_.global, event_offset_ + text.size());
+    size_limit_->published(step_.global, event_offset_ + text.size(),
+                           tensorboard_ ? tensorboard_->kept_bytes() : 0);
     counts_.removals = size_limit_->counts();
   }
   return {};
@@ -282,7 +292,23 @@ Status StepWriter::write(const Document& document) {
   return {};
 }
 
+Status StepWriter::close() {
+  if (tensorboard_) tensorboard_->close();
+  return {};
+}
+
+bool StepWriter::has_whole_step() const {
+  if (!is_step_open_ || record_.is_open) return false;
+  const auto known = whole_tensors_.find(kind_);
+  return known != whole_tensors_.end() && step_tensors_ >= known->second;
+}
+
+void StepWriter::keep_step(Step step) {
+  if (size_limit_) size_limit_->keep(step);
+}
+
 void StepWriter::abandon() {
+  is_step_open_ = false;
   if (event_file_) event_file_->abort();
   event_file_.reset();
   if (tensorboard_) tensorboard_->abandon();

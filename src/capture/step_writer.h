@@ -10,11 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -61,7 +63,9 @@ class StepWriter {
   // Call it once, before the first message. Fails as `AttemptStart::run`.
   Status start();
 
-  void begin_step(double wall_seconds, const StepId& step);
+  // `schedule` is equal for steps in which the same tensors are due.
+  void begin_step(double wall_seconds, const StepId& step,
+                  const void* schedule);
   Step step() const { return step_.global; }
 
   // Adds one message of a tensor. Its payload must stay valid until the next
@@ -77,6 +81,16 @@ class StepWriter {
   Status end_step(std::uint64_t dropped_tensors, std::uint64_t dropped_bytes);
 
   Status write(const Document& document);
+
+  // Keeps a step as long as possible if the run has a size limit.
+  void keep_step(Step step);
+
+  // Completes the files that span several steps, at the end of the run.
+  Status close();
+
+  // Whether the open step has as many tensors as the last published one with
+  // its mode and schedule, so that it is expected to get no more.
+  bool has_whole_step() const;
 
   // Discards the open step, after a failure.
   void abandon();
@@ -115,6 +129,11 @@ class StepWriter {
   std::unique_ptr<AttemptStart> attempt_;
 
   StepId step_;
+  bool is_step_open_ = false;
+  using Kind = std::pair<Mode, const void*>;  // of a step
+  Kind kind_;
+  std::uint64_t step_tensors_ = 0;  // of different names
+  std::map<Kind, std::uint64_t> whole_tensors_;
   RecordStamp stamp_;
   std::array<char, 24> mode_step_text_;
   std::string event_key_;

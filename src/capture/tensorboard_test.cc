@@ -18,8 +18,10 @@
 #include "format/tensorboard_record.h"
 #include "reduce/histogram.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/fault/file_size_limit.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/recording_logger_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -34,8 +36,8 @@ class TensorBoardTest : public ::testing::Test {
     static int next = 0;
     const std::string uri = "memory://tensorboard_test_";
     run_ = *open_storage(uri + std::to_string(next++));
-    tensorboard_ = std::make_shared<FaultyStorage>(
-        *open_storage(uri + std::to_string(next++)));
+    tensorboard_ =
+        std::make_shared<FaultyStorage>(*open_storage(folder_.path() + "/tb"));
     config_.out_dir = run_->uri();
     config_.tensorboard_dir = tensorboard_->uri();
     config_.save_all = true;
@@ -69,9 +71,14 @@ class TensorBoardTest : public ::testing::Test {
     put(session, name, DType::float32, values);
   }
 
-  static std::string key(Mode mode, Step step) {
-    return tensorboard_file_key(
-        mode, step, std::to_string(process_id()) + "_" + host_name());
+  static std::string key(Mode mode, int number = 0, double wall_seconds = 1.5) {
+    TensorBoardFileName name;
+    name.mode = mode;
+    name.wall_seconds = wall_seconds;
+    name.host = host_name();
+    name.process_id = process_id();
+    name.number = number;
+    return name.key();
   }
 
   std::vector<std::string> keys() const {
@@ -81,8 +88,8 @@ class TensorBoardTest : public ::testing::Test {
     return keys;
   }
 
-  std::string file(Mode mode, Step step) const {
-    const auto bytes = get_object(*tensorboard_, key(mode, step));
+  std::string file(Mode mode, int number = 0) const {
+    const auto bytes = get_object(*tensorboard_, key(mode, number));
     EXPECT_TRUE(bytes.ok()) << bytes.error().message;
     return bytes ? std::string(bytes->text()) : std::string();
   }
@@ -105,6 +112,7 @@ class TensorBoardTest : public ::testing::Test {
     return record;
   }
 
+  TemporaryFolder folder_;
   FakeClock clock_{1.5};
   RecordingLogger log_{LogLevel::error};
   std::shared_ptr<Storage> run_;
@@ -112,7 +120,7 @@ class TensorBoardTest : public ::testing::Test {
   HookConfig config_;
 };
 
-TEST_F(TensorBoardTest, HasAFilePerStepAndModeWithWhatWasSaved) {
+TEST_F(TensorBoardTest, HasAFilePerModeWithWhatWasSaved) {
   auto session = open();
   session->set_mode(Mode::train);
   session->begin_step();
@@ -122,12 +130,12 @@ TEST_F(TensorBoardTest, HasAFilePerStepAndModeWithWhatWasSaved) {
   session->begin_step();
   put(*session, "relu_output_0", {4});
   ASSERT_TRUE(session->close().ok());
-  EXPECT_THAT(keys(), ElementsAre(key(Mode::eval, 1), key(Mode::train, 0)));
-  EXPECT_EQ(file(Mode::train, 0),
+  EXPECT_THAT(keys(), ElementsAre(key(Mode::eval), key(Mode::train)));
+  EXPECT_EQ(file(Mode::train),
             histogram("weights/Net_fc_0.weight", {1, -2, 3}, 0) +
                 histogram("all/CrossEntropyLoss_output_0", {0.25}, 0) +
                 number("CrossEntropyLoss_output_0", 0.25, 0));
-  EXPECT_EQ(file(Mode::eval, 1), histogram("all/relu_output_0", {4}, 1));
+  EXPECT_EQ(file(Mode::eval), histogram("all/relu_output_0", {4}, 1));
   EXPECT_FALSE(session->status().tensorboard_error);
 }
 
@@ -141,11 +149,12 @@ TEST_F(TensorBoardTest, HasEachSavedScalarUnderItsOwnStep) {
     session->save_scalar("lr", step + 0.5);
   }
   ASSERT_TRUE(session->close().ok());
+  std::string expected;
   for (int step = 0; step < 3; ++step) {
-    EXPECT_EQ(file(Mode::global, step),
-              number("scalar/lr", step, step) +
-                  number("scalar/lr", step + 0.5, step));
+    expected +=
+        number("scalar/lr", step, step) + number("scalar/lr", step + 0.5, step);
   }
+  EXPECT_EQ(file(Mode::global), expected);
 }
 
 TEST_F(TensorBoardTest, HasNothingWithoutAFolder) {
@@ -164,7 +173,7 @@ TEST_F(TensorBoardTest, ShowsATensorWhoseElementsAreNotSaved) {
   session->begin_step();
   put(*session, "x", {1, 2, 3});
   ASSERT_TRUE(session->close().ok());
-  EXPECT_EQ(file(Mode::global, 0), histogram("all/x", {1, 2, 3}, 0));
+  EXPECT_EQ(file(Mode::global), histogram("all/x", {1, 2, 3}, 0));
   EXPECT_THAT(*run_->list("events/"), IsEmpty());
 }
 
@@ -183,7 +192,7 @@ TEST_F(TensorBoardTest, ShowsATensorOfManyMessagesWhole) {
   ASSERT_TRUE(session->close().ok());
   // The statistics of chunks are merged: equal but for rounding, and so not
   // compared. The record ends with the buckets and the checksum.
-  const std::string written = file(Mode::global, 0);
+  const std::string written = file(Mode::global);
   const std::string x = histogram("all/x", values, 0);
   ASSERT_GT(written.size(), x.size());
   HistogramCounter counter;
@@ -219,7 +228,7 @@ TEST_F(TensorBoardTest, HandsAStepOfManyTensorsOverInParts) {
   }
   ASSERT_TRUE(session->close().ok());
   EXPECT_GT(expected.size(), std::size_t{4} << 20);
-  EXPECT_EQ(file(Mode::global, 0), expected);
+  EXPECT_EQ(file(Mode::global), expected);
 }
 
 TEST_F(TensorBoardTest, LosesItsFolderWithoutHarmToTheRun) {
@@ -240,7 +249,7 @@ TEST_F(TensorBoardTest, LosesItsFolderWithoutHarmToTheRun) {
   ASSERT_TRUE(status.tensorboard_error);
   EXPECT_EQ(status.tensorboard_error->message, "step 1: no space left");
   EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("step 1: no space left")));
-  EXPECT_THAT(keys(), ElementsAre(key(Mode::global, 0)));
+  EXPECT_THAT(keys(), ElementsAre(key(Mode::global)));
   EXPECT_EQ(run_->list("index/")->size(), 4u);
 }
 
@@ -256,7 +265,7 @@ TEST_F(TensorBoardTest, WritesNothingAfterTheRunHasFailed) {
   session->begin_step();
   put(*session, "x", {1});
   EXPECT_FALSE(session->close().ok());
-  EXPECT_THAT(keys(), ElementsAre(key(Mode::global, 0)));
+  EXPECT_THAT(keys(), ElementsAre(key(Mode::global)));
 }
 
 TEST_F(TensorBoardTest, ADryRunCountsItsBytesAndWritesNone) {
@@ -285,6 +294,103 @@ TEST_F(TensorBoardTest, RefusesAFolderThatNoStorageKnows) {
   ASSERT_FALSE(session.ok());
   EXPECT_THAT(session.error().message,
               AllOf(HasSubstr("tensorboard_dir"), HasSubstr("ftp://")));
+}
+
+TEST_F(TensorBoardTest, ShowsAStepAsSoonAsItHasEnded) {
+  auto session = open();
+  std::string expected;
+  for (int step = 0; step < 3; ++step) {
+    session->begin_step();
+    session->save_scalar("lr", step);
+    session->end_step();
+    ASSERT_TRUE(session->flush().ok());
+    expected += number("scalar/lr", step, step);
+    EXPECT_EQ(file(Mode::global), expected);
+  }
+}
+
+TEST_F(TensorBoardTest, BeginsANewFileWhenATrainingIsResumed) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    auto session = open();
+    session->begin_step();
+    session->save_scalar("lr", attempt);
+    ASSERT_TRUE(session->close().ok());
+    ASSERT_TRUE(run_->remove("training_job_end.ts").ok());
+  }
+  EXPECT_EQ(file(Mode::global, 0), number("scalar/lr", 0, 0));
+  EXPECT_EQ(file(Mode::global, 1), number("scalar/lr", 1, 0));
+}
+
+TEST_F(TensorBoardTest, KeepsWholeRecordsWhenTheDiskIsFull) {
+  auto session = open();
+  session->begin_step();
+  put(*session, "x", {-9e19f, 9e19f});  // 24 KB
+  session->end_step();
+  ASSERT_TRUE(session->flush().ok());
+  const std::string before = file(Mode::global);
+  {
+    const FileSizeLimit full(before.size() + 1000);
+    session->begin_step();
+    put(*session, "x", {-9e19f, 9e19f});
+    session->end_step();
+    ASSERT_TRUE(session->flush().ok());
+  }
+  EXPECT_TRUE(session->status().tensorboard_error);
+  EXPECT_EQ(file(Mode::global), before);
+  ASSERT_TRUE(session->close().ok());
+}
+
+TEST_F(TensorBoardTest, GivesEachFurtherWorkerAFolderOfItsOwn) {
+  config_.include_workers = IncludeWorkers::all;
+  auto session = open();
+  session->set_worker(1, 2);
+  session->begin_step();
+  session->save_scalar("lr", 1);
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(
+      keys(),
+      ElementsAre(testing::StartsWith("GLOBAL/worker_1/events.out.tfevents.")));
+}
+
+TEST_F(TensorBoardTest, GathersStepsWhereTheStorageCannotAppend) {
+  tensorboard_ = std::make_shared<FaultyStorage>(
+      *open_storage("memory://tensorboard_test_whole_objects"));
+  auto session = open();
+  std::string first, second;
+  for (int step = 0; step < 40; ++step) {
+    session->begin_step();
+    session->save_scalar("lr", step);
+    session->end_step();
+    std::string record;
+    append_scalar_record("scalar/lr", step, clock_.wall_seconds(), step,
+                         record);
+    // The step at 31.5 s is the last of the first object.
+    (step <= 30 ? first : second) += record;
+    clock_.advance(std::chrono::seconds(1));
+  }
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(keys(),
+              ElementsAre(key(Mode::global), key(Mode::global, 1, 32.5)));
+  EXPECT_EQ(get_object(*tensorboard_, key(Mode::global))->text(), first);
+  EXPECT_EQ(get_object(*tensorboard_, key(Mode::global, 1, 32.5))->text(),
+            second);
+}
+
+TEST_F(TensorBoardTest, RemovesItsOldestFilesFromARunWithASizeLimit) {
+  config_.max_run_bytes = 4'000'000;
+  auto session = open();
+  for (int step = 0; step < 200; ++step) {
+    session->begin_step();
+    put(*session, "x", {-9e19f, 9e19f});  // 24 KB
+  }
+  ASSERT_TRUE(session->close().ok());
+  std::uint64_t bytes = 0;
+  const auto entries = *tensorboard_->list("", "");
+  for (const ObjectEntry& entry : entries) bytes += entry.bytes;
+  EXPECT_GT(entries.size(), 1u);
+  EXPECT_LE(bytes, 1'100'000u);
+  EXPECT_GT(bytes, 500'000u);
+  EXPECT_THAT(keys(), testing::Not(testing::Contains(key(Mode::global))));
 }
 
 }  // namespace

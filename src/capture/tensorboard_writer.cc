@@ -31,15 +31,23 @@ bool has_histogram(const Message& message) {
 }  // namespace
 
 TensorBoardWriter::TensorBoardWriter(std::shared_ptr<Storage> storage,
-                                     Files files, std::string writer,
+                                     Files files,
+                                     const TensorBoardFileName& name,
+                                     std::optional<std::uint64_t> max_bytes,
                                      Logger& logger)
-    : storage_(std::move(storage)),
-      files_(files),
-      writer_(std::move(writer)),
-      logger_(logger) {}
+    : files_(files),
+      logger_(logger),
+      storage_(std::move(storage)),
+      max_bytes_(max_bytes) {
+  for (const Mode mode : kModes) {
+    TensorBoardFileName of_mode = name;
+    of_mode.mode = mode;
+    modes_.emplace_back(storage_, std::move(of_mode));
+  }
+}
 
 void TensorBoardWriter::begin_step(double wall_seconds, const StepId& step) {
-  abandon();
+  discard_step();
   wall_seconds_ = wall_seconds;
   step_ = step;
 }
@@ -82,36 +90,53 @@ void TensorBoardWriter::add_number(const Message& message) {
 Status TensorBoardWriter::flush() {
   if (records_.empty()) return {};
   if (files_ == Files::written) {
-    if (!file_) {
-      SMD_TRY(file_, storage_->create(tensorboard_file_key(
-                         step_.mode, step_.global, writer_)));
-    }
-    const std::span<const std::byte> records =
-        std::as_bytes(std::span(records_));
-    SMD_CHECK_OK(file_->append({&records, 1}));
+    SMD_CHECK_OK(
+        modes_[mode_index(step_.mode)].append(records_, wall_seconds_));
   }
   bytes_ += records_.size();
+  kept_bytes_ += records_.size();
   records_.clear();
   return {};
 }
 
-Status TensorBoardWriter::publish() {
-  SMD_CHECK_OK(flush());
-  if (file_) SMD_CHECK_OK(std::exchange(file_, nullptr)->commit());
+// A file cannot lose its oldest steps, so it ends early enough to be removed.
+Status TensorBoardWriter::limit_size() {
+  if (!max_bytes_ || files_ == Files::none) return {};
+  for (TensorBoardFile& file : modes_) {
+    if (!file.is_open() || file.bytes() < *max_bytes_ / 4) continue;
+    ended_.push_back({file.key(), file.bytes()});
+    SMD_CHECK_OK(file.close());
+  }
+  while (kept_bytes_ > *max_bytes_ && !ended_.empty()) {
+    SMD_CHECK_OK(storage_->remove(ended_.front().key));
+    kept_bytes_ -= ended_.front().bytes;
+    ended_.pop_front();
+  }
   return {};
 }
 
 std::uint64_t TensorBoardWriter::end_step() {
   if (has_failed_) return 0;
-  check(publish());
+  check(flush());
+  for (TensorBoardFile& file : modes_)
+    if (!has_failed_) check(file.publish_if_due(wall_seconds_));
+  if (!has_failed_) check(limit_size());
   return has_failed_ ? 0 : std::exchange(bytes_, 0);
 }
 
-void TensorBoardWriter::abandon() {
-  if (file_) file_->abort();
-  file_.reset();
+void TensorBoardWriter::close() {
+  for (TensorBoardFile& file : modes_)
+    if (!has_failed_) check(file.close());
+}
+
+void TensorBoardWriter::discard_step() {
   records_.clear();
   bytes_ = 0;
+}
+
+void TensorBoardWriter::abandon() {
+  for (TensorBoardFile& file : modes_) file.abandon();
+  discard_step();
 }
 
 std::optional<Error> TensorBoardWriter::failure() const {

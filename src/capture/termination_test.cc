@@ -80,14 +80,17 @@ class TerminationTest : public ::testing::Test {
     return *Session::create(std::move(options));
   }
 
-  static void step(Session& session) {
+  static void put(Session& session, std::string_view name) {
     constexpr std::int64_t kShape[] = {1000};
     const std::vector<float> values(1000, 1.0f);
+    session.tensor(name).put({DType::float32,
+                              reinterpret_cast<const std::byte*>(values.data()),
+                              kShape,
+                              {}});
+  }
+  static void step(Session& session) {
     session.begin_step();
-    session.tensor("a").put({DType::float32,
-                             reinterpret_cast<const std::byte*>(values.data()),
-                             kShape,
-                             {}});
+    put(session, "a");
   }
 
   TemporaryFolder folder_;
@@ -100,6 +103,7 @@ TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {
     auto session = open(storage);
     if (!install_termination_flush()) _exit(1);
     step(*session);
+    session->end_step();
     (void)session->flush();
     storage->hold();
     for (int i = 0; i < 4; ++i) step(*session);
@@ -108,8 +112,51 @@ TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {
     wait_for_the_end();
   });
   EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
-  EXPECT_THAT(published(), ElementsAre(0, 1, 2, 3)) << "step 4 had not ended";
+  EXPECT_THAT(published(), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_FALSE(has_end_marker());
+}
+
+TEST_F(TerminationTest, KeepsBackAStepWhoseCapturesHaveNotFinished) {
+  const int end = end_of([this] {
+    auto session = open(*open_storage(run()));
+    install_termination_flush();
+    for (int i = 0; i < 3; ++i) {
+      step(*session);
+      put(*session, "b");
+    }
+    step(*session);  // without "b"
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  EXPECT_THAT(published(), ElementsAre(0, 1, 2));
+}
+
+// In step 2 more is due than in step 1.
+TEST_F(TerminationTest, ComparesAnOpenStepWithThoseInWhichTheSameIsDue) {
+  const int end = end_of([this] {
+    SessionOptions options;
+    options.logger = &log_;
+    options.framework = pytorch_framework();
+    options.storage = *open_storage(run());
+    Collection often{{"often", {"^a$"}, {}}, {}, {}};
+    Collection rare{{"rare", {"^b$"}, {}}, {}, {}};
+    often.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+    rare.save_config = SaveConfig(SaveConfigMode{.save_interval = 2});
+    options.config.collections = {often, rare};
+    options.config.include_collections = {"often", "rare"};
+    auto session = *Session::create(std::move(options));
+    install_termination_flush();
+    for (int i = 0; i < 2; ++i) {
+      step(*session);
+      put(*session, "b");
+    }
+    step(*session);
+    raise(SIGTERM);
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  EXPECT_THAT(published(), ElementsAre(0, 1));
 }
 
 TEST_F(TerminationTest, PublishesTheStepsOfEverySession) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -76,17 +77,27 @@ void unregister_thread(WriteThread& thread) {
 
 }  // namespace
 
-WriteThread::WriteThread(StagingRing& owner, StagingRing& shared,
-                         std::unique_ptr<StepWriter> writer, Logger& logger)
-    : owner_(owner),
-      shared_(shared),
-      writer_(std::move(writer)),
-      logger_(logger) {
-  thread_ = std::thread([this] { run(); });
-  register_thread(*this);
+Result<std::shared_ptr<WriteThread>> WriteThread::start(
+    Parts parts, const WaitLimit& limit) {
+  auto thread = std::make_shared<WriteThread>(std::move(parts), limit);
+  try {
+    thread->thread_ = std::thread([thread] { thread->run(); });
+  } catch (const std::system_error& error) {
+    return Error{Error::Code::unavailable,
+                 std::string("cannot start the write thread: ") + error.what()};
+  }
+  register_thread(*thread);
+  return thread;
 }
 
-WriteThread::~WriteThread() { stop(); }
+WriteThread::WriteThread(Parts parts, const WaitLimit& limit)
+    : limit_(limit),
+      uninterrupted_limit_{limit.at_most, nullptr},
+      parts_(std::move(parts)),
+      owner_(*parts_.owner),
+      shared_(*parts_.shared),
+      writer_(parts_.writer.get()),
+      watch_(*parts_.watch) {}
 
 void WriteThread::wake() { wake(false); }
 
@@ -101,7 +112,9 @@ void WriteThread::wake(bool is_stopping) {
 
 bool WriteThread::sleep() {
   std::unique_lock lock(wake_mutex_);
+  watch_.note_idle();
   woken_.wait(lock, [this] { return is_woken_; });
+  watch_.note_progress();
   is_woken_ = false;
   return is_stopping_;
 }
@@ -110,7 +123,11 @@ void WriteThread::stop() {
   if (!thread_.joinable()) return;
   unregister_thread(*this);
   wake(true);
-  thread_.join();
+  const WaitEnd end = wait_until(limit_, [this] { return has_ended_; });
+  if (end != WaitEnd::done) give_up(end);
+  if (!is_stuck()) return thread_.join();
+  thread_.detach();
+  parts_.logger->detach();
 }
 
 std::optional<WriteFailure> WriteThread::failure() const {
@@ -128,48 +145,76 @@ double WriteThread::cpu_seconds() const {
   return cpu_seconds_;
 }
 
-bool WriteThread::wait_for_space(const StagingRing& ring) {
-  constexpr std::chrono::milliseconds kLook{50};
+// Returns `done` also if the thread is stuck already, so that one wait after
+// another does not add up. `is_met` is called with `mutex_` held.
+template <typename Condition>
+WaitEnd WriteThread::wait_until(const WaitLimit& limit,
+                                const Condition& is_met) {
+  WaitMeter meter(limit);
+  std::optional<WaitEnd> reason;
   std::unique_lock lock(mutex_);
   waiting_.fetch_add(1);
-  const std::size_t used = ring.used();
   wake();
-  bool has_moved = false;
-  for (auto waited = std::chrono::milliseconds(0);
-       !has_moved && waited < kStuckAfter; waited += kLook) {
-    has_moved = moved_.wait_for(
-        lock, kLook, [&] { return ring.used() < used || ring.used() == 0; });
+  while (!reason && !moved_.wait_for(lock, WaitMeter::kLook,
+                                     [&] { return is_stuck() || is_met(); })) {
+    // `check_interrupt` may take a lock whose owner wants this one.
+    lock.unlock();
+    const std::chrono::nanoseconds since = watch_.busy_since;
+    if (since.count() != 0) meter.restart(since);
+    reason = meter.check();
+    lock.lock();
   }
   waiting_.fetch_sub(1);
-  return has_moved;
+  return reason.value_or(WaitEnd::done);
 }
 
-Status WriteThread::drain(std::chrono::milliseconds at_most) {
-  constexpr std::chrono::milliseconds kLook{50};
+bool WriteThread::wait_for_space(const StagingRing& ring) {
+  const std::size_t used = ring.used();
+  // The lane of the other threads is locked, and the interrupt would wait for
+  // a thread that waits for the lane.
+  const WaitEnd end =
+      wait_until(&ring == &owner_ ? limit_ : uninterrupted_limit_,
+                 [&] { return ring.used() < used || ring.used() == 0; });
+  if (end != WaitEnd::done) give_up(end);
+  return !is_stuck();
+}
+
+Status WriteThread::drain() {
   const std::uint64_t owner_end = owner_.published();
   const std::uint64_t shared_end = shared_.published();
   const auto is_drained = [&] {
     return owner_.published() - owner_.used() >= owner_end &&
            shared_.published() - shared_.used() >= shared_end;
   };
-  std::unique_lock lock(mutex_);
-  waiting_.fetch_add(1);
-  wake();
-  auto waited = std::chrono::milliseconds(0);
-  auto stuck = std::chrono::milliseconds(0);
-  std::uint64_t progress = progress_;
-  while (!moved_.wait_for(lock, kLook, is_drained)) {
-    waited += kLook;
-    stuck =
-        progress == progress_ ? stuck + kLook : std::chrono::milliseconds(0);
-    progress = progress_;
-    if (stuck >= kStuckAfter || waited >= at_most) break;
-  }
-  waiting_.fetch_sub(1);
-  if (is_drained()) return {};
-  return Error{Error::Code::unavailable,
-               "the write thread made no progress for 60 s: the storage does "
-               "not respond"};
+  const WaitEnd end = wait_until(limit_, is_drained);
+  if (end != WaitEnd::done) give_up(end);
+  if (is_stuck()) return failure()->error;
+  return {};
+}
+
+void WriteThread::notice_stuck() {
+  const std::chrono::nanoseconds since = watch_.busy_since;
+  if (since.count() == 0 || is_stuck()) return;
+  if (system_clock().monotonic() - since >= limit_.at_most)
+    give_up(WaitEnd::timed_out);
+}
+
+void WriteThread::give_up(WaitEnd reason) {
+  const double seconds =
+      std::chrono::duration<double>(reason == WaitEnd::interrupted
+                                        ? WaitMeter::kInterruptAfter
+                                        : limit_.at_most)
+          .count();
+  latch({Error::Code::unavailable,
+         fmt::format("the storage has not responded for {:g} s{}: check that "
+                     "it is mounted and reachable",
+                     seconds,
+                     reason == WaitEnd::interrupted
+                         ? ", and the program was interrupted"
+                         : "")},
+        step_);
+  watch_.is_abandoned = true;
+  is_stuck_ = true;
 }
 
 void WriteThread::drain_all(std::chrono::milliseconds at_most) {
@@ -177,26 +222,57 @@ void WriteThread::drain_all(std::chrono::milliseconds at_most) {
   RunningThreads& running = running_threads();
   const std::lock_guard lock(running.mutex);
   for (WriteThread* thread : running.threads) {
+    thread->is_terminating_ = true;
+    thread->wake();
+  }
+  for (WriteThread* thread : running.threads) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - system_clock().monotonic());
-    (void)thread->drain(std::max(left, std::chrono::milliseconds(0)));
+    thread->finish_within(std::max(left, std::chrono::milliseconds(0)));
   }
+}
+
+// Waits for `end_writing`.
+void WriteThread::finish_within(std::chrono::milliseconds at_most) {
+  const auto start = system_clock().monotonic();
+  (void)wait_until(uninterrupted_limit_, [&] {
+    return has_ended_writing_ || system_clock().monotonic() - start >= at_most;
+  });
 }
 
 void WriteThread::run() {
   pthread_setname_np(pthread_self(), "smdebug-write");
   bool is_last = false;
-  start_writer();
+  watch_.note_progress();
+  call_writer([](StepWriter& writer) { return writer.start(); });
   while (!is_last) {
     is_last = sleep();
     while (read_lanes_safely()) {
     }
+    if (is_terminating_) end_writing();
   }
+  call_writer([](StepWriter& writer) { return writer.close(); });
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  moved_.notify_all();
 }
 
-void WriteThread::start_writer() {
+// The process is about to end. The training may still run, and has nothing to
+// add to a step with all of its tensors.
+void WriteThread::end_writing() {
+  call_writer([](StepWriter& writer) {
+    return writer.has_whole_step() ? writer.end_step(0, 0) : Status();
+  });
+  call_writer([](StepWriter& writer) { return writer.close(); });
+  const std::lock_guard lock(mutex_);
+  has_ended_writing_ = true;
+  moved_.notify_all();
+}
+
+// Calls `work`, as `read_lanes_safely` does.
+void WriteThread::call_writer(Status (*work)(StepWriter& writer)) {
   try {
-    check(writer_->start());
+    if (is_writing()) check(work(*writer_));
   } catch (const std::exception& error) {
     check(exception_error(error));
   }
@@ -214,6 +290,7 @@ bool WriteThread::read_lanes_safely() {
 }
 
 bool WriteThread::read_lanes() {
+  if (has_failed()) abandon_step();  // perhaps another thread latched it
   // Load the end of the shared lane before that of the owner's lane. The owner
   // publishes `begin_step` before other threads can capture in that step, so
   // the steps of all messages before `shared_end` begin before `owner_end`. In
@@ -249,17 +326,24 @@ void WriteThread::read(StagingRing& lane, const Message& message) {
   switch (message.kind) {
     case Message::Kind::begin_step:
       sequence_ = message.sequence;
-      writer_->begin_step(message.begin.wall_seconds, message.begin.step);
+      step_ = message.begin.step.global;
+      if (is_writing()) {
+        writer_->begin_step(message.begin.wall_seconds, message.begin.step,
+                            message.begin.schedule);
+      }
       return;
     case Message::Kind::tensor:
       unfinished_lane_ = message.is_last ? nullptr : &lane;
-      if (!has_failed()) check(writer_->add(message));
+      if (is_writing()) check(writer_->add(message));
       return;
     case Message::Kind::end_step:
       finish_step(message);
       return;
+    case Message::Kind::keep_step:
+      writer_->keep_step(message.kept_step);
+      return;
     case Message::Kind::document:
-      if (!has_failed()) check(writer_->write(*message.document));
+      if (is_writing()) check(writer_->write(*message.document));
       delete message.document;
       return;
   }
@@ -270,7 +354,7 @@ void WriteThread::finish_step(const Message& message) {
   // noted this position, so the shared lane holds all of the step's tensors
   // before it.
   read_lane(shared_, message.end.shared_end);
-  if (!has_failed()) {
+  if (is_writing()) {
     check(writer_->end_step(message.end.dropped_tensors,
                             message.end.dropped_bytes));
   }
@@ -284,20 +368,24 @@ void WriteThread::warn_of_replaced_tensor() {
   const WriteCounts& counts = writer_->counts();
   if (counts.replaced_tensors == 0 || has_logged_replaced_) return;
   has_logged_replaced_ = true;
-  logger_.warning(fmt::format(
+  parts_.logger->warning(fmt::format(
       "step {}: '{}' was saved more than once: readers get the last value "
       "(the status counts further ones)",
       writer_->step(), counts.first_replaced));
+}
+
+bool WriteThread::is_writing() const {
+  return !has_failed() && !has_ended_writing_;
 }
 
 // Passes the bytes read so far to the storage, and only then returns them to
 // the threads that fill the lanes: `StepWriter` refers to payloads inside the
 // rings.
 void WriteThread::flush_lanes() {
-  if (!has_failed()) check(writer_->flush());
+  if (is_writing()) check(writer_->flush());
   owner_.release();
   shared_.release();
-  progress_.fetch_add(1);
+  watch_.note_progress();
   // A waiting thread increments `waiting_` before it checks the rings, so it
   // sees the release above or is notified. It also polls: a missed notification
   // costs at most one polling interval.
@@ -308,16 +396,25 @@ void WriteThread::flush_lanes() {
 }
 
 void WriteThread::check(const Status& status) {
-  if (status || has_failed()) return;
-  const Step step = writer_->step();
-  logger_.error("step " + std::to_string(step) +
-                ": nothing more will be saved: " + status.error().message);
+  if (status) return;
+  latch(status.error(), writer_->step());
+  abandon_step();
+}
+
+void WriteThread::abandon_step() {
+  if (!std::exchange(has_abandoned_step_, true)) writer_->abandon();
+}
+
+// The first failure counts. Any thread.
+void WriteThread::latch(Error error, Step step) {
   {
-    std::lock_guard lock(mutex_);
-    failure_ = WriteFailure{status.error(), step};
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    failure_ = WriteFailure{error, step};
   }
   has_failed_.store(true, std::memory_order_release);
-  writer_->abandon();
+  parts_.logger->error("step " + std::to_string(step) +
+                       ": nothing more will be saved: " + error.message);
 }
 
 }  // namespace smdebug

@@ -6,6 +6,10 @@
 //
 // The first failure is latched. From then on messages are discarded, so that
 // the training never waits for a full disk.
+//
+// A storage that does not respond blocks this thread inside a call, perhaps
+// forever. Every wait for the thread has a limit, and after it the thread is
+// abandoned: it is not joined, and it owns everything that it may still use.
 
 #include <atomic>
 #include <chrono>
@@ -16,12 +20,15 @@
 #include <optional>
 #include <thread>
 
-#include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 
+#include "base/bounded_call.h"
+#include "base/detachable_logger.h"
 #include "capture/message.h"
 #include "capture/staging_ring.h"
 #include "capture/step_writer.h"
+#include "capture/watched_storage.h"
 
 namespace smdebug {
 
@@ -32,32 +39,51 @@ struct WriteFailure {
 
 class WriteThread {
  public:
-  // Starts the thread. `owner` and `shared` must outlive it.
-  WriteThread(StagingRing& owner, StagingRing& shared,
-              std::unique_ptr<StepWriter> writer, Logger& logger);
-  // Calls `stop`.
-  ~WriteThread();
+  // The objects that the thread uses, also after it was abandoned.
+  struct Parts {
+    std::shared_ptr<DetachableLogger> logger;  // of `writer`, too
+    std::shared_ptr<StagingRing> owner;
+    std::shared_ptr<StagingRing> shared;
+    std::unique_ptr<StepWriter> writer;
+    std::shared_ptr<StorageWatch> watch;  // of the storages of `writer`
+    // Holds the slots and specs that messages point to.
+    std::shared_ptr<const void> slots;
+  };
+
+  // Starts the thread; `stop` must be called. Fails with `unavailable` if no
+  // thread can be created.
+  static Result<std::shared_ptr<WriteThread>> start(Parts parts,
+                                                    const WaitLimit& limit);
+  explicit WriteThread(Parts parts, const WaitLimit& limit);
 
   // Announces that there are messages to read. Any thread.
   void wake();
 
   // Blocks until everything that was published before the call is written or
-  // discarded. Fails with `unavailable` if there is no progress for
-  // `kStuckAfter`, or after `at_most`.
-  Status drain(
-      std::chrono::milliseconds at_most = std::chrono::milliseconds::max());
+  // discarded. Fails with `unavailable`, which is latched, if the storage does
+  // not respond within the limit.
+  Status drain();
 
-  // Drains the running threads of this process one after another, within
-  // `at_most` in total. Their errors stay latched in them.
+  // For a process that is about to end: drains all running threads, which then
+  // publish their open steps if these are whole and write no more. Returns
+  // after `at_most`. Their errors stay latched in them.
   static void drain_all(std::chrono::milliseconds at_most);
 
-  // Waits until the thread has released bytes of `ring`. Returns false if it
-  // has released none for `kStuckAfter`.
+  // Waits until the thread has released bytes of `ring`. Returns false at once
+  // after a failure, and latches one if the storage does not respond within the
+  // limit.
   bool wait_for_space(const StagingRing& ring);
 
-  // Writes everything and ends the thread. A second call does nothing.
+  // Latches a failure if the storage has not responded within the limit. Never
+  // waits.
+  void notice_stuck();
+
+  // Writes everything and ends the thread, or abandons it if the storage does
+  // not respond. A second call does nothing.
   void stop();
 
+  // Whether the thread was last seen in a call that does not return.
+  bool is_stuck() const { return is_stuck_.load(); }
   bool has_failed() const {
     return has_failed_.load(std::memory_order_acquire);
   }
@@ -65,11 +91,17 @@ class WriteThread {
   WriteCounts counts() const;
   double cpu_seconds() const;
 
-  static constexpr std::chrono::seconds kStuckAfter{60};
-
  private:
   void run();
-  void start_writer();
+  void call_writer(Status (*work)(StepWriter& writer));
+  template <typename Condition>
+  WaitEnd wait_until(const WaitLimit& limit, const Condition& is_met);
+  void give_up(WaitEnd reason);
+  void latch(Error error, Step step);
+  void end_writing();
+  void finish_within(std::chrono::milliseconds at_most);
+  bool is_writing() const;
+  void abandon_step();
   void wake(bool is_stopping);
   // Sleeps until there are messages. Returns whether to stop after reading
   // them.
@@ -84,11 +116,15 @@ class WriteThread {
   void check(const Status& status);
   void warn_of_replaced_tensor();
 
+  const WaitLimit limit_;
+  const WaitLimit uninterrupted_limit_;
+  const Parts parts_;
   StagingRing& owner_;
   StagingRing& shared_;
-  const std::unique_ptr<StepWriter> writer_;
-  Logger& logger_;
+  StepWriter* const writer_;
+  StorageWatch& watch_;
   bool has_logged_replaced_ = false;
+  bool has_abandoned_step_ = false;
 
   // Used only by the thread itself.
   std::uint64_t sequence_ = 0;  // of the step that is being written
@@ -104,14 +140,18 @@ class WriteThread {
   bool is_stopping_ = false;
 
   std::atomic<bool> has_failed_ = false;
+  std::atomic<bool> is_stuck_ = false;
+  std::atomic<bool> is_terminating_ = false;
+  std::atomic<bool> has_ended_writing_ = false;
   std::atomic<int> waiting_ = 0;
-  std::atomic<std::uint64_t> progress_ = 0;  // grows when bytes are released
+  std::atomic<Step> step_ = -1;  // that is being written
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable moved_;
   std::optional<WriteFailure> failure_;
   WriteCounts counts_;
   double cpu_seconds_ = 0;
+  bool has_ended_ = false;
 
   std::thread thread_;
 };

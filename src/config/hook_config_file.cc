@@ -27,7 +27,8 @@ const Names kHookKeys = {
     "save_all",        "include_regex", "include_collections",
     "include_workers", "dry_run",       "export_tensorboard",
     "tensorboard_dir", "max_run_bytes", "keep_every",
-    "checksum",        "step_on",       "gradients"};
+    "checksum",        "private",       "step_on",
+    "gradients"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {
@@ -163,6 +164,8 @@ class HookConfigParser {
     SMD_TRY(const auto checksum,
             parse_choice(parameters, "checksum", {"constant", "crc32c"}));
     if (checksum == "crc32c") config_.checksum = Checksum::crc32c;
+    SMD_TRY(const auto is_private, parameters.flag("private"));
+    config_.is_private = is_private.value_or(false);
     return {};
   }
 

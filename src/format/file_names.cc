@@ -51,6 +51,10 @@ std::string collections_file_key(std::string_view worker) {
                      kCollectionsSuffix);
 }
 
+std::string worker_claim_key(std::string_view worker) {
+  return fmt::format("claims/{}.smd", encode_worker(worker));
+}
+
 std::string attempt_folder(std::uint64_t number) {
   return "attempts/" + std::to_string(number);
 }

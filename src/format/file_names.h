@@ -13,16 +13,21 @@
 namespace smdebug {
 
 inline constexpr std::string_view kClaimKey = "claim.smd";
+// The last process that could not claim the run.
+inline constexpr std::string_view kRefusedKey = "refused.smd";
 inline constexpr std::string_view kEndMarkerKey = "training_job_end.ts";
 inline constexpr std::string_view kRunFileKey = "run.json";
 inline constexpr std::string_view kIndexPrefix = "index/";
 inline constexpr std::string_view kEventsPrefix = "events/";
 inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
+inline constexpr std::string_view kAttemptsPrefix = "attempts/";
 inline constexpr std::string_view kTensorboardPrefix = "tensorboard/";
 
 std::string event_file_key(Step step, std::string_view worker);
 std::string index_file_key(Step step, std::string_view worker);
 std::string collections_file_key(std::string_view worker);
+// The claim of one worker, if the workers are separate processes.
+std::string worker_claim_key(std::string_view worker);
 // The folder of the steps of an attempt that a later one has written again:
 // "attempts/1". 0 is an attempt that `run.json` does not record.
 std::string attempt_folder(std::uint64_t number);

@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/regex.h"
+#include "core/worker_name.h"
 #include "format/protobuf_fields.h"
 
 namespace smdebug {
@@ -148,6 +149,13 @@ void append_graph_record(std::string_view graph, double wall_seconds,
 std::string tensorboard_file_key(Mode mode, Step step,
                                  std::string_view writer) {
   return fmt::format("{}/{:012}_{}.tfevents", mode_name(mode), step, writer);
+}
+
+std::string TensorBoardFileName::key() const {
+  return fmt::format(
+      "{}/{}events.out.tfevents.{:010}.{}.{}.{:05}", mode_name(mode),
+      worker.empty() ? "" : encode_worker(worker) + "/",
+      static_cast<std::int64_t>(wall_seconds), host, process_id, number);
 }
 
 }  // namespace smdebug

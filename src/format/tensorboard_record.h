@@ -4,6 +4,7 @@
 // number or a histogram with a tag. Unlike the records of event files, they
 // have the true checksum and no metadata, as all TFRecord tools expect.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -33,5 +34,20 @@ void append_graph_record(std::string_view graph, double wall_seconds,
 // Returns the file of one step in the TensorBoard folder:
 // "TRAIN/000000000007_4711_node.tfevents". `writer` is unique to the process.
 std::string tensorboard_file_key(Mode mode, Step step, std::string_view writer);
+
+// Returns the name of a file of many steps, as TensorBoard's own writers choose
+// it: files of a folder sort by the time of their first record. Workers other
+// than the first have a folder of their own, because TensorBoard follows one
+// growing file per folder. `number` counts the files of the process.
+struct TensorBoardFileName {
+  Mode mode = Mode::global;
+  std::string worker;  // empty: the first
+  double wall_seconds = 0;
+  std::string host;
+  std::int64_t process_id = 0;
+  int number = 0;
+
+  std::string key() const;
+};
 
 }  // namespace smdebug

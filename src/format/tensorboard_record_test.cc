@@ -126,6 +126,11 @@ TEST(TensorBoardRecord, CleansATagThatIsNoText) {
 }
 
 TEST(TensorBoardRecord, HasAFilePerStepAndMode) {
+  EXPECT_EQ((TensorBoardFileName{Mode::train, "", 17.9, "node", 4711, 2}.key()),
+            "TRAIN/events.out.tfevents.0000000017.node.4711.00002");
+  EXPECT_EQ(
+      (TensorBoardFileName{Mode::eval, "worker_1", 1.7e9, "n", 4, 0}.key()),
+      "EVAL/worker_1/events.out.tfevents.1700000000.n.4.00000");
   EXPECT_EQ(tensorboard_file_key(Mode::train, 7, "4711_node"),
             "TRAIN/000000000007_4711_node.tfevents");
   EXPECT_EQ(tensorboard_file_key(Mode::global, 1234567890123, "1_a-b"),

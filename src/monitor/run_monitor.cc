@@ -9,6 +9,8 @@
 #include "smdebug/actions/action.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/rules/runner.h"
+#include "smdebug/store/bounded_storage.h"
+#include "smdebug/store/open_storage.h"
 
 #include "monitor/run_feed.h"
 #include "monitor/run_status.h"
@@ -115,6 +117,14 @@ class RunMonitor::Impl : private ForwardingSink {
     status_->open(*trial_, runner_.verdicts());
   }
 
+  // The training may hang with its storage; the monitor of a live run must not.
+  Result<std::shared_ptr<Storage>> open_run_storage() const {
+    SMD_TRY(auto storage, open_storage(location_));
+    if (!options_.is_live) return storage;
+    return bounded_storage(std::move(storage), WaitLimit::from_environment(
+                                                   options_.check_interrupt));
+  }
+
   Status open_trial() {
     TrialOptions options;
     options.timeout = std::chrono::nanoseconds(0);
@@ -122,7 +132,8 @@ class RunMonitor::Impl : private ForwardingSink {
     // A run that is not live does not grow: do not wait for missing files.
     if (!options_.is_live) options.end_delay = std::chrono::nanoseconds(0);
     if (options_.first_step > 0) options.first_step = options_.first_step;
-    auto opened = Trial::open(location_, options);
+    SMD_TRY(auto storage, open_run_storage());
+    auto opened = Trial::open(std::shared_ptr<const Storage>(storage), options);
     if (!opened && opened.error().code == Error::Code::not_found) {
       missing_ = std::move(opened).error();
       return {};

@@ -6,6 +6,7 @@
 
 #include "smdebug/actions/perform_once.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 namespace smdebug {
@@ -14,7 +15,17 @@ namespace {
 // The time to find the newest step of a run grows with its steps.
 constexpr std::chrono::seconds kLagInterval(1);
 
+// The files are small, and the training's end waits for the last ones.
+constexpr std::chrono::seconds kStatusTimeout(10);
+
 }  // namespace
+
+WaitLimit status_limit(std::function<bool()> check_interrupt) {
+  WaitLimit limit = WaitLimit::from_environment(std::move(check_interrupt));
+  limit.at_most =
+      std::min<std::chrono::milliseconds>(limit.at_most, kStatusTimeout);
+  return limit;
+}
 
 Result<std::unique_ptr<RunStatus>> RunStatus::create(
     const RunMonitorOptions& options, const Clock& clock,
@@ -48,7 +59,8 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
     return;
   }
   RuleWatchOptions options;
-  options.storage = *std::move(storage);
+  options.storage = bounded_storage(*std::move(storage),
+                                    status_limit(options_.check_interrupt));
   for (const Verdict& verdict : verdicts) options.rules.push_back(verdict.rule);
   options.attempt = trial.attempt();
   options.clock = &clock_;

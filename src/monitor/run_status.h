@@ -4,6 +4,7 @@
 // their actions, and measures how far the rules lag behind the run.
 // `RunMonitor` uses it as its interface to actions/rule_watch.h.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,9 +13,13 @@
 
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/actions/status_writer.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/monitor/run_monitor.h"
 
 namespace smdebug {
+
+// Returns the limit of a wait for the storage of status files.
+WaitLimit status_limit(std::function<bool()> check_interrupt);
 
 class RunStatus {
  public:

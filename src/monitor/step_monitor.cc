@@ -5,9 +5,11 @@
 
 #include "smdebug/actions/status_writer.h"
 #include "smdebug/rules/runner.h"
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "monitor/run_feed.h"
+#include "monitor/run_status.h"
 
 namespace smdebug {
 
@@ -64,7 +66,7 @@ class StepMonitor::Worker : public ForwardingSink {
     auto storage = open_storage(place->location);
     if (!storage) return;
     RuleWatchOptions options;
-    options.storage = *std::move(storage);
+    options.storage = bounded_storage(*std::move(storage), status_limit({}));
     for (const Verdict& verdict : runner_.verdicts()) {
       options.rules.push_back(verdict.rule);
     }

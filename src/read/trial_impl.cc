@@ -163,6 +163,13 @@ std::vector<Damage> Trial::Impl::damage() const {
     all.push_back(std::move(part));
   }
   for (const auto& [key, what] : unreadable_) all.push_back({key, what});
+  if (const auto bytes = get_object(*storage_, kRefusedKey)) {
+    const auto refused = parse_claim(bytes->text());
+    all.push_back({std::string(kRefusedKey),
+                   (refused ? refused->text() : std::string("a process")) +
+                       " also tried to write this run: its steps were not "
+                       "saved"});
+  }
   return all;
 }
 

@@ -16,7 +16,9 @@
 // With `Kind::tensorboard` it writes a file for TensorBoard instead, which
 // holds summaries and no tensors.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +27,7 @@
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
@@ -42,6 +45,12 @@ struct FileWriterOptions {
   // instead of the constant that the original's Trial expects.
   bool write_checksum = false;
   const Clock* clock = nullptr;  // null: system_clock()
+  // A call that waits for the storage longer than this fails with
+  // `unavailable`; 0: as `WaitLimit::from_environment`.
+  std::chrono::milliseconds storage_timeout{0};
+  // Asked during waits of more than a second: true ends the wait, and the call
+  // fails with `interrupted`. Null: never.
+  std::function<bool()> check_interrupt = nullptr;
 };
 
 // The fields of a record beside its tensor.

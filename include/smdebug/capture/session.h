@@ -14,7 +14,9 @@
 // tensors into slots while a step is open. Only the owner may make other calls,
 // unless they are marked "Any thread".
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,6 +58,12 @@ struct SessionOptions {
   std::shared_ptr<Storage> tensorboard;
   // null: the adapter copies tensors from a device itself
   std::shared_ptr<DeviceTransfer> device_transfer;
+  // A call that waits for the storage longer than this fails; 0: as
+  // `WaitLimit::from_environment`.
+  std::chrono::milliseconds storage_timeout{0};
+  // Asked during waits of more than a second: true ends the wait, and the
+  // recording. Called on the waiting thread; null: never.
+  std::function<bool()> check_interrupt = nullptr;
   // Both must outlive the session.
   const Clock* clock = nullptr;  // null: system_clock()
   Logger* logger = nullptr;      // null: default_logger()
@@ -168,16 +176,24 @@ class Session {
   /// session. Call this while no other thread captures.
   void set_sink(ObservationSink* sink);
 
+  /// Keeps the files of `step`, and of the saved steps before and after it, as
+  /// long as possible if `max_run_bytes` removes steps. For a step that a rule
+  /// has fired on.
+  void keep_step(Step step);
+
   // --- the end ---
 
-  /// Writes the collections file with the tensors seen so far, as the end of
-  /// each saved step does. Does nothing before the first step.
+  /// Writes the collections file with the tensors seen so far, as `flush` and
+  /// `close` do. Without these calls, the end of a saved step writes it when a
+  /// fourth of the tensors are new, or after 10 seconds. Does nothing before
+  /// the first step.
   void export_collections();
   /// Blocks until readers can see all ended steps. Fails with the latched
-  /// error, and with `unavailable` if the storage makes no progress for 60 s.
+  /// error: `unavailable` if the storage does not respond within its limit.
   Status flush();
   /// Publishes the open step, writes the end marker and stops the writer. Fails
-  /// with the latched error. A second call does nothing.
+  /// with the latched error. If the storage does not respond within its limit,
+  /// abandons the writer's thread. A second call does nothing.
   Status close();
 
   /// Call in the child of a fork: the session then writes nothing, has no

@@ -50,13 +50,17 @@ struct HookConfig {
   // The folder for TensorBoard's histograms and scalars (job_environment.h);
   // none: they are not written. Read when the session is created.
   std::optional<std::string> tensorboard_dir;
-  // The most bytes of event and index files that each worker keeps, over all
-  // attempts in the folder; more than 0, or none to keep all. Beyond that the
-  // oldest published steps are removed, but never the newest. Steps that are a
-  // multiple of `keep_every` are removed last; 0 treats all steps alike. Both
-  // are read at the first step; later edits have no effect.
+  // The most bytes of files that each worker keeps, over all attempts in the
+  // folder and for TensorBoard; more than 0, or none to keep all. Beyond that
+  // the oldest published steps are removed, but never the newest. Steps that
+  // are a multiple of `keep_every` are removed last; 0 treats all steps alike.
+  // Both are read at the first step; later edits have no effect.
   std::optional<std::uint64_t> max_run_bytes;
   Step keep_every = 0;
+  // Creates the files and folders of the run and of TensorBoard for their
+  // owner only (0600, 0700), whatever the umask. Read when the session is
+  // created.
+  bool is_private = false;
   // For adapters of frameworks with modules and optimizers; the core ignores
   // them. `step_on`: the event that begins a step, "forward" (default) or
   // "optimizer". `gradients`: which gradients are saved, "backward" (default,

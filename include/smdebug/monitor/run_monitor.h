@@ -10,8 +10,10 @@
 //     while (training) { SMD_CHECK_OK(monitor->poll()); sleep(); }
 //     const MonitorResult result = monitor->finish("Completed");
 //
-// It never waits and starts no thread but those of actions and of status files
-// in the background. A monitor is used by one thread at a time.
+// It never waits and starts no thread but those of actions, of status files in
+// the background, and of calls to the storage of a live run, which fail if the
+// storage does not respond within its limit. A monitor is used by one thread at
+// a time.
 
 #include <cstdint>
 #include <functional>
@@ -59,6 +61,9 @@ struct RunMonitorOptions {
   std::function<void(const StepId&)> on_step;  // after each step judged
   // Receives messages for the user: one sentence per call.
   std::function<void(const std::string&)> on_message;
+  // Asked while the storage of a live run does not respond for more than a
+  // second: true ends the wait. Null: never.
+  std::function<bool()> check_interrupt = nullptr;
   const Clock* clock = nullptr;  // null: system_clock()
 };
 
