@@ -38,6 +38,9 @@ def optimizer_state_name(parameter: str, key: str) -> str:
 def learning_rate_name(optimizer: str, group: int) -> str:
     """Returns 'learning_rate/SGD/0'."""
 
+def scalar_name(name: str) -> str:
+    """Returns 'scalar/accuracy'."""
+
 def activation_gradient_module(module: str) -> str:
     """Returns 'activation_gradient/fc1'."""
 
@@ -1128,7 +1131,7 @@ class Session:
 
     def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None:
         """
-        Saves a copy of a tensor in the current step, due or not, in the form that the collections ask for.
+        Saves a copy of a tensor in the current step, due or not, in the form that the collections ask for. A tensor that cannot be read is skipped, with a message.
         """
 
     def pause(self) -> None:

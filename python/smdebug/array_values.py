@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smdebug.exceptions import SMDebugTypeError
+
+# A sparse value becomes a dense array, up to this size.
+LARGEST_DENSE_BYTES = 256 * 2**20
+
+
+class NotTaken(Exception):
+    """A value cannot be saved; the message is the reason."""
 
 
 def as_array(name: str, values: Any) -> NDArray[Any]:
@@ -22,3 +32,134 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
         raise SMDebugTypeError(
             f"tensor '{name}' cannot be converted to an array: {error}"
         ) from None
+
+
+def as_tensor(name: str, value: Any) -> Any:
+    """Returns an object with `__dlpack__` or `__array__`: `value` itself, or an array of its
+    numbers or texts. A single one gets shape (1,). Numbers for which numpy has no dtype, such as
+    Decimal, become float64, and sparse matrices of scipy become dense.
+
+    Raises SMDebugTypeError for an object of another kind and for rows of different lengths, and
+    NotTaken for a number that float64 cannot hold.
+    """
+    if not is_array(value):
+        if hasattr(value, "toarray") and hasattr(value, "nnz"):
+            return _dense(value)
+        if isinstance(value, (numbers.Number, str, bytes)):
+            value = [value]
+        if not isinstance(value, (list, tuple)):
+            raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
+        value = _as_array_of_arrays(value) if has_arrays(value) else as_array(name, value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return _without_objects(value)
+    return value
+
+
+def as_number(name: str, value: Any) -> int | float:
+    """Returns the number that `value` holds, a number or an array of one element: an int if it
+    fits into 64 bits, otherwise a float.
+
+    Raises SMDebugTypeError for anything else, and NotTaken if the number has no value or no float64
+    can hold it.
+    """
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    found = _element(name, value)
+    if isinstance(found, int) and not isinstance(found, bool) and -(2**63) <= found < 2**63:
+        return found
+    return _as_float(name, found, is_certain=found is not value)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array or tensor of any library."""
+    return hasattr(value, "__dlpack__") or hasattr(value, "__array__")
+
+
+def has_arrays(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether a list contains arrays, at any depth."""
+    return any(
+        has_arrays(each) if isinstance(each, (list, tuple)) else is_array(each) for each in values
+    )
+
+
+def why_too_large(
+    shape: Sequence[int], element_bytes: int, limit: int = LARGEST_DENSE_BYTES
+) -> str | None:
+    """Returns the reason why a sparse value cannot be saved as a dense one; None if it can."""
+    dense_bytes = math.prod(map(int, shape)) * element_bytes
+    if dense_bytes <= limit:
+        return None
+    return f"as a dense tensor it would take {dense_bytes} bytes"
+
+
+def _dense(matrix: Any) -> NDArray[Any]:
+    reason = why_too_large(matrix.shape, matrix.dtype.itemsize)
+    if reason:
+        raise NotTaken(reason)
+    return matrix.toarray()
+
+
+def _as_array_of_arrays(values: Any) -> NDArray[Any]:
+    try:
+        return np.stack(
+            [
+                _as_array_of_arrays(each) if isinstance(each, (list, tuple)) else np.asarray(each)
+                for each in values
+            ]
+        )
+    except NotTaken:
+        raise
+    except Exception as error:
+        raise NotTaken(f"numpy cannot make one array of its parts: {error}") from None
+
+
+def _without_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Returns an array of Python numbers as float64 or complex128, and any other as it is."""
+    elements = array.ravel().tolist()
+    if not elements or not all(isinstance(each, numbers.Number) for each in elements):
+        return array
+    is_real = all(hasattr(each, "__float__") for each in elements)
+    try:
+        return array.astype(np.float64 if is_real else np.complex128)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise NotTaken(f"its numbers do not fit into float64: {error}") from None
+
+
+def _element(name: str, value: Any) -> Any:
+    """Returns the element of an array of one element, and any other value as it is."""
+    item = getattr(value, "item", None)
+    if not callable(item):
+        return value
+    try:
+        return item()
+    except Exception as error:
+        if _size(value) in (None, 1):
+            raise NotTaken(f"its value cannot be read: {_first_line(error)}") from None
+        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
+
+
+def _as_float(name: str, value: Any, is_certain: bool) -> float:
+    """Converts a number. `is_certain`: it is the element of an array, so no argument is wrong."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError("it is text")
+        return float(value)
+    except OverflowError:
+        raise NotTaken("the number is too large for float64") from None
+    except Exception as error:
+        is_one = isinstance(value, numbers.Number) or (is_array(value) and _size(value) == 1)
+        if is_certain or is_one:
+            raise NotTaken(f"it is not a real number: {_first_line(error)}") from None
+        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
+
+
+def _size(value: Any) -> int | None:
+    """The number of elements of an array; None if it is unknown."""
+    try:
+        return math.prod(value.shape)
+    except Exception:
+        return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or repr(error)

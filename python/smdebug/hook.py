@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
+from smdebug.array_values import NotTaken, as_number, as_tensor
 from smdebug.booleans import as_flag
 from smdebug.collection import Collection
 from smdebug.error_isolation import isolate_errors
@@ -24,12 +25,11 @@ from smdebug.exceptions import (
     SMDebugValueError,
 )
 from smdebug.hook_arguments import (
-    as_tensor,
     checked_choice,
     checked_collection_names,
     checked_count,
+    checked_name,
     checked_names,
-    checked_number,
     checked_path,
     checked_tensorboard_dir,
 )
@@ -163,6 +163,16 @@ class BaseHook(ProfilerCalls):
     def _device_transfer(self) -> Callable[[_core.TensorSlot, Any], bool] | None:
         """The `device_transfer` of Session.create; None to wait for each copy."""
         return None
+
+    def _readable(self, value: Any) -> Any:
+        """Returns a value of the framework, or a list of them, in a form that numpy or the core
+        reads; any other value unchanged. Raises NotTaken for one that has no elements."""
+        return value
+
+    def _readable_number(self, value: Any) -> Any:
+        """Returns a value of the framework with one element in a form that has a method `item`; any
+        other value unchanged. Raises NotTaken for one that has no elements."""
+        return self._readable(value)
 
     def _detach(self) -> None:
         """Removes every hook from the framework."""
@@ -307,12 +317,15 @@ class BaseHook(ProfilerCalls):
         `timestamp` is its time in seconds since the epoch, by default the time of the step.
         `sm_metric` made the original send the number to a cloud service and has no effect here.
 
-        Raises SMDebugTypeError for a value that is not a single number.
+        Raises SMDebugTypeError for a value that is not a single number. A number that float64
+        cannot hold, or an array whose element cannot be read, is skipped and logged once.
         """
-        if not isinstance(name, str):
-            raise SMDebugTypeError(f"a scalar's name must be text, found {name!r}")
-        number = checked_number(name, value)
-        seconds = None if timestamp is None else checked_number("timestamp", timestamp)
+        name = checked_name("a scalar's name", name)
+        try:
+            number = as_number(name, self._readable_number(value))
+            seconds = None if timestamp is None else float(as_number("timestamp", timestamp))
+        except NotTaken as why:
+            return self._skip(_core.scalar_name(name), str(why))
         if self._session:
             save = self._session.save_scalar
             if isinstance(number, int):
@@ -331,18 +344,26 @@ class BaseHook(ProfilerCalls):
         step and between steps, the tensor belongs to the next step. Of several values in one step,
         the last one counts.
 
-        Raises SMDebugTypeError for a value that is not a tensor and for an invalid collection.
+        Raises SMDebugTypeError for a value that is not a tensor and for an invalid collection. A
+        tensor whose elements cannot be read or saved is skipped and logged once.
         """
-        if not isinstance(tensor_name, str):
-            raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
+        tensor_name = checked_name("a tensor's name", tensor_name)
         names = checked_collection_names(collections_to_write)
-        tensor = as_tensor(tensor_name, tensor_value)
+        try:
+            tensor = as_tensor(tensor_name, self._readable(tensor_value))
+        except NotTaken as why:
+            return self._skip(tensor_name, str(why))
         if not self._session:
             return
         for collection in filter(None, map(self._collections.get, names)):
             if not collection.has_members():  # its settings are passed on with its tensors
                 collection.add_tensor_name(tensor_name)
         self._session.save_tensor(tensor_name, tensor, names)
+
+    def _skip(self, tensor_name: str, reason: str) -> None:
+        """Reports, in the status and once in the log, that a tensor is not saved."""
+        if self._session:
+            self._session.tensor(tensor_name).skip(reason)
 
     def pause(self) -> None:
         """Stops recording from the next step on, until `resume`. Steps are still counted."""

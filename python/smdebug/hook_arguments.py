@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from smdebug.array_values import as_array
 from smdebug.collection import Collection
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 
@@ -58,6 +57,19 @@ def checked_count(field: str, value: int, least: int) -> int:
     return value
 
 
+def checked_name(field: str, value: str) -> str:
+    """Returns `value`, which must be text, as `encodable` writes it."""
+    if not isinstance(value, str):
+        raise SMDebugTypeError(f"{field} must be text, found {value!r}")
+    return encodable(value)
+
+
+def encodable(name: str) -> str:
+    r"""Returns `name` as files can hold it: half of a surrogate pair becomes text, such as
+    "\udc80"."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
+
+
 def checked_names(field: str, value: str | Iterable[Any] | None) -> list[str]:
     """Returns a flat list of names from one name or from lists of names at any depth."""
     if value is not None and not isinstance(value, Iterable):
@@ -83,34 +95,5 @@ def checked_collection_names(
             raise SMDebugTypeError(
                 f"collections_to_write must be collections or their names, found {each!r}"
             )
-        names.append(each if isinstance(each, str) else each.name)
+        names.append(encodable(each) if isinstance(each, str) else each.name)
     return names
-
-
-def as_tensor(name: str, value: Any) -> Any:
-    """Returns an object with `__dlpack__` or `__array__`: `value` itself, or an array of its
-    numbers or texts. A single one gets shape (1,)."""
-    if hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
-        return value
-    if isinstance(value, (bool, int, float, complex, str, bytes)):
-        value = [value]
-    if not isinstance(value, (list, tuple)):
-        raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
-    return as_array(name, value)
-
-
-def checked_number(name: str, value: Any) -> int | float:
-    """Returns the number that `value` holds, a number or an array of one element: an int if it
-    fits into 64 bits, otherwise a float."""
-    try:
-        item = getattr(value, "item", None)
-        if callable(item):
-            value = item()
-        elif isinstance(value, (list, tuple)) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, (str, bytes)):
-            raise ValueError
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if is_whole and -(2**63) <= value < 2**63 else float(value)
-    except (TypeError, ValueError, RuntimeError):
-        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None

@@ -359,15 +359,13 @@ Result<std::unique_ptr<Session>> create_session(
 Status save_tensor(Session& session, const std::string& name, nb::handle tensor,
                    const std::vector<std::string>& collections) {
   TensorImport imported;
-  SMD_CHECK_OK(imported.load(tensor));
+  if (Status status = imported.load(tensor); !status) {
+    session.tensor(name).skip(status.error().message);
+    return {};
+  }
   if (imported.placement())
     session.tensor(name).set_placement(imported.placement());
-  Status status = session.save_tensor(name, imported.view(), collections);
-  if (status || status.error().code != Error::Code::unsupported) return status;
-  return std::move(status)
-      .error()
-      .within("tensor '" + name + "' cannot be saved")
-      .with(Error::Detail::type_unsupported);
+  return session.save_tensor(name, imported.view(), collections);
 }
 
 namespace {
@@ -522,7 +520,8 @@ void bind_session(nb::module_& m) {
            "Saves an int as tensor `scalar/<name>`: see `save_scalar`.")
       .def("save_tensor", &save_tensor, "name"_a, "tensor"_a, "collections"_a,
            "Saves a copy of a tensor in the current step, due or not, in the "
-           "form that the collections ask for.")
+           "form that the collections ask for. A tensor that cannot be read is "
+           "skipped, with a message.")
       .def("pause", &Session::pause,
            "Stops recording from the next step on. Steps are still counted.")
       .def("resume", &Session::resume,

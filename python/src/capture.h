@@ -16,7 +16,8 @@ namespace smdebug {
 /// Captures a Python tensor if it is due. Skips one that cannot be read.
 void put_tensor(const TensorSlot& slot, nanobind::handle tensor);
 
-/// See `Session::save_tensor`. Also fails if `tensor` is not a tensor.
+/// See `Session::save_tensor`. Skips a tensor that cannot be read, with a
+/// message.
 Status save_tensor(Session& session, const std::string& name,
                    nanobind::handle tensor,
                    const std::vector<std::string>& collections);

@@ -36,6 +36,7 @@ struct CachedTable {
   PyTypeObject* type = nullptr;
   const dlpack::ExchangeTable* table = nullptr;
   bool may_be_wrapper = false;
+  bool is_fake = false;
 };
 constexpr std::size_t kCachedTypes = 64;
 std::array<CachedTable, kCachedTypes> cached_tables;
@@ -74,8 +75,18 @@ bool may_be_wrapper(PyTypeObject* type) {
   return !is_default;
 }
 
+// torch's FakeTensor has no elements, and warns the program if asked for them.
+bool is_fake(PyTypeObject* type) {
+  for (nb::handle base : nb::borrow<nb::tuple>(type->tp_mro)) {
+    const std::string_view name =
+        reinterpret_cast<PyTypeObject*>(base.ptr())->tp_name;
+    if (name == "FakeTensor") return true;
+  }
+  return false;
+}
+
 CachedTable look_up(PyTypeObject* type) {
-  return {type, look_up_table(type), may_be_wrapper(type)};
+  return {type, look_up_table(type), may_be_wrapper(type), is_fake(type)};
 }
 
 // Open addressing over a small table; a full table only costs the look-up.
@@ -246,6 +257,22 @@ bool is_strided(nb::handle object) {
   }
 }
 
+// A sparse tensor may be far larger than the memory as a dense one.
+constexpr std::int64_t kLargestDenseBytes = std::int64_t{256} << 20;
+
+Status check_dense_size(nb::handle object) {
+  try {
+    const auto size = nb::cast<double>(object.attr("numel")());
+    const auto element = nb::cast<double>(object.attr("element_size")());
+    if (size * element <= static_cast<double>(kLargestDenseBytes)) return {};
+    return unreadable("as a dense tensor it would take more than " +
+                      std::to_string(kLargestDenseBytes >> 20) +
+                      " MiB: save its values and indices");
+  } catch (const std::exception& error) {
+    return unreadable(std::string("its size is unknown: ") + error.what());
+  }
+}
+
 // The element types of the buffer protocol, by struct's format characters.
 std::optional<DType> dtype_from_format(std::string_view format,
                                        Py_ssize_t itemsize) {
@@ -314,6 +341,8 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
   const CachedTable& lender = lender_of(Py_TYPE(object.ptr()));
   if (lender.table) {
     const dlpack::ExchangeTable& table = *lender.table;
+    if (lender.is_fake)
+      return unreadable("a FakeTensor has a shape but no elements");
     if (lender.may_be_wrapper && !has_storage(object))
       return import_local_part(object);
     return import_table(object, table);
@@ -323,9 +352,12 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
     const bool is_imported = !PyBytes_Check(object.ptr()) && try_buffer(object);
     return is_imported ? Status() : import_array(object);
   }
+  const bool has_array = PyObject_HasAttrString(object.ptr(), "__array__") != 0;
   if (PyObject_HasAttrString(object.ptr(), "__dlpack__")) {
-    return import_capsule(object);
+    Status status = import_capsule(object);
+    if (status || !has_array) return status;
   }
+  if (has_array) return import_array(object);
   return unreadable(std::string("an object of type '") +
                     Py_TYPE(object.ptr())->tp_name + "' is not a tensor");
 }
@@ -335,8 +367,9 @@ Status TensorImport::import_table(nb::handle object,
   dlpack::Tensor tensor;
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     std::string why = take_python_error();
-    if (!is_strided(object)) return import_host_copy(object, "to_dense");
-    return unreadable(std::move(why));
+    if (is_strided(object)) return unreadable(std::move(why));
+    SMD_CHECK_OK(check_dense_size(object));
+    return import_host_copy(object, "to_dense");
   }
   if (look_at_plain(tensor, view_)) return {};
   if (!is_host(tensor.device)) return import_from_device(object);

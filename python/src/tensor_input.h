@@ -5,7 +5,8 @@
 // bindings of capture use it for every tensor.
 //
 // Tensors are imported through DLPack's exchange table (cached per type), else
-// through the buffer protocol (numpy), else through a DLPack capsule. Elements
+// through the buffer protocol (numpy), else through a DLPack capsule, else
+// through numpy (`__array__`). Elements
 // that no view can show (on a device, sparse, lazily conjugated or negated, in
 // the other byte order, strides that are not a multiple of the element) are
 // copied to host memory first; those on a device may stay there. Of a tensor

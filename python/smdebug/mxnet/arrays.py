@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from mxnet import gluon
 from mxnet.base import MXNetError
 from mxnet.ndarray import NDArray
 from mxnet.symbol import Symbol
 
+from smdebug.array_values import NotTaken, why_too_large
+from smdebug.mxnet.private_names import is_sparse
 from smdebug.narrow_floats import from_bits
 
 
@@ -78,3 +81,35 @@ def readable(array: NDArray) -> _HostArray | np.ndarray:
         return _HostArray(array.to_dlpack_for_read())
     except MXNetError:  # the elements are computed, but in another order
         return host_copy(array)
+
+
+def user_array(value: Any) -> Any:
+    """Returns an array, a parameter or a list of them that a script passes to a hook as numpy
+    arrays, and any other value unchanged. Of a parameter it is the value on the first device.
+
+    Raises NotTaken for a value without elements, and as `host_copy` does.
+    """
+    if isinstance(value, (list, tuple)):
+        return [user_array(each) for each in value]
+    if isinstance(value, Symbol):
+        raise NotTaken("a Symbol has no value: save an output of the graph")
+    if isinstance(value, gluon.Parameter):
+        value = _value_of(value)
+    if not isinstance(value, NDArray):
+        return value
+    reason = why_too_large(value.shape, np.dtype(value.dtype).itemsize)
+    if value.stype != "default" and reason:
+        raise NotTaken(reason)
+    return host_copy(value)
+
+
+def _value_of(parameter: gluon.Parameter) -> NDArray:
+    if is_sparse(parameter):
+        raise NotTaken("the parameter is stored sparse, so only its trainer can read it")
+    try:
+        return parameter.list_data()[0]
+    except RuntimeError:
+        raise NotTaken(
+            "the parameter has no values yet: initialize it, and call its block once if it does "
+            "not know its shape"
+        ) from None

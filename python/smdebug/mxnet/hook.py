@@ -21,11 +21,11 @@ from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice
+from smdebug.hook_arguments import checked_choice, encodable
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import activation_patterns
-from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
+from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable, user_array
 from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
 from smdebug.mxnet.collection import Collection
 from smdebug.mxnet.hybrid import Graphs
@@ -166,7 +166,7 @@ class Hook(BaseHook):
                 slot.put(readable(loss))
 
     def _watch(self, block: gluon.Block) -> None:
-        name = block.name or type(block).__name__.lower()
+        name = encodable(block.name or type(block).__name__.lower())
         is_loss = isinstance(block, gluon.loss.Loss)
         slots = self._session.module(name)
         self._watched[block] = WatchedBlock(
@@ -269,6 +269,9 @@ class Hook(BaseHook):
 
     def _versions(self) -> dict[str, str]:
         return super()._versions() | {"mxnet": mxnet.__version__}
+
+    def _readable(self, value: Any) -> Any:
+        return user_array(value)
 
     def _rank_and_size(self) -> tuple[int, int]:
         if self._place is None:

@@ -10,6 +10,7 @@ from mxnet.gluon.parameter import DeferredInitializationError
 from mxnet.ndarray import NDArray
 
 from smdebug._core import gradient_name
+from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.mxnet.arrays import host_copy, readable
 from smdebug.mxnet.private_names import is_fresh, is_sparse
@@ -40,7 +41,7 @@ class ModelParameters:
         for name, parameter in self._block.collect_params().items():
             slot = self._value_slots.get(name)
             if slot is None:
-                slot = self._value_slots[name] = self._session.tensor(name)
+                slot = self._value_slots[name] = self._session.tensor(encodable(name))
             if not slot.is_due():
                 continue
             if is_sparse(parameter):
@@ -66,7 +67,8 @@ class ModelParameters:
                 continue
             slot = self._gradient_slots.get(name)
             if slot is None:
-                slot = self._gradient_slots[name] = self._session.tensor(gradient_name(name))
+                slot = self._session.tensor(gradient_name(encodable(name)))
+                self._gradient_slots[name] = slot
             if not slot.is_due():
                 continue
             if fresh_only and not any(map(is_fresh, _present(parameter.list_data))):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from smdebug._core import buffer_name
+from smdebug.hook_arguments import encodable
 
 if TYPE_CHECKING:
     from smdebug._core import Session
@@ -44,4 +45,4 @@ class RootBuffers:
         self._slots.put(list(buffers.values()))
 
     def _name(self, path: str) -> str:
-        return buffer_name(self._root_name, path.replace("_orig_mod.", ""))
+        return buffer_name(self._root_name, encodable(path.replace("_orig_mod.", "")))

@@ -18,9 +18,10 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice
+from smdebug.hook_arguments import checked_choice, checked_name, encodable
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
+from smdebug.pytorch import values
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
@@ -161,7 +162,7 @@ class Hook(BaseHook):
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
         names = _core.UniqueNames([each.name for each in self._roots])
-        name = names.take(name or class_name(root))
+        name = names.take(encodable(name or class_name(root)))
         model = Root(
             self._session,
             root,
@@ -222,7 +223,9 @@ class Hook(BaseHook):
 
     def record_tensor_value(self, tensor_name: str, tensor_value: torch.Tensor) -> None:
         """Records a tensor that is not the output of a module, such as a functional loss, as
-        `<tensor_name>_output_0`. Raises SMDebugTypeError for anything but a torch.Tensor."""
+        `<tensor_name>_output_0`. Raises SMDebugTypeError for a name that is not a string and for
+        anything but a torch.Tensor."""
+        tensor_name = checked_name("a tensor's name", tensor_name)
         if not isinstance(tensor_value, torch.Tensor):
             raise SMDebugTypeError(
                 f"'{tensor_name}' must be a torch.Tensor, found {tensor_value!r}"
@@ -466,6 +469,12 @@ class Hook(BaseHook):
             step_thread_seconds=cost.step_thread_seconds + waited,
             wait_seconds=cost.wait_seconds + waited,
         )
+
+    def _readable(self, value: Any) -> Any:
+        return values.readable(value)
+
+    def _readable_number(self, value: Any) -> Any:
+        return values.readable_number(value)
 
     def _detach(self) -> None:
         self._device_copies.hand_over()

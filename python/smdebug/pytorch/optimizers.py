@@ -20,6 +20,7 @@ from torch.optim.optimizer import (
 )
 
 from smdebug import _core
+from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import left_scale
 
@@ -193,7 +194,7 @@ def _gradient_name(root: str, path: str) -> str:
 
 
 def _state_name(root: str, path: str, key: object) -> str:
-    return _core.optimizer_state_name(_core.parameter_name(root, path), str(key))
+    return _core.optimizer_state_name(_core.parameter_name(root, path), encodable(str(key)))
 
 
 def _has_closure(optimizer: Any, args: Any, kwargs: Any) -> bool:

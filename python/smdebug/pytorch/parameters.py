@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
+from smdebug.hook_arguments import encodable
 from smdebug.pytorch.private_names import free_of_hooks, own_parameters
 from smdebug.pytorch.shards import managed_parameters
 
@@ -51,7 +52,8 @@ class RootParameters:
                 if parameter is None or id(parameter) in seen:
                     continue
                 seen.add(id(parameter))
-                path = (f"{prefix}.{key}" if prefix else key).replace("_orig_mod.", "")
+                path = f"{prefix}.{key}" if prefix else key
+                path = encodable(path.replace("_orig_mod.", ""))
                 if nn.parameter.is_lazy(parameter):
                     self._late.append((owner, key, path))
                     continue

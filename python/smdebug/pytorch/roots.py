@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.buffers import RootBuffers
 from smdebug.pytorch.parameters import RootParameters
@@ -56,7 +57,7 @@ def _paths(root: torch.nn.Module, name: str, taken: Set[str]) -> dict[torch.nn.M
         if isinstance(module, torch.jit.ScriptModule):
             scripted.append(path)
         elif not path.endswith("_orig_mod"):  # the wrapper around it has the name
-            paths[module] = path.replace("_orig_mod.", "") or name
+            paths[module] = encodable(path.replace("_orig_mod.", "")) or name
     if scripted:
         get_logger().info(
             "model '%s': '%s' and everything in it is TorchScript, which takes no hooks: only its "

@@ -12,6 +12,7 @@ replica_loss                   the loss that one replica minimizes; `loss` is th
 from typing import Any
 
 from smdebug import _core
+from smdebug.hook_arguments import encodable
 
 INPUTS, LABELS, PREDICTIONS = "inputs", "labels", "predictions"
 LOSS, BATCH = "loss", "batch"
@@ -23,7 +24,7 @@ def variable_name(variable: Any) -> str:
 
     Keras 3 keeps it in the path of its variables; their `name` is only `kernel`.
     """
-    return _core.variable_name(getattr(variable, "path", None) or variable.name)
+    return _core.variable_name(encodable(getattr(variable, "path", None) or variable.name))
 
 
 def gradient_name(variable: Any) -> str:

@@ -25,3 +25,13 @@ def current_replica() -> int | None:
 def device_of(replica: int) -> str:
     """Returns the name of the device of a replica of the current strategy."""
     return tf.distribute.get_strategy().extended.worker_devices[replica]
+
+
+def replica_copies(value: Any) -> list[Any] | None:
+    """Returns the tensors of all replicas in a value that holds one of each, such as a result of
+    `strategy.run`; None for any other value."""
+    is_distributed = isinstance(value, tf.distribute.DistributedValues)
+    if not is_distributed or callable(getattr(value, "assign", None)):
+        return None
+    copies = getattr(value, "values", None)
+    return list(copies) if isinstance(copies, (list, tuple)) and copies else None

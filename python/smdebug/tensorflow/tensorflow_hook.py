@@ -3,10 +3,14 @@
 import sys
 from typing import Any
 
+import numpy as np
+
 from smdebug import _core
+from smdebug.array_values import NotTaken
 from smdebug.collection import Collection as BaseCollection
 from smdebug.hook import BaseHook
 from smdebug.tensorflow.collection import Collection, layer_pattern
+from smdebug.tensorflow.user_values import is_symbolic, user_value
 
 
 class TensorFlowHook(BaseHook):
@@ -31,6 +35,20 @@ class TensorFlowHook(BaseHook):
         found = {name: sys.modules.get(name) for name in ("tensorflow", "keras")}
         versions = {name: module.__version__ for name, module in found.items() if module}
         return super()._versions() | versions
+
+    def _readable(self, value):
+        found = user_value(value).whole()
+        if is_symbolic(found):
+            raise NotTaken(
+                "it is a tensor of a graph, which has a value only while the graph runs: save the "
+                "result of the run"
+            )
+        return found
+
+    def _readable_number(self, value):
+        found = self._readable(value)
+        is_tensor = hasattr(found, "numpy") and not hasattr(found, "detach")
+        return np.asarray(found) if is_tensor else found
 
     def _layer_name(self, layer):
         """Returns the name that the tensors of a layer begin with."""

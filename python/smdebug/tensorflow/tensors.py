@@ -2,18 +2,16 @@
 copy."""
 
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from smdebug import array_values
+from smdebug.array_values import NotTaken
+
 # A sparse gradient becomes a dense tensor of the size of its variable, up to this size.
-LARGEST_DENSE_BYTES = 256 * 2**20
-
-
-class NotTaken(Exception):
-    """A tensor cannot be saved; the message is the reason."""
+LARGEST_DENSE_BYTES: int = array_values.LARGEST_DENSE_BYTES
 
 
 def as_array(tensor: Any) -> Any:
@@ -60,10 +58,7 @@ def why_too_large(shape: Sequence[int | None], dtype: Any) -> str | None:
     a dense one; None if it can."""
     if None in shape:
         return "its shape is unknown"
-    dense_bytes = math.prod(shape) * dtype.size
-    if dense_bytes <= LARGEST_DENSE_BYTES:
-        return None
-    return f"as a dense tensor it would take {dense_bytes} bytes"
+    return array_values.why_too_large(shape, dtype.size, LARGEST_DENSE_BYTES)
 
 
 def dense(rows: np.ndarray, indices: np.ndarray, shape: Sequence[int]) -> np.ndarray:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import xgboost
 
+from smdebug.hook_arguments import encodable
+
 
 def as_tensors(hyperparameters: Mapping[Any, Any]) -> list[tuple[str, np.ndarray]]:
     """Returns (key, array) for each hyperparameter that has a value.
@@ -19,7 +21,9 @@ def as_tensors(hyperparameters: Mapping[Any, Any]) -> list[tuple[str, np.ndarray
     value is None are skipped.
     """
     return [
-        (str(key), _as_array(value)) for key, value in hyperparameters.items() if value is not None
+        (encodable(str(key)), _as_array(value))
+        for key, value in hyperparameters.items()
+        if value is not None
     ]
 
 

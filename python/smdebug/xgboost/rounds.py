@@ -17,6 +17,7 @@ from smdebug._core import (
     metric_deviation_name,
     metric_name,
 )
+from smdebug.hook_arguments import encodable
 from smdebug.xgboost import hyperparameters, model_tensors
 from smdebug.xgboost.collection import MODEL_COLLECTIONS
 
@@ -229,7 +230,7 @@ class RoundRecorder:
 
 def _members(collection: str, members: Iterable[Any]) -> list[str]:
     """Returns the names of the tensors of a collection that holds one per member."""
-    return [member_name(collection, str(member)) for member in members]
+    return [member_name(collection, encodable(str(member))) for member in members]
 
 
 def _reason(error: Exception) -> str:

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
+from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
+from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
+from smdebug.hook_arguments import checked_name
 from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
@@ -125,22 +128,27 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
         Raises SMDebugTypeError for a name that is not a string and a value that is not a tensor.
         """
-        if not isinstance(tensor_name, str):
-            raise SMDebugTypeError(f"a tensor's name must be text, found {tensor_name!r}")
+        tensor_name = checked_name("a tensor's name", tensor_name)
 
         def record(name, value):
             if self.should_save_tensor_or_collection(name, "metrics"):
                 self.save_tensor(name, value, "metrics")
 
         self._save(
-            self.record_tensor_value, record, tensor_value, lambda value: (tensor_name, value)
+            tensor_name,
+            self.record_tensor_value,
+            record,
+            tensor_value,
+            lambda value: (tensor_name, value),
         )
 
     def save_tensor(
         self, tensor_name: str, tensor_value: Any, collections_to_write: Any = "default"
     ) -> None:
         """Saves a tensor at the current step, due or not, see BaseHook."""
+        tensor_name = checked_name("a tensor's name", tensor_name)
         self._save(
+            tensor_name,
             self.save_tensor,
             super().save_tensor,
             tensor_value,
@@ -151,7 +159,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         self, name: str, value: Any, sm_metric: bool = False, timestamp: float | None = None
     ) -> None:
         """Saves one number at the current step, see BaseHook."""
+        name = checked_name("a scalar's name", name)
         self._save(
+            _core.scalar_name(name),
             self.save_scalar,
             super().save_scalar,
             value,
@@ -206,6 +216,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     def _save(
         self,
+        tensor_name: str,
         method: Callable[..., None],
         save: Callable[..., None],
         value: Any,
@@ -213,10 +224,13 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     ) -> None:
         """Calls `save(*arguments_of(value))`; for a value of a graph, `method` with the value that
         it has when the graph runs."""
-        if self._tapes:
-            self._tapes.save(method, save, value, arguments_of)
-        else:
-            save(*arguments_of(value))
+        try:
+            if self._tapes:
+                self._tapes.save(method, save, value, arguments_of)
+            else:
+                save(*arguments_of(value))
+        except NotTaken as why:
+            self._skip(tensor_name, str(why))
 
     def _module_patterns(self, collection):
         layers = self._keras.named_layers() if self._keras else []

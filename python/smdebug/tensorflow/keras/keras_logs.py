@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from smdebug.array_values import NotTaken
+from smdebug.hook_arguments import encodable
 from smdebug.tensorflow import names
 from smdebug.tensorflow.capture_sink import PlanView
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
@@ -76,7 +78,8 @@ class KerasLogs:
     def _slot(self, name):
         slot = self._slots.get(name)
         if slot is None:
-            slot = self._slots[name] = self._saver.slot(name, [_collection_of(name)])
+            slot = self._saver.slot(encodable(name), [_collection_of(name)])
+            self._slots[name] = slot
         return slot
 
     def _save(self, logs):
@@ -88,7 +91,10 @@ class KerasLogs:
             is_saved = slot is not None and slot.is_due()
             if not is_saved and not self._plan.is_switched_off(collection):
                 value = np.float32(value) if isinstance(value, float) else value
-                self._session.save_tensor(name, as_array(value), [collection])
+                try:
+                    self._session.save_tensor(encodable(name), as_array(value), [collection])
+                except NotTaken as why:
+                    self._saver.skip(name, str(why))
 
 
 def _collection_of(name):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smdebug._core import UniqueNames
+from smdebug.hook_arguments import encodable
 from smdebug.tensorflow.private_names import layers_inside
 
 
@@ -69,10 +70,11 @@ class LayerNames:
                     yield outer, layer
 
     def _name(self, layer, outer):
+        own = encodable(layer.name)
         if outer is None:
-            name = self._unique.take(layer.name)
+            name = self._unique.take(own)
         else:
-            name = self._unique.take_inside(self(outer), layer.name)
+            name = self._unique.take_inside(self(outer), own)
         self._names[id(layer)] = name
         self._layers.append(layer)
         self._on_new_layer()

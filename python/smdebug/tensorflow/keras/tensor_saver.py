@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from smdebug.array_values import NotTaken
 from smdebug.tensorflow.capture_sink import CaptureSink
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
-from smdebug.tensorflow.tensors import NotTaken, as_array
+from smdebug.tensorflow.tensors import as_array
 
 
 class TensorSaver:

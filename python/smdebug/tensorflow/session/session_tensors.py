@@ -8,11 +8,12 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug._core import GroupSlot
+from smdebug.array_values import NotTaken
 from smdebug.log import get_logger
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.session.session_graph import SessionGraph, run_key
-from smdebug.tensorflow.tensors import NotTaken, as_array, dense, why_too_large
+from smdebug.tensorflow.tensors import as_array, dense, why_too_large
 
 _logger = get_logger()
 

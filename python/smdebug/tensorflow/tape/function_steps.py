@@ -18,6 +18,7 @@ from smdebug.tensorflow.tape.function_lifetime import keep_with_graph, weakly
 from smdebug.tensorflow.tape.recomputed import recomputed
 from smdebug.tensorflow.tape.tape_steps import TapeSteps
 from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, put_array
+from smdebug.tensorflow.user_values import UserValue
 from smdebug.tensorflow.variable_values import value_of
 
 # Returned by calls out of a graph that have no result.
@@ -121,28 +122,22 @@ class FunctionStep:
         return _DONE
 
 
-def is_symbolic(value: Any) -> bool:
-    """Returns whether `value` is a tensor of a graph, which has a value only when the graph
-    runs."""
-    return isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
-
-
 def call_in_graph(
-    method: Callable[..., Any], value: Any, arguments_of: Callable[[Any], tuple[Any, ...]]
+    method: Callable[..., Any], value: UserValue, arguments_of: Callable[[Any], tuple[Any, ...]]
 ) -> None:
-    """Calls the bound method `method` each time the graph of the tensor `value` runs, with
-    `arguments_of(array)`. Its object is not kept alive."""
+    """Calls the bound method `method` each time the graph of `value` runs, with
+    `arguments_of(value)`, whose parts then are arrays. Its object is not kept alive."""
     if is_compiled():
         _logger.warning(
             "%s is not saved: XLA compiles the function around it; return it from the function and "
             "save it in the caller",
-            value,
+            value.parts[0],
         )
         return
     called = weakly(method, None)
 
-    def call(array):
-        called(*arguments_of(array))
+    def call(*arrays):
+        called(*arguments_of(UserValue(list(arrays), value.join)))
         return _DONE
 
-    tf.numpy_function(call, [value], tf.bool)
+    tf.numpy_function(call, value.parts, tf.bool)

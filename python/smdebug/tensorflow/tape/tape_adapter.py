@@ -14,12 +14,13 @@ import tensorflow as tf
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
-from smdebug.tensorflow.replicas import are_replicas_known, current_replica
+from smdebug.tensorflow.replicas import are_replicas_known, current_replica, replica_copies
 from smdebug.tensorflow.tape import tapes
 from smdebug.tensorflow.tape.compiled_steps import CompiledStep, CompiledSteps
 from smdebug.tensorflow.tape.function_lifetime import weakly
-from smdebug.tensorflow.tape.function_steps import FunctionStep, call_in_graph, is_symbolic
+from smdebug.tensorflow.tape.function_steps import FunctionStep, call_in_graph
 from smdebug.tensorflow.tape.tape_steps import EagerStep, TapeSteps
+from smdebug.tensorflow.user_values import is_symbolic, user_value
 
 TapeStep = EagerStep | FunctionStep | CompiledStep
 
@@ -86,20 +87,31 @@ class TapeAdapter:
         arguments_of: Callable[[Any], tuple[Any, ...]],
     ) -> None:
         """Calls `save(*arguments_of(value))` for the replica that this thread runs, if it is
-        recorded.
+        recorded. Of a value that holds one tensor of each replica, each is saved for its replica,
+        or the first if the run has one worker.
 
-        If `value` is a tensor of a graph, calls the bound method `method(*arguments_of(array))`
+        For a tensor of a graph, calls the bound method `method` with the UserValue of its arrays
         instead, each time the graph runs. Its object is not kept alive, so `arguments_of` must not
-        refer to it.
+        refer to it. Raises NotTaken for a value without elements.
         """
-        replica = current_replica()
-        if is_symbolic(value):
+        copies = replica_copies(value)
+        if copies is not None:
+            return self._save_copies(save, copies, arguments_of)
+        value, replica = user_value(value), current_replica()
+        if any(map(is_symbolic, value.parts)):
             weak = weakly(method, None)
             call_in_graph(
-                self._call_for_replica, value, lambda array: (replica, weak, *arguments_of(array))
+                self._call_for_replica, value, lambda found: (replica, weak, *arguments_of(found))
             )
         else:
             self._steps.bind_to_current_thread()
+            self._call_for_replica(replica, save, *arguments_of(value))
+
+    def _save_copies(self, save, copies, arguments_of):
+        self._steps.bind_to_current_thread()
+        if self._session.size != len(copies):
+            return save(*arguments_of(copies[0]))
+        for replica, value in enumerate(copies):
             self._call_for_replica(replica, save, *arguments_of(value))
 
     def _call_for_replica(self, replica, save, *arguments):

@@ -1,0 +1,128 @@
+"""Every kind of value that a script may save with MXNet: it is saved with its elements, or skipped
+and logged once, and never raises into the training."""
+
+import numpy as np
+import pytest
+from mxnet import gluon
+
+from conftest import EVERY_STEP, mx, smd
+from smdebug.exceptions import SMDebugTypeError
+
+ROWS = [[1.0, 2.0], [0.0, 0.0]]
+DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
+
+
+@pytest.fixture
+def hook(out_dir):
+    """A hook in the middle of a step."""
+    net = gluon.nn.Dense(2)
+    net.initialize()
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
+    hook.register_block(net)
+    net(mx.nd.ones((1, 3)))
+    yield hook
+    hook.close()
+
+
+def initialized(parameter):
+    parameter.initialize(mx.init.One())
+    return parameter
+
+
+# Name -> (value, the array that it is saved as).
+SAVED = {
+    **{f"nd {each}": (lambda each=each: mx.nd.array(ROWS, dtype=each), ROWS) for each in DTYPES},
+    **{f"np {each}": (lambda each=each: mx.np.array(ROWS, dtype=each), ROWS) for each in DTYPES},
+    "np bool": (lambda: mx.np.array([1.0, 2.0]) > 1, [False, True]),
+    "view": (lambda: mx.nd.array(ROWS)[0], ROWS[0]),
+    "transposed": (lambda: mx.nd.array(ROWS).T, np.transpose(ROWS)),
+    "computed": (lambda: mx.nd.array(ROWS) * 2, np.multiply(ROWS, 2)),
+    "row_sparse": (lambda: mx.nd.array(ROWS).tostype("row_sparse"), ROWS),
+    "csr": (lambda: mx.nd.array(ROWS).tostype("csr"), ROWS),
+    "Parameter": (lambda: initialized(gluon.Parameter("p", shape=(2,))), [1, 1]),
+    "list": (lambda: [mx.nd.ones(2), mx.nd.zeros(2)], [[1, 1], [0, 0]]),
+    "numpy": (lambda: np.asarray(ROWS), ROWS),
+    "number": (lambda: 2.5, [2.5]),
+}
+SKIPPED = {
+    "parameter of unknown shape": lambda: gluon.nn.Dense(2).weight,
+    "parameter that is not initialized": lambda: gluon.Parameter("p", shape=(2,)),
+    "sparse parameter": lambda: initialized(gluon.Parameter("p", shape=(2, 2), stype="row_sparse")),
+    "symbol": lambda: mx.sym.Variable("x"),
+    "arrays of different shapes": lambda: [mx.nd.ones(1), mx.nd.ones(2)],
+    "huge sparse": lambda: mx.nd.sparse.zeros("csr", (2**15, 2**15)),
+    "number that is too large": lambda: 10**400,
+}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_an_array_or_parameter_is_saved_with_its_elements(hook, read, kind):
+    make, expected = SAVED[kind]
+    hook.save_tensor("t", make())
+    hook.close()
+    assert hook.status().skipped == {} and hook.status().error is None
+    found = read().tensor("t").value(0)
+    assert found.shape == np.shape(expected)
+    np.testing.assert_array_equal(found, expected)
+    if kind.split()[-1] in DTYPES:
+        assert found.dtype == kind.split()[-1]
+
+
+@pytest.mark.parametrize("kind", SKIPPED)
+def test_a_value_without_elements_is_logged_once_and_raises_nothing(hook, read, kind, capfd):
+    for _ in range(3):
+        hook.save_tensor("odd", SKIPPED[kind]())
+        hook.save_scalar("sound", 1)
+    assert list(hook.status().skipped) == ["odd"] and hook.status().error is None
+    hook.close()
+    assert capfd.readouterr().err.count("'odd' is not saved") == 1
+    assert "scalar/sound" in read().tensor_names()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mx.nd.array([1.5]),
+        lambda: mx.np.array(1.5),
+        lambda: [mx.nd.array([1.5])],
+        lambda: mx.nd.array([1.5], dtype="float64"),
+        lambda: mx.nd.array([[1.5]]).tostype("row_sparse"),
+        lambda: initialized(gluon.Parameter("p", shape=(1,))) and mx.nd.array([1.5]),
+        lambda: np.float32(1.5),
+        lambda: 1.5,
+    ],
+)
+def test_a_scalar_is_any_array_of_one_element(hook, read, make):
+    hook.save_scalar("s", make())
+    hook.close()
+    assert read().tensor("scalar/s").value(0).tolist() == [1.5]
+
+
+def test_an_array_of_several_elements_is_no_scalar(hook):
+    with pytest.raises(SMDebugTypeError, match="must be one number"):
+        hook.save_scalar("s", mx.nd.ones(2))
+
+
+class Gives(gluon.Block):
+    """Returns what `make` returns."""
+
+    def __init__(self, make, **options):
+        super().__init__(**options)
+        self.make = make
+
+    def forward(self, x):
+        return self.make()
+
+
+@pytest.mark.parametrize("kind", [each for each in SAVED if each[:2] in ("nd", "np", "ro", "cs")])
+def test_the_output_of_a_block_is_saved_with_its_elements(out_dir, read, kind):
+    make, expected = SAVED[kind]
+    net = Gives(make, prefix="gives_")
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    hook.register_block(net)
+    net(mx.nd.ones(1))
+    hook.close()
+    assert hook.status().skipped == {} and hook.status().error is None
+    found = read().tensor("gives_output_0").value(0)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == (bool if kind == "np bool" else make().asnumpy().dtype)
