@@ -92,6 +92,25 @@ for epoch in range(2):
     assert trial.tensor("CrossEntropyLoss_output_0").steps(mode=modes.EVAL) == [0, 1]
 
 
+@pytest.mark.parametrize("scaled", ["loss", "torch.amp.GradScaler('cpu').scale(loss)"])
+def test_a_loss_that_two_backward_passes_start_from_is_one_tensor(tmp_path, out_dir, scaled):
+    script = f"""
+    import torch
+    model = torch.nn.Linear(2, 1)
+    for _ in range(2):
+        loss = model(torch.ones(4, 2)).square().mean()
+        start = {scaled}
+        start.backward(retain_graph=True)
+        start.backward()
+        print(loss.item())
+    """
+    done = run(tmp_path, out_dir, script)
+    trial = read(out_dir)
+    assert trial.tensor_names(collection="losses") == ["loss_output_0"]
+    saved = [trial.tensor("loss_output_0").value(step).item() for step in range(2)]
+    assert saved == pytest.approx(list(map(float, done.stdout.split())))
+
+
 def test_a_functional_loss_is_found_at_backward(tmp_path, out_dir):
     done = run(
         tmp_path,

@@ -34,7 +34,9 @@ for step in range(20):
             value = ((net(x) - 1) ** 2).mean()
         else:
             value = loss(net(x), mx.nd.ones((16, 1)))
-    value.backward()
+    value.backward(retain_graph="twice" in sys.argv)
+    if "twice" in sys.argv:
+        value.backward()
     trainer.step(16)
     if step % 10 == 9:
         loss(net(x), mx.nd.ones((16, 1)))
@@ -75,8 +77,10 @@ def test_a_script_is_recorded_with_its_modes_losses_and_gradients(tmp_path, word
     assert values[1] < values[0]
 
 
-def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path):
-    _, trial = run(tmp_path, "functional")
+@pytest.mark.parametrize("words", [[], ["twice"]])
+def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path, words):
+    _, trial = run(tmp_path, "functional", *words)
+    assert "loss_output_1" not in trial.tensor_names()
     losses = trial.tensor("loss_output_0")
     assert losses.steps(mode=smd.modes.TRAIN) == [0, 10]
     assert np.asarray(losses.value(0, mode=smd.modes.TRAIN)).size == 1

@@ -318,6 +318,36 @@ def test_a_persistent_tape_gives_gradients_several_times_in_its_step(kind, out_d
     np.testing.assert_array_equal(trial.tensor("gradients/twoGrad").value(1), [3.0])
 
 
+@LOOP_KINDS
+def test_a_loss_of_which_several_gradients_are_taken_is_one_tensor(kind, out_dir):
+    hook = smd.KerasHook(
+        out_dir,
+        save_config=smd.SaveConfig(save_interval=1),
+        include_collections=["weights", "losses"],
+    )
+    one = tf.Variable([1.0, 2.0], name="one")
+    two = tf.Variable([3.0], name="two")
+
+    def step():
+        with hook.wrap_tape(tf.GradientTape(persistent=True)) as tape:
+            loss = tf.reduce_sum(one) * tf.reduce_sum(two)
+            other = tf.reduce_sum(two)
+        tape.gradient(loss, [one, two])
+        tape.gradient([loss, other], one)
+        return tape.gradient(other, [one, two]), loss, other
+
+    step = LOOPS[kind](step)
+    for _ in range(2):
+        step()
+    hook.close()
+    trial = read(out_dir)
+    assert trial.tensor_names(collection="losses") == ["loss", "loss_1"]
+    for number in range(2):
+        assert trial.tensor("loss").value(number).item() == 9
+        assert trial.tensor("loss_1").value(number).item() == 3
+    assert hook.status().replaced_tensors == 0
+
+
 @pytest.mark.parametrize("kind", ["eager", "function"])
 def test_gradients_of_gradients_and_jacobians_are_as_without_a_hook(kind, out_dir):
     def computed(wrap):

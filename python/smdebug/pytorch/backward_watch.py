@@ -82,5 +82,4 @@ class BackwardWatch:
             tensors = tensors[0] if len(tensors) == 1 else None
         if not isinstance(tensors, torch.Tensor) or tensors.numel() != 1:
             return None
-        scaled, self._scaled = self._scaled, None
-        return scaled[1] if scaled and scaled[0]() is tensors else tensors
+        return self._scaled[1] if self._scaled and self._scaled[0]() is tensors else tensors

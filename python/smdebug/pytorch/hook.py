@@ -8,6 +8,7 @@ names and decides what to save. optimizers.py reads the state of optimizers.
 from __future__ import annotations
 
 import functools
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,7 @@ class Hook(BaseHook):
     _losses_may_be_compiled: bool = True
     _counts_evaluations: bool = False  # as calls that train, for the step policy
     _device_copies: DeviceCopies | None = None
+    _recorded_loss: Callable[[], Any] = staticmethod(lambda: None)  # of the last backward pass
 
     @takes_options(PyTorchOptions)
     def __init__(self, options: PyTorchOptions) -> None:
@@ -239,8 +241,9 @@ class Hook(BaseHook):
 
     def record_loss_of_backward(self, name: str, loss: torch.Tensor) -> None:
         """Records the loss from which the backward pass starts, unless a loss module ran in this
-        step."""
-        if self.wants_loss_of_backward():
+        step. A loss from which several passes start is recorded once."""
+        if self.wants_loss_of_backward() and self._recorded_loss() is not loss:
+            self._recorded_loss = weakref.ref(loss)
             self.record_tensor_value(name, loss)
 
     def is_registered(self, module: torch.nn.Module) -> bool:

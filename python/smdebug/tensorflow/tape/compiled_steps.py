@@ -13,12 +13,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from smdebug._core import UniqueNames
 from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape.function_calls import function_calls
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph
 from smdebug.tensorflow.tape.tape_steps import TapeSteps
-from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, put_array
+from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, put_array
 
 
 class CompiledSteps:
@@ -91,7 +90,7 @@ class CompiledStep:
 
     def __init__(self, due: list[bool], replica: int | None) -> None:
         self.replica = replica
-        self.losses: UniqueNames = UniqueNames()
+        self.taken: StepTensors = StepTensors()
         self._is_due = due
         self._kept: dict[str, list[tuple[TapeTensor, list[Any]]]] = {kind: [] for kind in KINDS}
         self._seen_runs = 0

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from smdebug._core import UniqueNames
 from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import is_compiled
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph, weakly
 from smdebug.tensorflow.tape.recomputed import recomputed
 from smdebug.tensorflow.tape.tape_steps import TapeSteps
-from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, put_array
+from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, put_array
 from smdebug.tensorflow.user_values import UserValue
 from smdebug.tensorflow.variable_values import value_of
 
@@ -40,7 +39,7 @@ class FunctionStep:
         self._replica = replica
         self._saved: list[Any] = []  # operations that export tensors
         self._passed_out: list[list[TapeTensor]] = []
-        self.losses: UniqueNames = UniqueNames()
+        self.taken: StepTensors = StepTensors()
         keep_with_graph(self)
         self._due = tf.numpy_function(weakly(self._begin, _NOTHING_DUE), [], tf.bool)
         self._due.set_shape([len(KINDS)])

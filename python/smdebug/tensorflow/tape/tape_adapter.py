@@ -141,7 +141,7 @@ class TapeAdapter:
         if step is None or not self._sink.is_recording:
             return gradients
         with self._steps.isolate_errors():
-            step.record(self._steps.tensors.sorted_out(step.losses, target, sources, gradients))
+            step.record(self._steps.tensors.sorted_out(step.taken, target, sources, gradients))
         is_held = self._plan.has_rules or self._steps.has_optimizers
         return step.held(gradients) if is_held else gradients
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from smdebug._core import ModeKeys, UniqueNames
+from smdebug._core import ModeKeys
 from smdebug.error_isolation import isolate_errors
 from smdebug.tensorflow import names
 from smdebug.tensorflow.capture_sink import CaptureContext, PlanView
 from smdebug.tensorflow.optimizers import optimizer_variables
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
-from smdebug.tensorflow.tape.tape_tensors import KINDS, TapeTensor, TapeTensors
+from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, TapeTensors
 from smdebug.tensorflow.variable_values import put_variable
 
 
@@ -129,7 +129,7 @@ class EagerStep:
         self._steps = steps
         self._is_due = is_due
         self._replica = replica
-        self.losses: UniqueNames = UniqueNames()
+        self.taken: StepTensors = StepTensors()
 
     def record(self, tensors: list[TapeTensor]) -> None:
         """Saves the tensors of one call of `tape.gradient`."""

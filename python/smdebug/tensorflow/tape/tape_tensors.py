@@ -1,6 +1,7 @@
 """The tensors of a call of `tape.gradient`, with their names and slots."""
 
 import dataclasses
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,22 +28,22 @@ class TapeTensors:
         self._slots: dict[str, dict[str, GroupSlot]] = {kind: {} for kind in KINDS}
 
     def sorted_out(
-        self, losses: UniqueNames, target: Any, sources: Any, gradients: Any
+        self, taken: "StepTensors", target: Any, sources: Any, gradients: Any
     ) -> list["TapeTensor"]:
-        """Returns the tensors in `tape.gradient(target, sources)` and its result `gradients`.
-        `losses` are the names of the step's losses so far. Skips values that cannot be saved, with
-        a message."""
+        """Returns the tensors in `tape.gradient(target, sources)` and its result `gradients`,
+        without the losses and weights in `taken`, those of the step so far, and adds the others to
+        it. Skips values that cannot be saved, with a message."""
         found = []
-        for loss in tf.nest.flatten(target):
-            slot = self._slot(LOSSES, losses.take(names.LOSS), [LOSSES])
-            found.append(TapeTensor(LOSSES, slot, loss))
+        for loss, name in taken.take_losses(tf.nest.flatten(target)):
+            found.append(TapeTensor(LOSSES, self._slot(LOSSES, name, [LOSSES]), loss))
         pairs = zip(tf.nest.flatten(sources), tf.nest.flatten(gradients), strict=True)
         for source, gradient in pairs:
             if not is_variable(source):
                 continue
             weight = _core.weight_name(names.variable_name(source))
-            collections = ["biases" if self._is_bias(weight) else WEIGHTS]
-            found.append(Weight(WEIGHTS, self._slot(WEIGHTS, weight, collections), source))
+            if taken.take_weight(weight):
+                collections = ["biases" if self._is_bias(weight) else WEIGHTS]
+                found.append(Weight(WEIGHTS, self._slot(WEIGHTS, weight, collections), source))
             if gradient is not None:
                 slot = self._slot(GRADIENTS, names.gradient_name(source), [GRADIENTS])
                 found.append(_gradient(slot, source, gradient))
@@ -61,6 +62,42 @@ class TapeTensors:
         if name not in known:
             known[name] = self._session.tensor(name, collections)
         return known[name]
+
+
+class StepTensors:
+    """The losses and weights of one step that are recorded already. A script may take several
+    gradients of a loss, and several of a weight."""
+
+    def __init__(self) -> None:
+        self._names = UniqueNames()
+        self._losses: dict[int, Callable[[], Any]] = {}  # id of a loss -> a reference to it
+        self._weights: set[str] = set()
+
+    def take_losses(self, losses: Sequence[Any]) -> list[tuple[Any, str]]:
+        """Returns (loss, name) of each loss that was not taken before, and takes it. The names are
+        `loss`, `loss_1`, ..."""
+        found = []
+        for loss in losses:
+            known = self._losses.get(id(loss))
+            if known is None or known() is not loss:
+                self._losses[id(loss)] = _reference(loss)
+                found.append((loss, self._names.take(names.LOSS)))
+        return found
+
+    def take_weight(self, name: str) -> bool:
+        """Returns whether the weight of that name was not taken before, and takes it."""
+        is_new = name not in self._weights
+        self._weights.add(name)
+        return is_new
+
+
+def _reference(tensor: Any) -> Callable[[], Any]:
+    """Returns a function that returns `tensor` while it lives. Keeps it alive only if it takes no
+    weak references, as the tensors of a graph do not, which the graph keeps."""
+    try:
+        return weakref.ref(tensor)
+    except TypeError:
+        return lambda: tensor
 
 
 @dataclasses.dataclass
