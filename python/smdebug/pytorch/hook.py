@@ -44,6 +44,7 @@ from smdebug.pytorch.module_patterns import (
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
 from smdebug.pytorch.roots import Root
+from smdebug.pytorch.scripting import hide_hooks, show_hooks
 from smdebug.pytorch.shards import class_name, rank_and_size
 from smdebug.pytorch.veto import OptimizerVeto
 
@@ -127,6 +128,7 @@ class Hook(BaseHook):
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
         self._initialize(options)
+        hide_hooks(self._switch)
         self._activation_gradients = ActivationGradients(self._session, self._switch)
         self._optimizers = Optimizers(
             self._session,
@@ -483,6 +485,7 @@ class Hook(BaseHook):
         self._device_copies.hand_over()
         self._switch.is_on = False
         self._switch.points.close()
+        show_hooks(self._switch)
         for start in self._starts.values():
             start.before_copy = None
         for handle in self._root_handles:

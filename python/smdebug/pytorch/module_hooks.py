@@ -1,11 +1,14 @@
 """Forward hooks registered on modules. An idle hook costs one boolean check.
 
-They survive copies and pickles of the model: a deep copy of the model calls the same hooks, and a
-model that was saved and loaded has hooks without state, which do nothing.
+They survive copies of the model: a deep copy calls the same hooks. A pickle of the model contains
+nothing of smdebug, so that it can be loaded without it: in place of the hooks it has a function of
+Python that does nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -43,38 +46,40 @@ class CaptureSwitch:
         self.points: GraphPoints = GraphPoints()
 
 
-_DISABLED = CaptureSwitch()
+# Unpickles to a function that takes any arguments and does nothing.
+_NOTHING = (getattr, (contextlib.nullcontext(), "__exit__"))
+_NO_KEYWORDS: dict[str, Any] = {}
+_MISSING: Any = object()
 
 
 class PicklableHook:
-    """A forward hook that a copy of the model shares. In a model that was pickled and loaded it is
-    empty and does nothing.
+    """A forward hook that a copy of the model shares. In a model that was pickled and loaded a
+    function that does nothing takes its place.
+
+    torch's quantization registers the hooks of a module on another one and then omits the keyword
+    arguments, so they are optional.
 
     `target` takes the tensors: the ModuleSlots of the module, or for a RootStart a function.
     `point` names the hook in a compiled graph, see GraphPoints. Compiled code reads as few
     attributes here as possible, because torch checks all of them before each run of the graph."""
 
-    switch: CaptureSwitch = _DISABLED
-    target: Any = None
-    point: str = ""
-
     def __init__(self, switch: CaptureSwitch, target: Any, point: str = "") -> None:
-        self.switch = switch
-        self.target = target
-        self.point = point
+        self.switch: CaptureSwitch = switch
+        self.target: Any = target
+        self.point: str = point
 
     def __deepcopy__(self, memo: object) -> PicklableHook:
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _NOTHING
 
 
 class InputHook(PicklableHook):
     """A forward pre-hook, because an in-place module overwrites its input before a forward hook
     runs."""
 
-    def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
+    def __call__(self, module: Any, arguments: Any, keywords: Any = _NO_KEYWORDS) -> None:
         """Captures the inputs of one call."""
         if is_traced():
             if is_captured(self.point) and self.switch.is_on:
@@ -103,16 +108,19 @@ class CallHook(OutputHook):
     point_of_inputs = ""
 
     def __call__(  # type: ignore[override]
-        self, module: Any, arguments: Any, keywords: Any, output: Any
+        self, module: Any, arguments: Any, keywords: Any, output: Any = _MISSING
     ) -> None:
         """Captures the inputs and the outputs of one call."""
         if is_traced():
             if is_captured(self.point_of_inputs) and self.switch.is_on:
                 emit_capture_op((arguments, keywords), self.point_of_inputs)
             super().__call__(module, arguments, output)
-        elif not self.switch.is_on:
             return
-        elif not self.takes_inputs:
+        if not self.switch.is_on:
+            return
+        if output is _MISSING:
+            keywords, output = _NO_KEYWORDS, keywords
+        if not self.takes_inputs:
             super().__call__(module, arguments, output)
         elif has_real_values():
             self.target.capture_call(arguments, keywords, output)
@@ -145,7 +153,7 @@ class RootStart(PicklableHook):
             self.before_copy()
         return self
 
-    def __call__(self, module: Any, arguments: Any, keywords: Any) -> None:
+    def __call__(self, module: Any, arguments: Any, keywords: Any = _NO_KEYWORDS) -> None:
         """Begins the step of one call of the root."""
         if is_traced():
             if is_captured(self.point):
@@ -157,7 +165,7 @@ class RootStart(PicklableHook):
 
     def begin(self, arguments: Any, keywords: Any) -> None:
         """Begins the step of a call that is not inside compiled code."""
-        if self.target is not None and has_real_values():
+        if has_real_values():
             self.target(arguments, keywords)
 
 
@@ -173,9 +181,25 @@ def _run_in_graph(hook: Any, *arguments: Any) -> None:
     hook(*arguments)
 
 
-def outside_compiled_graph(hook: Callable[..., Any]) -> Callable[..., None]:
+class _OutsideGraph(functools.partial):  # type: ignore[type-arg]
+    """A partial, which torch.compile knows, that is copied and pickled as its hook."""
+
+    def __deepcopy__(self, memo: Any) -> _OutsideGraph:
+        copy.deepcopy(self.args[0], memo)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _NOTHING
+
+
+def outside_compiled_graph(hook: PicklableHook) -> Callable[..., None]:
     """`hook`, such that torch.compile compiles it only inside compiled code."""
-    return functools.partial(_run, hook)
+    return _OutsideGraph(_run, hook)
+
+
+def is_ours(hook: Any) -> bool:
+    """Whether a forward hook of a module is one of smdebug's."""
+    return isinstance(hook, (PicklableHook, _OutsideGraph))
 
 
 class WatchedModule:

@@ -9,6 +9,7 @@
 | Tensor._backward_hooks | freeing a parameter that lost its last hook | backward still visits it |
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
 | Module._forward_hooks, _forward_pre_hooks | a hook keeps its number | it gets a new one |
+| torch.jit._recursive.create_script_module | scripting without our hooks | scripting fails |
 | torch._dynamo.utils.counters | whether anything was compiled | assumed |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | the whole is saved |
 | _StridedShard.split_factor | the position of shards cut twice in one dimension | they have none |
@@ -39,6 +40,14 @@ def hook_tables(module: torch.nn.Module, is_before: bool) -> tuple[Any, Any] | N
     if takes_keywords is None or not hasattr(hooks, "move_to_end"):
         return None
     return hooks, takes_keywords
+
+
+def script_maker() -> tuple[Any, str] | None:
+    """(module, name) of the function that compiles a module to TorchScript; None if torch has it
+    elsewhere."""
+    place = getattr(torch.jit, "_recursive", None)
+    name = "create_script_module"
+    return (place, name) if callable(getattr(place, name, None)) else None
 
 
 def graphs_compiled() -> int:
