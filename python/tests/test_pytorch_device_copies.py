@@ -514,3 +514,16 @@ def test_a_copy_is_not_read_before_it_is_there(out_dir, device):
     assert copies._under_way[0][1].tolist() == [UNWRITTEN, UNWRITTEN] and seen == []
     copies.hand_over()
     assert seen == [[1, 2]]
+
+
+def test_of_an_expanded_tensor_each_element_is_copied_once(out_dir, device):
+    tensors = [torch.arange(3.0).expand(500, 3), torch.arange(4.0).reshape(2, 1, 2).expand(2, 9, 2)]
+    model = Given(*tensors)
+    with smd.Hook(out_dir, include_regex=["_output_"], save_config=EVERY_STEP) as hook:
+        hook.register_module(model)
+        model()
+    assert device.copied_bytes == [12, 16]
+    assert hook.status().skipped == {} and hook.status().error is None
+    for number, tensor in enumerate(tensors):
+        saved = read(out_dir).tensor(f"Given_output_{number}").value(0)
+        np.testing.assert_array_equal(saved, tensor.numpy())

@@ -46,6 +46,7 @@ void CaptureSink::put_in_lane(SlotState& slot, const TensorView& tensor,
 void CaptureSink::capture(SlotState& slot, const SaveSpec& spec,
                           const TensorView& tensor) {
   if (!is_capturable(slot, tensor)) return;
+  report_expanded(slot, spec, tensor);
   put_in_lane(slot, tensor, [&](Lane& lane) {
     return lane.put(slot, spec, tensor, sequence_);
   });
@@ -101,6 +102,7 @@ void CaptureSink::put_shared(std::vector<SlotState*> slots,
                              const SaveSpec& spec, const TensorView& tensor) {
   SlotState& first = *slots.front();
   if (!is_capturable(first, tensor)) return;
+  report_expanded(first, spec, tensor);
   CycleMeter meter(step_cycles_);
   const auto* also =
       slots_.keep_shared(first, {slots.begin() + 1, slots.end()});
@@ -121,6 +123,7 @@ void CaptureSink::save(SlotState& slot, const SavedTensor& saved,
     if (joined.is_new) has_new_members_ = true;
     spec = joined.spec;
   }
+  report_expanded(slot, *spec, tensor);
   count(recorder_->owner_counts, slot, tensor,
         recorder_->owner_lane->put(slot, *spec, tensor, sequence_,
                                    saved.wall_seconds));
@@ -158,12 +161,21 @@ bool CaptureSink::has_capturable_shape(SlotState& slot,
     skip(slot, "more than " + std::to_string(Lane::kMaxRank) + " dimensions");
     return false;
   }
-  if (captured_bytes(tensor) > kMaxPayloadBytes) {
+  if (captured_bytes(tensor) > kMaxPayloadBytes &&
+      !Lane::is_expanded_too_far(tensor)) {
     skip(slot,
          "larger than a record can be: its statistics are saved, its values "
          "are not");
   }
   return true;
+}
+
+void CaptureSink::report_expanded(SlotState& slot, const SaveSpec& spec,
+                                  const TensorView& tensor) {
+  if (!spec.raw || !Lane::is_expanded_too_far(tensor)) return;
+  skip(slot, "it is an expanded tensor of " + std::to_string(tensor.bytes()) +
+                 " bytes: its statistics are saved, its values are not; save "
+                 "the tensor that was expanded");
 }
 
 void CaptureSink::skip(SlotState& slot, std::string_view reason) {

@@ -120,6 +120,9 @@ class CaptureSink {
 
  private:
   bool has_capturable_shape(SlotState& slot, const TensorView& tensor);
+  // Reports that the values of a tensor are not saved because it was expanded.
+  void report_expanded(SlotState& slot, const SaveSpec& spec,
+                       const TensorView& tensor);
   // Calls `put` with the lane of this thread, and counts the result.
   template <typename Put>
   void put_in_lane(SlotState& slot, const TensorView& tensor, const Put& put);

@@ -44,11 +44,12 @@ CopyStores stores_for(std::size_t bytes) {
 // Copies the elements of a tensor in C order, piece by piece.
 class Elements {
  public:
-  explicit Elements(const TensorView& tensor)
+  explicit Elements(const TensorView& tensor,
+                    Gather::Repeats repeats = Gather::Repeats::copied)
       : tensor_(tensor),
         element_bytes_(dtype_bytes(tensor.dtype)),
         is_contiguous_(tensor.is_contiguous()),
-        gather_(tensor) {}
+        gather_(tensor, repeats) {}
 
   TensorStatistics copy(std::byte* destination, std::size_t count,
                         CopyStores stores) {
@@ -76,14 +77,20 @@ const TensorStatistics* Lane::put(SlotState& slot, const SaveSpec& spec,
                                   const TensorView& tensor,
                                   std::uint64_t sequence, double wall_seconds,
                                   const std::vector<SlotState*>* also) {
-  const Request request{slot,
-                        spec,
-                        tensor,
-                        sequence,
-                        Message::payload_offset_of(tensor.shape.size()),
-                        wall_seconds,
-                        also};
-  const std::size_t bytes = tensor.bytes();
+  Request request{slot,
+                  spec,
+                  tensor,
+                  sequence,
+                  Message::payload_offset_of(tensor.shape.size()),
+                  wall_seconds,
+                  also};
+  std::size_t bytes = tensor.bytes();
+  if (!tensor.strides.empty() && (!spec.raw || is_expanded_too_far(tensor))) {
+    request.repeats = repeats_of(tensor);
+    bytes /= request.repeats;
+    if (request.repeats > 1 && !reads_elements(spec))
+      return put_statistics(request);
+  }
   if (!needs_payload(spec, bytes)) {
     return is_string(tensor.dtype) ? put_strings(request)
                                    : put_statistics(request);
@@ -107,6 +114,11 @@ const TensorStatistics* Lane::put_statistics(SlotState& slot,
   return &message->statistics;
 }
 
+bool Lane::is_expanded_too_far(const TensorView& tensor) {
+  return !tensor.strides.empty() && tensor.bytes() > kMaxExpandedBytes &&
+         repeats_of(tensor) > 1;
+}
+
 bool Lane::needs_elements(const SaveSpec& spec) {
   return spec.raw || reads_elements(spec);
 }
@@ -126,6 +138,7 @@ Message* Lane::reserve_message(const Request& request,
   message->rank = static_cast<std::uint8_t>(request.tensor.shape.size());
   message->payload_offset = static_cast<std::uint32_t>(request.payload_offset);
   message->payload_bytes = payload_bytes;
+  message->repeats = request.repeats;
   message->sequence = request.sequence;
   message->tensor = {&request.slot,
                      &request.spec,
@@ -159,14 +172,17 @@ const TensorStatistics* Lane::put_whole(const Request& request,
   Message* message = reserve_message(request, payload_bytes, overflow_);
   if (message == nullptr) return nullptr;
   const TensorView& tensor = request.tensor;
-  const auto count = static_cast<std::size_t>(tensor.size());
-  message->statistics =
-      tensor.is_contiguous()
-          ? copy_with_statistics(tensor.dtype, tensor.data, count,
-                                 message->payload_buffer(),
-                                 stores_for(payload_bytes))
-          : Elements(tensor).copy(message->payload_buffer(), count,
-                                  CopyStores::normal);
+  if (tensor.is_contiguous()) {
+    message->statistics = copy_with_statistics(
+        tensor.dtype, tensor.data, static_cast<std::size_t>(tensor.size()),
+        message->payload_buffer(), stores_for(payload_bytes));
+  } else {
+    message->statistics = Elements(tensor, repeats_in(request))
+                              .copy(message->payload_buffer(),
+                                    payload_bytes / dtype_bytes(tensor.dtype),
+                                    CopyStores::normal);
+    message->statistics.repeat(request.repeats);
+  }
   publish(message->bytes);
   return &message->statistics;
 }
@@ -175,7 +191,7 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
                                          std::size_t payload_bytes) {
   if (!can_begin_chunks(payload_bytes)) return nullptr;
   const std::size_t element_bytes = dtype_bytes(request.tensor.dtype);
-  Elements elements(request.tensor);
+  Elements elements(request.tensor, repeats_in(request));
   TensorStatistics so_far;
   const TensorStatistics* whole = nullptr;
   for (std::size_t done = 0; done < payload_bytes;) {
@@ -191,6 +207,7 @@ const TensorStatistics* Lane::put_chunks(const Request& request,
                                stores_for(payload_bytes)));
     // The statistics of the last message are those of the whole tensor.
     message->statistics = so_far;
+    message->statistics.repeat(request.repeats);
     whole = &message->statistics;
     publish(message->bytes);
     done += chunk;

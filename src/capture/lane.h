@@ -14,6 +14,7 @@
 #include "capture/message.h"
 #include "capture/staging_ring.h"
 #include "capture/write_thread.h"
+#include "reduce/gather.h"
 
 namespace smdebug {
 
@@ -50,6 +51,14 @@ class Lane {
   void keep_step(Step step);
   void write(Document document);
 
+  // An expanded tensor (with a stride of 0) is written as large as it is shown,
+  // up to this size.
+  static constexpr std::uint64_t kMaxExpandedBytes = std::uint64_t{256} << 20;
+
+  // Whether the values of the tensor are too many to write because it was
+  // expanded.
+  static bool is_expanded_too_far(const TensorView& tensor);
+
   // The largest rank that is captured: the shape must fit into one message.
   static constexpr std::size_t kMaxRank = 64;
 
@@ -65,8 +74,13 @@ class Lane {
     std::size_t payload_offset;
     double wall_seconds;  // 0: of the step
     const std::vector<SlotState*>* also;
+    std::uint64_t repeats = 1;
   };
 
+  static Gather::Repeats repeats_in(const Request& request) {
+    return request.repeats > 1 ? Gather::Repeats::omitted
+                               : Gather::Repeats::copied;
+  }
   std::byte* reserve(std::size_t bytes, OverflowPolicy overflow);
   std::byte* wait_for_space(std::size_t bytes, OverflowPolicy overflow);
   Message* reserve_message(const Request& request, std::size_t payload_bytes,

@@ -1,5 +1,6 @@
 #include "capture/live_step.h"
 
+#include "capture/lane.h"
 #include "reduce/gather.h"
 
 namespace smdebug {
@@ -60,6 +61,7 @@ void LiveStep::add(const SlotState& slot, const TensorView& tensor,
   captured.statistics = statistics;
   if (need != DataNeed::values || is_string(tensor.dtype)) return;
   if (tensor.data == nullptr && tensor.size() > 0) return;
+  if (Lane::is_expanded_too_far(tensor)) return;
   captured.has_elements = true;
   captured.elements.resize(tensor.bytes());
   Gather(tensor).next(captured.elements.data(),

@@ -45,6 +45,9 @@ struct Message {
   bool is_last = true;   // the one whose statistics are those of the tensor
   std::uint32_t payload_offset = 0;
   std::uint64_t payload_bytes = 0;  // in this message
+  // How often the tensor has each element of the payload. Above 1 for an
+  // expanded tensor whose values are not written.
+  std::uint64_t repeats = 1;
   // The step of the session, counted from 1. The shared lane is not read ahead
   // of the step that is being written.
   std::uint64_t sequence = 0;

@@ -153,17 +153,25 @@ WaitingTensor::WaitingTensor(SavedTensor saved, const TensorView& tensor)
     string_views_.assign(strings_.begin(), strings_.end());
     return;
   }
-  elements_.resize(tensor.bytes());
+  const std::size_t count =
+      static_cast<std::size_t>(tensor.size()) / repeats_of(tensor);
+  elements_.resize(count * dtype_bytes(dtype_));
   if (elements_.empty()) return;
-  Gather(tensor).next(elements_.data(),
-                      static_cast<std::size_t>(tensor.size()));
+  Gather(tensor, Gather::Repeats::omitted).next(elements_.data(), count);
+  strides_.resize(shape_.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape_.size(); i-- > 0;) {
+    const bool is_expanded = !tensor.strides.empty() && tensor.strides[i] == 0;
+    strides_[i] = is_expanded ? 0 : stride;
+    if (!is_expanded) stride *= shape_[i];
+  }
 }
 
 TensorView WaitingTensor::view() const {
   const void* first = is_string(dtype_)
                           ? static_cast<const void*>(string_views_.data())
                           : elements_.data();
-  return {dtype_, static_cast<const std::byte*>(first), shape_, {}};
+  return {dtype_, static_cast<const std::byte*>(first), shape_, strides_};
 }
 
 void StepLifecycle::save(const SavedTensor& saved, const TensorView& tensor) {

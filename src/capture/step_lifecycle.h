@@ -38,7 +38,8 @@ class WaitingTensor {
   SavedTensor saved_;
   DType dtype_;
   std::vector<std::int64_t> shape_;
-  std::vector<std::byte> elements_;
+  std::vector<std::int64_t> strides_;  // 0 where the tensor was expanded
+  std::vector<std::byte> elements_;    // each once
   std::vector<std::string> strings_;
   std::vector<std::string_view> string_views_;
 };

@@ -22,7 +22,8 @@ std::uint64_t tensor_bytes(const Message& message) {
 }
 
 bool writes_raw(const Message& message) {
-  return message.tensor.spec->raw && tensor_bytes(message) <= kMaxPayloadBytes;
+  return message.tensor.spec->raw && message.repeats == 1 &&
+         tensor_bytes(message) <= kMaxPayloadBytes;
 }
 
 // The error if the thread that fills the lane gave up in the middle of a
@@ -170,7 +171,13 @@ void StepWriter::add_reductions(const Message& message) {
 
 void StepWriter::add_reduction(const Message& message, ReductionOp op,
                                std::span<const std::byte> elements) {
-  const TensorView view{message.dtype, elements.data(), message.shape(), {}};
+  // As an expanded tensor again, if its elements were put once.
+  const auto repeats = static_cast<std::int64_t>(message.repeats);
+  const auto size = static_cast<std::int64_t>(message.statistics.count);
+  const std::array<std::int64_t, 2> shape = {size / repeats, repeats};
+  constexpr std::array<std::int64_t, 2> kStrides = {1, 0};
+  TensorView view{message.dtype, elements.data(), message.shape(), {}};
+  if (repeats > 1) view = {message.dtype, elements.data(), shape, kStrides};
   const std::optional<double> value =
       needs_elements(op)
           ? reduce_tensor(view, message.statistics, op, deviation_)

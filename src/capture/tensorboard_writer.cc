@@ -69,8 +69,10 @@ void TensorBoardWriter::count(const Message& message) {
 }
 
 void TensorBoardWriter::add_histogram(const Message& message) {
-  const auto histogram = counter_.histogram(message.statistics);
+  auto histogram = counter_.histogram(message.statistics);
   if (!histogram) return;
+  for (double& bucket : histogram->buckets)
+    bucket *= static_cast<double>(message.repeats);
   SlotState& slot = *message.tensor.slot;
   append_histogram_record(
       slot.records.tensorboard_tag(message.tensor.spec->histogram_collection,

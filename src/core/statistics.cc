@@ -55,6 +55,15 @@ double l2_of(const TensorStatistics& s) {
 
 }  // namespace
 
+void TensorStatistics::repeat(std::uint64_t times) {
+  if (times == 1) return;
+  for (std::uint64_t* number :
+       {&count, &nan, &positive_inf, &negative_inf, &zeros})
+    *number *= times;
+  for (double* sum : {&m2, &sum_abs, &sum_squares})
+    *sum *= static_cast<double>(times);
+}
+
 void TensorStatistics::merge(const TensorStatistics& other) {
   const auto n_a = static_cast<double>(finite());
   const auto n_b = static_cast<double>(other.finite());

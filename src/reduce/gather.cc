@@ -39,12 +39,25 @@ void copy_run(const std::byte* from, std::int64_t stride, std::size_t count,
 
 }  // namespace
 
-Gather::Gather(const TensorView& view)
+std::uint64_t repeats_of(const TensorView& view) {
+  if (view.strides.empty() || is_string(view.dtype)) return 1;
+  std::uint64_t repeats = 1;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] == 0) return 1;
+    if (view.strides[i] == 0)
+      repeats *= static_cast<std::uint64_t>(view.shape[i]);
+  }
+  return repeats;
+}
+
+Gather::Gather(const TensorView& view, Repeats repeats)
     : data_(view.data),
       element_bytes_(dtype_bytes(view.dtype)),
       remaining_(element_bytes_ == 0 ? 0
                                      : static_cast<std::size_t>(view.size())) {
   if (remaining_ == 0) return;
+  const bool omits = repeats == Repeats::omitted;
+  if (omits) remaining_ /= repeats_of(view);
   // Starts at the last dimension: the stride of a dimension in C order is the
   // product of the extents after it. Index 0 becomes the innermost dimension.
   std::int64_t in_c_order = 1;
@@ -53,7 +66,8 @@ Gather::Gather(const TensorView& view)
     const std::int64_t stride =
         view.strides.empty() ? in_c_order : view.strides[i];
     in_c_order *= extent;
-    if (extent != 1) append(extent, stride * bytes());
+    if (extent == 1 || (omits && stride == 0)) continue;
+    append(extent, stride * bytes());
   }
   if (rank_ == 0) append(1, bytes());
 }

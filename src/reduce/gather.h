@@ -13,11 +13,18 @@
 
 namespace smdebug {
 
+// Returns how often a view shows each of its elements: the product of the
+// extents with stride 0, as of a tensor that was expanded. 1 for an empty view.
+std::uint64_t repeats_of(const TensorView& view);
+
 // Copies the elements of `view` in C order. Keeps no reference to its shape and
 // strides. Tensors of strings have no elements to copy.
 class Gather {
  public:
-  explicit Gather(const TensorView& view);
+  // Whether an element that the view shows several times is copied as often.
+  enum class Repeats { copied, omitted };
+
+  explicit Gather(const TensorView& view, Repeats repeats = Repeats::copied);
 
   // Copies the next elements, at most `max_elements`, to `destination`. Returns
   // their number, 0 at the end.

@@ -146,5 +146,32 @@ TEST(Gather, ReadsAnyStridedViewAsItsDefinitionSays) {
   }
 }
 
+TEST(Gather, CopiesAnElementOnceThatAnExpandedTensorShowsOften) {
+  const std::int32_t row[] = {1, 2, 3};
+  const Shape shape = {4, 3, 5};
+  const Shape strides = {0, 1, 0};
+  const TensorView view{.dtype = DType::int32,
+                        .data = reinterpret_cast<const std::byte*>(row),
+                        .shape = shape,
+                        .strides = strides};
+  EXPECT_EQ(repeats_of(view), 20U);
+  std::int32_t copy[4] = {};
+  Gather gather(view, Gather::Repeats::omitted);
+  EXPECT_EQ(gather.next(copy, 4), 3U);
+  EXPECT_EQ(gather.next(copy, 4), 0U);
+  EXPECT_EQ(std::vector<std::int32_t>(copy, copy + 3),
+            std::vector<std::int32_t>({1, 2, 3}));
+}
+
+TEST(Gather, RepeatsNothingOfATensorWithoutElements) {
+  const Shape shape = {0, 4};
+  const Shape strides = {1, 0};
+  const TensorView view{.dtype = DType::int32,
+                        .data = nullptr,
+                        .shape = shape,
+                        .strides = strides};
+  EXPECT_EQ(repeats_of(view), 1U);
+}
+
 }  // namespace
 }  // namespace smdebug

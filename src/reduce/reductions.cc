@@ -19,21 +19,23 @@ namespace {
 constexpr std::size_t kChunkElements = 1024;
 constexpr std::size_t kMaxElementBytes = 16;  // complex128
 
-// Calls `visit` with chunks of the values of `view`, in C order.
+// Calls `visit` with chunks of the values of `view`, in C order. Visits an
+// element that the view shows several times once.
 template <typename Visit>
 void for_each_chunk(const TensorView& view, Visit visit) {
   alignas(64) std::byte elements[kChunkElements * kMaxElementBytes];
   alignas(64) double values[kChunkElements];
-  Gather gather(view);
+  Gather gather(view, Gather::Repeats::omitted);
   while (const std::size_t n = gather.next(elements, kChunkElements)) {
     elements_to_doubles(view.dtype, elements, n, values);
     visit(std::span(values, n));
   }
 }
 
+// Repeating every element does not change the median.
 double median_of(const TensorView& view, bool abs) {
   std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(view.size()));
+  values.reserve(static_cast<std::size_t>(view.size()) / repeats_of(view));
   for_each_chunk(view, [&](std::span<const double> chunk) {
     for (double x : chunk) values.push_back(abs ? std::abs(x) : x);
   });
@@ -44,24 +46,44 @@ double median_of(const TensorView& view, bool abs) {
   return std::midpoint(*std::max_element(values.begin(), middle), *middle);
 }
 
+struct Scaled {
+  double mantissa = 1;  // 0, or at least 0.5 and less than 1 in magnitude
+  std::int64_t exponent = 0;
+};
+
+Scaled operator*(const Scaled& a, const Scaled& b) {
+  int exponent = 0;
+  const double mantissa = std::frexp(a.mantissa * b.mantissa, &exponent);
+  return {mantissa, a.exponent + b.exponent + exponent};
+}
+
+// By squaring.
+Scaled power(Scaled base, std::uint64_t times) {
+  Scaled result;
+  for (; times > 0; times /= 2) {
+    if (times % 2 == 1) result = result * base;
+    base = base * base;
+  }
+  return result;
+}
+
 // Keeps mantissa and exponent separate, so that only the result can overflow or
 // underflow, never an intermediate product.
 double product_of(const TensorView& view, bool abs) {
-  double mantissa = 1;
-  std::int64_t exponent = 0;
+  Scaled once;
   for_each_chunk(view, [&](std::span<const double> chunk) {
     for (double x : chunk) {
-      int of_element = 0;
-      int of_product = 0;
-      const double element = std::frexp(x, &of_element);
-      mantissa = std::frexp(mantissa * element, &of_product);
-      exponent += of_element + of_product;
+      int exponent = 0;
+      const double mantissa = std::frexp(x, &exponent);
+      once = once * Scaled{mantissa, exponent};
     }
   });
+  const std::uint64_t repeats = repeats_of(view);
+  const Scaled whole = repeats == 1 ? once : power(once, repeats);
   constexpr std::int64_t kBeyondAnyDouble = 4096;
   const std::int64_t scale =
-      std::clamp(exponent, -kBeyondAnyDouble, kBeyondAnyDouble);
-  const double product = std::ldexp(mantissa, static_cast<int>(scale));
+      std::clamp(whole.exponent, -kBeyondAnyDouble, kBeyondAnyDouble);
+  const double product = std::ldexp(whole.mantissa, static_cast<int>(scale));
   return abs ? std::abs(product) : product;
 }
 
@@ -71,6 +93,7 @@ TensorStatistics statistics_of_absolutes(const TensorView& view) {
     for (double& x : chunk) x = std::abs(x);
     whole.merge(statistics_of(DType::float64, chunk.data(), chunk.size()));
   });
+  whole.repeat(repeats_of(view));
   return whole;
 }
 
@@ -115,10 +138,11 @@ TensorStatistics statistics_of_view(const TensorView& view) {
   alignas(64) std::byte elements[kChunkElements * kMaxElementBytes];
   const std::size_t chunk = sizeof(elements) / dtype_bytes(view.dtype);
   TensorStatistics whole;
-  Gather gather(view);
+  Gather gather(view, Gather::Repeats::omitted);
   while (const std::size_t n = gather.next(elements, chunk)) {
     whole.merge(statistics_of(view.dtype, elements, n));
   }
+  whole.repeat(repeats_of(view));
   return whole;
 }
 

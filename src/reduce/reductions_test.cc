@@ -301,5 +301,45 @@ TEST(Reductions, NeedsElementsForExactlyWhatStatisticsDoNotHold) {
   }
 }
 
+TEST(Reductions, ReducesAnExpandedTensorLikeACopyOfIt) {
+  const std::vector<double> row = {1.5, -2, 0, 0.25, -0.5};
+  for (const std::int64_t times : {1, 2, 3, 1000}) {
+    const std::vector<std::int64_t> shape = {times, 5};
+    const std::vector<std::int64_t> strides = {0, 1};
+    const TensorView view{
+        .dtype = DType::float64,
+        .data = reinterpret_cast<const std::byte*>(row.data()),
+        .shape = shape,
+        .strides = strides};
+    std::vector<double> copy;
+    for (std::int64_t i = 0; i < times; ++i)
+      copy.insert(copy.end(), row.begin(), row.end());
+    for (int i = 0; i < static_cast<int>(kReductionCount); ++i) {
+      for (const bool abs : {false, true}) {
+        const ReductionOp op{.reduction = static_cast<Reduction>(i),
+                             .abs = abs};
+        const auto found = reduce_tensor(view, statistics_of_view(view), op,
+                                         Deviation::sample);
+        const auto expected = reduce(copy, op, Deviation::sample);
+        EXPECT_NEAR(*found, *expected, 1e-12 * std::abs(*expected))
+            << reduction_op_name(op) << " of " << times;
+      }
+    }
+  }
+}
+
+TEST(Reductions, MultipliesAnExpandedTensorBeyondTheRangeOfDoubleAndBack) {
+  const std::vector<double> row = {0x1p900, -0x1p-900, 2};
+  const std::vector<std::int64_t> shape = {3, 99};
+  const std::vector<std::int64_t> strides = {1, 0};
+  const TensorView view{.dtype = DType::float64,
+                        .data = reinterpret_cast<const std::byte*>(row.data()),
+                        .shape = shape,
+                        .strides = strides};
+  EXPECT_EQ(reduce_tensor(view, statistics_of_view(view), kProd,
+                          Deviation::population),
+            -0x1p99);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -38,6 +38,10 @@ struct TensorStatistics {
   /// Merging all shards or chunks of a tensor gives its statistics.
   void merge(const TensorStatistics& other);
 
+  /// Makes these the statistics of a tensor that has each element `times`
+  /// times.
+  void repeat(std::uint64_t times);
+
   friend bool operator==(const TensorStatistics&,
                          const TensorStatistics&) = default;
 };

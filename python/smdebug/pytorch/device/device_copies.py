@@ -118,7 +118,11 @@ class DeviceCopies:
                     tensor.device,
                     error,
                 )
-        return tensor.detach().resolve_conj().resolve_neg().contiguous(), slot.put_copy
+        source = _each_once(tensor.detach().resolve_conj().resolve_neg())
+        if source.shape == tensor.shape:
+            return source.contiguous(), slot.put_copy
+        shape = tensor.shape
+        return source.contiguous(), lambda copy: slot.put_copy(copy.expand(shape))
 
     def _allocate(self, source: torch.Tensor) -> torch.Tensor | None:
         copy = self._memory.allocate(source.shape, source.dtype)
@@ -164,6 +168,14 @@ class DeviceCopies:
         finally:
             self.wait_seconds += time.perf_counter() - start
         return None
+
+
+def _each_once(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor without the dimensions along which it was expanded: each has extent 1."""
+    for dimension, stride in enumerate(tensor.stride()):
+        if stride == 0 and tensor.shape[dimension] > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
 
 
 class TorchAccelerator:
