@@ -2,11 +2,16 @@
 
 This is the only process-wide state; the core has none. A reader in the same process uses
 `before_refresh` to see every finished step.
+
+No hook is kept alive here except the current one, and that one only until a model holds it: a hook
+has its model, and a notebook makes both again in each run of a cell. A hook that is collected is
+closed.
 """
 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -20,19 +25,39 @@ if TYPE_CHECKING:
 HookClass = TypeVar("HookClass", bound="BaseHook")
 HookClass_co = TypeVar("HookClass_co", bound="BaseHook", covariant=True)
 
-_open_hooks: set[BaseHook] = set()
-_current: BaseHook | None = None
+_open_hooks: weakref.WeakSet[BaseHook] = weakref.WeakSet()
+_current: weakref.ref[BaseHook] | _Kept | None = None
+
+
+class _Kept:
+    """A reference like weakref.ref that keeps its hook alive."""
+
+    def __init__(self, hook: BaseHook) -> None:
+        self._hook = hook
+
+    def __call__(self) -> BaseHook:
+        return self._hook
 
 
 def get_current() -> BaseHook | None:
     """The most recently created hook, of any adapter."""
-    return _current
+    return _current and _current()
 
 
 def set_current(hook: BaseHook | None) -> None:
     """Makes `hook` the one that `get_current` returns."""
     global _current
-    _current = hook
+    if hook is None:
+        _current = None
+    else:
+        _current = weakref.ref(hook) if hook.is_held_by_model else _Kept(hook)
+
+
+def held_by_model(hook: BaseHook) -> None:
+    """Notes that a model keeps `hook` alive from now on."""
+    hook.is_held_by_model = True
+    if get_current() is hook:
+        set_current(hook)
 
 
 def hook_of(
@@ -45,8 +70,9 @@ def hook_of(
     """
     if not _core.JobEnvironment.read().is_enabled:
         return None
-    if isinstance(_current, kind):
-        return _current
+    current = get_current()
+    if isinstance(current, kind):
+        return current
     try:
         return create() if create else None
     except FileNotFoundError as error:

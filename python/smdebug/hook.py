@@ -71,6 +71,8 @@ class BaseHook(ProfilerCalls):
     _session: Any = None  # a _core.Session, or an object with the same methods
     _failure: dict[str, Any] | None = None
     _rules: StepMonitor | None = None
+    is_held_by_model: bool = False  # so that nothing else needs to keep it alive
+    _is_open: bool = False
     out_dir: str = ""
     tensorboard_dir: str | None = None
     mode: ModeKeys = ModeKeys.GLOBAL
@@ -79,6 +81,8 @@ class BaseHook(ProfilerCalls):
     patterned_collections: frozenset[str] = frozenset()
     # Which of "step_on" and "gradients" the adapter takes.
     adapter_options: tuple[str, ...] = ()
+    # What to do for a hook that has seen no step.
+    advice: str = ""
     # The answers to a rule that fires, besides "record", that the adapter supports.
     vetoes: tuple[str, ...] = ()
 
@@ -130,6 +134,7 @@ class BaseHook(ProfilerCalls):
         self._session = self._make_session()
         if self._rules:
             self._rules.join(self, self._session)
+        self._is_open = True
         current_hook.opened(self)
         current_hook.set_current(self)
 
@@ -382,10 +387,14 @@ class BaseHook(ProfilerCalls):
                 self._session.flush()
 
     def close(self) -> None:
-        """Ends the run: publishes the last step and removes the hooks. Never raises."""
-        if not self._session or self not in current_hook.open_hooks():
+        """Ends the run: publishes the last step and removes the hooks. Never raises. A hook that
+        is garbage collected is closed."""
+        if not self._session or not self._is_open:
             return
+        self._is_open = False
         current_hook.closed(self)
+        if not self._has_begun and not self._failure:
+            self._warn_of_no_step("no step was recorded")
         with self._isolate("close"):
             self._detach()
         with contextlib.suppress(SMDebugError):
@@ -393,6 +402,9 @@ class BaseHook(ProfilerCalls):
         if self._rules:
             with self._isolate("the end of the rules"):
                 self._rules.finish()
+
+    def __del__(self) -> None:
+        self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -541,6 +553,10 @@ class BaseHook(ProfilerCalls):
             "recording stops at step %d, the training continues: %s", step, where, exc_info=error
         )
 
+    def _warn_of_no_step(self, finding: str) -> None:
+        """Logs what was found, and what to do so that steps are recorded."""
+        _logger.warning("run '%s': %s: %s", self.out_dir, finding, self.advice)
+
     # --- copies and children ---
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -562,6 +578,7 @@ def _close_all() -> None:
 def _after_fork_in_child() -> None:
     for hook in current_hook.open_hooks():
         hook._after_fork_in_child()
+        hook._is_open = False
         current_hook.closed(hook)
 
 

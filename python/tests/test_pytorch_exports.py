@@ -135,6 +135,8 @@ def test_torch_is_as_before_when_every_hook_is_closed(tmp_path):
 
     before = _recursive.create_script_module
     first, second = smd.Hook(str(tmp_path / "1")), smd.Hook(str(tmp_path / "2"))
+    first.register_module(Net())
+    second.register_module(Net())
     assert _recursive.create_script_module is not before
     first.close()
     assert _recursive.create_script_module is not before

@@ -1,7 +1,9 @@
 """Ways to train with XGBoost, each with the hook as a callback; none is changed by it."""
 
+import gc
 import json
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -212,3 +214,37 @@ def test_get_hook_makes_one_from_the_configuration(tmp_path, out_dir, monkeypatc
     assert smd.get_hook() is other
     smd.set_hook(hook)
     assert smd.get_hook() is hook
+
+
+def test_a_pickled_estimator_contains_nothing_of_smdebug(out_dir, tmp_path):
+    hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
+    model = xgboost.XGBRegressor(n_estimators=2, callbacks=[hook], n_jobs=1)
+    x, y = rows(), rows()[:, 0]
+    model.fit(x, y, eval_set=[(x, y)], verbose=False)
+    hook.close()
+    model.save_model(tmp_path / "model.ubj")
+    model.get_booster().save_model(tmp_path / "booster.json")
+    contents = [pickle.dumps(model), pickle.dumps(model.get_booster())]
+    contents += [path.read_bytes() for path in tmp_path.glob("*.*")]
+    assert len(contents) == 4
+    assert not any(b"smdebug" in content for content in contents)
+
+
+def test_a_hook_that_was_replaced_is_closed_and_collected(tmp_path):
+    def train_in_a_cell(out_dir):
+        hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
+        train(hook, rounds=2)
+        return weakref.ref(hook)
+
+    made = [train_in_a_cell(str(tmp_path / str(i))) for i in range(2)]
+    gc.collect()
+    assert made[0]() is None
+    assert smd.create_trial(str(tmp_path / "0")).steps() == [0, 1]
+    smd.get_hook().close()
+
+
+def test_a_hook_that_was_passed_to_no_training_says_so_at_the_end(out_dir, logged):
+    hook = smd.Hook(out_dir)
+    hook.close()
+    (warning,) = [line for line in logged if "callbacks=[hook]" in line]
+    assert out_dir in warning

@@ -16,7 +16,7 @@ import mxnet
 from mxnet import autograd, gluon
 from mxnet.base import MXNetError
 
-from smdebug import _core
+from smdebug import _core, current_hook
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
@@ -76,6 +76,7 @@ class Hook(BaseHook):
     patterned_collections = ACTIVATION_COLLECTIONS
     adapter_options: tuple[str, ...] = ("step_on",)
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
+    advice = "call hook.register_block(net) before the training, and call the net as net(x)"
     _switch = CaptureSwitch()
 
     @takes_options(MXNetOptions)
@@ -96,7 +97,9 @@ class Hook(BaseHook):
         self._is_settling = False
         self._veto = None
         self._place = None  # rank and number of workers, from the first step on
+        self._has_reminded = False
         self._initialize(options)
+        trainers.listen(self)
         if self._rules:
             self._veto = UpdateVeto(
                 self._session,
@@ -131,7 +134,7 @@ class Hook(BaseHook):
             self._models[block] = ModelParameters(self._session, block)
             handle = block.register_forward_pre_hook(self._on_model_call)
             self._handles.append(handle)
-            trainers.listen(self)
+            current_hook.held_by_model(self)
         for each in [block] if is_loss else inside:
             self._watch(each)
         self.mark_edited()
@@ -242,6 +245,8 @@ class Hook(BaseHook):
     def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
         """Saves the gradients that `trainer` is about to use. Returns whether it may use them."""
         if not self._switch.is_on:
+            if not self._models:
+                self._remind()
             return True
         ours = self._parameters_of(trainer)
         if not ours:
@@ -251,6 +256,12 @@ class Hook(BaseHook):
                 model.put_gradients(lambda each: id(each) in ours, is_reduced)
             self._with_gradients |= ours
         return self._veto is None or not self._veto.skips_update()
+
+    def _remind(self) -> None:
+        """Warns once if a trainer acts before a model was registered."""
+        if not self._has_reminded:
+            self._has_reminded = True
+            self._warn_of_no_step("a trainer acts, but no block is registered")
 
     def after(self, trainer: gluon.Trainer) -> None:
         """Reports an update of registered models to the step policy."""

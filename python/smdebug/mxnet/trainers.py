@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -24,15 +25,16 @@ class UpdateListener(Protocol):
         ...
 
 
-_listeners: list[UpdateListener] = []
+# They hold their models, so they are not kept alive here.
+_listeners: list[weakref.ref[UpdateListener]] = []
 _originals: dict[str, Callable[..., Any]] = {}
 
 
 def listen(listener: UpdateListener) -> None:
     """Notifies `listener` of every update of every trainer, until `forget`."""
-    if listener in _listeners:
+    if listener in _alive():
         return
-    _listeners.append(listener)
+    _listeners.append(weakref.ref(listener))
     if not _originals:
         for name, is_reduced in (("step", False), ("update", True)):
             _originals[name] = getattr(gluon.Trainer, name)
@@ -41,8 +43,7 @@ def listen(listener: UpdateListener) -> None:
 
 def forget(listener: UpdateListener) -> None:
     """Stops notifying `listener`. Without listeners MXNet's own methods are restored."""
-    if listener in _listeners:
-        _listeners.remove(listener)
+    _listeners[:] = [each for each in _listeners if each() not in (listener, None)]
     if not _listeners:
         while _originals:
             name, original = _originals.popitem()
@@ -50,14 +51,19 @@ def forget(listener: UpdateListener) -> None:
                 setattr(gluon.Trainer, name, original)
 
 
+def _alive() -> list[UpdateListener]:
+    found = [each() for each in _listeners]
+    return [each for each in found if each is not None]
+
+
 def _reported(update: Callable[..., Any], is_reduced: bool) -> Callable[..., Any]:
     @functools.wraps(update)
     def reported(trainer: gluon.Trainer, *args: Any, **kwargs: Any) -> Any:
         # Notify every listener, because each of them saves tensors.
-        if not all([listener.before(trainer, is_reduced) for listener in list(_listeners)]):
+        if not all([listener.before(trainer, is_reduced) for listener in _alive()]):
             return None
         result = update(trainer, *args, **kwargs)
-        for listener in list(_listeners):
+        for listener in _alive():
             listener.after(trainer)
         return result
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +21,9 @@ from smdebug.pytorch.private_names import current_graph_task_id, graphs_compiled
 
 _logger = get_logger()
 
-# Point -> the function that takes its tensors. A graph refers to a point by its text, which is the
-# same in the next run of the same program, so that torch's cache on disk stays valid.
-_takers: dict[str, Callable[[list[torch.Tensor]], Any]] = {}
-# Point where the steps of a root begin -> the function that prepares a graph that contains it.
-_starts: dict[str, Callable[[], Any]] = {}
-_owners: dict[str, GraphPoints] = {}  # number of a hook -> its GraphPoints
+# Number of a hook -> its GraphPoints. A graph refers to a point by its text, which is the same in
+# the next run of the same program, so that torch's cache on disk stays valid.
+_owners: weakref.WeakValueDictionary[str, GraphPoints] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
 # Compilers keep a call without a result only if it declares that it writes something: this.
@@ -36,8 +34,9 @@ _library.define("take(Tensor(a!) mark, Tensor[] tensors, str point) -> ()")
 
 
 def _take(mark: torch.Tensor, tensors: list[torch.Tensor], point: str) -> None:
-    taker = _takers.get(point)
-    if taker is not None and current_graph_task_id() == -1:  # not recomputed inside backward
+    owner = _owner_of(point)
+    taker = owner and owner.takers.get(point)
+    if taker and current_graph_task_id() == -1:  # not recomputed inside backward
         taker(tensors)
 
 
@@ -48,21 +47,26 @@ torch.library.register_fake("smdebug::take", lambda mark, tensors, point: None, 
 class GraphPoints:
     """The points in compiled graphs where one hook captures tensors. The text of a point that
     captures nothing is only the number of the hook, so that one text decides whether to emit a
-    call."""
+    call. Compiled code, which may outlive the hook, does not keep it alive.
+    """
 
     def __init__(self) -> None:
         self._number = f"{next(_numbers)}/"
         self.are_traced: bool = False  # a compiled graph refers to one of them
+        # Point -> the function that takes its tensors.
+        self.takers: dict[str, Callable[[list[torch.Tensor]], Any]] = {}
+        # Point where the steps of a root begin -> the function that prepares a graph with it.
+        self.starts: dict[str, Callable[[], Any]] = {}
+        _owners[self._number] = self
 
     def add(
         self, name: str, taker: Callable[[list[torch.Tensor]], Any], is_wanted: bool = True
     ) -> str:
         """Adds a point and returns its text. `taker` is called with a list of tensors."""
-        _owners[self._number] = self  # also after `close`
         if not is_wanted:
             return self._number
         point = self._number + name
-        _takers[point] = taker
+        self.takers[point] = taker
         return point
 
     def add_start(
@@ -74,14 +78,16 @@ class GraphPoints:
         """Adds the point where the steps of a root begin and returns its text. `prepare` is called
         when a graph that contains it is compiled."""
         point = self.add(name, taker)
-        _starts[point] = prepare
+        self.starts[point] = prepare
         return point
 
     def close(self) -> None:
         """Removes all points; graphs that refer to them capture nothing from now on."""
-        for kept in (_takers, _starts, _owners):
-            for point in [point for point in kept if point.startswith(self._number)]:
-                del kept[point]
+        self.takers, self.starts = {}, {}
+
+
+def _owner_of(point: str) -> GraphPoints | None:
+    return _owners.get(point[: point.find("/") + 1])
 
 
 # The following run once when a graph is compiled, and not when the graph runs.
@@ -89,7 +95,7 @@ class GraphPoints:
 
 @torch.compiler.assume_constant_result
 def _note_trace(point: str) -> bool:
-    owner = _owners.get(point[: point.find("/") + 1])
+    owner = _owner_of(point)
     if owner is not None:
         owner.are_traced = True
     return True
@@ -98,8 +104,9 @@ def _note_trace(point: str) -> bool:
 @torch.compiler.assume_constant_result
 def refresh_capture_flag(point: str) -> bool:
     """Updates the bool that selects a graph that begins the steps of a root."""
-    prepare = _starts.get(point)
-    if prepare is not None:
+    owner = _owner_of(point)
+    prepare = owner and owner.starts.get(point)
+    if prepare:
         prepare()
     return True
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from smdebug import _core
+from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
@@ -43,6 +43,7 @@ from smdebug.pytorch.module_patterns import (
 )
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped
+from smdebug.pytorch.registration_reminder import RegistrationReminder
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.scripting import hide_hooks, show_hooks
 from smdebug.pytorch.shards import class_name, rank_and_size
@@ -105,6 +106,9 @@ class Hook(BaseHook):
     patterned_collections: frozenset[str] = LOOP_COLLECTIONS | ACTIVATION_COLLECTIONS
     adapter_options: tuple[str, ...] = ("step_on", "gradients")
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
+    advice: str = (
+        "call hook.register_module(model) before the training, and call the model as model(x)"
+    )
     _switch: CaptureSwitch = CaptureSwitch()
     _losses_may_be_compiled: bool = True
     _counts_evaluations: bool = False  # as calls that train, for the step policy
@@ -127,8 +131,8 @@ class Hook(BaseHook):
         self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
+        self._reminder = RegistrationReminder(self)
         self._initialize(options)
-        hide_hooks(self._switch)
         self._activation_gradients = ActivationGradients(self._session, self._switch)
         self._optimizers = Optimizers(
             self._session,
@@ -192,6 +196,8 @@ class Hook(BaseHook):
             watched = self._watch(submodule, path, is_root=is_root, is_called_from_outside=is_root)
             if submodule is root:
                 self._watched_roots[root] = watched
+        self._reminder.cancel()
+        current_hook.held_by_model(self)
         self.mark_edited()
         model.buffers.follow_plan()
         if self._switch.is_on:
@@ -237,6 +243,11 @@ class Hook(BaseHook):
         if self._session and self._switch.is_on:
             self._session.module(tensor_name).capture_outputs(tensor_value)
 
+    def warn_of_no_module(self) -> None:
+        """Logs that an optimizer has acted before a model was registered."""
+        if self._is_open:
+            self._warn_of_no_step("an optimizer has acted, but no model is registered")
+
     def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
         return self._switch.is_on and not self._switch.has_loss
@@ -274,6 +285,7 @@ class Hook(BaseHook):
         handle = module.register_forward_hook(after_forward, with_kwargs=True)
 
     def _watch(self, module: Module, path: str, **options: Any) -> WatchedModule:
+        hide_hooks(self._switch)
         self._modules[module] = path
         slots = self._session.module(path)
         watched = WatchedModule(module, path, self._switch, slots, **options)
@@ -314,8 +326,7 @@ class Hook(BaseHook):
             self._latch("at the beginning of a step", error)
 
     def _begins_step(self, root: Root) -> bool:
-        if self._optimizers.acted_in_graph:
-            self._optimizers.acted_in_graph = False
+        if self._optimizers.take_compiled_step():
             self._steps.optimizer_acted()
         is_training = self._counts_evaluations or root.module.training
         return self._steps.begins_step(root.number, self.mode, is_training)
@@ -486,6 +497,7 @@ class Hook(BaseHook):
         self._switch.is_on = False
         self._switch.points.close()
         show_hooks(self._switch)
+        self._reminder.cancel()
         for start in self._starts.values():
             start.before_copy = None
         for handle in self._root_handles:

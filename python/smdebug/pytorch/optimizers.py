@@ -73,8 +73,7 @@ class Optimizers:
         self._ours: weakref.WeakSet[Any] = weakref.WeakSet()  # they update parameters of `roots`
         self._slots: dict[tuple[Any, ...], _core.TensorSlot] = {}
         self._handles: list[RemovableHandle] = []
-        self._was_compiled = False
-        self.acted_in_graph: bool = False  # until the hook has reported it to the step policy
+        self._compiled = _CompiledSteps()
         self._has_warned = False
 
     def follow_plan(self, counts_steps: bool) -> None:
@@ -84,9 +83,10 @@ class Optimizers:
         saves_anything = self._final_gradients or self._saves_state or self._saves_rates
         is_wanted = counts_steps or saves_anything or self._veto is not None
         if is_wanted and not self._handles:
+            before, after = _calls_of(self, self._compiled)
             self._handles = [
-                register_optimizer_step_pre_hook(self._before),
-                register_optimizer_step_post_hook(self._after),
+                register_optimizer_step_pre_hook(before),
+                register_optimizer_step_post_hook(after),
             ]
         elif not is_wanted:
             self.close()
@@ -100,15 +100,21 @@ class Optimizers:
     def warn_if_compiled(self) -> None:
         """Logs once which tensors of a compiled optimizer are not saved. Call it outside compiled
         code."""
-        if self._was_compiled and not self._has_warned:
+        if self._compiled.were_taken and not self._has_warned:
             self._has_warned = True
             _logger.warning(
                 "an optimizer acts inside compiled code, so its final gradients, state and "
                 "learning rates are not saved; to save them, call its step outside torch.compile"
             )
 
-    def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not self._switch.is_on:
+    def take_compiled_step(self) -> bool:
+        """Returns whether an optimizer has acted inside compiled code since the last call."""
+        has_acted, self._compiled.is_new = self._compiled.is_new, False
+        return has_acted
+
+    def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """Saves what the optimizer uses. Raises what a veto requests."""
+        if not self._switch.is_on:
             return
         named, has_closure = [], _has_closure(optimizer, args, kwargs)
         with self._isolate("before an optimizer's step"):
@@ -120,10 +126,8 @@ class Optimizers:
         if named and self._veto is not None:
             self._veto.before(optimizer, has_closure)
 
-    def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling():  # compiled code may set attributes, but not call the extension
-            self._was_compiled = self.acted_in_graph = True
-            return
+    def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """Saves what the optimizer has changed."""
         if self._veto is not None:
             self._veto.after(optimizer)
         with self._isolate("after an optimizer's step"):
@@ -187,6 +191,40 @@ class Optimizers:
         if key not in self._slots:
             self._slots[key] = self._session.tensor(name_of(*parts))
         return self._slots[key]
+
+
+class _CompiledSteps:
+    """Whether optimizers acted inside compiled code, which may set attributes, but not call the
+    extension."""
+
+    def __init__(self) -> None:
+        self.were_taken = False
+        self.is_new = False  # until the hook has reported it to the step policy
+
+
+def _calls_of(
+    owner: Optimizers, compiled: _CompiledSteps
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Returns the hooks for optimizers. torch keeps them for the whole process, so they do not
+    keep `owner` alive, and with it the models."""
+    reference = weakref.ref(owner)
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if is_compiling():
+            return
+        found = reference()
+        if found is not None:
+            found.before(optimizer, args, kwargs)
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if is_compiling():
+            compiled.were_taken = compiled.is_new = True
+            return
+        found = reference()
+        if found is not None:
+            found.after(optimizer, args, kwargs)
+
+    return before, after
 
 
 def _gradient_name(root: str, path: str) -> str:

@@ -79,6 +79,7 @@ class Hook(BaseHook, TrainingCallback):
 
     collection_class: type[Collection] = Collection
     vetoes: tuple[str, ...] = ("raise", "stop")
+    advice: str = "pass it as xgboost.train(callbacks=[hook])"
 
     @takes_options(XGBoostOptions)
     def __init__(self, options: XGBoostOptions) -> None:
@@ -230,6 +231,11 @@ class Hook(BaseHook, TrainingCallback):
                 "pass include_workers='all' to the hooks of all of them"
             )
         return False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as a callback of XGBoost that does nothing: an estimator is pickled with its
+        callbacks, and must be loadable without smdebug."""
+        return TrainingCallback, ()
 
     # --- implementations for the base class ---
 

@@ -1,0 +1,63 @@
+"""A hook leaves no trace in saved models, and logs that it was never passed to a training."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import smdebug.tensorflow as smd
+from conftest import digits, tf
+
+EVERY_STEP = smd.SaveConfig(save_interval=1)
+
+
+def make_model():
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Input((64,)), layers.Dense(4, "relu"), layers.Dense(10)])
+    model.compile(
+        "adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), run_eagerly=False
+    )
+    return model
+
+
+@pytest.mark.parametrize("how", ["file", "pickle", "weights"])
+def test_a_file_of_a_recorded_model_contains_nothing_of_smdebug(out_dir, tmp_path, how):
+    model = make_model()
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=EVERY_STEP)
+    hook.register_model(model)
+    images, labels = digits(16)
+    saved = tmp_path / ("model.keras" if how == "file" else "model")
+
+    class Saves(tf.keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if how == "file":
+                self.model.save(saved)
+            elif how == "pickle":
+                saved.write_bytes(pickle.dumps(self.model))
+            else:
+                self.model.save_weights(tmp_path / "model.weights.h5")
+
+    model.fit(images, labels, batch_size=8, verbose=0, callbacks=[hook, Saves()])
+    hook.close()
+    files = [each for each in tmp_path.rglob("*model*") if each.is_file()]
+    assert files
+    for path in files:
+        assert b"smdebug" not in path.read_bytes(), path
+    if how == "file":
+        loaded = tf.keras.models.load_model(saved)
+        np.testing.assert_allclose(loaded(images), model(images), rtol=1e-5)
+
+
+def test_a_hook_that_was_passed_to_no_training_says_so_at_the_end(out_dir, logged):
+    hook = smd.KerasHook(out_dir)
+    make_model().fit(*digits(8), verbose=0)
+    hook.close()
+    (warning,) = [line for line in logged if "callbacks=[hook]" in line]
+    assert out_dir in warning
+
+
+def test_a_hook_that_records_logs_no_advice(out_dir, logged):
+    hook = smd.KerasHook(out_dir)
+    make_model().fit(*digits(8), verbose=0, callbacks=[hook])
+    hook.close()
+    assert not [line for line in logged if "callbacks=[hook]" in line]
