@@ -149,7 +149,8 @@ void CaptureSink::note_capture(SlotState& slot) {
 
 bool CaptureSink::is_capturable(SlotState& slot, const TensorView& tensor) {
   if (tensor.data == nullptr && tensor.size() > 0) {
-    skip(slot, "its data pointer is null");
+    skip(slot,
+         "its data pointer is null, or its elements do not fit its shape");
     return false;
   }
   return has_capturable_shape(slot, tensor);
