@@ -53,6 +53,15 @@ WaitLimit limit_of(const SessionOptions& options) {
   return WaitLimit::from_environment(options.check_interrupt);
 }
 
+// In a hand-written loop, a parameter may have any name.
+bool has_free_names(const Framework& framework) {
+  return framework.name == plain_framework().name;
+}
+
+bool is_bias(std::string_view path) {
+  return path.find("bias") != std::string_view::npos;
+}
+
 // A number is a tensor of shape (1,).
 void save_number(StepLifecycle& steps, std::string_view name, DType dtype,
                  const void* value, std::optional<double> wall_seconds) {
@@ -117,6 +126,7 @@ SessionCost SessionImpl::cost() {
 // --- the public class ---
 
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
+  if (options.framework.name.empty()) options.framework = plain_framework();
   SMD_TRY(auto plan, Plan::build(options.config, options.framework));
   SMD_CHECK_OK(open_storages(options));
   auto bounded = bounded_storage(options.storage, limit_of(options));
@@ -182,7 +192,9 @@ TensorSlot Session::tensor(std::string_view name,
 }
 
 TensorSlot Session::parameter(std::string_view root, std::string_view path) {
-  return tensor(parameter_name(root, path));
+  const std::string name = parameter_name(root, path);
+  if (!has_free_names(impl_->context.framework)) return tensor(name);
+  return tensor(name, {is_bias(path) ? "biases" : "weights"});
 }
 
 TensorSlot Session::gradient(std::string_view root, std::string_view path) {

@@ -56,6 +56,13 @@ constexpr const char* kNoScore =
     "(?!.*(?:auc|aucpr|map|ndcg|-pre|accuracy|score)(?:@[^-]*)?-?$)"
     "(?!.*-std$)";
 
+// The names of hand-written loops. A loss has the word in its name, as in
+// "loss", "scalar/train_loss", "Loss/test" and "CrossEntropyLoss_output_0".
+constexpr const char* kPlainLosses =
+    "^(?!gradient|buffer/|optimizer_state/|activation_gradient/)"
+    "(?:.*[^A-Za-z])?(?:[A-Za-z]*L|l)oss(?:es)?(?![A-Za-z])"
+    "(?!.*(?:input|weight|bias|scale))";
+
 }  // namespace
 
 // --- the frameworks ---
@@ -144,16 +151,17 @@ const Framework& tensorflow_framework() {
 }
 
 const Framework& plain_framework() {
-  static const auto& plain =
-      *new Framework{.name = "plain",
-                     .collections = collections({{"weights"},
-                                                 {"biases"},
-                                                 {"gradients"},
-                                                 {"losses"},
-                                                 {"metrics"},
-                                                 {"all"},
-                                                 {"default"}}),
-                     .default_saved = {"losses"}};
+  static const auto& plain = *new Framework{
+      .name = "plain",
+      .collections =
+          collections({{"weights", fmt::format("{}.*weight", kTorchParameter)},
+                       {"biases", fmt::format("{}.*bias", kTorchParameter)},
+                       {"gradients", kGradients},
+                       {"losses", kPlainLosses},
+                       {"metrics"},
+                       {"all"},
+                       {"default"}}),
+      .default_saved = {"losses"}};
   return plain;
 }
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/regex.h"
+
 namespace smdebug {
 namespace {
 
@@ -88,6 +90,44 @@ TEST(PytorchFramework, ReducesAsTorchDoes) {
 TEST(MxnetFramework, ReducesAsNumpyDoes) {
   EXPECT_EQ(mxnet_framework().deviation, Deviation::population);
   EXPECT_FALSE(mxnet_framework().reductions_are_0d);
+}
+
+// The built-in collections whose pattern matches `name`.
+std::set<std::string> plain_collections(const std::string& name) {
+  std::set<std::string> found;
+  for (const Collection& collection : plain_framework().collections) {
+    for (const std::string& pattern : collection.tensors.include_regex) {
+      const auto regex = Regex::compile(pattern);
+      EXPECT_TRUE(regex.ok()) << pattern;
+      if (*regex->search(name)) found.insert(collection.name());
+    }
+  }
+  return found;
+}
+
+TEST(PlainFramework, FindsWeightsBiasesAndGradientsByName) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(plain_collections("hidden.weight"), Names{"weights"});
+  EXPECT_EQ(plain_collections("Net_fc1.weight"), Names{"weights"});
+  EXPECT_EQ(plain_collections("loss_fn.weight"), Names{"weights"});
+  EXPECT_EQ(plain_collections("hidden.bias"), Names{"biases"});
+  EXPECT_EQ(plain_collections("gradient/hidden.weight"), Names{"gradients"});
+  EXPECT_EQ(plain_collections("gradient/loss"), Names{"gradients"});
+  EXPECT_EQ(plain_collections("optimizer_state/fc.weight/exp_avg"), Names{});
+  EXPECT_EQ(plain_collections("hidden.activations"), Names{});
+}
+
+TEST(PlainFramework, FindsLossesByTheWordInTheirName) {
+  for (const char* name :
+       {"loss", "Loss", "losses", "train_loss", "trainLoss", "loss/train",
+        "Loss/test", "loss_val", "loss_2", "scalar/loss", "scalar/val_loss",
+        "CrossEntropyLoss_output_0", "loss.total"}) {
+    EXPECT_EQ(plain_collections(name), std::set<std::string>{"losses"}) << name;
+  }
+  for (const char* name : {"lossless", "floss", "CrossEntropyLoss_input_0",
+                           "loss_scale", "scalar/loss_scale", "accuracy"}) {
+    EXPECT_TRUE(plain_collections(name).empty()) << name;
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,7 +52,7 @@ struct ProcessFacts {
 
 struct SessionOptions {
   HookConfig config;
-  Framework framework;
+  Framework framework;  // without a name: `plain_framework()`
   ProcessFacts process;
   std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
   // null: opened from `config.tensorboard_dir`, if that is given
@@ -139,8 +140,14 @@ class Session {
   /// collections named, whatever its own name. Any thread.
   TensorSlot tensor(std::string_view name,
                     std::span<const std::string> collections = {});
+  TensorSlot tensor(std::string_view name,
+                    std::initializer_list<std::string> collections) {
+    return tensor(name, std::span(collections.begin(), collections.size()));
+  }
   /// Return the slots of a module's parameter, "Net_fc1.weight", and of its
-  /// gradient, "gradient/Net_fc1.weight". Any thread.
+  /// gradient, "gradient/Net_fc1.weight". With `plain_framework`, a parameter
+  /// of any name belongs to the collection biases if its path contains "bias",
+  /// otherwise to weights. Any thread.
   TensorSlot parameter(std::string_view root, std::string_view path);
   TensorSlot gradient(std::string_view root, std::string_view path);
   /// Returns the slots of a module's inputs and outputs: for "fc1",
@@ -169,6 +176,11 @@ class Session {
   /// `invalid_argument` for an empty name.
   Status save_tensor(std::string_view name, const TensorView& tensor,
                      std::span<const std::string> collections);
+  Status save_tensor(std::string_view name, const TensorView& tensor,
+                     std::initializer_list<std::string> collections = {}) {
+    return save_tensor(name, tensor,
+                       std::span(collections.begin(), collections.size()));
+  }
 
   /// Feeds the steps of this session to `sink`, on the owner's thread; null
   /// stops this. Setting the same sink again repeats the query for the data

@@ -77,8 +77,8 @@ const Framework& mxnet_framework();
 /// biases are found by name.
 const Framework& tensorflow_framework();
 
-/// A hand-written training loop, in C++ or Python: the collections exist
-/// (weights, biases, gradients, losses, metrics) but have no patterns.
+/// A hand-written training loop: weights, biases, gradients and losses by name,
+/// or as `Session::parameter` and `gradient` assign them, and metrics.
 const Framework& plain_framework();
 
 }  // namespace smdebug
