@@ -129,6 +129,12 @@ Result<ObservationSink*> StepMonitor::add_worker(Rules rules,
   return workers_.emplace_back(std::move(worker)).get();
 }
 
+Result<ObservationSink*> StepMonitor::add_worker(
+    const std::vector<RuleRequest>& rules, FindPlace find_place) {
+  SMD_TRY(Rules made, make_builtin_rules(rules));
+  return add_worker(std::move(made), std::move(find_place));
+}
+
 const CaptureRequest& StepMonitor::request() const {
   return workers_.front()->request();
 }

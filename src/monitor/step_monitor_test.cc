@@ -60,6 +60,21 @@ std::vector<Step> steps_of(const std::vector<Verdict>& findings) {
   return steps;
 }
 
+TEST(StepMonitor, JudgesByTheNamesOfRules) {
+  TemporaryFolder folder;
+  Training training(folder.path("run"));
+  StepMonitor monitor;
+  const auto sink = monitor.add_worker({"VanishingGradient"});
+  ASSERT_TRUE(sink.ok()) << sink.error().message;
+  training.session().set_sink(*sink);
+  for (const float size : {0.5f, 1e-9f}) training.step(size);
+  EXPECT_THAT(steps_of(monitor.take_findings()), ElementsAre(1));
+  training.session().set_sink(nullptr);
+  const auto unknown = monitor.add_worker({"VanishingGradent"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.error().message, HasSubstr("VanishingGradient"));
+}
+
 TEST(StepMonitor, ReportsEachTimeThatARuleFires) {
   TemporaryFolder folder;
   Training training(folder.path("run"));

@@ -4,12 +4,12 @@
 // optimizer acts: `RunMonitor` inside a training step. A hook with `rules` is a
 // thin user of it; so is a C++ training:
 //
-//     auto monitor = StepMonitor::create(std::move(options));
-//     SMD_TRY(auto* sink, monitor->add_worker(std::move(rules), run));
-//     session.set_sink(sink);
+//     StepMonitor monitor;
+//     const auto sink = monitor.add_worker({"ExplodingTensor"});
+//     if (sink) session.set_sink(*sink);
 //     ...
 //     session.before_update();
-//     for (const Verdict& found : monitor->take_findings()) ...
+//     for (const Verdict& found : monitor.take_findings()) ...
 //
 // A process that records several workers adds each of them with a separate set
 // of rules; verdicts and findings combine those of all workers. A monitor is
@@ -25,6 +25,7 @@
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
 #include "smdebug/core/observation.h"
+#include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/capture_request.h"
 #include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
@@ -61,7 +62,10 @@ class StepMonitor {
   /// `Session::set_sink`, and set null before this monitor is destroyed. All
   /// workers must have the same rules. Fails as `Trial::open` for a run that a
   /// rule compares with.
-  Result<ObservationSink*> add_worker(Rules rules, FindPlace find_place);
+  Result<ObservationSink*> add_worker(Rules rules, FindPlace find_place = {});
+  /// Does the same with built-in rules. Fails also as `make_builtin_rules`.
+  Result<ObservationSink*> add_worker(const std::vector<RuleRequest>& rules,
+                                      FindPlace find_place = {});
 
   /// Returns the data that must be captured. Call it after `add_worker`.
   const CaptureRequest& request() const;

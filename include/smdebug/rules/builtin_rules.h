@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "smdebug/base/result.h"
 #include "smdebug/rules/rule.h"
@@ -28,9 +30,21 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
 
 // A rule and its parameters, as a user requests them.
 struct RuleRequest {
+  RuleRequest() = default;
+  /// Implicit, so that names are requests: {"ExplodingTensor", "AllZero"}.
+  RuleRequest(std::string name, std::map<std::string, std::string> parameters)
+      : rule(std::move(name)), given(std::move(parameters)) {}
+  RuleRequest(std::string name) : rule(std::move(name)) {}
+  RuleRequest(const char* name) : rule(name) {}
+
   std::string rule;
   std::map<std::string, std::string> given;
 };
+
+/// Makes the rule of each request, or those of `default_rules` if there are no
+/// requests. Fails as `make_builtin_rule`.
+Result<std::vector<std::unique_ptr<Rule>>> make_builtin_rules(
+    std::span<const RuleRequest> requests);
 
 /// Returns the rules that judge a training if the user names none: those that
 /// need no argument and, with `preset=tuned`, produced no false positive on any

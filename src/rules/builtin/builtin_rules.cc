@@ -138,6 +138,17 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
   return bounded;
 }
 
+Result<std::vector<std::unique_ptr<Rule>>> make_builtin_rules(
+    std::span<const RuleRequest> requests) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  for (const RuleRequest& request :
+       requests.empty() ? default_rules() : requests) {
+    SMD_TRY(auto rule, make_builtin_rule(request.rule, request.given));
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 std::span<const RuleRequest> default_rules() {
   // From docs/rule-quality.json: rules without required arguments and without
   // false positives on the zoo's healthy trainings. A test compares the two.
