@@ -6,14 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "smdebug/capture/session.h"
-#include "smdebug/monitor/step_monitor.h"
-#include "smdebug/read/trial.h"
-#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/smdebug.h"
 
 #include "classifier.h"
 #include "wine_table.h"
@@ -24,51 +20,35 @@ namespace {
 
 constexpr int kSteps = 200;
 
-TensorView view(const Matrix& matrix) {
-  return {DType::float32,
-          reinterpret_cast<const std::byte*>(matrix.values.data()),
-          matrix.shape,
-          {}};
-}
-
-TensorView view(const float& number) {
-  return {DType::float32, reinterpret_cast<const std::byte*>(&number), {}, {}};
+TensorView view_of(const Matrix& matrix) {
+  return view(matrix.values, matrix.shape);
 }
 
 // Saves losses at every step and everything else at every tenth.
 Result<std::unique_ptr<Session>> start_recording(const std::string& out_dir) {
-  SessionOptions options;
-  options.framework = plain_framework();
-  HookConfig& config = options.config;
+  HookConfig config;
   config.out_dir = out_dir;
-  config.save_config = SaveConfig(SaveConfigMode{.save_interval = 10});
+  config.save_config = SaveConfig({.save_interval = 10});
   Collection losses{.tensors = {"losses", {"^loss$"}, {}}};
-  losses.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+  losses.save_config = SaveConfig({.save_interval = 1});
   Collection network{.tensors = {"network", {"weight$", "activations"}, {}}};
   config.collections = {losses, network};
   config.include_collections = {"losses", "network"};
-  return Session::create(std::move(options));
-}
-
-// Judges the tensors of each step of `session` before the weights change.
-Status judge_steps(StepMonitor& monitor, Session& session,
-                   const std::string& out_dir) {
-  SMD_TRY(auto exploding, make_builtin_rule("ExplodingTensor", {}));
-  StepMonitor::Rules rules;
-  rules.push_back(std::move(exploding));
-  SMD_TRY(ObservationSink * sink,
-          monitor.add_worker(std::move(rules), [out_dir] {
-            return std::optional(StatusPlace{.location = out_dir});
-          }));
-  session.set_sink(sink);
-  return {};
+  return Session::create({.config = config});
 }
 
 Status train(const std::string& out_dir, const WineTable& wines,
              float learning_rate) {
-  SMD_TRY(auto session, start_recording(out_dir));
+  auto created = start_recording(out_dir);
+  if (!created) return created.error();
+  Session* session = created->get();
+  // Judges the tensors of each step before the weights change.
   StepMonitor monitor;
-  SMD_CHECK_OK(judge_steps(monitor, *session, out_dir));
+  const auto sink = monitor.add_worker({"ExplodingTensor"}, [out_dir] {
+    return StatusPlace{out_dir, {}};
+  });
+  if (!sink) return sink.error();
+  session->set_sink(*sink);
   session->set_mode(Mode::train);
   const TensorSlot hidden_weight = session->tensor("hidden.weight");
   const TensorSlot output_weight = session->tensor("output.weight");
@@ -80,14 +60,14 @@ Status train(const std::string& out_dir, const WineTable& wines,
   Classifier classifier(/*seed=*/7);
   for (int step = 0; step < kSteps; ++step) {
     session->begin_step();
-    hidden_weight.put(view(classifier.hidden_weight));
-    output_weight.put(view(classifier.output_weight));
+    hidden_weight.put(view_of(classifier.hidden_weight));
+    output_weight.put(view_of(classifier.output_weight));
     const float loss = classifier.forward(wines);
-    activations.put(view(classifier.activations));
+    activations.put(view_of(classifier.activations));
     loss_slot.put(view(loss));
     classifier.backward(wines);
-    hidden_gradient.put(view(classifier.hidden_gradient));
-    output_gradient.put(view(classifier.output_gradient));
+    hidden_gradient.put(view_of(classifier.hidden_gradient));
+    output_gradient.put(view_of(classifier.output_gradient));
 
     session->before_update();
     if (const auto issues = monitor.take_findings(); !issues.empty()) {
@@ -103,25 +83,39 @@ Status train(const std::string& out_dir, const WineTable& wines,
 }
 
 Result<float> loss_at(Tensor& loss, Step step) {
-  SMD_TRY(const TensorValue value, loss.value({step, Mode::train}));
-  return *reinterpret_cast<const float*>(value.view().data);
+  const auto value = loss.value({.step = step, .mode = Mode::train});
+  if (!value) return value.error();
+  const auto numbers = elements<float>(value->view());
+  if (!numbers) return numbers.error();
+  return numbers->front();
+}
+
+Status print_losses(Trial& trial) {
+  auto loss = trial.tensor("loss");
+  if (!loss) return loss.error();
+  const std::vector<Step> steps = loss->steps(Mode::train);
+  const auto first = loss_at(*loss, steps.front());
+  if (!first) return first.error();
+  const auto last = loss_at(*loss, steps.back());
+  if (!last) return last.error();
+  std::printf("loss %.4f at step %d, %.4f at step %d\n", *first,
+              static_cast<int>(steps.front()), *last,
+              static_cast<int>(steps.back()));
+  return {};
 }
 
 Status read_back(const std::string& out_dir) {
-  SMD_TRY(auto trial, Trial::open(out_dir));
-  SMD_TRY(Tensor loss, trial->tensor("loss"));
-  const std::vector<Step> steps = loss.steps(Mode::train);
-  SMD_TRY(const float first, loss_at(loss, steps.front()));
-  SMD_TRY(const float last, loss_at(loss, steps.back()));
-  std::printf("loss %.4f at step %d, %.4f at step %d\n", first,
-              static_cast<int>(steps.front()), last,
-              static_cast<int>(steps.back()));
-  for (const std::string& name : trial->tensor_names()) {
-    SMD_TRY(Tensor tensor, trial->tensor(name));
-    const Step step = tensor.steps().back();
-    SMD_TRY(const TensorStatistics statistics, tensor.statistics({step}));
+  const auto trial = Trial::open(out_dir);
+  if (!trial) return trial.error();
+  if (Status printed = print_losses(**trial); !printed) return printed;
+  for (const std::string& name : (*trial)->tensor_names()) {
+    auto tensor = (*trial)->tensor(name);
+    if (!tensor) return tensor.error();
+    const auto statistics =
+        tensor->statistics({.step = tensor->steps().back()});
+    if (!statistics) return statistics.error();
     std::printf("%-24s %3d steps, mean at the last %.3g\n", name.c_str(),
-                static_cast<int>(tensor.steps().size()), statistics.mean);
+                static_cast<int>(tensor->steps().size()), statistics->mean);
   }
   return {};
 }

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "smdebug/monitor/run_monitor.h"
-#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/smdebug.h"
 
 using namespace smdebug;
 
@@ -63,14 +62,16 @@ class WeightOutgrown : public Rule {
   double limit_;
 };
 
-Status judge(const char* run, double limit) {
+Status judge_run(const char* run, double limit) {
   RunMonitor::Rules rules;
   rules.push_back(std::make_unique<WeightOutgrown>(limit));
-  SMD_TRY(auto exploding, make_builtin_rule("ExplodingTensor", {}));
-  rules.push_back(std::move(exploding));
-  SMD_TRY(auto monitor, RunMonitor::create(run, std::move(rules)));
-  SMD_CHECK_OK(monitor->poll());
-  for (const Verdict& verdict : monitor->finish("Completed").verdicts) {
+  auto exploding = make_builtin_rule("ExplodingTensor", {});
+  if (!exploding) return exploding.error();
+  rules.push_back(*std::move(exploding));
+  const auto monitor = RunMonitor::create(run, std::move(rules));
+  if (!monitor) return monitor.error();
+  if (const auto judged = (*monitor)->poll(); !judged) return judged.error();
+  for (const Verdict& verdict : (*monitor)->finish("Completed").verdicts) {
     std::printf("%s: %s\n", verdict.rule.c_str(), verdict.message.c_str());
   }
   return {};
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: own_rule RUN LIMIT\n");
     return 2;
   }
-  const Status status = judge(argv[1], std::strtod(argv[2], nullptr));
+  const Status status = judge_run(argv[1], std::strtod(argv[2], nullptr));
   if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
   return status.ok() ? 0 : 1;
 }

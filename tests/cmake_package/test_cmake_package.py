@@ -1,6 +1,7 @@
 """Installs the release build, then builds and runs a stranger's project on it."""
 
 import math
+import os
 import pathlib
 import re
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINE = ROOT / "examples/cpp"
+GUIDE = ROOT / "examples/cpp_guide"
 
 
 def run(*command) -> str:
@@ -33,10 +35,13 @@ def programs(tmp_path_factory) -> pathlib.Path:
         f"-DCMAKE_PREFIX_PATH={prefix}",
     )
     run("cmake", "--build", build)
-    wine = folder / "wine"
-    run("cmake", "-S", WINE, "-B", wine, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run("cmake", "--build", wine)
-    (build / "wine_training").symlink_to(wine / "wine_training")
+    for name, source in (("wine", WINE), ("guide", GUIDE)):
+        own = folder / name
+        run("cmake", "-S", source, "-B", own, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "--build", own)
+        for program in own.iterdir():
+            if program.is_file() and program.suffix == "" and os.access(program, os.X_OK):
+                (build / program.name).symlink_to(program)
     return build
 
 
@@ -85,3 +90,53 @@ def test_a_rule_of_ones_own_judges_beside_a_built_in_one(programs, tmp_path):
     assert built_in.startswith("ExplodingTensor: gradient/weight: ")
     (silent, _) = run(programs / "own_rule", tmp_path / "run", 1e40).splitlines()
     assert silent.startswith("WeightOutgrown: nothing found in ")
+
+
+def table(*lines) -> dict[str, int]:
+    """The number of steps of each tensor, as `read_run` prints them."""
+    found = (re.match(r"(\S+): (\d+) steps, ", line) for line in lines)
+    return {match[1]: int(match[2]) for match in found if match}
+
+
+def test_the_sample_of_modes_counts_each_mode_for_itself(programs, tmp_path):
+    run(programs / "modes", tmp_path / "run")
+    said = run(programs / "read_run", tmp_path / "run").splitlines()
+    # 30 steps of training, of which every fifth is saved, and 3 of evaluation.
+    assert table(*said) == {"loss": 9, "scalar/accuracy": 3}
+    losses = {
+        int(step): float(loss)
+        for step, loss in re.findall(r"TRAIN step (\d+): loss (\S+)", "\n".join(said))
+    }
+    assert losses == {step: round(1 / (1 + step), 4) for step in range(0, 30, 5)}
+    assert any("LossNotDecreasing" in line for line in said)
+    assert any("ExplodingTensor" in line for line in said)
+
+
+def test_the_sample_of_collections_saves_what_its_collections_name(programs, tmp_path):
+    run(programs / "collections", tmp_path / "run")
+    done = subprocess.run(
+        [programs / "read_run", tmp_path / "run"], capture_output=True, text=True, timeout=60
+    )
+    assert table(*done.stdout.splitlines()) == {
+        "Net_hidden.bias": 3,
+        "Net_hidden.kernel": 3,
+        "hidden.activations": 3,
+        "objective": 3,
+    }
+    assert "loss" in done.stderr  # the sample records none, which is an error
+
+
+def test_the_sample_of_workers_writes_one_run(programs, tmp_path):
+    run(programs / "workers", tmp_path / "run")
+    said = run(programs / "read_run", tmp_path / "run").splitlines()
+    assert table(*said) == {"loss": 4}
+
+
+def test_the_sample_of_live_judging_stops_before_the_update(programs, tmp_path):
+    # The weight is 3 - 3 * (-13)^n at step n. Rules see the gradient of that
+    # step before the update, so that the weight stays finite.
+    step = next(n for n in range(100) if 28 * 3 * 13.0**n > 3.4e38)
+    stopped, last = run(programs / "live_judging", tmp_path / "run").splitlines()
+    assert stopped.startswith("stopped: gradient/Line_weight: ")
+    assert f"at step {step}" in stopped
+    assert math.isclose(float(last.split()[-1]), 3 - 3 * (-13.0) ** step, rel_tol=1e-3)

@@ -24,6 +24,18 @@ def test_the_readme_shows_the_sample_as_it_is(language, file):
     assert block("README.md", language) == (ROOT / "examples/first_run" / file).read_text()
 
 
+def test_the_samples_of_the_cpp_page_are_parts_of_files_that_run():
+    files = [
+        *ROOT.glob("examples/cpp_guide/*.cc"),
+        *ROOT.glob("examples/first_run/*.cc"),
+    ]
+    texts = [file.read_text() for file in files]
+    blocks = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs/cpp.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 8
+    for sample in blocks:
+        assert any(sample in text for text in texts), sample
+
+
 def test_the_python_sample_shows_the_step_of_the_mistake(tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "examples/first_run/first_run.py", tmp_path / "run"],
