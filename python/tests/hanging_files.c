@@ -24,12 +24,27 @@ static void hang(const char* call, const char* path) {
   for (;;) pause();
 }
 
-static void hang_file(const char* call, int file) {
-  char link[64], path[4096];
+// The path of an open file or folder; empty if it has none.
+static void path_of(int file, char* path, size_t size) {
+  char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  const ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
-  if (n <= 0) return;
-  path[n] = 0;
+  const ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, path, size - 1);
+  path[n > 0 ? n : 0] = 0;
+}
+
+static void hang_file(const char* call, int file) {
+  char path[4096];
+  path_of(file, path, sizeof path);
+  hang(call, path);
+}
+
+// For calls that name a file in an open folder.
+static void hang_at(const char* call, int folder, const char* name) {
+  char path[4096];
+  if (name[0] == '/' || folder == AT_FDCWD) return hang(call, name);
+  path_of(folder, path, sizeof path / 2);
+  const size_t n = strlen(path);
+  snprintf(path + n, sizeof path - n, "/%s", name);
   hang(call, path);
 }
 
@@ -55,7 +70,7 @@ OPEN(open64)
     va_start(list, flags);                             \
     const mode_t mode = mode_of(flags, list);          \
     va_end(list);                                      \
-    hang("open", path);                                \
+    hang_at("open", folder, path);                     \
     return REAL(name)(folder, path, flags, mode);      \
   }
 OPENAT(openat)
@@ -78,8 +93,24 @@ int link(const char* from, const char* to) {
   return REAL(link)(from, to);
 }
 int linkat(int a, const char* from, int b, const char* to, int flags) {
-  hang("link", from);
+  hang_at("link", a, from);
   return REAL(linkat)(a, from, b, to, flags);
+}
+int renameat(int a, const char* from, int b, const char* to) {
+  hang_at("rename", a, from);
+  return REAL(renameat)(a, from, b, to);
+}
+int unlinkat(int folder, const char* name, int flags) {
+  hang_at("unlink", folder, name);
+  return REAL(unlinkat)(folder, name, flags);
+}
+int mkdirat(int folder, const char* name, mode_t mode) {
+  hang_at("mkdir", folder, name);
+  return REAL(mkdirat)(folder, name, mode);
+}
+int fstatat(int folder, const char* name, struct stat* status, int flags) {
+  hang_at("lstat", folder, name);
+  return REAL(fstatat)(folder, name, status, flags);
 }
 int unlink(const char* path) {
   hang("unlink", path);

@@ -87,7 +87,7 @@ def test_a_second_hook_on_a_folder_says_in_its_status_that_it_saves_nothing(out_
     step(second)
     assert first.status().error is None
     assert "another hook of this program" in second.status().error
-    assert second.status().state == "inactive"
+    assert second.status().state == "silent"
     second.close()
     first.close()
     (damage,) = read(out_dir).damage()

@@ -1,7 +1,5 @@
 #include "capture/attempt_start.h"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,35 +23,31 @@ AttemptStart::AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
 
 Status AttemptStart::run() {
   SMD_TRY(const EarlierFiles files, find_earlier_files());
-  if (files.keys.empty()) return {};
+  if (files.empty()) return {};
   return attempt_.is_first_worker ? move_aside(files) : wait_for_first_worker();
 }
 
 Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
   EarlierFiles files;
-  std::set<Step> steps;
   for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
     SMD_TRY(const auto listed, storage_->list(prefix));
     for (const ObjectEntry& object : listed) {
       const auto name = parse_step_file_key(object.key);
       if (!name || name->step < attempt_.first_step) continue;
-      files.keys.push_back(object.key);
-      steps.insert(name->step);
+      files[name->step].push_back(object.key);
     }
-  }
-  files.steps = steps.size();
-  if (!steps.empty()) {
-    files.first = *steps.begin();
-    files.last = *steps.rbegin();
   }
   return files;
 }
 
-// Moves index files before event files: every index file that a reader finds
-// has its event file.
+// Moves the last step first, and its index files before its event files: if
+// this is cut off, the folder holds the beginning of the earlier attempt, and
+// every index file that a reader finds there has its event file.
 Status AttemptStart::move_aside(const EarlierFiles& files) {
-  for (const std::string& key : files.keys)
-    SMD_CHECK_OK(storage_->move(key, key_aside(key)));
+  for (auto step = files.rbegin(); step != files.rend(); ++step) {
+    for (const std::string& key : step->second)
+      SMD_CHECK_OK(storage_->move(key, key_aside(key)));
+  }
   SMD_CHECK_OK(move_or_copy_all(kCollectionsPrefix));
   if (attempt_.first_step == 0)
     SMD_CHECK_OK(move_or_copy_all(kTensorboardPrefix));
@@ -61,9 +55,9 @@ Status AttemptStart::move_aside(const EarlierFiles& files) {
   logger_.warning(fmt::format(
       "run '{}' had not ended: its {} steps from {} to {} are now the run "
       "'{}/{}', and attempt {} begins at step {}",
-      storage_->uri(), files.steps, files.first, files.last, storage_->uri(),
-      attempt_folder(attempt_.earlier), attempt_.earlier + 1,
-      attempt_.first_step));
+      storage_->uri(), files.size(), files.begin()->first,
+      files.rbegin()->first, storage_->uri(), attempt_folder(attempt_.earlier),
+      attempt_.earlier + 1, attempt_.first_step));
   return {};
 }
 

@@ -12,6 +12,7 @@
 // their new files from old ones.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,12 +50,8 @@ class AttemptStart {
   static constexpr std::chrono::seconds kLongestWait{30};
 
  private:
-  struct EarlierFiles {
-    std::vector<std::string> keys;  // of index files, then of event files
-    std::uint64_t steps = 0;
-    Step first = 0;
-    Step last = 0;
-  };
+  // The keys of each step: of index files, then of event files.
+  using EarlierFiles = std::map<Step, std::vector<std::string>>;
 
   Result<EarlierFiles> find_earlier_files() const;
   Status move_aside(const EarlierFiles& files);

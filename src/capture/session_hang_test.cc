@@ -89,7 +89,7 @@ TEST_P(SessionHangsAtTest, EndsFromItsFirstCallOn) {
   EXPECT_THAT(closed.error().message, HasSubstr("not responded for 0.1 s"));
   EXPECT_EQ(session->status().state, SessionStatus::State::failed);
   EXPECT_THAT(log_.text(), HasSubstr("nothing more will be saved"));
-  EXPECT_EQ(log_.lines().size(), 1u);
+  EXPECT_EQ(log_.lines().size(), 1u) << log_.text();
 }
 
 TEST_P(SessionHangsAtTest, EndsAfterItHasWrittenSteps) {
@@ -171,6 +171,7 @@ TEST_F(SessionHangTest, EndsEarlierWhenTheUserInterruptsIt) {
 }
 
 TEST_F(SessionHangTest, IsNotWaitedForByEachSessionOfAGroup) {
+  config_.include_workers = IncludeWorkers::all;
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 8; ++i) sessions.push_back(open());
   SessionGroup group(*sessions.front());

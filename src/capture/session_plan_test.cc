@@ -333,7 +333,8 @@ TEST_F(SessionPlanTest, WritesNewNamesAtEachStepWithoutQuadraticCost) {
   ASSERT_TRUE(session->flush());
   const std::string last = text(collections_file_key("worker_0"));
   EXPECT_THAT(last, HasSubstr("tensor_" + std::to_string(kSteps - 1)));
-  EXPECT_LT(meter->bytes(), 10 * last.size());
+  // Writing it at each step would take 1500 times its size.
+  EXPECT_LT(meter->bytes(), 20 * last.size());
   ASSERT_TRUE(session->close());
 }
 

@@ -106,7 +106,8 @@ TEST(View, HasNoElementsIfTheyDoNotFitTheShape) {
 
 TEST(View, OfNoElementsIsEmpty) {
   const std::vector<float> none;
-  const TensorView tensor = view(none, {0, 3});
+  const std::int64_t shape[] = {0, 3};
+  const TensorView tensor = view(none, shape);
   EXPECT_EQ(tensor.size(), 0);
   EXPECT_THAT(tensor.shape, ElementsAre(0, 3));
   EXPECT_TRUE(elements<float>(tensor)->empty());

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -60,7 +61,12 @@ Status UnfinishedFile::publish() {
   Status status = file_.close(unfinished_);
   if (status && renameat(folder_.number(), unfinished_name(), folder_.number(),
                          final_name()) != 0) {
-    status = system_error("finish", path_, errno);
+    status = errno != ENOENT
+                 ? system_error("finish", path_, errno)
+                 : Error{Error::Code::io,
+                         fmt::format("cannot finish '{}': its folder was "
+                                     "removed while it was written",
+                                     path_)};
   }
   if (!status) unlinkat(folder_.number(), unfinished_name(), 0);
   return status;

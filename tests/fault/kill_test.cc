@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "smdebug/read/trial.h"
+#include "smdebug/store/open_storage.h"
 
 #include "format/run_file.h"
 #include "tests/fault/kill_run.h"
@@ -174,16 +175,56 @@ std::set<Step> expect_sound(const std::string& run) {
   return steps;
 }
 
-// Of the steps that lay there `before`, a death costs the one that was being
-// written anew; of those that the trainer said are readable, none.
-void expect_kept(const std::set<Step>& before, Step readable,
-                 const std::set<Step>& after) {
-  std::vector<Step> lost;
-  std::ranges::set_difference(before, after, std::back_inserter(lost));
-  EXPECT_LE(lost.size(), 1u);
-  for (const Step step : lost) EXPECT_GE(step, readable);
+// The index files of the run by their key, those of its earlier attempts
+// included.
+std::set<std::string> index_files(const std::string& run) {
+  std::set<std::string> files;
+  const auto storage = open_storage(run);
+  EXPECT_TRUE(storage);
+  for (const std::string_view prefix : {"index/", "attempts/"}) {
+    const auto listed = (*storage)->list(prefix);
+    EXPECT_TRUE(listed);
+    for (const ObjectEntry& object : *listed) {
+      if (object.key.ends_with(".json") &&
+          object.key.find("index/") != std::string::npos) {
+        files.insert(object.key);
+      }
+    }
+  }
+  return files;
+}
+
+// No death costs a step: each index file that lay there `before` is still
+// there, perhaps among those of an earlier attempt. Of the steps that the
+// trainer said are readable, the newest attempt has all.
+void expect_kept(const std::set<std::string>& before, Step readable,
+                 const std::set<Step>& newest,
+                 const std::set<std::string>& after) {
+  for (const std::string& key : before) {
+    const bool is_there =
+        after.contains(key) ||
+        std::ranges::any_of(after, [&](const std::string& other) {
+          return other.ends_with("/" + key);
+        });
+    EXPECT_TRUE(is_there) << key;
+  }
   for (Step step = 0; step < readable; ++step)
-    EXPECT_TRUE(after.contains(step));
+    EXPECT_TRUE(newest.contains(step));
+}
+
+// Each earlier attempt is a sound run.
+void expect_sound_attempts(const std::string& run) {
+  const auto trial = open(run);
+  ASSERT_TRUE(trial);
+  const auto attempts = trial->attempts();
+  ASSERT_TRUE(attempts) << attempts.error().message;
+  for (const Attempt& attempt : *attempts) {
+    if (attempt.location.empty()) continue;
+    const auto earlier = open(attempt.location);
+    ASSERT_TRUE(earlier);
+    EXPECT_THAT(earlier->damage(), IsEmpty());
+    for (const Step step : earlier->steps()) expect_whole(*earlier, step);
+  }
 }
 
 std::vector<RunAttempt> attempts_of(const std::string& run) {
@@ -232,6 +273,7 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
     std::vector<pid_t> started;
     std::set<pid_t> published;
     std::set<Step> steps;
+    std::set<std::string> files;
     for (int start = 0; start < kStarts; ++start) {
       SCOPED_TRACE("run " + std::to_string(runs) + ", start " +
                    std::to_string(start));
@@ -241,10 +283,11 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
       spin(random);
       trainer.kill_now();
       if (trainer.readable() > 0) published.insert(started.back());
-      std::set<Step> found = expect_sound(run);
-      expect_kept(steps, trainer.readable(), found);
+      steps = expect_sound(run);
+      std::set<std::string> found = index_files(run);
+      expect_kept(files, trainer.readable(), steps, found);
       ASSERT_FALSE(testing::Test::HasFailure());
-      steps = std::move(found);
+      files = std::move(found);
       torn += unfinished_files(run) > 0;
     }
     // The stale claim and the torn files are no hindrance.
@@ -259,6 +302,7 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
     EXPECT_THAT(trial->damage(), IsEmpty());
     for (const Step step : trial->steps()) expect_whole(*trial, step);
     expect_attempts(run, started, published);
+    expect_sound_attempts(run);
   }
   std::printf("after %zu of %d deaths an unfinished file lay there\n", torn,
               runs * kStarts);
