@@ -252,6 +252,7 @@ void WriteThread::run() {
     if (is_terminating_) end_writing();
   }
   call_writer([](StepWriter& writer) { return writer.close(); });
+  watch_.note_idle();  // a status that is read later must not see it as stuck
   const std::lock_guard lock(mutex_);
   has_ended_ = true;
   moved_.notify_all();
