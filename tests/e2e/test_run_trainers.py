@@ -383,7 +383,8 @@ callback = SMDebugCallback(
 trainer = make_trainer(callback, max_steps=4, ddp_backend="gloo")
 trainer.train()
 callback.close()
-print(trainer.args.process_index, trainer.state.global_step, callback.hook.status().steps_saved)
+steps = (trainer.state.global_step, callback.hook.status().steps_saved)
+print(trainer.args.process_index, *steps, flush=True)  # before it leaves at once
 torch.distributed.destroy_process_group()
 """
     )
