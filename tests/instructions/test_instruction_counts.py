@@ -90,7 +90,7 @@ VALUES = 200
             "a value of 256 bytes that was just read",
             "smdebug::Tensor::value(smdebug::StepQuery const&)",
             VALUES,
-            3640,
+            4310,
         ),
     ],
 )
