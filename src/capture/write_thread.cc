@@ -407,7 +407,7 @@ void WriteThread::abandon_step() {
 }
 
 // The first failure counts. Any thread.
-void WriteThread::latch(Error error, Step step) {
+void WriteThread::latch(const Error& error, Step step) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return;

@@ -97,7 +97,7 @@ class WriteThread {
   template <typename Condition>
   WaitEnd wait_until(const WaitLimit& limit, const Condition& is_met);
   void give_up(WaitEnd reason);
-  void latch(Error error, Step step);
+  void latch(const Error& error, Step step);
   void end_writing();
   void finish_within(std::chrono::milliseconds at_most);
   bool is_writing() const;
