@@ -21,7 +21,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-using SessionPlanTest = SessionFixture;
+class SessionPlanTest : public SessionFixture {
+ protected:
+  // The tensors that the collections file lists in the collection `all`.
+  std::vector<std::string> listed_names() const {
+    const auto file =
+        parse_collections_file(text(collections_file_key("worker_0")));
+    for (const StoredCollection& collection : file->collections)
+      if (collection.tensors.name == "all")
+        return collection.tensors.tensor_names;
+    return {};
+  }
+};
 
 TEST_F(SessionPlanTest, SaysWhichCollectionsThePlanInUseSaves) {
   config_.save_all = false;
@@ -195,35 +206,19 @@ TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
 
 TEST_F(SessionPlanTest, RewritesTheCollectionsFileWhenANameIsNew) {
   auto session = open();
-  const auto names = [&] {
-    const auto file =
-        parse_collections_file(text(collections_file_key("worker_0")));
-    for (const StoredCollection& collection : file->collections)
-      if (collection.tensors.name == "all")
-        return collection.tensors.tensor_names;
-    return std::vector<std::string>();
-  };
   session->begin_step();
   put(*session, "a", {1});
   session->begin_step();
   ASSERT_TRUE(session->flush().ok());
-  EXPECT_THAT(names(), ElementsAre("a"));
+  EXPECT_THAT(listed_names(), ElementsAre("a"));
   put(*session, "late", {1});
   ASSERT_TRUE(session->close().ok());
-  EXPECT_THAT(names(), ElementsAre("a", "late"));
+  EXPECT_THAT(listed_names(), ElementsAre("a", "late"));
 }
 
 TEST_F(SessionPlanTest, ListsASkippedTensorInNoCollectionUntilItIsSaved) {
   config_.save_all = true;
   auto session = open();
-  const auto names = [&] {
-    const auto file =
-        parse_collections_file(text(collections_file_key("worker_0")));
-    for (const StoredCollection& collection : file->collections)
-      if (collection.tensors.name == "all")
-        return collection.tensors.tensor_names;
-    return std::vector<std::string>();
-  };
   session->begin_step();
   put(*session, "a", {1});
   session->tensor("absent").skip("it has no values");
@@ -231,11 +226,11 @@ TEST_F(SessionPlanTest, ListsASkippedTensorInNoCollectionUntilItIsSaved) {
   session->tensor("large").skip("only its statistics are saved");
   session->end_step();
   ASSERT_TRUE(session->flush().ok());
-  EXPECT_THAT(names(), ElementsAre("a", "large"));
+  EXPECT_THAT(listed_names(), ElementsAre("a", "large"));
   session->begin_step();
   put(*session, "absent", {1});
   ASSERT_TRUE(session->close().ok());
-  EXPECT_THAT(names(), ElementsAre("a", "absent", "large"));
+  EXPECT_THAT(listed_names(), ElementsAre("a", "absent", "large"));
 }
 
 TEST_F(SessionPlanTest, ExportsItsCollectionsWhenAsked) {
