@@ -12,10 +12,10 @@ namespace smdebug {
 inline constexpr std::chrono::milliseconds kTerminationWait{20000};
 
 /// Installs a reaction to SIGTERM: every session of this process, including
-/// sessions created later, publishes the steps that have ended. It publishes
-/// the open step, too, if that has as many tensors as the last published step
-/// of its mode in which the same tensors were due. Then the process ends by
-/// SIGTERM, so that its parent sees the usual exit status. No end marker is
+/// sessions created later, publishes the steps that have ended. A session also
+/// publishes its open step if that step has as many tensors as the last
+/// published step of its mode with the same tensors due. Then the process ends
+/// by SIGTERM, so that its parent sees the usual exit status. No end marker is
 /// written, so the training can be restarted in the same folder. The process
 /// ends at most `at_most` after the signal, even if the storage blocks.
 ///
