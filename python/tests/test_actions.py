@@ -502,9 +502,13 @@ def test_a_watch_that_is_interrupted_leaves_its_rules_stopped(out_dir):
 def test_a_run_that_vanishes_while_it_is_watched_is_told_and_not_made_anew(out_dir):
     hook = record(out_dir)
     watch = start_watch(out_dir, "--rule", "LossNotDecreasing")
+    # Stopped anywhere, perhaps while it writes into the run, and never to see the end marker.
+    watch.send_signal(signal.SIGSTOP)
+    os.waitpid(watch.pid, os.WUNTRACED)
     hook.close()
     os.remove(f"{out_dir}/training_job_end.ts")
-    os.rename(out_dir, f"{out_dir}.removed")  # at once, while the watch may be writing into it
+    os.rename(out_dir, f"{out_dir}.removed")
+    watch.send_signal(signal.SIGCONT)
     out, err = watch.communicate(timeout=60)
     assert watch.returncode == 1
     assert f"the files of run '{out_dir}' were removed" in err
