@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "smdebug/base/parallel.h"
+#include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 
 #include "commands.h"

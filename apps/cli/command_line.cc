@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "smdebug/base/try.h"
 #include "smdebug/base/version.h"
 
 namespace smdebug {

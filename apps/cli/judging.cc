@@ -1,6 +1,7 @@
 #include "judging.h"
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "interrupt.h"

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/run_summary.h"
 #include "smdebug/report/verdict_text.h"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "smdebug/base/try.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 

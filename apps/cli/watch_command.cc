@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/actions/rule_watch.h"
+#include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/verdict_text.h"
 

@@ -14,6 +14,7 @@
 #include "smdebug/actions/perform_once.h"
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/read/trial.h"
 #include "smdebug/store/open_storage.h"

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "smdebug/base/try.h"
+
 #include "tensor_input.h"
 
 namespace nb = nanobind;

@@ -23,6 +23,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/capture/session.h"
 #include "smdebug/capture/termination.h"
 #include "smdebug/core/dtype.h"

@@ -16,6 +16,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/config/collection.h"
 #include "smdebug/config/framework.h"
 #include "smdebug/config/hook_config.h"

@@ -16,6 +16,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/capture/file_writer.h"
 #include "smdebug/read/file_reader.h"
 

@@ -15,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/capture/session.h"
 #include "smdebug/monitor/monitor_result.h"
 #include "smdebug/monitor/run_monitor.h"

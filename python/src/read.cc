@@ -20,6 +20,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 #include "smdebug/core/dtype.h"
 #include "smdebug/read/trial.h"
 

@@ -16,6 +16,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/reductions.h"
 #include "smdebug/rules/builtin_rules.h"
 

@@ -12,6 +12,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/store/open_storage.h"
 
 #include "bindings.h"

@@ -18,6 +18,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/try.h"
+
 #include "bindings.h"
 #include "capture.h"
 #include "result_caster.h"

@@ -7,6 +7,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/try.h"
+
 #include "dlpack_exchange.h"
 
 namespace nb = nanobind;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 
 #include "actions/actions.h"
 

@@ -8,6 +8,7 @@
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 
 #include "actions/actions.h"
 #include "base/base64.h"

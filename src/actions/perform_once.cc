@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/base/try.h"
 
 #include "actions/rule_files.h"
 #include "base/crc32c.h"

@@ -2,6 +2,7 @@
 
 #include "smdebug/actions/perform_once.h"
 #include "smdebug/actions/rule_watch.h"
+#include "smdebug/base/try.h"
 
 #include "base/json.h"
 

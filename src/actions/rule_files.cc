@@ -7,6 +7,7 @@
 
 #include "smdebug/actions/action.h"
 #include "smdebug/base/clock.h"
+#include "smdebug/base/try.h"
 
 #include "base/environment.h"
 #include "rules/engine/verdict_json.h"

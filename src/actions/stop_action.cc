@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "actions/actions.h"
 #include "base/json.h"
 #include "net/aws_service.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 
 #include "base/environment.h"
 #include "base/strings.h"

@@ -3,6 +3,8 @@
 // and publishes a message with that address. The owner of an email address must
 // confirm the subscription before the first message is delivered.
 
+#include "smdebug/base/try.h"
+
 #include "actions/actions.h"
 #include "base/json.h"
 #include "net/aws_service.h"

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/result_matchers_testing.h"
 
 namespace smdebug {

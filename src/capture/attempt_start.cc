@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "format/file_names.h"
 #include "format/run_file.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "base/crc32c.h"

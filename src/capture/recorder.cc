@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 namespace smdebug {
 namespace {
 

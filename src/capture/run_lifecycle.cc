@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 #include "base/environment.h"
 #include "format/file_names.h"
 #include "format/file_sizes.h"

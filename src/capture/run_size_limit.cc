@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "format/file_names.h"
 
 namespace smdebug {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_names.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"

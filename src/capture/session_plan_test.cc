@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/capture/session.h"
 
 #include "capture/session_fixture_testing.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/reductions.h"
 
 #include "base/crc32c.h"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 namespace smdebug {
 
 // A name is taken if a process with the same number has written it.

@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/config/plan.h"
 #include "smdebug/core/dtype.h"
 

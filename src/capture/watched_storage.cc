@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/base/try.h"
 
 namespace smdebug {
 namespace {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/regex.h"
 #include "base/text_file.h"
 #include "config/config_document.h"

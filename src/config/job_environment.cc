@@ -1,5 +1,7 @@
 #include "smdebug/config/job_environment.h"
 
+#include "smdebug/base/try.h"
+
 #include "base/environment.h"
 #include "base/strings.h"
 #include "base/text_file.h"

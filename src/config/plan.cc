@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/regex.h"
 #include "base/suggestions.h"
 

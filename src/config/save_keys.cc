@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 
 namespace smdebug {

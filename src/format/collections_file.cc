@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "smdebug/base/try.h"
+
 #include "base/json.h"
 
 namespace smdebug {

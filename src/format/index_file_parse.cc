@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "base/base64.h"

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/crc32c.h"
 #include "format/tensor_record.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 
 namespace smdebug {

@@ -1,5 +1,6 @@
 #include "smdebug/monitor/rule_report.h"
 
+#include "smdebug/base/try.h"
 #include "smdebug/store/open_storage.h"
 
 namespace smdebug {

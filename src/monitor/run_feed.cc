@@ -1,5 +1,7 @@
 #include "monitor/run_feed.h"
 
+#include "smdebug/base/try.h"
+
 namespace smdebug {
 
 Status RunFeed::advance(Step end) {

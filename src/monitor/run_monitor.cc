@@ -8,6 +8,7 @@
 
 #include "smdebug/actions/action.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/rules/runner.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"

@@ -6,6 +6,7 @@
 
 #include "smdebug/actions/perform_once.h"
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 

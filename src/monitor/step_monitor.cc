@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "smdebug/actions/status_writer.h"
+#include "smdebug/base/try.h"
 #include "smdebug/rules/runner.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 
 #include "base/environment.h"
 #include "base/json.h"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/base/try.h"
 
 #include "base/strings.h"
 #include "net/hmac.h"

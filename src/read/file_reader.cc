@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/crc32c.h"

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 namespace smdebug {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/read/trial.h"
 
 namespace smdebug {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/reductions.h"
 
 #include "base/crc32c.h"

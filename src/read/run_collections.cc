@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 #include "format/file_names.h"
 #include "format/file_sizes.h"
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/error_subject.h"
 #include "smdebug/reduce/reductions.h"
 

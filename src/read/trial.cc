@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 #include "smdebug/core/error_subject.h"
 #include "smdebug/store/open_storage.h"
 

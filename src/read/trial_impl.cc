@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/environment.h"
 #include "format/file_names.h"
 #include "format/file_sizes.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "smdebug/base/parallel.h"
+#include "smdebug/base/try.h"
 
 #include "read/record_reader.h"
 #include "read/trial_impl.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/config/framework.h"
 
 #include "base/json.h"

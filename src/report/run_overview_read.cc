@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "smdebug/base/try.h"
 #include "smdebug/report/run_overview.h"
 
 #include "base/json.h"

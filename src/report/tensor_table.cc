@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/try.h"
 
 #include "report/element_text.h"
 #include "report/json_parts.h"

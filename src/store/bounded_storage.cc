@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/bounded_call.h"
 
 namespace smdebug {

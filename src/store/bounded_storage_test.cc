@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smdebug/base/try.h"
+
 #include "store/backends.h"
 #include "tests/conformance/storage_suite.h"
 #include "tests/support/hanging_storage_testing.h"

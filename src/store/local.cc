@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "smdebug/base/try.h"
+
 #include "store/backends.h"
 #include "store/local_files.h"
 #include "store/unfinished_file.h"

@@ -18,6 +18,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "smdebug/base/try.h"
+
 namespace smdebug {
 namespace {
 

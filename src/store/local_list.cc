@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "smdebug/base/try.h"
+
 #include "store/backends.h"
 #include "store/local_files.h"
 

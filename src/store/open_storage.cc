@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/environment.h"
 #include "store/backends.h"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "store/backends.h"
 
 namespace smdebug {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "report/wording.h"
 #include "rules/measures/element_values.h"
 #include "xgboost_report/plot/scale.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/base/version.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "report/wording.h"

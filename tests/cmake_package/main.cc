@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "smdebug/base/try.h"
 #include "smdebug/base/version.h"
 #include "smdebug/capture/session.h"
 #include "smdebug/config/framework.h"

@@ -45,6 +45,14 @@ def programs(tmp_path_factory) -> pathlib.Path:
     return build
 
 
+def test_the_umbrella_header_defines_no_macro(tmp_path):
+    program = tmp_path / "program.cc"
+    program.write_text('#include "smdebug/smdebug.h"\n')
+    macros = run("c++", "-std=c++20", "-I", ROOT / "include", "-E", "-dM", program)
+    assert "#define __cplusplus 2" in macros
+    assert re.findall(r"#define (SMD\w*|.*smdebug.*)", macros) == []
+
+
 def test_a_stranger_finds_links_and_uses_the_installed_package(programs, tmp_path):
     said = run(programs / "consumer", tmp_path / "run").splitlines()
     assert said[0] == "scalar/accuracy"

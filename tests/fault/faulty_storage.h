@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/base/try.h"
+
 #include "tests/support/forwarding_storage_testing.h"
 
 namespace smdebug {

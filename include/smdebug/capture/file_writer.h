@@ -6,8 +6,8 @@
 // `Trial` reads a folder of them as a run.
 //
 //   auto writer = *FileWriter::create("runs/a", {.step = 7});
-//   SMD_CHECK_OK(writer->write_tensor("w", view));
-//   SMD_CHECK_OK(writer->close());
+//   if (Status done = writer->write_tensor("w", view); !done) return done;
+//   return writer->close();
 //
 // The first record creates the files with the suffix `.tmp`. `close` renames
 // the event file first, then the index file. `FileReader` (read/file_reader.h)

@@ -6,8 +6,8 @@
 // `check`, the trainer callbacks and `smdebug.rules.builtin` are thin users of
 // it. `StepMonitor` does the same inside a training step.
 //
-//     SMD_TRY(auto monitor, RunMonitor::create(location, std::move(rules)));
-//     while (training) { SMD_CHECK_OK(monitor->poll()); sleep(); }
+//     auto monitor = *RunMonitor::create(location, std::move(rules));
+//     while (training) { (void)monitor->poll(); sleep(); }
 //     const MonitorResult result = monitor->finish("Completed");
 //
 // It never waits and starts no thread but those of actions, of status files in

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "base/strings.h"

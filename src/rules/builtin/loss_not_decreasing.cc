@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "rules/builtin/builtin.h"

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"

@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "rules/builtin/builtin.h"

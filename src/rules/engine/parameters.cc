@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 #include "base/suggestions.h"
 #include "rules/engine/shared_parameters.h"

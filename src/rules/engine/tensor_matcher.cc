@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "smdebug/base/logger.h"
+#include "smdebug/base/try.h"
 #include "smdebug/rules/runner.h"
 
 #include "base/regex.h"

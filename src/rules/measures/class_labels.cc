@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "rules/measures/element_values.h"
 
 namespace smdebug {

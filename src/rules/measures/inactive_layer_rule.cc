@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 #include "rules/engine/finding.h"
 #include "rules/measures/adjacent_layers.h"

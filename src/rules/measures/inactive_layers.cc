@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "rules/engine/layer_name.h"

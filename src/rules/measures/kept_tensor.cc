@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "smdebug/base/try.h"
+
 #include "reduce/elements.h"
 #include "reduce/gather.h"
 #include "rules/measures/quantity.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/statistics_kernel.h"
 
 #include "reduce/gather.h"

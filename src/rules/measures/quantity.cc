@@ -1,5 +1,6 @@
 #include "rules/measures/quantity.h"
 
+#include "smdebug/base/try.h"
 #include "smdebug/reduce/reductions.h"
 
 namespace smdebug {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "smdebug/base/try.h"
+
 #include "rules/measures/quantity.h"
 
 namespace smdebug {

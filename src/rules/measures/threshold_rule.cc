@@ -1,5 +1,7 @@
 #include "rules/measures/threshold_rule.h"
 
+#include "smdebug/base/try.h"
+
 #include "rules/engine/finding.h"
 
 namespace smdebug {
