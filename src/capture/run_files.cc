@@ -64,10 +64,11 @@ bool is_built_in(const Framework& framework, std::string_view name) {
 }
 
 std::string nothing_found(const Collection& collection,
-                          const std::vector<std::string>& names) {
+                          const std::vector<std::string>& names, bool at_end) {
   std::string text = "collection '" + collection.name() +
                      "' should be saved, but " + sought(collection.tensors) +
-                     " matched no tensor of the first saved step";
+                     " matched no tensor of " +
+                     (at_end ? "the run" : "the first saved step");
   if (names.empty()) return text + "; no tensor was seen at all";
   const TensorGroup& tensors = collection.tensors;
   const std::string& wanted =
@@ -169,7 +170,7 @@ std::string RunRecord::ended(const SessionStatus& status,
   return write_run_file(file_);
 }
 
-MatchSummary summarize_matches(const SlotTable& slots) {
+MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
   const Plan& plan = slots.plan();
   std::vector<std::size_t> counts(plan.collections().size());
   std::vector<std::string> names;
@@ -192,11 +193,11 @@ MatchSummary summarize_matches(const SlotTable& slots) {
                     "': " + std::to_string(counts[i]) + " of " +
                     std::to_string(names.size()) + " tensors, by " +
                     sought(collection.tensors);
+    const bool built_in = is_built_in(plan.framework(), collection.name());
     const bool was_asked_for =
-        sought(collection.tensors) != kNothing &&
-        !(saves_all && is_built_in(plan.framework(), collection.name()));
-    if (counts[i] == 0 && was_asked_for)
-      summary.warnings.push_back(nothing_found(collection, names));
+        sought(collection.tensors) != kNothing && !(saves_all && built_in);
+    if (counts[i] == 0 && was_asked_for && built_in == at_end)
+      summary.warnings.push_back(nothing_found(collection, names, at_end));
   }
   return summary;
 }

@@ -45,6 +45,9 @@ struct MatchSummary {
   std::vector<std::string> warnings;  // patterns without a match
 };
 
-MatchSummary summarize_matches(const SlotTable& slots);
+// `at_end`: no step will follow. Only then is a built-in collection without a
+// tensor worth a warning: a loss that is computed without a module, for
+// example, is recorded later than the first saved step.
+MatchSummary summarize_matches(const SlotTable& slots, bool at_end = false);
 
 }  // namespace smdebug

@@ -190,6 +190,20 @@ TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
+TEST_F(SessionPlanTest, WarnsOfABuiltInCollectionOnlyIfItStaysEmptyToTheEnd) {
+  config_.save_all = false;
+  config_.include_collections = {"losses", "biases"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1.weight", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.text(), Not(HasSubstr("matched no tensor")));
+  put(*session, "CrossEntropyLoss_output_0", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.text(), Not(HasSubstr("'losses' should be saved")));
+  EXPECT_THAT(log_.text(), HasSubstr("'biases' should be saved"));
+}
+
 TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
   config_.save_all = false;
   Collection rare{{"rare", {"^attention"}, {}}, {}, {}};

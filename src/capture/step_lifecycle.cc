@@ -112,6 +112,15 @@ void StepLifecycle::finish() {
     begin();
   }
   end();
+  report_unmatched_at_end();
+}
+
+void StepLifecycle::report_unmatched_at_end() {
+  if (!is_summarized_ || context_.worker.reports_via_first_worker()) return;
+  for (const std::string& warning :
+       summarize_matches(slots_, /*at_end=*/true).warnings) {
+    context_.logger.warning(warning);
+  }
 }
 
 void StepLifecycle::report_matches() {

@@ -93,6 +93,7 @@ class StepLifecycle {
   void announce();
   void report_matches();
   void report_pattern_errors();
+  void report_unmatched_at_end();
   void put(SlotState& slot, const SavedTensor& saved, const TensorView& tensor);
   void put_waiting();
   bool has_waiting();
