@@ -21,7 +21,7 @@ from smdebug.analysis.utils import no_refresh
 from smdebug.collection_manager import CollectionManager
 from smdebug.core.reader import FileReader
 from smdebug.core.writer import FileWriter
-from smdebug.exceptions import SMDebugRuntimeError
+from smdebug.exceptions import SMDebugError, SMDebugRuntimeError
 from smdebug.pytorch import Collection, Hook, ReductionConfig, SaveConfig, create_trial, modes
 from smdebug.rules import Rule
 from smdebug.save_config import SaveConfigMode
@@ -337,6 +337,12 @@ def test_a_wrong_checksum_word_is_no_name_error(out_dir):
 def test_a_trial_of_a_wrong_path_does_not_wait_for_ever(tmp_path):
     with pytest.raises(Exception, match="nowhere"):
         create_trial(tmp_path / "nowhere", timeout=0)
+
+
+def test_a_mistyped_path_is_reported_at_once_without_a_timeout(tmp_path):
+    with pytest.raises(SMDebugError, match=r"'.*typo': the path does not exist.*timeout") as raised:
+        create_trial(tmp_path / "typo")
+    assert raised.value.code == "not_found"
 
 
 def test_waiting_for_a_step_does_not_switch_refreshing_off(out_dir):

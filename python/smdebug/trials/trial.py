@@ -13,7 +13,7 @@ from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager
 from smdebug.current_hook import before_refresh
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.trials.arguments import (
     checked_mode,
@@ -74,6 +74,8 @@ class Trial:
         self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))
         self._collections: dict[str, Collection] = {}
         first, end = checked_range(range_steps)
+        if timeout is None:
+            _require_path(self.path)
         drain = before_refresh(self.path)
         self._core = CoreTrial.open(self.path, self.name, first, end, timeout, drain, bool(cache))
         self._published = self._core  # without a running step, which LiveTrial adds
@@ -300,3 +302,16 @@ class Trial:
 
     def _repr_html_(self) -> str:
         return trial_html(self)
+
+
+def _require_path(path: str) -> None:
+    """Raises SMDebugError for a path that does not exist. Without a timeout, a trial would wait for
+    a mistyped path forever."""
+    if "://" in path or os.path.exists(path):
+        return
+    error = SMDebugError(
+        f"no run at '{path}': the path does not exist; check it, or pass `timeout` to wait for a "
+        "run that begins later"
+    )
+    error.code = "not_found"
+    raise error

@@ -44,6 +44,9 @@ def create_trial(
     verified, and runs are always read by their index. `output_dir` is for the reports of a
     profiler trial.
 
+    Without a `timeout`, only a folder that exists is waited for; a path that does not exist raises
+    at once. To open a run before its training begins, pass a `timeout`.
+
     Raises SMDebugError with the code "not_found" if no run appears in time, MissingCollectionFiles
     for a run that ended before every worker wrote its collections file, AssertionError for an
     invalid range of steps, and SMDebugNotImplementedError for `profiler=True` and for addresses in
