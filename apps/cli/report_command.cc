@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "smdebug/monitor/rule_report.h"
+#include "smdebug/report/run_overview.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "commands.h"
@@ -14,6 +15,17 @@ namespace {
 bool shows_nothing(const XgboostReport& report) {
   return !report.metrics.shown && !report.importance.shown &&
          !report.labels.shown && !report.hyperparameters.shown;
+}
+
+// The framework of a run that is known not to be XGBoost. Programs without a
+// framework ("plain") may have saved the tensors of an XGBoost training.
+std::optional<std::string> other_framework(Trial& trial) {
+  const auto overview = read_run_overview(trial);
+  if (!overview || overview->framework.empty() ||
+      overview->framework == "xgboost" || overview->framework == "plain") {
+    return std::nullopt;
+  }
+  return overview->framework;
 }
 
 // Renames the page as requested, and its data accordingly.
@@ -37,6 +49,13 @@ Result<std::string> write_to(const std::string& out,
 int run(const ReportCommand& command, const Console& console) {
   const auto trial = open_run(command.run, console);
   if (!trial) return console.fail(trial.error());
+  if (const auto other = other_framework(**trial)) {
+    return console.fail(
+        {Error::Code::unsupported,
+         "run '" + command.run + "' was recorded with " + *other +
+             ", but the report covers only XGBoost trainings; use 'smdebug "
+             "show' and 'smdebug check' for this run"});
+  }
   const auto report =
       read_xgboost_report(**trial, console.clock.wall_seconds());
   if (!report) return console.fail(report.error());

@@ -128,6 +128,16 @@ TEST_F(Report, ThatCannotBeWrittenDoesNotChangeTheVerdict) {
   EXPECT_THAT(spoken.err, HasSubstr("cannot write the report"));
 }
 
+TEST_F(Report, OfATrainingWithAnotherFrameworkIsRefusedInOneSentence) {
+  const std::string other = folder_.path("other");
+  record_run(other, kHealthy);
+  const Spoken spoken = smdebug({"report", other});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("recorded with pytorch, but the report "
+                                    "covers only XGBoost trainings"));
+  EXPECT_FALSE(std::filesystem::exists(other + "/rule-output"));
+}
+
 TEST_F(Report, OfARunOfSomethingElseIsRefused) {
   const std::string other = folder_.path("other");
   FileWriterOptions options;
