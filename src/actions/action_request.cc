@@ -17,7 +17,8 @@ constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
                                ActionKind::sms, ActionKind::webhook,
                                ActionKind::command};
 constexpr const char* kAccepted =
-    "stop, email=ADDRESS, sms=NUMBER, webhook=URL or command=PROGRAM";
+    "stop, email=ADDRESS, sms=NUMBER, webhook=URL, webhook=@FILE or "
+    "command=PROGRAM";
 
 // Checks only the syntax. Whether the mailbox exists, only the mail server
 // knows.
@@ -39,9 +40,15 @@ bool is_web_address(const std::string& text) {
          is_one_line(text) && split_url(text).ok();
 }
 
+// Only the kind: a mistyped target may still contain a secret.
+std::string shown_action(std::string_view text) {
+  const auto end = text.find_first_of("=:/@ ");
+  return printable(text.substr(0, end)) + (end == text.npos ? "" : "=…");
+}
+
 Error no_action(std::string_view text, const std::string& why) {
   return {Error::Code::invalid_argument,
-          "action '" + printable(text) + "': " + why};
+          "action '" + shown_action(text) + "': " + why};
 }
 
 std::optional<ActionKind> find_kind(std::string_view name) {
@@ -63,8 +70,12 @@ std::optional<std::string> complaint_about(const ActionRequest& request) {
       if (is_phone_number(request.target)) return std::nullopt;
       return "expected a phone number such as +4912345678";
     case ActionKind::webhook:
+      if (request.target.size() > 1 && request.target.front() == '@') {
+        return std::nullopt;  // a file, see `make_action`
+      }
       if (is_web_address(request.target)) return std::nullopt;
-      return "expected a URL that begins with http:// or https://";
+      return "expected a URL that begins with http:// or https://, or @FILE "
+             "for a file that contains one";
     case ActionKind::command:
       if (!request.target.empty()) return std::nullopt;
       return "expected a program";
@@ -105,6 +116,22 @@ std::optional<ActionRequest> find_action(const Json& entry) {
   return ActionRequest{*kind, *target};
 }
 
+// "TOKEN=x notify.sh --key y" is "notify.sh …": variables and arguments may be
+// secrets.
+std::string program_of(const std::string& command) {
+  std::string_view rest = trimmed(command);
+  while (true) {
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t\n"));
+    const bool is_assignment = word.find('=') != word.npos;
+    const std::string_view after = trimmed(rest.substr(word.size()));
+    if (is_assignment && after.empty()) return "…";
+    if (!is_assignment) {
+      return printable(word) + (after.empty() ? "" : " …");
+    }
+    rest = after;
+  }
+}
+
 // Configurations of the cloud nest the string in another one, with \" for ".
 std::string without_backslashes(std::string_view text) {
   std::string plain;
@@ -113,6 +140,18 @@ std::string without_backslashes(std::string_view text) {
     plain += text[i];
   }
   return plain;
+}
+
+// An entry of an action string without its texts, which may be secrets.
+std::string shown_entry(const Json& entry) {
+  if (!entry.as_object()) return "an entry that is not an object";
+  std::string keys;
+  for (const Json::Member& member : *entry.as_object()) {
+    keys += (keys.empty() ? "'" : ", '") + printable(member.key) + "'";
+  }
+  const std::string* const name = find_text(entry, "name");
+  return (name ? "'" + shown_action(*name) + "' " : "an object ") +
+         (keys.empty() ? "without keys" : "with the keys " + keys);
 }
 
 }  // namespace
@@ -134,8 +173,11 @@ std::string_view action_kind_name(ActionKind kind) {
 }
 
 std::string shown_target(const ActionRequest& request) {
-  return request.kind == ActionKind::webhook ? shown_url(request.target)
-                                             : printable(request.target);
+  if (request.kind == ActionKind::webhook && !request.target.starts_with('@')) {
+    return shown_url(request.target);
+  }
+  if (request.kind == ActionKind::command) return program_of(request.target);
+  return printable(request.target);
 }
 
 Result<ActionRequest> parse_action(std::string_view text) {
@@ -161,8 +203,7 @@ Result<ParsedActions> parse_action_string(std::string_view text) {
     auto unescaped = Json::parse(without_backslashes(text));
     if (!unescaped) {
       return Error{Error::Code::invalid_argument,
-                   "the action string '" + printable(text) +
-                       "' is not JSON: " + json.error().message};
+                   "the action string is not JSON: " + json.error().message};
     }
     json = std::move(unescaped);
   }
@@ -172,7 +213,7 @@ Result<ParsedActions> parse_action_string(std::string_view text) {
       parsed.actions.push_back(*std::move(action));
     } else {
       parsed.refused.push_back(
-          "not an action: " + entry.dump(JsonStyle::spaced) +
+          "not an action: " + shown_entry(entry) +
           "; use stoptraining, email or sms with endpoint, webhook with url, "
           "or command with command");
     }

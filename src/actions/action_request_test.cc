@@ -46,6 +46,32 @@ TEST(ActionRequest, SaysWhatItAcceptsInstead) {
   EXPECT_THAT(parse_action("call=5").error().message, HasSubstr("webhook=URL"));
 }
 
+TEST(ActionRequest, IsNeverPrintedWithASecretThatWasMistyped) {
+  for (const char* const text :
+       {"webhook=htps://host/TOKEN", "webhok=https://host/TOKEN",
+        "https://host/TOKEN", "webhook=TOKEN", "webhook:https://host/TOKEN",
+        "https://user:TOKEN@host?a=b", "email=TOKEN"}) {
+    EXPECT_THAT(parse_action(text).error().message,
+                testing::Not(HasSubstr("TOKEN")))
+        << text;
+  }
+  for (const char* const text :
+       {R"({"name": "webhook", "uri": "https://host/TOKEN"})",
+        R"({"name": "https://host/TOKEN"})", R"("https://host/TOKEN")"}) {
+    EXPECT_THAT(parsed(text).refused,
+                ElementsAre(testing::Not(HasSubstr("TOKEN"))));
+  }
+  EXPECT_THAT(parse_action_string("https://host/TOKEN").error().message,
+              testing::Not(HasSubstr("TOKEN")));
+}
+
+TEST(ActionRequest, IsShownWithoutTheArgumentsOfACommand) {
+  EXPECT_EQ(shown_target({ActionKind::command, "A=1 curl -H 'Key: SECRET'"}),
+            "curl …");
+  EXPECT_EQ(shown_target({ActionKind::command, "notify.sh"}), "notify.sh");
+  EXPECT_EQ(shown_target({ActionKind::webhook, "@hook.txt"}), "@hook.txt");
+}
+
 TEST(ActionRequest, IsShownWithoutTheSecretsOfAUrl) {
   EXPECT_EQ(shown_target({ActionKind::webhook, "https://host/T0/secret"}),
             "https://host/…");

@@ -2,6 +2,8 @@
 
 #include "actions/actions.h"
 #include "base/environment.h"
+#include "base/strings.h"
+#include "base/text_file.h"
 #include "net/aws_service.h"
 
 namespace smdebug {
@@ -17,6 +19,23 @@ Error no_transport(const ActionRequest& request, const char* variable) {
               shown_target(request) + ": set " + variable +
               ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to send it "
               "through AWS"};
+}
+
+// The URL itself, or the one in the file "@PATH": on the command line, other
+// users of the machine can read it.
+Result<std::string> webhook_url(const std::string& target) {
+  if (!target.starts_with('@')) return target;
+  const std::string path = target.substr(1);
+  auto text = read_text_file(path);
+  if (!text) return std::move(text).error().within("action webhook");
+  std::string url(trimmed(*text));
+  if (!parse_action("webhook=" + url) || url.starts_with('@')) {
+    return Error{Error::Code::invalid_config,
+                 "action webhook: the file '" + path +
+                     "' should contain one URL that begins with http:// or "
+                     "https://"};
+  }
+  return url;
 }
 
 }  // namespace
@@ -49,8 +68,10 @@ Result<std::unique_ptr<Action>> make_action(ActionRequest request,
   switch (request.kind) {
     case ActionKind::stop:
       return make_stop_action(std::move(request), settings, http_client());
-    case ActionKind::webhook:
+    case ActionKind::webhook: {
+      SMD_TRY(request.target, webhook_url(request.target));
       return make_webhook_action(std::move(request), settings, http_client());
+    }
     case ActionKind::command:
       return make_command_action(std::move(request), settings);
     case ActionKind::email:

@@ -212,8 +212,7 @@ Result<UrlParts> split_url(const std::string& url) {
   if (curl_url_set(handle.get(), CURLUPART_URL, url.c_str(),
                    CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
     return Error{Error::Code::invalid_argument,
-                 "a URL like https://host/path was expected, found '" +
-                     printable(url) + "'"};
+                 "a URL like https://host/path was expected"};
   }
   UrlParts parts;
   parts.scheme = part_of(handle.get(), CURLUPART_SCHEME);

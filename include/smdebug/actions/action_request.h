@@ -23,17 +23,20 @@ struct ActionRequest {
   ActionKind kind = ActionKind::stop;
   // stop: the prefix of the name of the cloud's training job, empty for the
   // training that writes the run · email: an address · sms: a phone number ·
-  // webhook: a URL · command: a shell command.
+  // webhook: a URL, or "@" and the path of a file that contains it · command: a
+  // shell command.
   std::string target;
 
   friend bool operator==(const ActionRequest&, const ActionRequest&) = default;
 };
 
-/// Returns the target without secrets: only the host of a URL.
+/// Returns the target without secrets: only the host of a URL, and only the
+/// program of a command.
 std::string shown_target(const ActionRequest& request);
 
-/// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL" or
-/// "command=PROGRAM". Fails with `invalid_argument`, listing these forms.
+/// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL", "webhook=@FILE"
+/// or "command=PROGRAM". Fails with `invalid_argument`, listing these forms,
+/// without the target, which may be secret.
 Result<ActionRequest> parse_action(std::string_view text);
 
 struct ParsedActions {
