@@ -19,7 +19,8 @@ namespace {
 // One progress line for several runs.
 class SharedProgress {
  public:
-  explicit SharedProgress(const Console& console) : progress_(console) {}
+  SharedProgress(const Console& console, Detail detail)
+      : progress_(console, detail) {}
 
   void say(const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -68,6 +69,7 @@ class CheckedRun {
   Result<MonitorResult> try_judge(SharedProgress& progress) {
     RunMonitorOptions options = monitor_options(console_);
     options.actions = command_.actions;
+    if (command_.rules.empty()) options.limits = default_rule_limits();
     // Actions need records beside the run; otherwise the run is not modified.
     if (!command_.actions.empty()) {
       options.status_files = RunMonitorOptions::StatusFiles::by_caller;
@@ -94,8 +96,8 @@ class CheckedRun {
 using CheckedRuns = std::vector<std::unique_ptr<CheckedRun>>;
 
 // Each thread takes the next run: runs differ in length.
-void judge_all(const CheckedRuns& runs, const Console& console) {
-  SharedProgress progress(console);
+void judge_all(const CheckedRuns& runs, const Console& console, Detail detail) {
+  SharedProgress progress(console, detail);
   std::atomic<std::size_t> next = 0;
   parallel_for(runs.size(), 1, [&](std::size_t, std::size_t) {
     for (std::size_t i = next++; i < runs.size(); i = next++) {
@@ -118,7 +120,7 @@ int run(const CheckCommand& command, const Console& console) {
       return console.fail(made.error());
     }
   }
-  judge_all(runs, console);
+  judge_all(runs, console, command.detail);
   std::vector<MonitorResult> results;
   int code = kExitNothingFound;
   for (const auto& one : runs) {
@@ -130,8 +132,9 @@ int run(const CheckCommand& command, const Console& console) {
                   ? kExitError
                   : exit_code(results.back().verdicts, !command.rules.empty()));
   }
-  console.out << (command.json ? monitor_results_json(results)
-                               : monitor_results_text(results));
+  console.out << (command.json
+                      ? monitor_results_json(results)
+                      : monitor_results_text(results, command.rules.empty()));
   return code;
 }
 

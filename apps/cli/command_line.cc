@@ -2,12 +2,48 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "smdebug/base/try.h"
 #include "smdebug/base/version.h"
 
 namespace smdebug {
 namespace {
+
+double parse_seconds(const std::string& text) {
+  double seconds = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, seconds);
+  if (failure != std::errc() || stop != end || !std::isfinite(seconds) ||
+      seconds < 0) {
+    throw CLI::ValidationError(
+        "--timeout", "'" + text + "' should be a number of seconds such as 60");
+  }
+  return seconds;
+}
+
+// An argument that CLI11 quotes in an error may be a mistyped action, whose
+// target may be secret.
+std::string without_secrets(std::string text) {
+  for (const std::string_view mark : {"webhook", "://"}) {
+    std::size_t at = 0;
+    while ((at = text.find(mark, at)) != text.npos) {
+      at += mark.size();
+      const auto end = std::min(text.find_first_of(" \n'", at), text.size());
+      if (end > at) text.replace(at, end - at, "…");
+    }
+  }
+  return text;
+}
+
+std::string default_rule_names() {
+  std::string names;
+  for (const RuleRequest& request : default_rules()) {
+    names += (names.empty() ? "" : ", ") + request.rule;
+  }
+  return names;
+}
 
 // `--rule NAME`, any number of times, each followed by its `--set key=value`.
 void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
@@ -51,10 +87,21 @@ void add_actions(CLI::App& app, std::vector<ActionRequest>& actions) {
            }
            actions.push_back(*std::move(action));
          },
-         "Action when a rule fires: stop, webhook=URL, email=ADDRESS, "
-         "sms=NUMBER or command=PROGRAM; repeatable")
+         "Action when a rule fires: stop, webhook=URL, webhook=@FILE with the "
+         "URL in a file, email=ADDRESS, sms=NUMBER or command=PROGRAM; "
+         "repeatable")
       ->type_name("ACTION")
       ->trigger_on_parse();
+}
+
+void add_detail(CLI::App& app, Detail& detail) {
+  CLI::Option* const quiet = app.add_flag_callback(
+      "--quiet", [&detail] { detail = Detail::quiet; },
+      "Print only findings and problems");
+  app.add_flag_callback(
+         "--verbose", [&detail] { detail = Detail::verbose; },
+         "Print the evidence of findings, and each rule with its message")
+      ->excludes(quiet);
 }
 
 void add_json(CLI::App& app, bool& json) {
@@ -110,17 +157,30 @@ void Grammar::add_run() {
   CLI::App& command = *app.add_subcommand(
       "run", "Start a training, record it and evaluate rules while it runs");
   command.footer(
-      "Put the training command after '--':\nsmdebug run --rule "
-      "VanishingGradient --set threshold=1e-8 --stop -- python train.py");
+      "Put the training command after '--':\n"
+      "smdebug run --rule VanishingGradient --set threshold=1e-8 --stop -- "
+      "python train.py\n\n"
+      "Without --rule, the default rules judge: " +
+      default_rule_names() +
+      ".\nThey use their tuned parameters; those that do not apply to the "
+      "training are ignored.\n\n"
+      "Every 10th step is saved, or as often as a rule asks for.\n\n"
+      "Exit codes: that of the training if it fails; else 3 if a rule fired, 1 "
+      "if\nnothing could be recorded or judged, 2 for wrong usage, 0 if no "
+      "rule fired.\nWithout --rule, advice does not count as a rule that "
+      "fired.");
   command.add_option(
       "--out", run.out,
       "Folder to record to; default: ./smdebug-runs/<script>-<time>");
   add_rules(command, run.rules);
   add_actions(command, run.actions);
   command.add_flag("--stop", run.stop,
-                   "End the training when a rule fires; same as --action stop");
+                   "End the training when a rule fires; same as --action stop. "
+                   "Without --rule, only findings that break a training end "
+                   "it");
   command.add_flag("--private", run.is_private,
                    "Let only the owner read the files of the run");
+  add_detail(command, run.detail);
   add_json(command, run.json);
 }
 
@@ -131,9 +191,14 @@ void Grammar::add_watch() {
   add_rules(command, watch.rules);
   add_actions(command, watch.actions);
   command
-      .add_option("--timeout", watch.timeout_seconds,
-                  "Give up after this many seconds without a new step")
-      ->check(CLI::NonNegativeNumber);
+      .add_option_function<std::string>(
+          "--timeout",
+          [this](const std::string& text) {
+            watch.timeout_seconds = parse_seconds(text);
+          },
+          "Give up after this many seconds without a new step; default: never")
+      ->type_name("SECONDS");
+  add_detail(command, watch.detail);
   add_json(command, watch.json);
 }
 
@@ -143,6 +208,7 @@ void Grammar::add_check() {
   command.add_option("RUN", check.runs, "The runs")->required();
   add_rules(command, check.rules);
   add_actions(command, check.actions);
+  add_detail(command, check.detail);
   add_json(command, check.json);
 }
 
@@ -225,7 +291,8 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
     names += (names.empty() ? "" : ", ") + known->get_name();
   }
   return Error{Error::Code::invalid_argument,
-               "unknown command '" + words.front() + "'; use one of: " + names};
+               "unknown command '" + without_secrets(words.front()) +
+                   "'; use one of: " + names};
 }
 
 }  // namespace
@@ -243,8 +310,16 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
     return Command(HelpRequest{std::string(request.what()) + "\n"});
   } catch (const CLI::CallForHelp&) {
     return Command(HelpRequest{grammar.app.help()});
+  } catch (const CLI::ExtrasError& failure) {
+    const bool is_run = args.front() == "run" && dashes == args.end();
+    return Error{Error::Code::invalid_argument,
+                 without_secrets(failure.what()) +
+                     (is_run ? "; put the command to run after '--': smdebug "
+                               "run -- python train.py"
+                             : "")};
   } catch (const CLI::ParseError& failure) {
-    return Error{Error::Code::invalid_argument, failure.what()};
+    return Error{Error::Code::invalid_argument,
+                 without_secrets(failure.what())};
   }
   SMD_TRY(Command command, grammar.chosen());
   auto* run = std::get_if<RunCommand>(&command);

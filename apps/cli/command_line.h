@@ -13,6 +13,7 @@
 #include "smdebug/actions/action_request.h"
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
+#include "smdebug/report/run_summary.h"
 #include "smdebug/rules/builtin_rules.h"
 
 namespace smdebug {
@@ -25,6 +26,7 @@ struct RunCommand {
   bool stop = false;
   bool is_private = false;
   bool json = false;
+  Detail detail = Detail::normal;
 };
 
 struct WatchCommand {
@@ -34,6 +36,7 @@ struct WatchCommand {
   // Watching ends after this time without a new step; none: never.
   std::optional<double> timeout_seconds;
   bool json = false;
+  Detail detail = Detail::normal;
 };
 
 struct CheckCommand {
@@ -41,6 +44,7 @@ struct CheckCommand {
   std::vector<RuleRequest> rules;
   std::vector<ActionRequest> actions;
   bool json = false;
+  Detail detail = Detail::normal;
 };
 
 struct ShowCommand {

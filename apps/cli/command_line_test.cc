@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 
 Result<Command> parse(const std::vector<std::string>& args) {
@@ -79,13 +80,15 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
   const std::pair<std::vector<std::string>, const char*> kBad[] = {
       {{}, "subcommand"},
       {{"fly"}, "fly"},
-      {{"run", "python", "train.py"}, "python"},
+      {{"run", "python", "train.py"}, "after '--'"},
+      {{"watch", "r", "--timeout", "abc"}, "'abc' should be a number of sec"},
+      {{"watch", "r", "--timeout", "-1"}, "'-1' should be a number of sec"},
       {{"run", "--"}, "after '--'"},
       {{"run", "--set", "a=b", "--", "x"}, "must follow the --rule"},
       {{"check", "r", "--rule", "A", "--set", "ab"}, "key=value"},
       {{"check"}, "RUN"},
       {{"check", "r", "--action", "call=5"}, "webhook=URL"},
-      {{"watch", "r", "--action", "email=ann"}, "ann@example.com"},
+      {{"watch", "r", "--action", "email=ann"}, "such as ann@example.com"},
       {{"show", "r", "--", "x"}, "'--'"},
       {{"tensor", "r", "t", "--step", "many"}, "many"},
       {{"tensor", "r", "t", "--mode", "sleep"}, "TRAIN, EVAL"},
@@ -96,6 +99,41 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
     EXPECT_EQ(command.error().code, Error::Code::invalid_argument);
     EXPECT_THAT(command.error().message, HasSubstr(words));
     EXPECT_EQ(smdebug(args).code, 2);
+  }
+}
+
+TEST(CommandLine, NeverPrintsTheSecretOfAMistypedAction) {
+  const std::vector<std::string> kBad[] = {
+      {"run", "--action", "webhook=htps://h/TOKEN", "--", "true"},
+      {"run", "--actoin", "webhook=https://h/TOKEN", "--", "true"},
+      {"watch", "r", "--action=webhok=https://h/TOKEN"},
+      {"check", "r", "--webhook=https://h/TOKEN"},
+      {"https://h/TOKEN"},
+  };
+  for (const auto& args : kBad) {
+    const Spoken spoken = smdebug(args);
+    EXPECT_EQ(spoken.code, 2);
+    EXPECT_THAT(spoken.err, Not(HasSubstr("TOKEN")));
+  }
+}
+
+TEST(CommandLine, EscapesTheUsersArguments) {
+  const std::string hostile = "a\x1b[2J\x07";
+  const std::vector<std::string> kBad[] = {
+      {hostile},
+      {"run", hostile, "--", "true"},
+      {"watch", "r", "--timeout", hostile},
+      {"check", "r", "--rule", hostile},
+      {"rules", hostile},
+      {"show", "/nowhere/" + hostile},
+      {"explain", "/nowhere", hostile, "--mode", hostile},
+      {"tensor", "/nowhere", hostile, "--step", hostile},
+  };
+  for (const auto& args : kBad) {
+    const Spoken spoken = smdebug(args);
+    EXPECT_NE(spoken.code, 0);
+    EXPECT_EQ((spoken.out + spoken.err).find('\x1b'), std::string::npos)
+        << args.front();
   }
 }
 

@@ -1,13 +1,16 @@
 #include "console.h"
 
+#include <algorithm>
+
 #include "smdebug/base/escape.h"
 
 namespace smdebug {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience(1000);
+constexpr std::chrono::seconds kPatience(1);
 constexpr std::chrono::milliseconds kTerminalInterval(200);
-constexpr std::chrono::milliseconds kLogInterval(5000);
+constexpr std::chrono::seconds kFirstInterval(2);
+constexpr std::chrono::minutes kLongestInterval(10);
 constexpr const char* kEraseLine = "\r\033[K";
 
 }  // namespace
@@ -19,22 +22,34 @@ int Console::fail(const Error& error) const {
   return makes_no_sense ? kExitUsage : kExitError;
 }
 
-Progress::Progress(const Console& console)
-    : console_(console), next_(console.clock.monotonic() + kPatience) {}
+Progress::Progress(const Console& console, Detail detail, Style style)
+    : console_(console),
+      is_quiet_(detail == Detail::quiet),
+      is_in_place_(console.err_is_terminal && style == Style::own_terminal),
+      next_(console.clock.monotonic() +
+            (is_in_place_ ? kPatience : kFirstInterval)),
+      interval_(is_in_place_ ? std::chrono::nanoseconds(kTerminalInterval)
+                             : kFirstInterval) {}
 
 Progress::~Progress() { clear(); }
 
+bool Progress::is_due() const {
+  return !is_quiet_ && console_.clock.monotonic() >= next_;
+}
+
 void Progress::say(const std::string& text) {
-  const auto now = console_.clock.monotonic();
-  if (now < next_) return;
-  if (console_.err_is_terminal) {
-    console_.err << kEraseLine << text << std::flush;
+  if (!is_due()) return;
+  next_ = console_.clock.monotonic() + interval_;
+  if (is_in_place_) {
+    console_.err << kEraseLine << "smdebug: " << printable(text) << std::flush;
     is_shown_ = true;
-    next_ = now + kTerminalInterval;
-  } else {
-    console_.err << text << std::endl;
-    next_ = now + kLogInterval;
+    return;
   }
+  interval_ =
+      std::min<std::chrono::nanoseconds>(2 * interval_, kLongestInterval);
+  // A progress bar of the training may be on this line; it is drawn again.
+  if (console_.err_is_terminal) console_.err << kEraseLine;
+  console_.err << "smdebug: " << printable(text) << std::endl;
 }
 
 void Progress::clear() {

@@ -12,6 +12,7 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/cli/main.h"
 #include "smdebug/monitor/monitor_result.h"
+#include "smdebug/report/run_summary.h"
 
 namespace smdebug {
 
@@ -27,23 +28,38 @@ struct Console {
   int fail(const Error& error) const;
 };
 
-// A progress line for operations that take more than a second. On a terminal
-// the line is updated in place and removed at the end; elsewhere a line is
-// printed from time to time.
+// The status of an operation that takes more than a second. Silent with
+// `Detail::quiet`.
 class Progress {
  public:
-  explicit Progress(const Console& console);
+  enum class Style {
+    // On a terminal, one line that is updated in place and removed at the end.
+    // Otherwise as `lines`.
+    own_terminal,
+    // Lines at intervals that double: another program writes to the same
+    // terminal, and a line without an end would mix with its output.
+    lines,
+  };
+
+  explicit Progress(const Console& console, Detail detail = Detail::normal,
+                    Style style = Style::own_terminal);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Whether `say` prints now; otherwise its text need not be made.
+  bool is_due() const;
+  // Prints `text`, made safe to print, if it is due.
   void say(const std::string& text);
   // Removes the line, before something else is printed.
   void clear();
 
  private:
   const Console& console_;
+  const bool is_quiet_;
+  const bool is_in_place_;
   std::chrono::nanoseconds next_;
+  std::chrono::nanoseconds interval_;
   bool is_shown_ = false;
 };
 

@@ -16,6 +16,12 @@ bool is_python(const std::string& rule) {
 Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
                                         const std::string& run,
                                         const Console& console) {
+  if (request.rule.ends_with(".py")) {
+    return Error{Error::Code::invalid_argument,
+                 "rule '" + request.rule +
+                     "' names a file but no class; use '" + request.rule +
+                     ":Class'"};
+  }
   if (!is_python(request.rule)) {
     auto rule = make_builtin_rule(request.rule, request.given);
     // An unknown name is wrong usage.

@@ -167,9 +167,8 @@ TEST(JudgingCommands, WatchTellsHowFarTheTrainingIsAhead) {
   hooks.clock = &clock;
   const Spoken spoken = smdebug(
       {"watch", run, "--rule", "VanishingGradient", "--timeout", "60"}, hooks);
-  EXPECT_THAT(spoken.err,
-              AllOf(HasSubstr("waiting for a step after 5, 4 steps ("),
-                    HasSubstr("s) behind the training")));
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("step 5, 1 rule, 4 steps ("),
+                                HasSubstr("s) behind the training")));
   const auto page = parsed(smdebug({"show", run, "--json"}).out);
   ASSERT_EQ(page["rules"].size(), 1u);
   EXPECT_EQ(page["rules"][0]["rule"], "VanishingGradient");

@@ -120,15 +120,6 @@ TEST_F(ReadingCommands, WatchEndsWithTheRun) {
   EXPECT_THAT(spoken.out, HasSubstr("NoIssuesFound"));
 }
 
-TEST_F(ReadingCommands, WatchEndsWhenEveryRuleHasFired) {
-  const std::string cut_off = folder_.path("cut_off");
-  record_run(cut_off, kVanishing, /*ends=*/false);
-  const Spoken spoken =
-      smdebug({"watch", cut_off, "--rule", "VanishingGradient"});
-  EXPECT_EQ(spoken.code, 3);
-  EXPECT_THAT(spoken.err, HasSubstr("advice:"));
-}
-
 TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
   const std::string killed = folder_.path("killed");
   const pid_t trainer = fork_when_others_sleep();
@@ -167,6 +158,44 @@ TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
       smdebug({"watch", folder_.path("nowhere"), "--timeout", "300"}, hooks)
           .code,
       1);
+}
+
+TEST_F(ReadingCommands, WatchContinuesAfterItsOnlyRuleHasFired) {
+  const std::string cut_off = folder_.path("cut_off");
+  record_run(cut_off, kVanishing, /*ends=*/false);
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::minutes(1));
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken = smdebug(
+      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"},
+      hooks);
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(
+      spoken.err,
+      AllOf(HasSubstr("VanishingGradient: IssuesFound"), HasSubstr("step 9, "),
+            HasSubstr("loss 0.02222"), HasSubstr("VanishingGradient fired"),
+            HasSubstr("no new step for 300 s")));
+}
+
+TEST_F(ReadingCommands, WatchSaysAtOnceWhatItWaitsFor) {
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::seconds(1));
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken =
+      smdebug({"watch", folder_.path("later"), "--timeout", "1"}, hooks);
+  EXPECT_THAT(spoken.err, StartsWith("smdebug: waiting for a run at '" +
+                                     folder_.path("later") + "'"));
+}
+
+TEST_F(ReadingCommands, CheckHasOneLineForAllRulesThatDoNotApply) {
+  const Spoken spoken = smdebug({"check", healthy_});
+  EXPECT_EQ(spoken.code, 0);
+  EXPECT_THAT(spoken.out,
+              AllOf(HasSubstr("not applicable to " + healthy_ + ": "),
+                    Not(HasSubstr("pattern")), Not(HasSubstr("Error"))));
+  EXPECT_EQ(spoken.out.find("TreeDepth"), spoken.out.rfind("TreeDepth"));
 }
 
 TEST_F(ReadingCommands, WatchFindsATrainingThatHangs) {

@@ -7,12 +7,12 @@
 #include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/run_summary.h"
-#include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/capture_request.h"
 
 #include "commands.h"
 #include "interrupt.h"
 #include "judging.h"
+#include "live_status.h"
 #include "run_location.h"
 #include "trainer.h"
 
@@ -21,10 +21,21 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(100);
 
-constexpr const char* kNothingRecorded =
-    "nothing was recorded: the program trained no model with PyTorch, "
-    "TensorFlow, Keras, XGBoost or MXNet, or its Python does not have the "
-    "package 'smdebug'";
+// Why a program left no run.
+std::string nothing_recorded(const RunSummary& summary) {
+  if (summary.signal) {
+    return "nothing was recorded: signal " + std::to_string(*summary.signal) +
+           " ended the program before it completed a step";
+  }
+  if (summary.exit_code != 0) {
+    return "nothing was recorded: the program failed with exit code " +
+           std::to_string(summary.exit_code) +
+           " before it completed a step; its own output shows why";
+  }
+  return "nothing was recorded: the program trained no model with PyTorch, "
+         "TensorFlow, Keras, XGBoost or MXNet, or its Python does not have the "
+         "package 'smdebug'";
+}
 
 std::vector<ActionRequest> actions_of(const RunCommand& command) {
   std::vector<ActionRequest> actions = command.actions;
@@ -40,7 +51,10 @@ class LaunchedRun {
  public:
   LaunchedRun(const RunCommand& command, const Console& console,
               std::string location)
-      : command_(command), console_(console) {
+      : command_(command),
+        console_(console),
+        live_(console, command.detail, Progress::Style::lines) {
+    summary_.detail = command.detail;
     summary_.command = command.trainer;
     summary_.has_default_rules = command.rules.empty();
     summary_.location = std::move(location);
@@ -60,6 +74,7 @@ class LaunchedRun {
                                      std::string(kCaptureRequestVariable) +
                                          "=" + request.json(),
                                      console_.clock));
+    live_.note(start_text(summary_.location, monitor_->verdicts()));
     return {};
   }
 
@@ -74,6 +89,7 @@ class LaunchedRun {
       }
       // The next poll tries again; the last failure is in the result.
       (void)monitor_->poll();
+      live_.show(*monitor_, "");
       console_.clock.sleep_for(kPollInterval);
     }
   }
@@ -104,13 +120,15 @@ class LaunchedRun {
     RunMonitorOptions options = monitor_options(console_);
     options.status_files = RunMonitorOptions::StatusFiles::by_caller;
     options.actions = actions_of(command_);
+    if (command_.rules.empty()) options.limits = default_rule_limits();
     options.stop_training = [this] { return stop_training(); };
     options.is_live = true;
     options.on_verdict = [this](const Verdict& verdict) {
       if (verdict.status != RuleStatus::issues_found) return;
-      if (first_fired_.empty()) first_fired_ = verdict.rule;
-      console_.err << "smdebug: " << verdict_text(verdict) << std::flush;
+      last_fired_ = verdict.rule;
+      live_.print(verdict);
     };
+    options.on_step = [this](const StepId& step) { live_.note_step(step); };
     return options;
   }
 
@@ -120,7 +138,7 @@ class LaunchedRun {
     if (trainer_->poll()) return StopOutcome::was_gone;
     auto outcome = trainer_->stop();
     if (outcome && *outcome != StopOutcome::was_gone) {
-      summary_.stopped_by = first_fired_;
+      summary_.stopped_by = last_fired_;
     }
     return outcome;
   }
@@ -159,7 +177,7 @@ class LaunchedRun {
     const auto trial = open_run(summary_.location, console_);
     if (!trial) {
       summary_.problem = trial.error().code == Error::Code::not_found
-                             ? kNothingRecorded
+                             ? nothing_recorded(summary_)
                              : trial.error().message;
       return;
     }
@@ -186,7 +204,8 @@ class LaunchedRun {
   const RunCommand& command_;
   const Console& console_;
   RunSummary summary_;
-  std::string first_fired_;  // the rule that fired first; empty: none has
+  LiveOutput live_;
+  std::string last_fired_;  // the rule whose actions are performed
   std::chrono::nanoseconds started_{0};
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<RunMonitor> monitor_;  // its actions use what is above

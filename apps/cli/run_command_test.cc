@@ -57,9 +57,10 @@ TEST_F(RunCommandTest, EndsWithASummaryOfAHealthyTraining) {
       spoken.err,
       AllOf(HasSubstr("exit code 0"), HasSubstr("10 saved steps, TRAIN 0 to 9"),
             HasSubstr("CrossEntropyLoss_output_0 from 2 to 0.02222 (TRAIN)"),
-            HasSubstr("VanishingGradient: NoIssuesFound"),
-            HasSubstr("ExplodingTensor: NoIssuesFound"),
-            HasSubstr("LossNotDecreasing: NoIssuesFound"), HasSubstr("cost"),
+            HasSubstr("smdebug: nothing found\n"),
+            HasSubstr("no issue    ExplodingTensor, StalledTrainingRule, "
+                      "VanishingGradient\n"),
+            HasSubstr("too little  LossNotDecreasing: "), HasSubstr("cost"),
             HasSubstr("create_trial(\"" + out_ + "\")")));
   EXPECT_EQ(spoken.out, "");
 }
@@ -193,6 +194,22 @@ TEST_F(RunCommandTest, RefusesAnUnknownRuleBeforeAnythingStarts) {
   EXPECT_EQ(spoken.code, 2);
   EXPECT_THAT(spoken.err, HasSubstr("'VanishingGradient'"));
   EXPECT_FALSE(exists("went_on"));
+}
+
+TEST_F(RunCommandTest, AsksForTheClassOfARuleInAFile) {
+  const Spoken spoken = run_script("exit 0", {"--rule", "mine.py"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("'mine.py:Class'"));
+}
+
+TEST_F(RunCommandTest, DoesNotBlameACrashedProgramForTrainingNoModel) {
+  const Spoken spoken = run_script("exit 5\n");
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("failed with exit code 5"),
+                                Not(HasSubstr("trained no model"))));
+}
+
+TEST_F(RunCommandTest, IsQuietAboutAHealthyTrainingIfAskedTo) {
+  EXPECT_EQ(run_training(kHealthy, "", {"--quiet"}).err, "");
 }
 
 TEST_F(RunCommandTest, RefusesAnUnknownParameter) {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "smdebug/base/escape.h"
+#include "smdebug/base/terminal.h"
 #include "smdebug/cli/main.h"
 
 #include "command_line.h"
@@ -22,10 +24,12 @@ int smdebug_main(std::span<const std::string> args, const CliHooks& hooks) {
   const Console console = {hooks.out ? *hooks.out : std::cout,
                            hooks.err ? *hooks.err : std::cerr,
                            hooks.clock ? *hooks.clock : system_clock(), hooks,
-                           !hooks.err && ::isatty(STDERR_FILENO) == 1};
+                           hooks.err ? hooks.err_is_terminal
+                                     : is_interactive_terminal(STDERR_FILENO)};
   const auto command = parse_command_line(args);
   if (!command) {
-    console.err << "smdebug: " << command.error().message << "\n"
+    console.err << "smdebug: " << printable_lines(command.error().message)
+                << "\n"
                 << "see 'smdebug --help'" << std::endl;
     return kExitUsage;
   }

@@ -1,5 +1,6 @@
 // smdebug watch RUN --rule ...
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -8,22 +9,23 @@
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
-#include "smdebug/report/verdict_text.h"
 
 #include "commands.h"
 #include "interrupt.h"
 #include "judging.h"
+#include "live_status.h"
+#include "run_location.h"
 
 namespace smdebug {
 namespace {
 
 // A published step must be seen within 100 ms, and polling must take less than
 // 1 % of a core (T23 and T24 of docs/performance.md).
-constexpr std::chrono::milliseconds kPollInterval(50);
+constexpr std::chrono::milliseconds kWatchInterval(50);
 
 // Why watching ended.
 enum class WatchEnd {
-  all_judged,
+  stalled,
   run_ended,
   writer_exited,
   run_removed,
@@ -70,8 +72,9 @@ class Watch {
   Watch(const WatchCommand& command, const Console& console)
       : command_(command),
         console_(console),
-        progress_(console),
-        timeout_(console, command.timeout_seconds) {}
+        live_(console, command.detail, Progress::Style::own_terminal),
+        timeout_(console, command.timeout_seconds),
+        context_(command.run + ": ") {}
 
   // Fails as `make_rules` and `RunMonitor::create`.
   Status prepare() {
@@ -79,14 +82,17 @@ class Watch {
     RunMonitorOptions options = monitor_options(console_);
     options.status_files = RunMonitorOptions::StatusFiles::by_caller;
     options.actions = command_.actions;
+    if (command_.rules.empty()) options.limits = default_rule_limits();
     options.is_live = true;
     options.make_rules = [this] {
       return make_rules(command_.rules, command_.run, console_);
     };
-    options.on_verdict = [this](const Verdict& verdict) { print(verdict); };
+    options.on_verdict = [this](const Verdict& verdict) {
+      live_.print(verdict);
+    };
     options.on_step = [this](const StepId& step) {
-      progress_.say(
-          fmt::format("{}: step {}{}", command_.run, step.global, lag_text()));
+      live_.note_step(step);
+      live_.show(*monitor_, context_);
     };
     SMD_TRY(monitor_, RunMonitor::create(command_.run, std::move(rules),
                                          std::move(options)));
@@ -94,6 +100,10 @@ class Watch {
   }
 
   int judge() {
+    if (!does_run_exist()) {
+      live_.note("waiting for a run at '" + command_.run +
+                 "', where there is none yet; Ctrl-C ends the wait");
+    }
     const auto end = follow();
     if (!end) return console_.fail(end.error());
     if (!monitor_->trial()) return fail_without_run();
@@ -105,19 +115,14 @@ class Watch {
     const MonitorResult& result = monitor_->finish(training_status(*end));
     print_reports(result, console_);
     const std::span<const MonitorResult> one(&result, 1);
-    console_.out << (command_.json ? monitor_results_json(one)
-                                   : monitor_results_text(one));
+    console_.out << (command_.json
+                         ? monitor_results_json(one)
+                         : monitor_results_text(one, command_.rules.empty()));
     if (result.error) return console_.fail(*result.error);
     return exit_code_of(*end);
   }
 
  private:
-  void print(const Verdict& verdict) {
-    if (verdict.status != RuleStatus::issues_found) return;
-    progress_.clear();
-    console_.err << verdict_text(verdict) << std::flush;
-  }
-
   Result<WatchEnd> follow() {
     while (true) {
       // Get the writer's state before polling, so that everything written
@@ -127,14 +132,18 @@ class Watch {
       SMD_TRY(const std::uint64_t steps, monitor_->poll());
       if (steps > 0) timeout_.renew();
       if (const auto end = end_of(writer, steps)) return *end;
-      progress_.say(waiting_text());
-      console_.clock.sleep_for(kPollInterval);
+      if (monitor_->trial()) {
+        live_.show(*monitor_, context_);
+      } else {
+        live_.say("waiting for run '" + command_.run + "'");
+      }
+      console_.clock.sleep_for(kWatchInterval);
     }
   }
 
   std::optional<WatchEnd> end_of(WriterState writer, std::uint64_t steps) {
     Trial* const trial = monitor_->trial();
-    if (!monitor_->is_judging()) return WatchEnd::all_judged;
+    if (!monitor_->is_judging() && has_stalled()) return WatchEnd::stalled;
     if (writer == WriterState::ended) return WatchEnd::run_ended;
     if (writer == WriterState::exited) return WatchEnd::writer_exited;
     if (trial && steps == 0 && !trial->exists()) {
@@ -147,18 +156,15 @@ class Watch {
     return std::nullopt;
   }
 
-  std::string waiting_text() {
-    if (!monitor_->trial()) return "waiting for run '" + command_.run + "'";
-    return fmt::format("{}: waiting for a step after {}{}", command_.run,
-                       monitor_->trial()->last_complete_step(), lag_text());
-  }
+  bool does_run_exist() const { return open_run(command_.run, console_).ok(); }
 
-  // ", 3 steps (1.2 s) behind the training", or nothing.
-  std::string lag_text() const {
-    const MonitorLag lag = monitor_->lag();
-    if (lag.steps == 0) return "";
-    return fmt::format(", {} {} ({:.1f} s) behind the training", lag.steps,
-                       lag.steps == 1 ? "step" : "steps", lag.seconds);
+  // A training that hangs may never end.
+  bool has_stalled() const {
+    return std::ranges::any_of(
+        monitor_->verdicts(), [](const Verdict& verdict) {
+          return verdict.rule == "StalledTrainingRule" &&
+                 verdict.status == RuleStatus::issues_found;
+        });
   }
 
   // The run never appeared, but a rule may have fired, such as
@@ -171,7 +177,7 @@ class Watch {
 
   // Prints why watching ended, unless that is obvious.
   void print_reason(WatchEnd end) {
-    progress_.clear();
+    live_.clear();
     switch (end) {
       case WatchEnd::timed_out:
         console_.err << fmt::format(
@@ -192,7 +198,7 @@ class Watch {
                         "only what was read before"
                      << std::endl;
         return;
-      case WatchEnd::all_judged:
+      case WatchEnd::stalled:
       case WatchEnd::run_ended:
       case WatchEnd::interrupted:
         return;
@@ -200,8 +206,8 @@ class Watch {
   }
 
   int exit_code_of(WatchEnd end) const {
-    if (end == WatchEnd::timed_out) return kExitError;
     const int code = exit_code(monitor_->verdicts(), !command_.rules.empty());
+    if (end == WatchEnd::timed_out && code != kExitRuleFired) return kExitError;
     const bool has_lost_the_run =
         end == WatchEnd::writer_exited || end == WatchEnd::run_removed;
     return has_lost_the_run && code == kExitNothingFound ? kExitError : code;
@@ -209,9 +215,10 @@ class Watch {
 
   const WatchCommand& command_;
   const Console& console_;
-  Progress progress_;
+  LiveOutput live_;
   IdleTimeout timeout_;
   InterruptWatch interrupts_;
+  const std::string context_;  // precedes each status
   std::unique_ptr<RunMonitor> monitor_;
 };
 

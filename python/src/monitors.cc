@@ -20,6 +20,7 @@
 #include "smdebug/monitor/monitor_result.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
@@ -165,7 +166,9 @@ void bind_run_monitor(nb::module_& m) {
           "One JSON object per rule.")
       .def(
           "text",
-          [](const RunMonitor& self) { return verdicts_text(self.verdicts()); },
+          [](const RunMonitor& self) {
+            return verdict_summary_text(self.verdicts());
+          },
           "One line per rule.");
 }
 

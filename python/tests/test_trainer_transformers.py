@@ -284,7 +284,7 @@ def test_the_log_sums_up_at_the_end(tmp_path, out_dir, logged):
     (summary,) = [line for line in logged if "the training has ended" in line]
     assert "4 steps, 4 saved" in summary
     assert out_dir in summary
-    assert "ExplodingTensor  NoIssuesFound" in summary
+    assert "nothing found\n  no issue  ExplodingTensor" in summary
 
 
 def test_nothing_stays_hooked(tmp_path, out_dir):

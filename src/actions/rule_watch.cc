@@ -123,7 +123,11 @@ class RuleWatch::Impl {
         !stops_anyway) {
       begin(entry, options_.stop_on_request);
     }
-    for (const auto& action : options_.actions) begin(entry, action);
+    for (const auto& action : options_.actions) {
+      if (options_.limits.allow(action->request(), entry.verdict)) {
+        begin(entry, action);
+      }
+    }
   }
 
   void begin(Entry& entry, const std::shared_ptr<Action>& action) {

@@ -4,40 +4,88 @@
 
 #include "smdebug/base/escape.h"
 #include "smdebug/report/likely_cause.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 
 #include "report/json_parts.h"
 #include "report/text_table.h"
 
 namespace smdebug {
+namespace {
+
+bool is_unjudged(const Verdict& verdict) {
+  const VerdictGroup group = group_of(verdict);
+  return group == VerdictGroup::too_little ||
+         group == VerdictGroup::not_applicable;
+}
+
+void add_rows(const MonitorResult& run, bool are_default_rules,
+              TextTable& table) {
+  if (run.error) {
+    table.add({run.location, "", "Error", "", run.error->message});
+    return;
+  }
+  const std::size_t before = table.rows();
+  for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
+    if (are_default_rules && is_unjudged(verdict)) continue;
+    table.add(
+        {run.location, rule_title(verdict, run.verdicts),
+         std::string(rule_status_name(verdict.status)),
+         verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
+         verdict.message});
+  }
+  if (table.rows() == before) {
+    table.add({run.location, "", "Error", "", outcome_text(run.verdicts)});
+  }
+}
+
+// A line per rule with too little data, and one for those without any.
+std::string unjudged_text(const MonitorResult& run) {
+  if (run.error) return "";
+  std::string text;
+  const std::string location = printable(run.location);
+  for (const Verdict& verdict :
+       verdicts_in(VerdictGroup::too_little, run.verdicts)) {
+    text += "too little in " + location + ": " + verdict.rule + ": " +
+            printable(verdict.message) + "\n";
+  }
+  if (const std::string rules =
+          rules_in(VerdictGroup::not_applicable, run.verdicts);
+      !rules.empty()) {
+    text += "not applicable to " + location + ": " + printable(rules) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 int exit_code(std::span<const Verdict> verdicts, bool asked) {
   const auto has = [&](RuleStatus status) {
     return std::ranges::find(verdicts, status, &Verdict::status) !=
            verdicts.end();
   };
-  if (has(RuleStatus::issues_found)) return kExitRuleFired;
-  const bool is_failure =
-      has(RuleStatus::error) && (asked || !has(RuleStatus::no_issues_found));
+  const bool has_fired =
+      std::ranges::any_of(verdicts, [&](const Verdict& verdict) {
+        return verdict.status == RuleStatus::issues_found &&
+               (asked || verdict.severity != Severity::advice);
+      });
+  if (has_fired) return kExitRuleFired;
+  const bool has_judged =
+      has(RuleStatus::no_issues_found) || has(RuleStatus::issues_found);
+  const bool is_failure = has(RuleStatus::error) && (asked || !has_judged);
   return is_failure ? kExitError : kExitNothingFound;
 }
 
-std::string monitor_results_text(std::span<const MonitorResult> results) {
+std::string monitor_results_text(std::span<const MonitorResult> results,
+                                 bool are_default_rules) {
   TextTable table({"run", "rule", "status", ">step", ""});
   for (const MonitorResult& run : results) {
-    if (run.error) {
-      table.add({run.location, "", "Error", "", run.error->message});
-      continue;
-    }
-    for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
-      table.add(
-          {run.location, rule_title(verdict, run.verdicts),
-           std::string(rule_status_name(verdict.status)),
-           verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
-           verdict.message});
-    }
+    add_rows(run, are_default_rules, table);
   }
   std::string text = table.text();
+  if (are_default_rules) {
+    for (const MonitorResult& run : results) text += unjudged_text(run);
+  }
   for (const MonitorResult& run : results) {
     if (const std::string cause = likely_cause_text(run.verdicts);
         !cause.empty()) {

@@ -73,6 +73,7 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
     return;
   }
   options.actions = actions_;
+  options.limits = options_.limits;
   options.stop_on_request = stop_on_request_;
   watch_ = std::make_unique<RuleWatch>(std::move(options));
 }
@@ -104,6 +105,7 @@ void RunStatus::act_without_run(const Verdict& verdict) {
   place.rule = rule_key(verdict.rule, 0);
   place.clock = &clock_;
   for (const auto& action : actions) {
+    if (!options_.limits.allow(action->request(), verdict)) continue;
     results_without_run_.push_back(
         perform_once(*action, {"", clock_.wall_seconds(), verdict}, place));
   }

@@ -18,14 +18,19 @@ bool has_fired(const Verdict& verdict) {
   return verdict.status == RuleStatus::issues_found;
 }
 
+bool is_cause(const Verdict& verdict) {
+  return has_fired(verdict) && verdict.severity != Severity::advice;
+}
+
 // Verdicts that name no tensor of their step come last within it.
 bool comes_before(const Verdict& a, const Verdict& b) {
   const auto place = [](const Verdict& verdict) {
     const bool fired = has_fired(verdict);
-    return std::tuple(!fired, fired ? verdict.step.global : 0,
-                      fired ? verdict.position.value_or(
-                                  std::numeric_limits<std::size_t>::max())
-                            : 0);
+    return std::tuple(
+        !fired, !is_cause(verdict), fired ? verdict.step.global : 0,
+        fired
+            ? verdict.position.value_or(std::numeric_limits<std::size_t>::max())
+            : 0);
   };
   return place(a) < place(b);
 }
@@ -39,7 +44,7 @@ std::vector<Verdict> in_order_of_cause(std::span<const Verdict> verdicts) {
 }
 
 const Verdict* likely_cause(std::span<const Verdict> verdicts) {
-  if (std::ranges::count_if(verdicts, has_fired) < 2) return nullptr;
+  if (std::ranges::count_if(verdicts, is_cause) < 2) return nullptr;
   return &*std::ranges::min_element(verdicts, comes_before);
 }
 
@@ -51,7 +56,7 @@ std::string likely_cause_text(std::span<const Verdict> verdicts) {
     place += ", in " + cause->evidence.front().tensor;
   }
   return fmt::format("{} {}, the first of {} rules that fired", cause->rule,
-                     place, std::ranges::count_if(verdicts, has_fired));
+                     place, std::ranges::count_if(verdicts, is_cause));
 }
 
 Json likely_cause_json(std::span<const Verdict> verdicts) {

@@ -161,10 +161,9 @@ std::string cost_text(const RunOverview& overview) {
   return text;
 }
 
-std::string python_lines(const RunOverview& overview) {
-  return "from smdebug.trials import create_trial\n"
-         "trial = create_trial(" +
-         python_string(overview.location) + ")\n";
+std::string python_line(const RunOverview& overview) {
+  return "from smdebug.trials import create_trial; trial = create_trial(" +
+         python_string(overview.location) + ")";
 }
 
 std::string run_overview_text(const RunOverview& overview) {

@@ -121,6 +121,23 @@ void read_losses(Trial& trial, RunOverview& overview) {
 
 }  // namespace
 
+std::optional<double> latest_loss(Trial& trial) {
+  TensorNameQuery query;
+  query.collection = "losses";
+  const auto names = trial.tensor_names(query);
+  if (!names) return std::nullopt;
+  for (const std::string& name : *names) {
+    auto tensor = trial.tensor(name);
+    if (!tensor) continue;
+    const std::vector<Step> steps = tensor->steps(Mode::global);
+    if (steps.empty()) continue;
+    if (const auto loss = loss_at(*tensor, steps.back(), Mode::global)) {
+      return loss;
+    }
+  }
+  return std::nullopt;
+}
+
 Result<RunOverview> read_run_overview(Trial& trial) {
   SMD_CHECK_OK(trial.refresh());
   RunOverview overview;

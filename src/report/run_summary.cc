@@ -1,8 +1,11 @@
 #include "smdebug/report/run_summary.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "smdebug/report/likely_cause.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 
 #include "report/json_parts.h"
@@ -11,6 +14,10 @@
 
 namespace smdebug {
 namespace {
+
+// With the heading. Every later addition shares these limits.
+constexpr std::size_t kLinesWithoutFinding = 10;
+constexpr std::size_t kLinesWithFindings = 12;
 
 std::string ending_text(const RunSummary& summary) {
   const std::string time = seconds_text(summary.seconds);
@@ -26,110 +33,111 @@ std::string ending_text(const RunSummary& summary) {
                      summary.exit_code);
 }
 
-void add_overview(const RunOverview& overview, TextTable& table) {
+std::string steps_text(const RunOverview& overview) {
   std::string steps = count_text(overview.steps, "saved step");
   for (const RunOverview::ModeSteps& mode : overview.modes) {
     if (mode.mode == Mode::global) continue;
     steps += fmt::format(", {} {} to {}", mode_name(mode.mode), mode.first,
                          mode.last);
   }
-  table.add({"steps", steps});
-  for (const RunOverview::LossCourse& loss : overview.losses) {
-    std::string course =
-        fmt::format("{} from {} to {}", loss.tensor, number_text(loss.first),
-                    number_text(loss.last));
-    if (loss.mode != Mode::global) {
-      course += fmt::format(" ({})", mode_name(loss.mode));
-    }
-    table.add({"loss", course});
+  return steps;
+}
+
+std::string loss_text(const RunOverview::LossCourse& loss) {
+  std::string course =
+      fmt::format("{} from {} to {}", loss.tensor, number_text(loss.first),
+                  number_text(loss.last));
+  if (loss.mode != Mode::global) {
+    course += fmt::format(" ({})", mode_name(loss.mode));
+  }
+  return course;
+}
+
+void add_overview(const RunOverview& overview,
+                  std::vector<SummaryLine>& lines) {
+  lines.push_back({"steps", steps_text(overview), 3});
+  for (std::size_t i = 0; i < overview.losses.size(); ++i) {
+    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 2 : 8});
   }
   if (const std::string cost = cost_text(overview); !cost.empty()) {
-    table.add({"cost", cost});
+    lines.push_back({"cost", cost, 9});
   }
   if (overview.dropped_tensors > 0) {
-    table.add({"dropped", count_text(overview.dropped_tensors, "tensor")});
+    lines.push_back(
+        {"dropped", count_text(overview.dropped_tensors, "tensor"), 3});
   }
   if (!overview.damage.empty()) {
-    table.add({"damage", fmt::format("{}: {}", overview.damage.front().key,
-                                     overview.damage.front().what)});
+    lines.push_back({"damage",
+                     fmt::format("{}: {}", overview.damage.front().key,
+                                 overview.damage.front().what),
+                     3});
   }
 }
 
-// Adds each line of `text`, prefixed with `indent`, as a row of `table`.
-void add_lines(const std::string& title, std::string_view text,
-               TextTable& table, const std::string& indent = "") {
-  std::string heading = title;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    table.add({heading, indent + std::string(text.substr(0, end))});
-    if (end == text.npos) return;
-    heading.clear();
-    text.remove_prefix(end + 1);
+void add_actions(const RunSummary& summary, std::vector<SummaryLine>& lines) {
+  for (std::size_t i = 0; i < summary.actions.size(); ++i) {
+    lines.push_back({"action", action_text(summary.actions[i]), i < 3 ? 2 : 7});
   }
 }
 
-bool had_nothing_to_judge(const Verdict& verdict) {
-  return verdict.status == RuleStatus::error &&
-         verdict.observations_judged == 0;
-}
-
-// For rules of the default set: one line for those whose tensors the training
-// does not have, and a reason for each that had too little data.
-void add_unjudged(std::span<const Verdict> unjudged, TextTable& table) {
-  std::string without_tensors;
-  for (const Verdict& verdict : unjudged) {
-    if (verdict.observations_found > 0) continue;
-    without_tensors += (without_tensors.empty() ? "" : ", ") + verdict.rule;
-  }
-  if (!without_tensors.empty()) {
-    table.add({"no data", without_tensors});
-    table.add({"",
-               "  the run has no tensors for these rules; 'smdebug check RUN "
-               "--rule NAME' shows which tensors a rule needs"});
-  }
-  for (const Verdict& verdict : unjudged) {
-    if (verdict.observations_found == 0) continue;
-    table.add({"too little", verdict.rule});
-    add_lines("", verdict.message, table, "  ");
-  }
-}
-
-void add_verdicts(const RunSummary& summary, TextTable& table) {
-  std::vector<Verdict> unjudged;
+// Every rule with its status and message.
+void add_all_verdicts(const RunSummary& summary,
+                      std::vector<SummaryLine>& lines) {
   for (const Verdict& verdict : in_order_of_cause(summary.verdicts)) {
-    if (summary.has_default_rules && had_nothing_to_judge(verdict)) {
-      unjudged.push_back(verdict);
-      continue;
-    }
-    table.add(
-        {"rule", fmt::format("{}: {}", rule_title(verdict, summary.verdicts),
-                             rule_status_name(verdict.status))});
-    add_lines("", verdict.message, table, "  ");
+    lines.push_back(
+        {"rule",
+         fmt::format("{}: {}: {}", rule_title(verdict, summary.verdicts),
+                     rule_status_name(verdict.status), verdict.message)});
   }
-  add_unjudged(unjudged, table);
+}
+
+std::vector<SummaryLine> lines_of(const RunSummary& summary) {
+  std::vector<SummaryLine> lines = {{"training", ending_text(summary)}};
+  // If nothing was recorded, there is nothing else to report.
+  if (summary.overview) {
+    add_overview(*summary.overview, lines);
+    const auto verdicts =
+        summary_lines(summary.verdicts, summary.has_default_rules);
+    lines.insert(lines.end(), verdicts.begin(), verdicts.end());
+    if (summary.detail == Detail::verbose) add_all_verdicts(summary, lines);
+  }
+  add_actions(summary, lines);
+  if (!summary.problem.empty()) lines.push_back({"problem", summary.problem});
+  if (summary.overview) {
+    lines.push_back({"run", summary.location, 5});
+    lines.push_back({"open it", python_line(*summary.overview), 1});
+  }
+  return lines;
+}
+
+bool is_worth_reading(const RunSummary& summary) {
+  const bool has_verdict =
+      std::ranges::any_of(summary.verdicts, [](const Verdict& verdict) {
+        const VerdictGroup group = group_of(verdict);
+        return group == VerdictGroup::fired || group == VerdictGroup::failed;
+      });
+  return has_verdict || !summary.problem.empty() ||
+         std::ranges::any_of(summary.actions, [](const ActionResult& action) {
+           return action.status == ActionStatus::failed;
+         });
 }
 
 }  // namespace
 
 std::string run_summary_text(const RunSummary& summary) {
-  TextTable table({"", ""});
-  table.add({"training", ending_text(summary)});
-  if (summary.overview) add_overview(*summary.overview, table);
-  // If nothing was recorded, there is nothing else to report.
-  if (summary.overview) add_verdicts(summary, table);
-  if (const std::string cause = likely_cause_text(summary.verdicts);
-      summary.overview && !cause.empty()) {
-    table.add({"cause", cause});
-  }
-  for (const ActionResult& result : summary.actions) {
-    table.add({"action", action_text(result)});
-  }
-  add_lines("problem", summary.problem, table);
-  if (summary.overview) {
-    table.add({"run", summary.location});
-    add_lines("open it", python_lines(*summary.overview), table);
-  }
-  return "smdebug\n" + table.text("  ");
+  if (summary.detail == Detail::quiet && !is_worth_reading(summary)) return "";
+  const bool has_fired =
+      std::ranges::any_of(summary.verdicts, [](const Verdict& verdict) {
+        return verdict.status == RuleStatus::issues_found;
+      });
+  std::vector<SummaryLine> lines = lines_of(summary);
+  const std::size_t limit = summary.detail == Detail::verbose ? lines.size() + 1
+                            : has_fired ? kLinesWithFindings
+                                        : kLinesWithoutFinding;
+  const std::string outcome =
+      summary.overview ? outcome_text(summary.verdicts) : "nothing recorded";
+  return "smdebug: " + outcome + "\n" +
+         summary_table(std::move(lines), limit - 1);
 }
 
 std::string run_summary_json(const RunSummary& summary) {

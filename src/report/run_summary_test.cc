@@ -1,5 +1,7 @@
 #include "smdebug/report/run_summary.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,52 +37,104 @@ RunSummary stopped() {
   return summary;
 }
 
+Verdict unjudged(const std::string& rule, std::uint64_t found) {
+  Verdict verdict;
+  verdict.rule = rule;
+  verdict.status = RuleStatus::error;
+  verdict.lacks_data = true;
+  verdict.observations_found = found;
+  verdict.message = "nothing to judge: looked for pattern '(?<![Pp])'";
+  return verdict;
+}
+
+long lines_in(const std::string& text) {
+  return std::ranges::count(text, '\n');
+}
+
 TEST(RunSummary, TellsHowTheTrainingWent) {
   EXPECT_EQ(run_summary_text(stopped()),
-            "smdebug\n"
+            "smdebug: VanishingGradient fired\n"
             "  training  stopped after 4.5 s, because VanishingGradient fired\n"
             "  steps     5 saved steps, TRAIN 0 to 30, EVAL 0 to 0\n"
             "  loss      Loss_output_0 from 2.25 to 0.5 (TRAIN)\n"
             "  cost      20 ms in 31 steps, 0.5 % of 4 s\n"
             "  dropped   2 tensors\n"
-            "  rule      VanishingGradient: IssuesFound\n"
-            "              gradient/a: too small\n"
-            "              for long\n"
+            "  found     VanishingGradient: gradient/a: too small for long\n"
             "  run       /runs/a\n"
-            "  open it   from smdebug.trials import create_trial\n"
-            "            trial = create_trial(\"/runs/a\")\n");
+            "  open it   from smdebug.trials import create_trial; trial = "
+            "create_trial(\"/runs/a\")\n");
 }
 
-TEST(RunSummary, TellsDefaultRulesThatHadNothingToJudgeTogether) {
+TEST(RunSummary, NeverNamesADefaultRuleThatDoesNotApply) {
   RunSummary summary = stopped();
-  for (const char* rule : {"NLPSequenceRatio", "CheckInputImages"}) {
-    Verdict verdict;
-    verdict.rule = rule;
-    verdict.status = RuleStatus::error;
-    verdict.message = "nothing to judge: no such tensor";
-    summary.verdicts.push_back(verdict);
-  }
-  EXPECT_THAT(run_summary_text(summary), HasSubstr("nothing to judge"))
+  summary.verdicts.push_back(unjudged("TreeDepth", 0));
+  summary.verdicts.push_back(unjudged("CheckInputImages", 3));
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("TreeDepth: nothing"))
       << "of rules that were asked for";
   summary.has_default_rules = true;
-  EXPECT_THAT(
-      run_summary_text(summary),
-      AllOf(HasSubstr("  rule      VanishingGradient: IssuesFound\n"),
-            HasSubstr(
-                "  no data   NLPSequenceRatio, CheckInputImages\n              "
-                "the run has no tensors for these rules; 'smdebug check RUN "
-                "--rule NAME' shows which tensors a rule needs\n"),
-            Not(HasSubstr("nothing to judge"))));
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(Not(HasSubstr("TreeDepth")),
+                    HasSubstr("  too little  CheckInputImages: ")));
+  summary.detail = Detail::verbose;
+  EXPECT_THAT(run_summary_text(summary),
+              HasSubstr("TreeDepth: Error: nothing to judge"));
+}
 
-  summary.verdicts.back().observations_found = 3;
-  summary.verdicts.back().message = "nothing to judge: 3 images of one kind";
-  EXPECT_THAT(
-      run_summary_text(summary),
-      AllOf(HasSubstr("  no data     NLPSequenceRatio\n"),
-            HasSubstr("  too little  CheckInputImages\n"
-                      "                nothing to judge: 3 images of one "
-                      "kind\n")))
-      << "of one that found tensors, but too few";
+// A run with more of everything than fits.
+RunSummary crowded() {
+  RunSummary summary = stopped();
+  summary.overview->damage = {{"index/0", "torn"}, {"index/1", "torn"}};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    summary.overview->losses.push_back({name, Mode::train, 4, 2, 1});
+    summary.actions.push_back(
+        {"VanishingGradient", "email", name, ActionStatus::done, "sent"});
+    summary.verdicts.push_back(unjudged(name, 3));
+    Verdict failed;
+    failed.rule = std::string("Own") + name;
+    failed.status = RuleStatus::error;
+    summary.verdicts.push_back(failed);
+  }
+  summary.problem = "the disk is full";
+  return summary;
+}
+
+TEST(RunSummary, FitsTenLinesWithoutAFindingAndTwelveWithFindings) {
+  RunSummary summary = crowded();
+  for (const char* rule : {"A", "B", "C", "D"}) {
+    summary.verdicts.push_back(summary.verdicts.front());
+    summary.verdicts.back().rule = rule;
+    summary.verdicts.back().advice = "train longer";
+  }
+  EXPECT_LE(lines_in(run_summary_text(summary)), 12);
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(HasSubstr("smdebug: 5 rules fired"),
+                    HasSubstr("the disk is full")));
+  for (Verdict& verdict : summary.verdicts) {
+    if (verdict.status == RuleStatus::issues_found) {
+      verdict.status = RuleStatus::no_issues_found;
+    }
+  }
+  for (const bool has_default_rules : {false, true}) {
+    summary.has_default_rules = has_default_rules;
+    EXPECT_LE(lines_in(run_summary_text(summary)), 10);
+  }
+}
+
+TEST(RunSummary, PrintsNothingInQuietUnlessThereIsSomethingToReport) {
+  RunSummary summary = stopped();
+  summary.detail = Detail::quiet;
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("VanishingGradient"));
+  summary.verdicts[0].status = RuleStatus::no_issues_found;
+  EXPECT_EQ(run_summary_text(summary), "");
+  summary.problem = "nothing was recorded";
+  EXPECT_THAT(run_summary_text(summary), HasSubstr("nothing was recorded"));
+}
+
+TEST(RunSummary, NeverSaysNothingFoundIfNoRuleJudged) {
+  RunSummary summary = stopped();
+  summary.has_default_rules = true;
+  summary.verdicts = {unjudged("TreeDepth", 0)};
+  EXPECT_THAT(run_summary_text(summary), Not(HasSubstr("nothing found")));
 }
 
 TEST(RunSummary, NamesTheFirstOfSeveralRulesAsTheLikelyCause) {
@@ -114,9 +168,11 @@ TEST(RunSummary, SaysOneThingWhereNothingWasRecorded) {
   RunSummary summary = stopped();
   summary.overview.reset();
   summary.problem = "nothing was recorded";
-  EXPECT_THAT(run_summary_text(summary),
-              AllOf(HasSubstr("problem   nothing was recorded"),
-                    Not(HasSubstr("rule")), Not(HasSubstr("create_trial"))));
+  EXPECT_THAT(
+      run_summary_text(summary),
+      AllOf(HasSubstr("problem   nothing was recorded"),
+            HasSubstr("smdebug: nothing recorded"),
+            Not(HasSubstr("fired\n  found")), Not(HasSubstr("create_trial"))));
 }
 
 TEST(RunSummary, HoldsThePageInItsJson) {
@@ -138,9 +194,9 @@ TEST(RunSummary, TellsWhatWasDone) {
   EXPECT_THAT(
       run_summary_text(summary),
       AllOf(HasSubstr("  action    stop: done: it ended\n"),
-            HasSubstr("  action    webhook http://h/…: failed: answered "
+            HasSubstr("            webhook http://h/…: failed: answered "
                       "500\\x1b\n"),
-            HasSubstr("  action    email a@b.de: not repeated: done before")));
+            HasSubstr("            email a@b.de: not repeated: done before")));
   EXPECT_THAT(run_summary_json(summary),
               AllOf(HasSubstr(R"("target": "a@b.de")"),
                     HasSubstr(R"("status": "not_repeated")")));

@@ -29,6 +29,11 @@ def smdebug(*arguments, cwd=None):
     return done
 
 
+def line_of(title, done):
+    """The line of the summary that begins with `title`."""
+    return next(line for line in done.stderr.splitlines() if line.strip().startswith(title))
+
+
 def script(folder, text):
     path = folder / "train.py"
     path.write_text(text)
@@ -42,7 +47,11 @@ def test_a_healthy_training_ends_with_nothing_found(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "epoch 7" in done.stdout
-    assert "VanishingGradient: NoIssuesFound" in done.stderr
+    assert "smdebug: nothing found" in done.stderr
+    assert "VanishingGradient" in line_of("no issue", done)
+    said = done.stderr[done.stderr.index("smdebug: nothing found") :]
+    assert len(said.splitlines()) <= 10, said
+    assert "TreeDepth" not in done.stderr and "pattern" not in done.stderr
     trial = create_trial(str(run))
     assert trial.loaded_all_steps
     losses = trial.tensor("CrossEntropyLoss_output_0")
@@ -67,6 +76,43 @@ def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):
     mean = gradient.reduction_value(0, "mean", abs=True)
     assert 0 < mean < 1e-7
     assert "gradient/Sequential_0.weight" in verdict
+
+
+# Images between 0 and 1, as torchvision's ToTensor returns them.
+UNCENTERED = """
+import torch
+
+torch.manual_seed(0)
+net = torch.nn.Sequential(
+    torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2)
+)
+optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+for step in range(120):
+    images = torch.rand(256, 1, 8, 8)
+    labels = (images.mean(dim=(1, 2, 3)) > 0.5).long()
+    loss = torch.nn.functional.cross_entropy(net(images), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("went on to the end")
+"""
+
+
+def test_images_between_0_and_1_do_not_stop_a_healthy_training(tmp_path):
+    trainer = script(tmp_path, UNCENTERED)
+    run = ("run", "--stop", "--json", "--out")
+    done = smdebug(*run, tmp_path / "run", "--", sys.executable, trainer)
+    assert "went on to the end" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout[done.stdout.index("{") :])
+    (advice,) = (each for each in told["verdicts"] if each["status"] == "IssuesFound")
+    assert (advice["rule"], advice["severity"]) == ("CheckInputImages", "advice")
+    assert told["stopped_by"] is None
+
+    named = smdebug(
+        *run, tmp_path / "named", "--rule", "CheckInputImages", "--", sys.executable, trainer
+    )
+    assert named.returncode == 3, named.stderr
 
 
 def test_watching_changes_no_bit_of_what_an_unmodified_script_prints(tmp_path):
@@ -120,11 +166,13 @@ def test_a_default_rule_that_found_too_little_says_why_it_judged_nothing(tmp_pat
     )
     done = smdebug("run", "--out", tmp_path / "run", "--", sys.executable, leaking, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    said = done.stderr[done.stderr.index("too little") :].splitlines()
-    assert "FeatureImportanceOverweight" in said[0]
-    assert "the model uses a single feature" in said[1]
-    listed = next(line for line in done.stderr.splitlines() if "no data" in line)
-    assert "DeadRelu" in listed and "FeatureImportanceOverweight" not in listed
+    assert "FeatureImportanceOverweight" in line_of("too little", done)
+    assert "DeadRelu" not in done.stderr
+    done = smdebug(
+        *("run", "--verbose", "--out", tmp_path / "verbose", "--", sys.executable, leaking),
+        cwd=tmp_path,
+    )
+    assert "the model uses a single feature" in done.stderr
 
 
 def test_a_trainer_behind_a_shell_script_is_reached(tmp_path):

@@ -404,4 +404,4 @@ torch.distributed.destroy_process_group()
     assert trial.workers() == ["worker_0"]
     assert trial.steps(mode=modes.TRAIN) == [0, 1, 2, 3]
     assert "it runs in 2 processes" in done.stderr
-    assert "VanishingGradient  IssuesFound" in done.stderr
+    assert "VanishingGradient fired" in done.stderr

@@ -66,7 +66,7 @@ def run(tmp_path, *words, text=SCRIPT, options=()):
 def test_a_script_is_recorded_with_its_modes_losses_and_gradients(tmp_path, words):
     done, trial = run(tmp_path, *words)
     assert "done mxnet.gluon.block" in done.stdout
-    assert "VanishingGradient: NoIssuesFound" in done.stderr
+    assert "smdebug: nothing found" in done.stderr
     assert trial.steps(mode=smd.modes.TRAIN) == [0, 10]
     assert trial.steps(mode=smd.modes.EVAL) == [0]
     assert "gradient/net_dense0_weight" in trial.tensor_names(mode=smd.modes.TRAIN, step=0)
@@ -106,7 +106,7 @@ def test_the_healthy_script_ends_with_nothing_found(tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert "epoch 1" in done.stdout and "VanishingGradient: NoIssuesFound" in done.stderr
+    assert "epoch 1" in done.stdout and "smdebug: nothing found" in done.stderr
 
 
 def test_a_script_that_calls_forward_alone_is_told_why_nothing_is_recorded(tmp_path):

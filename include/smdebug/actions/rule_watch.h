@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "smdebug/actions/action.h"
+#include "smdebug/actions/action_limits.h"
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
@@ -34,6 +35,7 @@ struct RuleWatchOptions {
   std::shared_ptr<Storage> storage;  // the run's
   std::vector<std::string> rules;    // names, in the order of verdicts
   std::vector<std::shared_ptr<Action>> actions;  // for each rule that fires
+  ActionLimits limits;
   // Performed when a rule fires that the user asked to end the training, unless
   // one of `actions` already ends it. Null: none.
   std::shared_ptr<Action> stop_on_request;

@@ -33,6 +33,7 @@ struct CliHooks {
 
   std::ostream* out = nullptr;   // null: standard output
   std::ostream* err = nullptr;   // null: standard error
+  bool err_is_terminal = false;  // of `err`, if that is given
   const Clock* clock = nullptr;  // null: system_clock()
 };
 

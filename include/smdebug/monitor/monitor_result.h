@@ -34,12 +34,16 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRuleFired = 3;
 
 /// Returns `kExitRuleFired` if a rule fired, `kExitError` if one failed, else
-/// `kExitNothingFound`. `asked`: the user named the rules. Otherwise a rule
-/// that found nothing to judge is not a failure if another one judged.
+/// `kExitNothingFound`. `asked`: the user named the rules. Otherwise advice
+/// does not count as a rule that fired, and a rule that found nothing to judge
+/// is not a failure if another one judged.
 int exit_code(std::span<const Verdict> verdicts, bool asked);
 
-/// Returns a table with a row per run and rule.
-std::string monitor_results_text(std::span<const MonitorResult> results);
+/// Returns a table with a row per run and rule. `are_default_rules`: the user
+/// did not name the rules, so those that could not judge a run share a line
+/// below the table.
+std::string monitor_results_text(std::span<const MonitorResult> results,
+                                 bool are_default_rules = false);
 
 /// Returns a JSON array with an object per run, indented.
 std::string monitor_results_json(std::span<const MonitorResult> results);

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "smdebug/actions/action_limits.h"
 #include "smdebug/actions/action_request.h"
 #include "smdebug/actions/stop_process.h"
 #include "smdebug/base/clock.h"
@@ -44,6 +45,7 @@ struct RunMonitorOptions {
   StatusFiles status_files = StatusFiles::none;
   // Performed for each rule that fires, at most once per verdict.
   std::vector<ActionRequest> actions;
+  ActionLimits limits;  // the findings that actions react to
   // Ends the training; null: `stop_writer` of the run.
   std::function<Result<StopOutcome>()> stop_training;
   // Whether the training is running. If so, rules receive the time between its

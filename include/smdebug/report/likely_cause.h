@@ -13,11 +13,12 @@ namespace smdebug {
 
 /// Returns the verdicts in the order of a report: first those that fired, by
 /// step and, within a step, by the position of the first offender in the order
-/// of execution; then the others, in the given order.
+/// of execution, with advice behind all other findings; then the others, in the
+/// given order.
 std::vector<Verdict> in_order_of_cause(std::span<const Verdict> verdicts);
 
 /// Returns the first of the verdicts that fired, in that order; null if fewer
-/// than two did. Points into `verdicts`.
+/// than two did. Advice is no cause. Points into `verdicts`.
 const Verdict* likely_cause(std::span<const Verdict> verdicts);
 
 /// Returns one sentence that names it and the first tensor with the problem:

@@ -72,6 +72,10 @@ struct RunOverview {
 /// Reads the overview. Fails with `io`; damage is part of the result.
 Result<RunOverview> read_run_overview(Trial& trial);
 
+/// Returns the newest saved value of the first loss, by name, that is a single
+/// number; none if there is no such loss. Reads the index only.
+std::optional<double> latest_loss(Trial& trial);
+
 /// Returns the overview as lines for a terminal.
 std::string run_overview_text(const RunOverview& overview);
 
@@ -82,7 +86,7 @@ std::string run_overview_json(const RunOverview& overview);
 /// does not record its overhead.
 std::string cost_text(const RunOverview& overview);
 
-/// Returns two lines of Python that open the run.
-std::string python_lines(const RunOverview& overview);
+/// Returns a line of Python that opens the run, without a line feed.
+std::string python_line(const RunOverview& overview);
 
 }  // namespace smdebug

@@ -11,7 +11,12 @@
 
 namespace smdebug {
 
+// How much a command prints: findings and problems only, the usual, or
+// everything.
+enum class Detail { quiet, normal, verbose };
+
 struct RunSummary {
+  Detail detail = Detail::normal;
   std::vector<std::string> command;
   double seconds = 0;  // from start to end
   // How the training ended: its exit code, or the signal that ended it.
@@ -23,12 +28,14 @@ struct RunSummary {
   std::optional<RunOverview> overview;  // none: nothing was recorded
   std::string problem;  // why nothing was recorded, or another problem
   std::vector<Verdict> verdicts;
-  // The rules are the default set: rules that found none of their tensors are
-  // listed together.
+  // The rules are the default set: those that do not apply are left out.
   bool has_default_rules = false;
   std::vector<ActionResult> actions;
 };
 
+/// Returns at most ten lines, or twelve if a rule fired; with `Detail::verbose`
+/// as many as it takes, with `Detail::quiet` none if there is nothing to
+/// report.
 std::string run_summary_text(const RunSummary& summary);
 std::string run_summary_json(const RunSummary& summary);
 

@@ -111,11 +111,15 @@ class Rule {
   /// distinguish two rules of the same name.
   const std::map<std::string, std::string>& given() const { return given_; }
 
+  /// Whether `smdebug rules` explains what the rule looks for.
+  bool is_builtin() const { return is_builtin_; }
+
   /// Sets the name and the given parameters. For the code that makes the rule.
-  void identify(std::string_view name,
-                std::map<std::string, std::string> given) {
+  void identify(std::string_view name, std::map<std::string, std::string> given,
+                bool is_builtin = false) {
     name_ = name;
     given_ = std::move(given);
+    is_builtin_ = is_builtin;
   }
 
  protected:
@@ -125,6 +129,7 @@ class Rule {
  private:
   std::string name_;
   std::map<std::string, std::string> given_;
+  bool is_builtin_ = false;
   std::uint64_t judged_ = 0;
 };
 

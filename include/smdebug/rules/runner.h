@@ -76,6 +76,7 @@ class RuleRunner : public ObservationSink {
   void report_finding(const Verdict& verdict, const StepView& step,
                       const Outcome& outcome);
   void leave(Verdict& verdict, RuleStatus status);
+  void take_end(Judge& judge, Verdict& verdict);
   void finish(Judge& judge, Verdict& verdict);
   void remember(std::string_view tensor_name);
   bool all_have_judged() const;

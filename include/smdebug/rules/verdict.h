@@ -16,11 +16,13 @@ namespace smdebug {
 
 // How bad a finding is, in ascending order. Spelled as in JSON: never rename.
 enum class Severity {
+  advice,   // healthy trainings have it too: worth a look, never a reason to
+            // stop
   warning,  // the result may be worse than it could be
   error,    // the training is broken: more steps do not repair it
 };
 
-/// Returns "warning" or "error".
+/// Returns "advice", "warning" or "error".
 std::string_view severity_name(Severity severity);
 
 // The same quantity of a tensor in a layer next to that of the evidence.
@@ -73,6 +75,8 @@ struct Verdict {
   // Observations that the rule selected, and those of them that it judged.
   std::uint64_t observations_found = 0;
   std::uint64_t observations_judged = 0;
+  // An error because the run has no data, or too little, for the rule.
+  bool lacks_data = false;
   bool stop_training = false;  // the user asked the rule to end the training
   // Position of the first offender in the step, in order of execution; none if
   // the evidence names no tensor of the step.

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
   SMD_TRY(auto rule, factory->make(parameters));
   auto bounded = within_step_bounds(std::move(rule), parameters,
                                     factory->has_own_start_step);
-  bounded->identify(factory->name, given);
+  bounded->identify(factory->name, given, /*is_builtin=*/true);
   return bounded;
 }
 

@@ -107,7 +107,8 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
   EXPECT_THAT(errors,
               testing::ElementsAre("ExplodingTensor",
                                    "LossNotDecreasing: the loss is not finite",
-                                   "ReplicasDiffer", "StalledTrainingRule"));
+                                   "ReplicasDiffer", "StalledTrainingRule",
+                                   "VanishingGradient"));
 }
 
 TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {

@@ -67,7 +67,8 @@ const Advice kAdvice[] = {
     {.cause = "images that are passed to the model without normalization",
      .advice =
          "subtract the mean of each channel of the training set and divide by "
-         "its standard deviation, in training, validation and inference"},
+         "its standard deviation, in training, validation and inference",
+     .severity = Severity::advice},
 };
 
 // A sum of finite elements.

@@ -147,6 +147,11 @@ class LossSeries {
     return !saved_.empty() && saved_.back().step >= step;
   }
 
+  // The steps from the oldest kept loss to the newest.
+  Step span() const {
+    return saved_.empty() ? 0 : saved_.back().step - saved_.front().step;
+  }
+
   // Adds a loss; returns what is to be compared now, if anything.
   std::optional<Comparison> add(Loss loss) {
     recent_.push_back(loss.value);
@@ -222,6 +227,21 @@ class LossNotDecreasing : public Rule {
     return finding;
   }
 
+  // Without two losses to compare, no trend could have been found, so "nothing
+  // found" would be wrong.
+  Outcome finish() override {
+    if (has_compared_ || !has_judged()) return no_finding();
+    Step longest = 0;
+    for (const auto& [name, losses] : series_) {
+      longest = std::max(longest, losses.span());
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("too little to judge: the saved losses span {} "
+                             "steps, and the rule compares losses that are {} "
+                             "steps apart (parameter 'num_steps')",
+                             longest, num_steps_)};
+  }
+
  private:
   static bool is_scalar(const Observation& tensor) {
     return element_count(tensor.shape) == 1;
@@ -234,7 +254,7 @@ class LossNotDecreasing : public Rule {
   }
 
   std::optional<Finding> judge(const Observation& tensor, LossSeries& losses,
-                               Loss loss, const StepId& step) const {
+                               Loss loss, const StepId& step) {
     Finding finding;
     Evidence evidence = evidence_of(tensor, step);
     const std::string subject = tensor_text(tensor.name, tensor.worker);
@@ -249,6 +269,7 @@ class LossNotDecreasing : public Rule {
       return finding;
     }
     const auto compared = losses.add(loss);
+    has_compared_ |= compared.has_value();
     if (!compared ||
         !thresholds_.is_met(compared->before.value, compared->now.value)) {
       return std::nullopt;
@@ -297,6 +318,7 @@ class LossNotDecreasing : public Rule {
   std::optional<Mode> mode_;
   Thresholds thresholds_;
   TensorSelector selector_;
+  bool has_compared_ = false;
   std::map<std::pair<std::string, std::string>, LossSeries> series_;
 };
 

@@ -52,7 +52,8 @@ const Advice kAdvice[] = {
               "vocabulary that lacks words of the data: the model mostly "
               "processes padding or unknown words",
      .advice = "sort or bucket the sequences by length, truncate the longest, "
-               "pack them, or check the vocabulary"},
+               "pack them, or check the vocabulary",
+     .severity = Severity::advice},
 };
 
 struct TokenLimit {

@@ -45,7 +45,8 @@ const Advice kAdvice[] = {
     {.cause = "a max_depth that is too large for the data: deep trees memorize "
               "single samples",
      .advice = "lower max_depth, raise min_child_weight or gamma, or set the "
-               "parameter 'depth' to the depth that you intend"},
+               "parameter 'depth' to the depth that you intend",
+     .severity = Severity::advice},
 };
 
 // Returns none if `largest_node` is not a valid node number.

@@ -46,7 +46,8 @@ const Advice kAdvice[] = {
          "not reach the loss: the layers with these gradients no longer learn",
      .advice = "use ReLU-like activations, normalization or residual "
                "connections, check the initialization, and look for parts of "
-               "the graph that do not reach the loss"},
+               "the graph that do not reach the loss",
+     .severity = Severity::error},
 };
 
 // How many of `judged` gradients must vanish before the rule fires.

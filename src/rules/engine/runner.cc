@@ -22,9 +22,19 @@ std::string join(const std::vector<std::string>& parts, std::string_view glue) {
   return fmt::format("{}", fmt::join(parts, glue));
 }
 
+// Whether the user wrote `pattern`. The patterns of built-in rules are long and
+// explain little; `smdebug rules NAME` lists them.
+bool is_of_user(const std::string& pattern, const Rule& rule) {
+  return !rule.is_builtin() ||
+         std::ranges::any_of(rule.given(), [&](const auto& parameter) {
+           return parameter.second.find(pattern) != std::string::npos;
+         });
+}
+
 // "collection 'gradients' or pattern 'relu'".
-std::string wanted_text(const RuleNeeds& needs) {
+std::string wanted_text(const RuleNeeds& needs, const Rule& rule) {
   std::vector<std::string> parts;
+  bool has_own_patterns = false;
   for (const TensorSelector& selector : needs.selectors) {
     if (selector.if_saved) continue;
     if (selector.every_tensor) parts.push_back("any tensor");
@@ -32,8 +42,15 @@ std::string wanted_text(const RuleNeeds& needs) {
       parts.push_back("collection '" + name + "'");
     }
     for (const std::string& pattern : selector.regexes) {
-      parts.push_back("pattern '" + pattern + "'");
+      if (is_of_user(pattern, rule)) {
+        parts.push_back("pattern '" + pattern + "'");
+      } else {
+        has_own_patterns = true;
+      }
     }
+  }
+  if (has_own_patterns) {
+    parts.push_back(fmt::format("the patterns of '{}'", rule.name()));
   }
   return join(parts, " or ");
 }
@@ -249,7 +266,7 @@ void RuleRunner::on_run_end(std::size_t run) {
   if (!open_runs_.empty()) return;
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (verdicts_[i].status != RuleStatus::in_progress) continue;
-    take(*judges_[i], verdicts_[i], judges_[i]->rule->finish());
+    take_end(*judges_[i], verdicts_[i]);
     if (verdicts_[i].status != RuleStatus::in_progress) continue;
     finish(*judges_[i], verdicts_[i]);
   }
@@ -280,6 +297,14 @@ void RuleRunner::take(Judge& judge, Verdict& verdict, Outcome outcome) {
   }
 }
 
+void RuleRunner::take_end(Judge& judge, Verdict& verdict) {
+  Outcome outcome = judge.rule->finish();
+  verdict.lacks_data =
+      !outcome && (outcome.error().code == Error::Code::not_found ||
+                   outcome.error().code == Error::Code::unsupported);
+  take(judge, verdict, std::move(outcome));
+}
+
 void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   if (verdict.observations_judged > 0) {
     verdict.message =
@@ -291,16 +316,17 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
     leave(verdict, RuleStatus::no_issues_found);
     return;
   }
+  verdict.lacks_data = true;
   if (verdict.observations_found > 0) {
     verdict.message = fmt::format(
         "nothing to judge: {} observations of {} exist, but none has "
         "statistics, reductions or values that the rule can use",
-        verdict.observations_found, wanted_text(judge.needs));
+        verdict.observations_found, wanted_text(judge.needs, *judge.rule));
   } else if (judge.needs.selectors.empty()) {
     verdict.message = "nothing to judge: the run has no complete step";
   } else {
     verdict.message = fmt::format("nothing to judge: looked for {}; {}",
-                                  wanted_text(judge.needs),
+                                  wanted_text(judge.needs, *judge.rule),
                                   nearest_text(judge.needs, names_seen_));
   }
   leave(verdict, RuleStatus::error);

@@ -3,7 +3,15 @@
 namespace smdebug {
 
 std::string_view severity_name(Severity severity) {
-  return severity == Severity::error ? "error" : "warning";
+  switch (severity) {
+    case Severity::advice:
+      return "advice";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
+  }
+  return "";
 }
 
 std::string_view rule_status_name(RuleStatus status) {

@@ -1,0 +1,49 @@
+#include "live_status.h"
+
+#include "smdebug/base/escape.h"
+#include "smdebug/report/run_overview.h"
+#include "smdebug/report/verdict_text.h"
+
+namespace smdebug {
+
+void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
+  if (!progress_.is_due()) return;
+  measure_speed();
+  if (monitor.trial()) {
+    if (const auto loss = latest_loss(*monitor.trial())) status_.loss = loss;
+  }
+  const MonitorLag lag = monitor.lag();
+  status_.lag_steps = lag.steps;
+  status_.lag_seconds = lag.seconds;
+  progress_.say(context + status_text(status_, monitor.verdicts()));
+}
+
+// Over at least a second: a terminal shows several statuses in that time.
+void LiveOutput::measure_speed() {
+  constexpr std::chrono::seconds kShortest(1);
+  const auto now = console_.clock.monotonic();
+  if (status_.step < 0 || now - measured_at_ < kShortest) return;
+  if (measured_step_ >= 0) {
+    const std::chrono::duration<double> took = now - measured_at_;
+    status_.steps_per_second =
+        static_cast<double>(status_.step - measured_step_) / took.count();
+  }
+  measured_step_ = status_.step;
+  measured_at_ = now;
+}
+
+void LiveOutput::print(const Verdict& verdict) {
+  if (verdict.status != RuleStatus::issues_found) return;
+  progress_.clear();
+  console_.err << "smdebug: "
+               << verdict_text(verdict, detail_ == Detail::verbose)
+               << std::flush;
+}
+
+void LiveOutput::note(const std::string& text) {
+  if (detail_ == Detail::quiet) return;
+  progress_.clear();
+  console_.err << "smdebug: " << printable(text) << std::endl;
+}
+
+}  // namespace smdebug

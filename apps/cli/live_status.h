@@ -1,0 +1,52 @@
+#pragma once
+
+// The live output of `smdebug run` and `watch`: a status line, and each verdict
+// when it comes.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "smdebug/monitor/run_monitor.h"
+#include "smdebug/report/live_text.h"
+
+#include "console.h"
+
+namespace smdebug {
+
+class LiveOutput {
+ public:
+  LiveOutput(const Console& console, Detail detail, Progress::Style style)
+      : console_(console), detail_(detail), progress_(console, detail, style) {}
+
+  // Call after each step that was judged.
+  void note_step(const StepId& step) { status_.step = step.global; }
+
+  // Prints the status if it is due. `context` precedes it; empty: nothing.
+  void show(RunMonitor& monitor, const std::string& context);
+
+  // Prints a text instead of the status, if it is due.
+  void say(const std::string& text) { progress_.say(text); }
+
+  // Prints a verdict at once if a rule fired.
+  void print(const Verdict& verdict);
+
+  // Prints a line at once, unless the user asked for quiet.
+  void note(const std::string& text);
+
+  // Removes the status, before something else is printed.
+  void clear() { progress_.clear(); }
+
+ private:
+  void measure_speed();
+
+  const Console& console_;
+  const Detail detail_;
+  Progress progress_;
+  LiveStatus status_;
+  // The step and the time of the previous measurement.
+  Step measured_step_ = -1;
+  std::chrono::nanoseconds measured_at_{0};
+};
+
+}  // namespace smdebug

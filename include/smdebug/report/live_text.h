@@ -1,0 +1,33 @@
+#pragma once
+
+// The output of a command that judges a running training: a line at the start
+// and a status line.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "smdebug/core/mode.h"
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+struct LiveStatus {
+  Step step = -1;  // the newest step judged; -1: none yet
+  std::optional<double> steps_per_second;
+  std::optional<double> loss;
+  Step lag_steps = 0;  // saved steps that are not judged yet
+  double lag_seconds = 0;
+};
+
+/// Returns "recording to '/runs/a', 11 rules".
+std::string start_text(const std::string& location,
+                       std::span<const Verdict> verdicts);
+
+/// Returns "step 340, 12 steps/s, loss 0.4321, 10 rules, DeadRelu fired", on
+/// one line without a line feed.
+std::string status_text(const LiveStatus& status,
+                        std::span<const Verdict> verdicts);
+
+}  // namespace smdebug

@@ -1,0 +1,57 @@
+#pragma once
+
+// Sorts verdicts by what they mean to a reader, and lists them in few lines:
+// the end of `smdebug run` and `watch`, and the summary of trainer callbacks.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "smdebug/rules/verdict.h"
+
+namespace smdebug {
+
+enum class VerdictGroup {
+  fired,           // found an issue
+  failed,          // an error ended the rule
+  too_little,      // found its tensors, but too few to judge
+  not_applicable,  // the run has none of its tensors
+  clean,           // judged and found nothing
+  unfinished,      // in progress, or canceled
+};
+
+VerdictGroup group_of(const Verdict& verdict);
+
+/// Returns the verdicts of a group, in the order of a report (likely_cause.h).
+std::vector<Verdict> verdicts_in(VerdictGroup group,
+                                 std::span<const Verdict> verdicts);
+
+/// Returns the rules of a group: "DeadRelu, TreeDepth"; empty if there are
+/// none.
+std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts);
+
+/// Returns the result in a few words: "VanishingGradient fired", "nothing
+/// found", "too little to judge".
+std::string outcome_text(std::span<const Verdict> verdicts);
+
+// A line of a summary. If a summary has too many, those of the highest rank are
+// left out first.
+struct SummaryLine {
+  std::string title;
+  std::string text;
+  int rank = 0;
+};
+
+/// Returns what the rules found, first the findings. `are_default_rules`: rules
+/// that do not apply are left out; otherwise the user named the rules, and each
+/// that could not judge has a line with the reason.
+std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
+                                       bool are_default_rules);
+
+/// Returns these lines below the outcome, for a log. Ends with a line feed.
+std::string verdict_summary_text(std::span<const Verdict> verdicts);
+
+/// Returns `lines` as a table of at most `limit` lines.
+std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit);
+
+}  // namespace smdebug

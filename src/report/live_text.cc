@@ -1,0 +1,51 @@
+#include "smdebug/report/live_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "smdebug/base/escape.h"
+#include "smdebug/report/verdict_groups.h"
+
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+std::string rules_at_work(std::span<const Verdict> verdicts) {
+  const auto n = static_cast<std::uint64_t>(
+      std::ranges::count(verdicts, RuleStatus::in_progress, &Verdict::status));
+  return count_text(n, "rule");
+}
+
+}  // namespace
+
+std::string start_text(const std::string& location,
+                       std::span<const Verdict> verdicts) {
+  return fmt::format("recording to '{}', {}", printable(location),
+                     rules_at_work(verdicts));
+}
+
+std::string status_text(const LiveStatus& status,
+                        std::span<const Verdict> verdicts) {
+  std::string text =
+      status.step < 0 ? "no step yet" : fmt::format("step {}", status.step);
+  if (status.steps_per_second) {
+    text += fmt::format(", {:.3g} steps/s", *status.steps_per_second);
+  }
+  if (status.loss) text += ", loss " + number_text(*status.loss);
+  text += ", " + rules_at_work(verdicts);
+  if (status.lag_steps > 0) {
+    text += fmt::format(
+        ", {} ({:.1f} s) behind the training",
+        count_text(static_cast<std::uint64_t>(status.lag_steps), "step"),
+        status.lag_seconds);
+  }
+  if (const auto fired = rules_in(VerdictGroup::fired, verdicts);
+      !fired.empty()) {
+    text += ", " + printable(fired) + " fired";
+  }
+  return text;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,52 @@
+#include "smdebug/report/live_text.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+Verdict verdict(const char* rule, RuleStatus status) {
+  Verdict made;
+  made.rule = rule;
+  made.status = status;
+  return made;
+}
+
+TEST(LiveText, ShowsStepSpeedLossRulesAndWhatFiredOnOneLine) {
+  const std::vector<Verdict> verdicts = {
+      verdict("DeadRelu", RuleStatus::issues_found),
+      verdict("AllZero", RuleStatus::in_progress),
+      verdict("Overfit", RuleStatus::in_progress)};
+  LiveStatus status;
+  status.step = 340;
+  status.steps_per_second = 12.0;
+  status.loss = 0.43214;
+  EXPECT_EQ(status_text(status, verdicts),
+            "step 340, 12 steps/s, loss 0.4321, 2 rules, DeadRelu fired");
+}
+
+TEST(LiveText, LeavesOutWhatIsNotKnownYet) {
+  const std::vector<Verdict> verdicts = {
+      verdict("AllZero", RuleStatus::in_progress)};
+  EXPECT_EQ(status_text({}, verdicts), "no step yet, 1 rule");
+}
+
+TEST(LiveText, NamesTheLagBehindTheTraining) {
+  LiveStatus status;
+  status.step = 5;
+  status.lag_steps = 4;
+  status.lag_seconds = 30.04;
+  EXPECT_EQ(status_text(status, {}),
+            "step 5, 0 rules, 4 steps (30.0 s) behind the training");
+}
+
+TEST(LiveText, EscapesTheFolderInTheFirstLine) {
+  EXPECT_EQ(start_text("/runs/a\x1b[2J", {}),
+            "recording to '/runs/a\\x1b[2J', 0 rules");
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,102 @@
+#include "smdebug/report/verdict_groups.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Verdict verdict(const std::string& rule, RuleStatus status,
+                const std::string& message = "") {
+  Verdict made;
+  made.rule = rule;
+  made.status = status;
+  made.message = message;
+  return made;
+}
+
+Verdict without_data(const std::string& rule, std::uint64_t found) {
+  Verdict made = verdict(rule, RuleStatus::error, "only 3 of 500 images");
+  made.lacks_data = true;
+  made.observations_found = found;
+  return made;
+}
+
+Verdict advice(const std::string& rule) {
+  Verdict made = verdict(rule, RuleStatus::issues_found, "not centered");
+  made.severity = Severity::advice;
+  return made;
+}
+
+std::string table(const std::vector<Verdict>& verdicts, bool are_default) {
+  return summary_table(summary_lines(verdicts, are_default), 12);
+}
+
+TEST(VerdictGroups, TellTooLittleDataFromNoData) {
+  EXPECT_EQ(group_of(without_data("A", 3)), VerdictGroup::too_little);
+  EXPECT_EQ(group_of(without_data("A", 0)), VerdictGroup::not_applicable);
+  EXPECT_EQ(group_of(verdict("A", RuleStatus::error)), VerdictGroup::failed);
+}
+
+TEST(VerdictGroups, SayNothingFoundOnlyIfARuleJudged) {
+  const Verdict clean = verdict("A", RuleStatus::no_issues_found);
+  const Verdict fired = verdict("B", RuleStatus::issues_found);
+  EXPECT_EQ(outcome_text(std::vector{clean}), "nothing found");
+  EXPECT_EQ(outcome_text(std::vector{without_data("A", 3)}),
+            "too little to judge");
+  EXPECT_EQ(outcome_text(std::vector{without_data("A", 0)}),
+            "nothing to judge");
+  EXPECT_EQ(outcome_text(std::vector{clean, fired}), "B fired");
+  EXPECT_EQ(outcome_text(std::vector{clean, advice("C")}),
+            "nothing found, except for advice");
+  EXPECT_EQ(outcome_text(std::vector{clean, verdict("D", RuleStatus::error)}),
+            "a rule failed");
+}
+
+TEST(VerdictGroups, NeverNameADefaultRuleThatDoesNotApply) {
+  const std::vector<Verdict> verdicts = {
+      verdict("DeadRelu", RuleStatus::no_issues_found),
+      without_data("TreeDepth", 0), without_data("CheckInputImages", 3)};
+  EXPECT_EQ(table(verdicts, true),
+            "  too little  CheckInputImages: only 3 of 500 images\n"
+            "  no issue    DeadRelu\n");
+  EXPECT_THAT(table(verdicts, false),
+              HasSubstr("TreeDepth: only 3 of 500 images"));
+}
+
+TEST(VerdictGroups, ListAdviceBehindFindingsAndNeverAsTheirCause) {
+  Verdict late = verdict("ExplodingTensor", RuleStatus::issues_found, "NaN");
+  late.severity = Severity::error;
+  late.step.global = 40;
+  late.advice = "lower the learning rate";
+  EXPECT_EQ(table({advice("CheckInputImages"), late}, true),
+            "  found   ExplodingTensor: NaN\n"
+            "  advice  CheckInputImages: not centered\n"
+            "  try     lower the learning rate\n");
+}
+
+TEST(VerdictGroups, KeepTheFindingsIfThereAreMoreLinesThanTheLimit) {
+  std::vector<SummaryLine> lines = {
+      {"run", "/a", 5}, {"found", "A: bad"}, {"loss", "x", 8}};
+  EXPECT_EQ(summary_table(lines, 1), "  found  A: bad\n");
+  EXPECT_EQ(summary_table(lines, 2), "  run    /a\n  found  A: bad\n");
+}
+
+TEST(VerdictGroups, FitManyFindingsIntoFewLines) {
+  std::vector<Verdict> many;
+  for (const char* rule : {"A", "B", "C", "D", "E"}) {
+    many.push_back(verdict(rule, RuleStatus::issues_found, "one\ntwo"));
+  }
+  EXPECT_THAT(table(many, true),
+              AllOf(HasSubstr("A: one two"), HasSubstr("and 2 more: D, E"),
+                    Not(HasSubstr("E: "))));
+}
+
+}  // namespace
+}  // namespace smdebug
