@@ -23,15 +23,21 @@ double parse_seconds(const std::string& text) {
   return seconds;
 }
 
-// An argument that CLI11 quotes in an error may be a mistyped action, whose
-// target may be secret.
-std::string without_secrets(std::string text) {
-  for (const std::string_view mark : {"webhook", "://"}) {
-    std::size_t at = 0;
-    while ((at = text.find(mark, at)) != text.npos) {
-      at += mark.size();
-      const auto end = std::min(text.find_first_of(" \n'", at), text.size());
-      if (end > at) text.replace(at, end - at, "…");
+// Hides what the user passed as a URL: CLI11 quotes arguments that it does not
+// know, and one may be a mistyped action with a secret in its URL.
+std::string without_secrets(std::string text,
+                            std::span<const std::string> args) {
+  for (const std::string& arg : args) {
+    for (const std::string_view mark : {"://", "webhook="}) {
+      const auto begin = arg.find(mark);
+      if (begin == arg.npos) continue;
+      const std::string secret = arg.substr(begin);
+      if (secret.size() == mark.size()) continue;
+      const std::string shown = std::string(mark) + "…";
+      for (auto at = text.find(secret); at != text.npos;
+           at = text.find(secret, at + shown.size())) {
+        text.replace(at, secret.size(), shown);
+      }
     }
   }
   return text;
@@ -88,8 +94,8 @@ void add_actions(CLI::App& app, std::vector<ActionRequest>& actions) {
            actions.push_back(*std::move(action));
          },
          "Action when a rule fires: stop, webhook=URL, webhook=@FILE with the "
-         "URL in a file, email=ADDRESS, sms=NUMBER or command=PROGRAM; "
-         "repeatable")
+         "URL in a file, webhook with the URL in SMDEBUG_WEBHOOK_URL, "
+         "email=ADDRESS, sms=NUMBER or command=PROGRAM; repeatable")
       ->type_name("ACTION")
       ->trigger_on_parse();
 }
@@ -291,7 +297,7 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
     names += (names.empty() ? "" : ", ") + known->get_name();
   }
   return Error{Error::Code::invalid_argument,
-               "unknown command '" + without_secrets(words.front()) +
+               "unknown command '" + without_secrets(words.front(), words) +
                    "'; use one of: " + names};
 }
 
@@ -313,13 +319,13 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
   } catch (const CLI::ExtrasError& failure) {
     const bool is_run = args.front() == "run" && dashes == args.end();
     return Error{Error::Code::invalid_argument,
-                 without_secrets(failure.what()) +
+                 without_secrets(failure.what(), args) +
                      (is_run ? "; put the command to run after '--': smdebug "
                                "run -- python train.py"
                              : "")};
   } catch (const CLI::ParseError& failure) {
     return Error{Error::Code::invalid_argument,
-                 without_secrets(failure.what())};
+                 without_secrets(failure.what(), args)};
   }
   SMD_TRY(Command command, grammar.chosen());
   auto* run = std::get_if<RunCommand>(&command);

@@ -47,6 +47,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Whether the status is one line that is updated.
+  bool is_in_place() const { return is_in_place_; }
   // Whether `say` prints now; otherwise its text need not be made.
   bool is_due() const;
   // Prints `text`, made safe to print, if it is due.

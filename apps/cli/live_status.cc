@@ -7,7 +7,10 @@
 namespace smdebug {
 
 void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
-  if (!progress_.is_due()) return;
+  // In a log, a line without a step has no news.
+  if (!progress_.is_due() || (status_.step < 0 && !progress_.is_in_place())) {
+    return;
+  }
   measure_speed();
   if (monitor.trial()) {
     if (const auto loss = latest_loss(*monitor.trial())) status_.loss = loss;

@@ -73,6 +73,7 @@ class BaseHook(ProfilerCalls):
     _rules: StepMonitor | None = None
     is_held_by_model: bool = False  # so that nothing else needs to keep it alive
     _is_open: bool = False
+    announces_first_step: bool = True  # in the log
     out_dir: str = ""
     tensorboard_dir: str | None = None
     mode: ModeKeys = ModeKeys.GLOBAL
@@ -442,7 +443,7 @@ class BaseHook(ProfilerCalls):
 
     def summary(self) -> str:
         """The collections and patterns, and how many tensors of the first saved step each matched,
-        as in the log; empty before that step."""
+        also in the log at level debug; empty before that step."""
         return self._session.summary() if self._session else ""
 
     # --- the core ---
@@ -520,6 +521,7 @@ class BaseHook(ProfilerCalls):
             max_run_bytes=self.max_run_bytes,
             keep_every=self.keep_every,
             private=self.private,
+            announces_first_step=self.announces_first_step,
         )
 
     def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:

@@ -52,6 +52,7 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
         include_collections=[collection["name"] for collection in collections],
         include_workers=settings.get("include_workers", "all"),
     )
+    hook.announces_first_step = False  # `smdebug run` has announced the run
     for wanted in collections:
         collection = hook.get_collection(wanted["name"])
         collection.is_optional = wanted.get("optional", False)

@@ -99,7 +99,7 @@ void bind_hook_config(nb::module_& m) {
              const Patterns& further_patterns,
              std::optional<std::string> tensorboard_dir, bool true_checksum,
              std::optional<std::uint64_t> max_run_bytes, Step keep_every,
-             bool is_private) {
+             bool is_private, bool announces_first_step) {
             HookConfig made;
             made.out_dir = std::move(out_dir);
             made.save_config = snapshot(save_config);
@@ -117,6 +117,7 @@ void bind_hook_config(nb::module_& m) {
             made.max_run_bytes = max_run_bytes;
             made.keep_every = keep_every;
             made.is_private = is_private;
+            made.announces_first_step = announces_first_step;
             new (self) HookConfig(std::move(made));
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a.none() = nb::none(),
@@ -125,7 +126,7 @@ void bind_hook_config(nb::module_& m) {
           "collections"_a, "further_patterns"_a = Patterns(),
           "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
           "max_run_bytes"_a = nb::none(), "keep_every"_a = 0,
-          "private"_a = false)
+          "private"_a = false, "announces_first_step"_a = true)
       .def_ro("out_dir", &HookConfig::out_dir, "The folder of the run.")
       .def_ro("save_config", &HookConfig::save_config,
               "The steps to save; None for the framework's default.")

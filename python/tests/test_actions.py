@@ -195,6 +195,30 @@ def test_a_webhook_gets_the_signed_verdict_once(run):
     assert status_of(run)["actions"][0]["status"] == "not_repeated"
 
 
+def test_the_url_of_a_webhook_may_stay_off_the_command_line(run, tmp_path):
+    with Receiver(200) as receiver:
+        (tmp_path / "url").write_text(f"{receiver.url}\n")
+        (from_file,) = check(run, f"webhook=@{tmp_path}/url")
+        (from_variable,) = check(run, "webhook", SMDEBUG_WEBHOOK_URL=receiver.url)
+    assert from_file["status"] == "done"
+    assert from_variable["status"] == "not_repeated"  # the same webhook
+    assert "secret" not in json.dumps([from_file, from_variable])
+    assert len(receiver.requests) == 1
+
+
+@pytest.mark.parametrize("given", ["missing", "not a url", ""])
+def test_a_webhook_without_a_url_is_a_wrong_command_line(run, tmp_path, given):
+    file = tmp_path / "url"
+    if given != "missing":
+        file.write_text(given)
+    done = command_line("check", run, "--action", f"webhook=@{file}")
+    assert done.returncode == 2 and str(file) in done.stderr
+    done = command_line("check", run, "--action", "webhook", SMDEBUG_WEBHOOK_URL=given)
+    assert done.returncode == 2 and "SMDEBUG_WEBHOOK_URL should contain one URL" in done.stderr
+    if given:
+        assert given not in done.stderr
+
+
 def test_a_handler_written_for_the_clouds_event_understands_ours(run):
     stopped = []
 

@@ -17,7 +17,7 @@ constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
                                ActionKind::sms, ActionKind::webhook,
                                ActionKind::command};
 constexpr const char* kAccepted =
-    "stop, email=ADDRESS, sms=NUMBER, webhook=URL, webhook=@FILE or "
+    "stop, email=ADDRESS, sms=NUMBER, webhook=URL, webhook=@FILE, webhook or "
     "command=PROGRAM";
 
 // Checks only the syntax. Whether the mailbox exists, only the mail server
@@ -74,8 +74,9 @@ std::optional<std::string> complaint_about(const ActionRequest& request) {
         return std::nullopt;  // a file, see `make_action`
       }
       if (is_web_address(request.target)) return std::nullopt;
-      return "expected a URL that begins with http:// or https://, or @FILE "
-             "for a file that contains one";
+      return "expected a URL that begins with http:// or https://, @FILE for a "
+             "file that contains one, or 'webhook' without '=' for the one in "
+             "SMDEBUG_WEBHOOK_URL";
     case ActionKind::command:
       if (!request.target.empty()) return std::nullopt;
       return "expected a program";
@@ -173,7 +174,8 @@ std::string_view action_kind_name(ActionKind kind) {
 }
 
 std::string shown_target(const ActionRequest& request) {
-  if (request.kind == ActionKind::webhook && !request.target.starts_with('@')) {
+  if (request.kind == ActionKind::webhook && !request.target.empty() &&
+      !request.target.starts_with('@')) {
     return shown_url(request.target);
   }
   if (request.kind == ActionKind::command) return program_of(request.target);
@@ -189,6 +191,9 @@ Result<ActionRequest> parse_action(std::string_view text) {
   }
   ActionRequest request{*kind, ""};
   if (equals != text.npos) request.target = text.substr(equals + 1);
+  const bool is_in_environment =
+      *kind == ActionKind::webhook && equals == text.npos;
+  if (is_in_environment) return request;
   if (const auto complaint = complaint_about(request)) {
     return no_action(text, *complaint);
   }

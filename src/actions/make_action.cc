@@ -21,18 +21,24 @@ Error no_transport(const ActionRequest& request, const char* variable) {
               "through AWS"};
 }
 
-// The URL itself, or the one in the file "@PATH": on the command line, other
-// users of the machine can read it.
-Result<std::string> webhook_url(const std::string& target) {
-  if (!target.starts_with('@')) return target;
-  const std::string path = target.substr(1);
-  auto text = read_text_file(path);
-  if (!text) return std::move(text).error().within("action webhook");
-  std::string url(trimmed(*text));
+// The URL itself, or the one in the environment or in the file "@PATH": on the
+// command line, other users of the machine can read it.
+Result<std::string> webhook_url(const std::string& target,
+                                const ActionSettings& settings) {
+  if (!target.empty() && !target.starts_with('@')) return target;
+  std::string source = "SMDEBUG_WEBHOOK_URL";
+  std::string text = settings.webhook_url;
+  if (!target.empty()) {
+    source = "the file '" + target.substr(1) + "'";
+    auto file = read_text_file(target.substr(1));
+    if (!file) return std::move(file).error().within("action webhook");
+    text = *std::move(file);
+  }
+  std::string url(trimmed(text));
   if (!parse_action("webhook=" + url) || url.starts_with('@')) {
     return Error{Error::Code::invalid_config,
-                 "action webhook: the file '" + path +
-                     "' should contain one URL that begins with http:// or "
+                 "action webhook: " + source +
+                     " should contain one URL that begins with http:// or "
                      "https://"};
   }
   return url;
@@ -50,6 +56,7 @@ ActionSettings action_settings_from_environment(Logger& logger) {
   settings.smtp_user = variable("SMDEBUG_SMTP_USER");
   settings.smtp_password = variable("SMDEBUG_SMTP_PASSWORD");
   settings.email_from = variable("SMDEBUG_EMAIL_FROM");
+  settings.webhook_url = variable("SMDEBUG_WEBHOOK_URL");
   settings.webhook_secret = variable("SMDEBUG_WEBHOOK_SECRET");
   settings.sms_webhook = variable("SMDEBUG_SMS_WEBHOOK");
   const auto seconds = [&](const char* name, std::chrono::milliseconds usual) {
@@ -69,7 +76,7 @@ Result<std::unique_ptr<Action>> make_action(ActionRequest request,
     case ActionKind::stop:
       return make_stop_action(std::move(request), settings, http_client());
     case ActionKind::webhook: {
-      SMD_TRY(request.target, webhook_url(request.target));
+      SMD_TRY(request.target, webhook_url(request.target, settings));
       return make_webhook_action(std::move(request), settings, http_client());
     }
     case ActionKind::command:

@@ -57,10 +57,31 @@ bool is_saved(const Plan& plan, std::string_view name) {
   return false;
 }
 
-bool is_built_in(const Framework& framework, std::string_view name) {
-  return std::ranges::any_of(
-      framework.collections,
-      [&](const Collection& built_in) { return built_in.name() == name; });
+// Null if the framework has no collection of that name.
+const Collection* find_built_in(const Framework& framework,
+                                std::string_view name) {
+  const auto found =
+      std::ranges::find(framework.collections, name, &Collection::name);
+  return found == framework.collections.end() ? nullptr : &*found;
+}
+
+constexpr std::size_t kMostNamed = 8;
+
+// "12 of 25 tensors (weights 3, biases 3)".
+std::string counts_text(std::size_t saved, std::size_t seen,
+                        const std::vector<std::string>& counts) {
+  std::string text =
+      std::to_string(saved) + " of " + std::to_string(seen) + " tensors";
+  if (counts.empty()) return text;
+  text += " (";
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (i == kMostNamed) {
+      text += ", " + std::to_string(counts.size() - i) + " more collections";
+      break;
+    }
+    text += (i == 0 ? "" : ", ") + counts[i];
+  }
+  return text + ")";
 }
 
 std::string nothing_found(const Collection& collection,
@@ -174,16 +195,23 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
   const Plan& plan = slots.plan();
   std::vector<std::size_t> counts(plan.collections().size());
   std::vector<std::string> names;
+  std::size_t saved = 0;
   slots.for_each([&](const SlotState& slot) {
     names.push_back(slot.name);
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      counts[i] += slot.matched.contains(i);
+    bool is_in_saved_one = false;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (!slot.matched.contains(i)) continue;
+      ++counts[i];
+      is_in_saved_one |= plan.is_saved(i);
+    }
+    saved += is_in_saved_one;
   });
 
   // If everything is saved, the user did not ask for the framework's
   // collections by name.
   const bool saves_all = is_saved(plan, "all");
   MatchSummary summary;
+  std::vector<std::string> counts_shown;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (!plan.is_saved(i)) continue;
     const Collection& collection = plan.collections()[i];
@@ -193,12 +221,21 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
                     "': " + std::to_string(counts[i]) + " of " +
                     std::to_string(names.size()) + " tensors, by " +
                     sought(collection.tensors);
-    const bool built_in = is_built_in(plan.framework(), collection.name());
+    if (counts[i] > 0) {
+      counts_shown.push_back(collection.name() + " " +
+                             std::to_string(counts[i]));
+    }
+    const Collection* const built_in =
+        find_built_in(plan.framework(), collection.name());
     const bool was_asked_for =
         sought(collection.tensors) != kNothing && !(saves_all && built_in);
-    if (counts[i] == 0 && was_asked_for && built_in == at_end)
+    const bool has_own_patterns =
+        !built_in ||
+        built_in->tensors.include_regex != collection.tensors.include_regex;
+    if (counts[i] == 0 && was_asked_for && has_own_patterns != at_end)
       summary.warnings.push_back(nothing_found(collection, names, at_end));
   }
+  summary.counts = counts_text(saved, names.size(), counts_shown);
   return summary;
 }
 

@@ -41,7 +41,8 @@ class RunRecord {
 // The matches of the first saved step. The user can still correct a pattern
 // that matches nothing.
 struct MatchSummary {
-  std::string text;                   // one line per saved collection
+  std::string text;    // one line per saved collection, with its patterns
+  std::string counts;  // "12 of 25 tensors (weights 3, biases 3)"
   std::vector<std::string> warnings;  // patterns without a match
 };
 

@@ -130,8 +130,11 @@ void StepLifecycle::report_matches() {
   const std::string step = std::to_string(context_.steps.current().global);
   MatchSummary matches = summarize_matches(slots_);
   summary_ = std::move(matches.text);
-  logger.info("first saved step is " + step + ", in " + run_.uri() + "\n" +
-              summary_);
+  if (context_.config.announces_first_step) {
+    logger.info("recording to '" + run_.uri() + "' from step " + step + ": " +
+                matches.counts);
+  }
+  logger.debug(summary_);
   for (const std::string& warning : matches.warnings) logger.warning(warning);
   if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
     logger.warning(

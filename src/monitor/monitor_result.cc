@@ -47,7 +47,7 @@ std::string unjudged_text(const MonitorResult& run) {
   for (const Verdict& verdict :
        verdicts_in(VerdictGroup::too_little, run.verdicts)) {
     text += "too little in " + location + ": " + verdict.rule + ": " +
-            printable(verdict.message) + "\n";
+            printable(reason_text(verdict)) + "\n";
   }
   if (const std::string rules =
           rules_in(VerdictGroup::not_applicable, run.verdicts);

@@ -75,7 +75,7 @@ void add_too_little(std::span<const Verdict> verdicts,
   const auto group = verdicts_in(VerdictGroup::too_little, verdicts);
   if (group.empty()) return;
   std::string text = titles(group, verdicts);
-  if (group.size() == 1) text += ": " + one_line(group.front().message);
+  if (group.size() == 1) text += ": " + reason_text(group.front());
   lines.push_back({"too little", text, 6});
 }
 
@@ -106,6 +106,13 @@ std::vector<Verdict> verdicts_in(VerdictGroup group,
       in_order_of_cause(verdicts), std::back_inserter(found),
       [&](const Verdict& verdict) { return group_of(verdict) == group; });
   return found;
+}
+
+std::string reason_text(const Verdict& verdict) {
+  constexpr std::string_view kPrefix = "nothing to judge: ";
+  std::string text = one_line(verdict.message);
+  if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
+  return text;
 }
 
 std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts) {

@@ -54,6 +54,7 @@ struct ActionSettings {
   std::string smtp_url;  // "smtp://host:25"; empty: send through the cloud
   std::string smtp_user, smtp_password;
   std::string email_from;      // empty: smdebug@<host>
+  std::string webhook_url;     // of a webhook without a target
   std::string webhook_secret;  // empty: requests are not signed
   std::string sms_webhook;     // empty: send through the cloud
   // Per network attempt; up to three are made.
@@ -68,8 +69,9 @@ struct ActionSettings {
 };
 
 /// Reads SMDEBUG_SMTP_URL, SMDEBUG_SMTP_USER, SMDEBUG_SMTP_PASSWORD,
-/// SMDEBUG_EMAIL_FROM, SMDEBUG_WEBHOOK_SECRET, SMDEBUG_SMS_WEBHOOK, and the
-/// seconds in SMDEBUG_ACTION_TIMEOUT and SMDEBUG_COMMAND_TIMEOUT.
+/// SMDEBUG_EMAIL_FROM, SMDEBUG_WEBHOOK_URL, SMDEBUG_WEBHOOK_SECRET,
+/// SMDEBUG_SMS_WEBHOOK, and the seconds in SMDEBUG_ACTION_TIMEOUT and
+/// SMDEBUG_COMMAND_TIMEOUT.
 ActionSettings action_settings_from_environment(Logger& logger);
 
 /// Creates the action of a request. Fails with `invalid_config` if it could

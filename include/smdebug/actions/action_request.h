@@ -23,8 +23,8 @@ struct ActionRequest {
   ActionKind kind = ActionKind::stop;
   // stop: the prefix of the name of the cloud's training job, empty for the
   // training that writes the run · email: an address · sms: a phone number ·
-  // webhook: a URL, or "@" and the path of a file that contains it · command: a
-  // shell command.
+  // webhook: a URL, "@" and the path of a file that contains it, or empty for
+  // the URL in SMDEBUG_WEBHOOK_URL · command: a shell command.
   std::string target;
 
   friend bool operator==(const ActionRequest&, const ActionRequest&) = default;
@@ -34,9 +34,10 @@ struct ActionRequest {
 /// program of a command.
 std::string shown_target(const ActionRequest& request);
 
-/// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL", "webhook=@FILE"
-/// or "command=PROGRAM". Fails with `invalid_argument`, listing these forms,
-/// without the target, which may be secret.
+/// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL",
+/// "webhook=@FILE", "webhook" or "command=PROGRAM". Fails with
+/// `invalid_argument`, listing these forms, without the target, which may be
+/// secret.
 Result<ActionRequest> parse_action(std::string_view text);
 
 struct ParsedActions {

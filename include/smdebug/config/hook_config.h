@@ -61,6 +61,9 @@ struct HookConfig {
   // owner only (0600, 0700), whatever the umask. Read when the session is
   // created.
   bool is_private = false;
+  // Logs a line when the first step is saved. A launcher that has announced the
+  // run itself turns it off.
+  bool announces_first_step = true;
   // For adapters of frameworks with modules and optimizers; the core ignores
   // them. `step_on`: the event that begins a step, "forward" (default) or
   // "optimizer". `gradients`: which gradients are saved, "backward" (default,

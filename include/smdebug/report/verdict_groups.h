@@ -26,6 +26,10 @@ VerdictGroup group_of(const Verdict& verdict);
 std::vector<Verdict> verdicts_in(VerdictGroup group,
                                  std::span<const Verdict> verdicts);
 
+/// Returns, on one line, why a rule could not judge: its message without
+/// "nothing to judge: ".
+std::string reason_text(const Verdict& verdict);
+
 /// Returns the rules of a group: "DeadRelu, TreeDepth"; empty if there are
 /// none.
 std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts);

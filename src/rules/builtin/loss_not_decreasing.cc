@@ -236,7 +236,7 @@ class LossNotDecreasing : public Rule {
       longest = std::max(longest, losses.span());
     }
     return Error{Error::Code::not_found,
-                 fmt::format("too little to judge: the saved losses span {} "
+                 fmt::format("nothing to judge: the saved losses span {} "
                              "steps, and the rule compares losses that are {} "
                              "steps apart (parameter 'num_steps')",
                              longest, num_steps_)};

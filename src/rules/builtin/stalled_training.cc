@@ -89,7 +89,7 @@ class StalledTraining : public Rule {
   Outcome finish() override {
     if (since_ || !has_judged()) return no_finding();
     return Error{
-        Error::Code::not_found,
+        Error::Code::unsupported,
         fmt::format("nothing to judge: the {} steps of the run were complete "
                     "from the start, and a run does not record when they were "
                     "written; use 'smdebug run' or 'smdebug watch'",
