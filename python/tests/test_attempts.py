@@ -1,5 +1,6 @@
 """A script that was killed and is run again in the folder of its first run."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -36,25 +37,32 @@ DISTRIBUTED = """
     import torch
     import smdebug.pytorch as smd
 
-    def work(rank, out_dir, port, steps, is_killed):
+    # With is_late, the first worker begins after the other one has written its steps.
+    def work(rank, out_dir, port, steps, is_killed, is_late):
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
         torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
-        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        net = torch.nn.Linear(2, 1)
+        if not is_late:
+            net = torch.nn.parallel.DistributedDataParallel(net)
         every_step = smd.SaveConfig(save_interval=1)
         hook = smd.Hook(out_dir, include_workers="all", save_config=every_step, save_all=True)
         hook.register_module(net)
+        if is_late and rank == 0:
+            torch.distributed.barrier()
         for step in range(steps):
             net(torch.ones(1, 2)).sum().backward()
         hook.flush()
-        torch.distributed.barrier()
+        if not is_late or rank == 1:
+            torch.distributed.barrier()
         if is_killed:
             os.kill(os.getpid(), signal.SIGKILL)
         hook.close()
 
     if __name__ == "__main__":
-        port, steps, is_killed = map(int, sys.argv[2:])
+        numbers = map(int, sys.argv[2:])
+        is_killed = int(sys.argv[4])
         try:
-            torch.multiprocessing.spawn(work, (sys.argv[1], port, steps, is_killed), nprocs=2)
+            torch.multiprocessing.spawn(work, (sys.argv[1], *numbers), nprocs=2)
         except torch.multiprocessing.ProcessExitedException:
             assert is_killed
 """
@@ -130,12 +138,25 @@ def test_a_run_that_was_started_once_has_one_attempt(run):
     assert only.ended_seconds >= only.started_seconds
 
 
-def test_the_workers_of_a_new_attempt_leave_no_step_of_the_old_one(run, tmp_path):
+def train_two_workers(run, tmp_path, *, steps, is_killed=False, is_late=False):
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(DISTRIBUTED))
-    for steps, is_killed in ((5, 1), (3, 0)):
-        arguments = [run, *map(str, (free_port(), steps, is_killed))]
-        subprocess.run([sys.executable, script, *arguments], check=True, timeout=180)
+    numbers = [str(int(each)) for each in (free_port(), steps, is_killed, is_late)]
+    subprocess.run([sys.executable, script, run, *numbers], check=True, timeout=180)
+
+
+def test_a_first_worker_that_begins_last_leaves_the_steps_of_the_others(run, tmp_path):
+    train_two_workers(run, tmp_path, steps=3, is_late=True)
+    trial = create_trial(run)
+    assert not os.path.exists(f"{run}/attempts")
+    assert trial.steps() == [0, 1, 2]
+    for step in trial.steps():
+        assert trial.tensor("Linear_weight").workers(step) == ["worker_0", "worker_1"]
+
+
+def test_the_workers_of_a_new_attempt_leave_no_step_of_the_old_one(run, tmp_path):
+    train_two_workers(run, tmp_path, steps=5, is_killed=True)
+    train_two_workers(run, tmp_path, steps=3)
     trial = create_trial(run)
     assert trial.steps() == [0, 1, 2]
     assert trial.steps(show_incomplete_steps=True) == [0, 1, 2]

@@ -24,9 +24,10 @@ AttemptStart::AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
       logger_(logger) {}
 
 Status AttemptStart::run() {
+  if (!attempt_.is_first_worker) return wait_for_first_worker();
   SMD_TRY(const EarlierFiles files, find_earlier_files());
-  if (files.empty()) return {};
-  return attempt_.is_first_worker ? move_aside(files) : wait_for_first_worker();
+  if (files.empty() || !are_of_earlier_attempt(files)) return {};
+  return move_aside(files);
 }
 
 Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
@@ -40,6 +41,19 @@ Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
     }
   }
   return files;
+}
+
+// If `run.json` records an attempt, the other workers of this one have waited.
+// Otherwise they may have begun already, and only a file of the first worker
+// itself must be older than this attempt.
+bool AttemptStart::are_of_earlier_attempt(const EarlierFiles& files) const {
+  if (attempt_.earlier > 0) return true;
+  for (const auto& [step, keys] : files) {
+    for (const std::string& key : keys) {
+      if (parse_step_file_key(key)->worker == attempt_.worker) return true;
+    }
+  }
+  return false;
 }
 
 // Moves the last step first, and its index files before its event files: if
@@ -88,27 +102,29 @@ Status AttemptStart::complete_earlier_run() {
 
 Status AttemptStart::wait_for_first_worker() {
   const auto end = clock_.monotonic() + kLongestWait;
-  while (!has_first_worker_begun()) {
-    if (clock_.monotonic() >= end) {
-      logger_.warning(fmt::format(
-          "run '{}' holds steps of an earlier attempt, and the first worker "
-          "has not moved them within {} s: readers may see steps of both "
-          "attempts",
-          storage_->uri(), kLongestWait.count()));
-      return {};
-    }
+  while (true) {
+    SMD_TRY(const bool is_ready, is_folder_ready());
+    if (is_ready) return {};
+    if (clock_.monotonic() >= end) break;
     clock_.sleep_for(kPollInterval);
   }
+  logger_.warning(fmt::format(
+      "run '{}' holds an earlier attempt, and the first worker has not moved "
+      "its steps within {} s: readers may see steps of both attempts",
+      storage_->uri(), kLongestWait.count()));
   return {};
 }
 
 // The first worker writes `run.json` after it has moved the files.
-bool AttemptStart::has_first_worker_begun() const {
-  const auto bytes = get_object(*storage_, kRunFileKey);
-  if (!bytes) return false;
-  const auto file = parse_run_file(bytes->text());
-  return file && !file->attempts.empty() &&
-         file->attempts.back().started_seconds >= attempt_.began_seconds;
+Result<bool> AttemptStart::is_folder_ready() const {
+  if (const auto bytes = get_object(*storage_, kRunFileKey)) {
+    const auto file = parse_run_file(bytes->text());
+    if (file && !file->attempts.empty()) {
+      return file->attempts.back().started_seconds >= attempt_.began_seconds;
+    }
+  }
+  SMD_TRY(const EarlierFiles files, find_earlier_files());
+  return files.empty();
 }
 
 std::string AttemptStart::key_aside(std::string_view key) const {

@@ -8,8 +8,9 @@
 //
 // An attempt that begins at step 0 leaves nothing in place; one that continues
 // from a checkpoint leaves the steps before its first. The first worker moves
-// the files of all workers. The others wait for it, because it could not tell
-// their new files from old ones.
+// the files of all workers. The others wait for it if the folder holds an
+// earlier attempt, because it could not tell their new files from old ones. In
+// a new folder nobody waits.
 
 #include <cstdint>
 #include <map>
@@ -33,6 +34,7 @@ class AttemptStart {
     // recorded. Only the first worker knows it.
     std::uint64_t earlier = 0;
     bool is_first_worker = true;
+    std::string worker;  // the name of the worker that begins
     // A time between the end of that attempt and the first step of this one.
     double began_seconds = 0;
   };
@@ -57,8 +59,9 @@ class AttemptStart {
   Status move_aside(const EarlierFiles& files);
   Status move_or_copy_all(std::string_view prefix);
   Status complete_earlier_run();
+  bool are_of_earlier_attempt(const EarlierFiles& files) const;
   Status wait_for_first_worker();
-  bool has_first_worker_begun() const;
+  Result<bool> is_folder_ready() const;
   std::string key_aside(std::string_view key) const;
 
   const std::shared_ptr<Storage> storage_;

@@ -180,6 +180,25 @@ TEST_F(AttemptStartTest, MovesARunWithoutARecordOfItsAttempts) {
   EXPECT_THAT(keys(kIndexPrefix), SizeIs(1));
 }
 
+TEST_F(AttemptStartTest, LeavesTheStepsOfAWorkerThatBeganBeforeTheFirst) {
+  train_to_the_end(2, 1);
+  for (const Step step : {0, 1}) {
+    ASSERT_TRUE(storage_->move(index_file_key(step, "worker_0"),
+                               index_file_key(step, "worker_1")));
+    ASSERT_TRUE(storage_->move(event_file_key(step, "worker_0"),
+                               event_file_key(step, "worker_1")));
+  }
+  ASSERT_TRUE(storage_->move(collections_file_key("worker_0"),
+                             collections_file_key("worker_1")));
+  for (const std::string_view key : {kRunFileKey, kEndMarkerKey, kClaimKey})
+    (void)storage_->remove(key);
+
+  train_to_the_end(2, 2);
+  EXPECT_THAT(keys("attempts/"), IsEmpty());
+  EXPECT_THAT(keys(kIndexPrefix), SizeIs(4));
+  EXPECT_TRUE(is_there(collections_file_key("worker_1")));
+}
+
 TEST_F(AttemptStartTest, WritesNothingIntoARunThatCannotBeMoved) {
   class Immovable final : public ForwardingStorage {
    public:
@@ -233,6 +252,26 @@ TEST_F(LaterWorkerTest, WaitsUntilTheFirstWorkerHasMovedTheOldSteps) {
   EXPECT_THAT(log_.text(), IsEmpty());
 }
 
+// Otherwise its first files would be moved with the old ones.
+TEST_F(LaterWorkerTest, WaitsForTheFirstWorkerEvenWhenNoStepIsLeft) {
+  record_attempt(400);
+  clock_.on_sleep = [&] {
+    if (clock_.sleeps() == 5) record_attempt(501);
+  };
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_EQ(clock_.sleeps(), 5);
+}
+
+TEST_F(LaterWorkerTest, WaitsForStepsOfARunWithoutARecordOfItsAttempts) {
+  train_until_killed(2, 1);
+  ASSERT_TRUE(storage_->remove(kRunFileKey));
+  clock_.on_sleep = [&] {
+    if (clock_.sleeps() == 5) record_attempt(501);
+  };
+  ASSERT_TRUE(start_second_worker());
+  EXPECT_EQ(clock_.sleeps(), 5);
+}
+
 TEST_F(LaterWorkerTest, MovesNothingItself) {
   train_until_killed(2, 1);
   record_attempt(501);
@@ -251,7 +290,7 @@ TEST_F(LaterWorkerTest, GivesUpWaitingForAFirstWorkerThatNeverComes) {
   record_attempt(400);
   ASSERT_TRUE(start_second_worker());
   EXPECT_EQ(clock_.monotonic(), AttemptStart::kLongestWait);
-  EXPECT_THAT(log_.text(), HasSubstr("has not moved them within 30 s"));
+  EXPECT_THAT(log_.text(), HasSubstr("has not moved its steps within 30 s"));
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ std::unique_ptr<AttemptStart> RunLifecycle::begin_attempt(
   AttemptStart::Attempt attempt;
   attempt.first_step = context_.steps.current().global;
   attempt.is_first_worker = worker.is_first();
+  attempt.worker = worker.name;
   if (run_record_) attempt.earlier = run_record_->number() - 1;
   // The start of a process is known to a second.
   attempt.began_seconds =
