@@ -11,7 +11,7 @@ import pytest
 GOLDEN = pathlib.Path(__file__).parents[2] / "tests" / "golden"
 
 WAITS = {
-    "for a run": "create_trial(path / 'nothing')",
+    "for a run": "create_trial(path / 'nothing', timeout=600)",
     "for a step": "create_trial(path).wait_for_steps([1000])",
     "for an event file": "create_trial(path).tensor('MSELoss_output_0').value(2)",
 }
@@ -66,7 +66,7 @@ def handle(number, frame):
 signal.signal(signal.SIGALRM, handle)
 signal.setitimer(signal.ITIMER_REAL, 0.2)
 try:
-    create_trial(sys.argv[1])
+    create_trial(sys.argv[1], timeout=600)
 except Stop as stop:
     print(stop)
 """

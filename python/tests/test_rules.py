@@ -214,22 +214,22 @@ def test_an_action_string_lists_actions_whose_values_keep_their_case():
 
 
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "shown"),  # without its texts, which may be secrets
     [
-        "3",
-        '{"name": "email"}',
-        '{"name": "call", "endpoint": "555"}',
-        '{"name": "sms", "endpoint": 555}',
-        '{"endpoint": "555"}',
+        ("3", "an entry that is not an object"),
+        ('{"name": "email"}', "'email' with the keys 'name'"),
+        ('{"name": "call", "endpoint": "555"}', "'call' with the keys 'name', 'endpoint'"),
+        ('{"name": "sms", "endpoint": 555}', "'sms' with the keys 'name', 'endpoint'"),
+        ('{"endpoint": "555"}', "an object with the keys 'endpoint'"),
     ],
 )
-def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, logged):
+def test_an_entry_that_is_no_action_is_logged_and_left_out(entry, shown, logged):
     good = '{"name": "sms", "endpoint": "555"}'
     entries, refused = _core.parse_action_string(f"[{entry}, {good}]")
     assert entries == [("sms", "555")] and len(refused) == 1
     Actions(f"[{entry}, {good}]", "MyRule")
     (said,) = logged
-    assert "'MyRule': not an action" in said and entry in said
+    assert "'MyRule': not an action" in said and shown in said and "555" not in said
 
 
 @pytest.mark.parametrize("nothing", [None, "", "  ", "[]"])

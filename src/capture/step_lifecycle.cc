@@ -130,7 +130,7 @@ void StepLifecycle::report_matches() {
   const std::string step = std::to_string(context_.steps.current().global);
   MatchSummary matches = summarize_matches(slots_);
   summary_ = std::move(matches.text);
-  if (context_.config.announces_first_step) {
+  if (context_.config.announces_first_step && context_.worker.is_first()) {
     logger.info("recording to '" + run_.uri() + "' from step " + step + ": " +
                 matches.counts);
   }
