@@ -60,7 +60,10 @@ int run(const ExplainCommand& command, const Console& console) {
   if (!explanation) return console.fail(explanation.error());
   console.out << (command.json ? explanation_json(*explanation)
                                : explanation_text(*explanation));
-  return kExitNothingFound;
+  // The run knows nothing of this name.
+  const bool is_unknown =
+      explanation->memberships.empty() && explanation->saved_steps == 0;
+  return is_unknown ? kExitError : kExitNothingFound;
 }
 
 // smdebug rules [NAME]

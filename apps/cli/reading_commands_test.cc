@@ -280,11 +280,38 @@ TEST_F(ReadingCommands, TensorSaysWhatThereIsInstead) {
   const Spoken spoken =
       smdebug({"tensor", healthy_, "gradient/Net_fc.weight", "--step", "99"});
   EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.err, HasSubstr("10 steps from 0 to 9"));
+  EXPECT_THAT(spoken.err, HasSubstr("10 TRAIN steps from 0 to 9"));
   EXPECT_THAT(smdebug({"tensor", healthy_, "gradient/Net_fc.weight", "--worker",
                        "worker_7"})
                   .err,
               HasSubstr("worker_0"));
+}
+
+TEST_F(ReadingCommands, TensorSaysInWhichModesATensorWasSaved) {
+  const Spoken spoken = smdebug(
+      {"tensor", healthy_, "gradient/Net_fc.weight", "--mode", "EVAL"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("was not saved at any EVAL step"),
+                    HasSubstr("saved: 10 TRAIN steps from 0 to 9\n")));
+}
+
+TEST_F(ReadingCommands, ExplainFailsForANameThatTheRunDoesNotKnow) {
+  const Spoken spoken = smdebug({"explain", healthy_, "Net_fc.weigth"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("the run has no tensor of this name"),
+                                HasSubstr("similar names: ")));
+}
+
+TEST_F(ReadingCommands, ExplainTakesTheStepLikeTensor) {
+  const std::vector<std::string> ask = {"explain", healthy_,
+                                        "gradient/Net_fc.weight"};
+  auto by_position = ask;
+  by_position.push_back("99");
+  auto by_name = ask;
+  by_name.insert(by_name.end(), {"--step", "99"});
+  EXPECT_THAT(smdebug(by_name).out, HasSubstr("the run ended at step 9"));
+  EXPECT_EQ(smdebug(by_name).out, smdebug(by_position).out);
 }
 
 TEST(RulesCommand, ListsRulesAndExplainsOne) {

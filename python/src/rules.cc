@@ -64,6 +64,15 @@ class PythonRule : public Rule {
     }
   }
 
+  // Why the class could not read what it asked for, if it never could.
+  Outcome finish() override {
+    if (judged_ > 0) return no_finding();
+    const nb::gil_scoped_acquire gil;
+    const auto missing = nb::cast<std::string>(judge_.attr("missing"));
+    if (missing.empty()) return no_finding();
+    return Error{Error::Code::not_found, "nothing to judge: " + missing};
+  }
+
   std::uint64_t observations_judged() const override { return judged_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "smdebug/actions/action.h"
 
+#include "smdebug/base/try.h"
+
 #include "actions/actions.h"
 #include "base/environment.h"
 #include "base/strings.h"

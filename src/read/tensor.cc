@@ -38,6 +38,28 @@ bool has_reduction(const RunTable& table, std::span<const EntryId> same_step,
   });
 }
 
+// "; the nearest saved steps are 70 and 80" of this mode, or nothing.
+template <typename Steps>
+std::string neighbors_text(const Steps& saved, Step step) {
+  if (saved.empty()) return "";
+  const auto after = saved.lower_bound(step);
+  if (after == saved.begin()) {
+    return fmt::format("; the first saved step is {}", after->first);
+  }
+  const Step before = std::prev(after)->first;
+  if (after == saved.end()) {
+    return fmt::format("; the last saved step is {}", before);
+  }
+  return fmt::format("; the nearest saved steps are {} and {}", before,
+                     after->first);
+}
+
+std::string neighbors_text(const RunTable& table, const StepQuery& query) {
+  return query.mode == Mode::global
+             ? neighbors_text(table.steps(), query.step)
+             : neighbors_text(table.steps_of(query.mode), query.step);
+}
+
 std::shared_ptr<const ErrorSubject> subject_of(const std::string& tensor,
                                                const StepQuery& query) {
   auto subject = std::make_shared<ErrorSubject>();
@@ -195,12 +217,13 @@ Error Tensor::why_unknown(const StepQuery& query) const {
                   "the step has not been written yet");
     case StepState::unavailable:
       return fail(Error::Code::not_found, Error::Detail::step_passed,
-                  "the step was not saved");
+                  "the step was not saved" + neighbors_text(table, query));
     case StepState::available:
       break;
   }
   return fail(Error::Code::not_found, Error::Detail::tensor_not_at_step,
-              "the step holds other tensors, not this one");
+              "the step holds other tensors, not this one; steps() of the "
+              "tensor lists its steps");
 }
 
 // Returns the entry that holds the elements.

@@ -249,7 +249,8 @@ std::string not_due_text(const Explanation& explanation) {
 std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto& members = explanation.memberships;
   if (members.empty())
-    return "no collection lists its name or has a pattern that matches it";
+    return "the run has no tensor of this name, and no collection lists it or "
+           "has a pattern that matches it";
   if (std::ranges::none_of(members, may_be_saved)) {
     return collections_text(explanation, [](const auto&) { return true; }) +
            " is not saved: add it to include_collections";

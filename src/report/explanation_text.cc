@@ -60,7 +60,7 @@ std::string explanation_text(const Explanation& explanation) {
   }
   if (!explanation.nearest_names.empty()) {
     text +=
-        fmt::format("the run has no tensor of this name; similar names: {}\n",
+        fmt::format("similar names: {}\n",
                     quoted_list(explanation.nearest_names));
   }
   return text;

@@ -99,6 +99,27 @@ std::string rows_text(std::span<const TensorTable::Row> rows) {
   return table.text();
 }
 
+// Names the steps that exist instead.
+Error not_saved(Tensor& tensor, const TensorQuery& query) {
+  std::string saved;
+  for (const Mode mode : {Mode::global, Mode::train, Mode::eval, Mode::predict}) {
+    const auto steps = tensor.steps(mode, /*incomplete=*/true);
+    // Steps without a mode have only a global number.
+    if (steps.empty() || (mode == Mode::global && query.mode != mode)) continue;
+    saved += fmt::format(
+        "{}{} from {} to {}", saved.empty() ? "" : ", ",
+        count_text(steps.size(), fmt::format("{} step", mode_name(mode))),
+        steps.front(), steps.back());
+  }
+  if (saved.empty()) saved = "only steps without a mode";
+  const std::string asked =
+      query.step ? fmt::format("{} step {}", mode_name(query.mode), *query.step)
+                 : fmt::format("any {} step", mode_name(query.mode));
+  return {Error::Code::not_found,
+          fmt::format("tensor '{}' was not saved at {}; saved: {}",
+                      query.tensor, asked, saved)};
+}
+
 }  // namespace
 
 Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
@@ -106,19 +127,10 @@ Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
   TensorTable table{trial.location(), query.tensor, query.mode, {}};
   std::vector<Step> steps = tensor.steps(query.mode, /*incomplete=*/true);
   if (query.step) {
-    if (std::ranges::find(steps, *query.step) == steps.end()) {
-      return Error{
-          Error::Code::not_found,
-          fmt::format("tensor '{}' was not saved at {} step {}; saved: {}",
-                      query.tensor, mode_name(query.mode), *query.step,
-                      steps.empty()
-                          ? "no step of this mode"
-                          : fmt::format("{} from {} to {}",
-                                        count_text(steps.size(), "step"),
-                                        steps.front(), steps.back()))};
-    }
-    steps = {*query.step};
+    const bool was_saved = std::ranges::find(steps, *query.step) != steps.end();
+    steps = was_saved ? std::vector{*query.step} : std::vector<Step>();
   }
+  if (steps.empty()) return not_saved(tensor, query);
   std::vector<std::string> known = trial.workers();
   if (query.worker && std::ranges::find(known, *query.worker) == known.end()) {
     return Error{Error::Code::not_found,
@@ -134,12 +146,16 @@ Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
                                     query.step.has_value()));
     }
   }
+  if (table.rows.empty()) {
+    return Error{Error::Code::not_found,
+                 fmt::format("worker '{}' did not save tensor '{}'",
+                             *query.worker, query.tensor)};
+  }
   return table;
 }
 
 std::string tensor_table_text(const TensorTable& table) {
   const std::string name = printable(table.tensor);
-  if (table.rows.empty()) return name + ": nothing was saved\n";
   std::string text = name + "\n" + rows_text(table.rows);
   for (const TensorTable::Row& row : table.rows) {
     if (row.elements.empty()) continue;

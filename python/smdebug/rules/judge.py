@@ -24,7 +24,8 @@ from smdebug.trials import Trial, create_trial
 class Judge:
     """One Python rule over one run, which it opens at the first step.
 
-    Attributes: `name`, the name of the class, and `steps_judged`. Raises SMDebugValueError for
+    Attributes: `name`, the name of the class, `steps_judged`, and `missing`: what the rule asked
+    for in vain at the last step that it could not judge, or "". Raises SMDebugValueError for
     parameters that the class does not accept.
     """
 
@@ -38,6 +39,7 @@ class Judge:
             ) from None
         self.name: str = rule_class.__name__
         self.steps_judged: int = 0
+        self.missing: str = ""
         self._rule_class = rule_class
         self._parameters = parameters
         self._run = run
@@ -49,7 +51,8 @@ class Judge:
             self._rule = self._rule_class(self._open_trial(), **self._parameters)
         try:
             self._rule.invoke(step)
-        except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable):
+        except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable) as missing:
+            self.missing = str(missing)
             return None
         except RuleEvaluationConditionMet:
             self.steps_judged += 1
