@@ -241,7 +241,8 @@ void Grammar::add_explain() {
       "explain", "Explain why a tensor was saved or not saved at a step");
   command.add_option("RUN", explain.run, "The run")->required();
   command.add_option("NAME", explain.tensor, "The tensor")->required();
-  command.add_option("STEP,--step", explain.step, "A step of the mode; default: all");
+  command.add_option("STEP,--step", explain.step,
+                     "A step of the mode; default: all");
   command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
   add_json(command, explain.json);
 }

@@ -288,8 +288,8 @@ TEST_F(ReadingCommands, TensorSaysWhatThereIsInstead) {
 }
 
 TEST_F(ReadingCommands, TensorSaysInWhichModesATensorWasSaved) {
-  const Spoken spoken = smdebug(
-      {"tensor", healthy_, "gradient/Net_fc.weight", "--mode", "EVAL"});
+  const Spoken spoken =
+      smdebug({"tensor", healthy_, "gradient/Net_fc.weight", "--mode", "EVAL"});
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err,
               AllOf(HasSubstr("was not saved at any EVAL step"),

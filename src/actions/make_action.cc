@@ -1,5 +1,4 @@
 #include "smdebug/actions/action.h"
-
 #include "smdebug/base/try.h"
 
 #include "actions/actions.h"

@@ -59,9 +59,8 @@ std::string explanation_text(const Explanation& explanation) {
                         *explanation.first_saved, *explanation.last_saved);
   }
   if (!explanation.nearest_names.empty()) {
-    text +=
-        fmt::format("similar names: {}\n",
-                    quoted_list(explanation.nearest_names));
+    text += fmt::format("similar names: {}\n",
+                        quoted_list(explanation.nearest_names));
   }
   return text;
 }

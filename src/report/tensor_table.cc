@@ -102,7 +102,8 @@ std::string rows_text(std::span<const TensorTable::Row> rows) {
 // Names the steps that exist instead.
 Error not_saved(Tensor& tensor, const TensorQuery& query) {
   std::string saved;
-  for (const Mode mode : {Mode::global, Mode::train, Mode::eval, Mode::predict}) {
+  for (const Mode mode :
+       {Mode::global, Mode::train, Mode::eval, Mode::predict}) {
     const auto steps = tensor.steps(mode, /*incomplete=*/true);
     // Steps without a mode have only a global number.
     if (steps.empty() || (mode == Mode::global && query.mode != mode)) continue;
