@@ -302,6 +302,25 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
                    "'; use one of: " + names};
 }
 
+// CLI11 lists all unknown arguments, in reverse order.
+std::string unknown_argument(CLI::App& app, const std::string& command) {
+  const std::vector<std::string> extras = app.remaining(true);
+  const auto option = std::ranges::find_if(
+      extras, [](const std::string& each) { return each.starts_with('-'); });
+  if (option == extras.end()) {
+    return "unexpected argument '" + (extras.empty() ? "" : extras.front()) +
+           "'";
+  }
+  std::string known;
+  for (const CLI::Option* each : app.get_subcommand(command)->get_options()) {
+    for (const std::string& name : each->get_lnames()) {
+      known += (known.empty() ? "--" : ", --") + name;
+    }
+  }
+  return "unknown option '" + option->substr(0, option->find('=')) +
+         "'; the options are " + known;
+}
+
 }  // namespace
 
 Result<Command> parse_command_line(std::span<const std::string> args) {
@@ -317,13 +336,15 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
     return Command(HelpRequest{std::string(request.what()) + "\n"});
   } catch (const CLI::CallForHelp&) {
     return Command(HelpRequest{grammar.app.help()});
-  } catch (const CLI::ExtrasError& failure) {
+  } catch (const CLI::ExtrasError&) {
     const bool is_run = args.front() == "run" && dashes == args.end();
-    return Error{Error::Code::invalid_argument,
-                 without_secrets(failure.what(), args) +
-                     (is_run ? "; put the command to run after '--': smdebug "
-                               "run -- python train.py"
-                             : "")};
+    return Error{
+        Error::Code::invalid_argument,
+        args.front() + ": " +
+            without_secrets(unknown_argument(grammar.app, args.front()), args) +
+            (is_run ? "; put the command to run after '--': smdebug "
+                      "run -- python train.py"
+                    : "")};
   } catch (const CLI::ParseError& failure) {
     return Error{Error::Code::invalid_argument,
                  without_secrets(failure.what(), args)};

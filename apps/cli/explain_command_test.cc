@@ -104,8 +104,8 @@ TEST_F(Explain, SaysThatACollectionIsNotAmongThoseSaved) {
 
 TEST_F(Explain, SaysThatTheRunEndedBeforeTheStep) {
   const Spoken spoken = explain({"Net_fc.weight", "100", "--mode", "TRAIN"});
-  EXPECT_THAT(spoken.out, HasSubstr("collection 'weights' is due, but the run "
-                                    "ended at step 23"));
+  EXPECT_THAT(spoken.out, HasSubstr("collection 'weights' is due, but the "
+                                    "last TRAIN step of the run is 23"));
 }
 
 TEST_F(Explain, OffersTheNearestNamesOfATensorThatNeverCame) {

@@ -189,7 +189,8 @@ class LaunchedRun {
     if (overview->steps == 0 && summary_.problem.empty()) {
       summary_.problem =
           "no step was recorded: the training ended before its first step was "
-          "complete, or it has none of the requested tensors";
+          "complete, it has none of the requested tensors, or they could not "
+          "be written; the log above shows which";
     }
     summary_.overview = *std::move(overview);
   }

@@ -53,6 +53,12 @@ Status create_folder(const std::string& location, bool is_private) {
 
 Result<std::unique_ptr<Trial>> open_run(const std::string& location,
                                         const Console& console) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(location, ignored)) {
+    return Error{Error::Code::not_found, "no run at '" + location +
+                                             "': it is a file; pass the folder "
+                                             "of the run"};
+  }
   TrialOptions options;
   options.timeout = std::chrono::nanoseconds(0);
   options.end_delay = std::chrono::nanoseconds(0);
@@ -84,6 +90,11 @@ Result<std::string> create_run_location(const RunCommand& command,
   }
   // Appends a number if another run started in the same second.
   std::string location = path.lexically_normal().string();
+  if (std::filesystem::exists(path, failure) &&
+      !std::filesystem::is_directory(path, failure)) {
+    return Error{Error::Code::invalid_argument,
+                 "--out: '" + location + "' is not a folder; name a new one"};
+  }
   for (int i = 2;; ++i) {
     SMD_TRY(const bool is_taken, holds_run(location));
     if (!is_taken) {

@@ -69,8 +69,11 @@ std::vector<std::string> environment_with(const std::string& variable) {
 }
 
 Error start_error(const std::string& program, int failure) {
+  std::string text =
+      "cannot start '" + program + "': " + std::strerror(failure);
+  if (program.ends_with(".py")) text += "; use 'python " + program + "'";
   return {failure == ENOENT ? Error::Code::not_found : Error::Code::io,
-          "cannot start '" + program + "': " + std::strerror(failure)};
+          std::move(text)};
 }
 
 }  // namespace

@@ -15,9 +15,10 @@ namespace {
 // grows with the product of their lengths.
 constexpr std::size_t kMaxCompared = 200;
 
-// The Levenshtein distance, computed row by row. Compares only the beginning of
-// long texts.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+// The Levenshtein distance of `a` to `b` plus that to the best beginning of
+// `b`, computed row by row: a mistyped beginning of a long name is nearer to it
+// than to any short name. Compares only the beginning of long texts.
+std::size_t distance(std::string_view a, std::string_view b) {
   a = a.substr(0, kMaxCompared);
   b = b.substr(0, kMaxCompared);
   std::vector<std::size_t> row(b.size() + 1);
@@ -30,7 +31,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
     }
   }
-  return row.back();
+  return row.back() + *std::ranges::min_element(row);
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ std::vector<std::string> nearest_names(std::string_view wanted,
     const std::string lower = lower_case(candidate);
     const bool contained =
         !wanted.empty() && lower.find(wanted_lower) != std::string::npos;
-    ranked.emplace_back(contained ? 0 : edit_distance(wanted_lower, lower),
+    ranked.emplace_back(contained ? 0 : distance(wanted_lower, lower),
                         &candidate);
   }
   std::stable_sort(

@@ -10,7 +10,7 @@
 // from a checkpoint leaves the steps before its first. The first worker moves
 // the files of all workers. The others wait for it if the folder holds an
 // earlier attempt, because it could not tell their new files from old ones. In
-// a new folder nobody waits.
+// a new folder, no worker waits.
 
 #include <cstdint>
 #include <map>

@@ -90,10 +90,12 @@ Result<bool> Trial::Impl::can_open() {
 Status Trial::Impl::on_timeout() {
   const std::size_t here = collections_.workers().size();
   if (here == 0) {
-    return Error{Error::Code::not_found,
-                 fmt::format("no run at '{}': found none of its files; check "
-                             "the path, or wait longer",
-                             storage_->uri())};
+    const bool has_waited = options_.timeout > std::chrono::nanoseconds(0);
+    return Error{
+        Error::Code::not_found,
+        fmt::format("no run at '{}': the path does not exist, or holds no "
+                    "files of a run; check it{}",
+                    storage_->uri(), has_waited ? ", or wait longer" : "")};
   }
   if (options_.require_all_workers) {
     logger().warning(
@@ -105,7 +107,10 @@ Status Trial::Impl::on_timeout() {
 
 std::string Trial::Impl::waiting_text() const {
   const std::size_t here = collections_.workers().size();
-  if (here == 0) return fmt::format("a run at '{}'", storage_->uri());
+  if (here == 0) {
+    return fmt::format("a run at '{}', which holds no files of a run yet",
+                       storage_->uri());
+  }
   return fmt::format(
       "the run at '{}': {} of {} workers have written their collections",
       storage_->uri(), here, collections_.num_workers());

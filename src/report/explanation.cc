@@ -193,6 +193,20 @@ bool is_due(const Explanation::Membership& member) {
   return may_be_saved(member) && member.is_due.value_or(false);
 }
 
+// "the run ended at step 390", "the last EVAL step of the run is 40".
+std::string end_text(Trial& trial, const StepId& asked,
+                     const std::vector<Step>& steps) {
+  if (steps.empty()) return "the run has saved no step";
+  if (asked.global < 0) {
+    return fmt::format("the last {} step of the run is {}",
+                       mode_name(asked.mode), steps.back());
+  }
+  return fmt::format(
+      "the run {} {}",
+      trial.has_ended() ? "ended at step" : "has only reached step",
+      steps.back());
+}
+
 // Explains a tensor that was due at a step but was not saved.
 std::string missing_text(Trial& trial, const Explanation& explanation) {
   const StepId& step = *explanation.step;
@@ -213,12 +227,7 @@ std::string missing_text(Trial& trial, const Explanation& explanation) {
                   /*incomplete=*/true);
   const Step asked = step.global >= 0 ? step.global : step.mode_step;
   if (steps.empty() || asked > steps.back()) {
-    return fmt::format(
-        "{} is due, but the run {}", due,
-        steps.empty() ? "has saved no step"
-        : trial.has_ended()
-            ? fmt::format("ended at step {}", steps.back())
-            : fmt::format("has only reached step {}", steps.back()));
+    return due + " is due, but " + end_text(trial, step, steps);
   }
   return due +
          " was due, but the step has no files: they were removed, or the "
@@ -261,6 +270,11 @@ std::string absence_text(Trial& trial, const Explanation& explanation) {
   }
   if (std::ranges::any_of(members, is_due))
     return missing_text(trial, explanation);
+  const auto steps = trial.steps(Mode::global, /*incomplete=*/true);
+  if (explanation.step->mode_step < 0 && trial.has_ended() && !steps.empty() &&
+      explanation.step->global > steps.back()) {
+    return fmt::format("the run ended at step {}", steps.back());
+  }
   if (explanation.step->mode_step < 0) {
     return "nothing was saved at this step, so its mode is unknown; use --mode "
            "to query a step of a mode";

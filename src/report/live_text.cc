@@ -30,7 +30,7 @@ std::string status_text(const LiveStatus& status,
                         std::span<const Verdict> verdicts) {
   std::string text =
       status.step < 0 ? "no step yet" : fmt::format("step {}", status.step);
-  if (status.steps_per_second) {
+  if (status.steps_per_second.value_or(0) > 0) {
     text += fmt::format(", {:.3g} steps/s", *status.steps_per_second);
   }
   if (status.loss) text += ", loss " + number_text(*status.loss);

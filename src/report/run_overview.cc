@@ -13,8 +13,11 @@ constexpr std::size_t kNamesShown = 6;
 constexpr std::size_t kDamageShown = 10;
 
 std::string state_text(const RunOverview& overview) {
-  std::string text =
-      overview.has_ended ? "ended" : "no end marker: still running or killed";
+  std::string text = "no end marker: still running or killed";
+  if (overview.has_ended) text = "ended";
+  if (overview.was_killed) {
+    return "killed or crashed: its process has exited without an end marker";
+  }
   if (overview.attempt && !overview.attempt->status.empty()) {
     text += fmt::format(" ({})", overview.attempt->status);
   }
@@ -200,6 +203,7 @@ std::string run_overview_json(const RunOverview& overview) {
   Json json;
   json["run"] = overview.location;
   json["ended"] = overview.has_ended;
+  json["killed"] = overview.was_killed;
   json["framework"] = overview.framework;
   json["steps"] = overview.steps;
   json["modes"] = Json::Array();

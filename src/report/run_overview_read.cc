@@ -143,6 +143,7 @@ Result<RunOverview> read_run_overview(Trial& trial) {
   RunOverview overview;
   overview.location = trial.location();
   overview.has_ended = trial.has_ended();
+  overview.was_killed = trial.writer_state() == WriterState::exited;
   overview.steps = trial.steps().size();
   overview.workers = trial.workers();
   overview.tensors = trial.tensor_names().size();

@@ -76,7 +76,11 @@ void add_overview(const RunOverview& overview,
 
 void add_actions(const RunSummary& summary, std::vector<SummaryLine>& lines) {
   for (std::size_t i = 0; i < summary.actions.size(); ++i) {
-    lines.push_back({"action", action_text(summary.actions[i]), i < 3 ? 2 : 7});
+    // The first line of the summary reports that the training was stopped.
+    const bool is_known = summary.actions[i].action == "stop" &&
+                          summary.actions[i].status == ActionStatus::done;
+    const int rank = is_known ? 8 : i < 3 ? 2 : 7;
+    lines.push_back({"action", action_text(summary.actions[i]), rank});
   }
 }
 
@@ -104,8 +108,8 @@ std::vector<SummaryLine> lines_of(const RunSummary& summary) {
   add_actions(summary, lines);
   if (!summary.problem.empty()) lines.push_back({"problem", summary.problem});
   if (summary.overview) {
-    lines.push_back({"run", summary.location, 5});
-    lines.push_back({"open it", python_line(*summary.overview), 1});
+    lines.push_back({"run", summary.location, 1});
+    lines.push_back({"open it", python_line(*summary.overview), 6});
   }
   return lines;
 }
@@ -122,6 +126,12 @@ bool is_worth_reading(const RunSummary& summary) {
          });
 }
 
+// By itself, not because it was stopped.
+bool has_failed(const RunSummary& summary) {
+  return (summary.exit_code != 0 || summary.signal) &&
+         summary.stopped_by.empty() && !summary.was_interrupted;
+}
+
 }  // namespace
 
 std::string run_summary_text(const RunSummary& summary) {
@@ -134,8 +144,12 @@ std::string run_summary_text(const RunSummary& summary) {
   const std::size_t limit = summary.detail == Detail::verbose ? lines.size() + 1
                             : has_fired ? kLinesWithFindings
                                         : kLinesWithoutFinding;
-  const std::string outcome =
+  std::string outcome =
       summary.overview ? outcome_text(summary.verdicts) : "nothing recorded";
+  if (has_failed(summary) && !has_fired) {
+    outcome = "the training failed; " +
+              (summary.overview ? "no rule fired before" : outcome);
+  }
   return "smdebug: " + outcome + "\n" +
          summary_table(std::move(lines), limit - 1);
 }

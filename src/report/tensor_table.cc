@@ -84,9 +84,9 @@ std::string rows_text(std::span<const TensorTable::Row> rows) {
     if (row.statistics) {
       const TensorStatistics& s = *row.statistics;
       const auto finite = static_cast<double>(s.finite());
-      for (const double number : {s.min, s.max, s.mean, deviation(s),
-                                  finite > 0 ? s.sum_abs / finite : 0}) {
-        cells.push_back(number_text(number));
+      for (const double number :
+           {s.min, s.max, s.mean, deviation(s), s.sum_abs / finite}) {
+        cells.push_back(finite > 0 ? number_text(number) : "-");
       }
       cells.push_back(std::to_string(s.zeros));
       cells.push_back(std::to_string(s.nan));
@@ -100,7 +100,7 @@ std::string rows_text(std::span<const TensorTable::Row> rows) {
 }
 
 // Names the steps that exist instead.
-Error not_saved(Tensor& tensor, const TensorQuery& query) {
+Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
   std::string saved;
   for (const Mode mode :
        {Mode::global, Mode::train, Mode::eval, Mode::predict}) {
@@ -116,9 +116,15 @@ Error not_saved(Tensor& tensor, const TensorQuery& query) {
   const std::string asked =
       query.step ? fmt::format("{} step {}", mode_name(query.mode), *query.step)
                  : fmt::format("any {} step", mode_name(query.mode));
-  return {Error::Code::not_found,
-          fmt::format("tensor '{}' was not saved at {}; saved: {}",
-                      query.tensor, asked, saved)};
+  std::string text = fmt::format("tensor '{}' was not saved at {}; saved: {}",
+                                 query.tensor, asked, saved);
+  if (const auto damage = trial.damage(); !damage.empty()) {
+    text += fmt::format("; {} of the run damaged, 'smdebug show' lists them",
+                        damage.size() == 1
+                            ? "1 file is"
+                            : fmt::format("{} files are", damage.size()));
+  }
+  return {Error::Code::not_found, std::move(text)};
 }
 
 }  // namespace
@@ -131,7 +137,7 @@ Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
     const bool was_saved = std::ranges::find(steps, *query.step) != steps.end();
     steps = was_saved ? std::vector{*query.step} : std::vector<Step>();
   }
-  if (steps.empty()) return not_saved(tensor, query);
+  if (steps.empty()) return not_saved(trial, tensor, query);
   std::vector<std::string> known = trial.workers();
   if (query.worker && std::ranges::find(known, *query.worker) == known.end()) {
     return Error{Error::Code::not_found,

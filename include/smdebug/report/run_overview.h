@@ -49,6 +49,7 @@ struct RunOverview {
 
   std::string location;
   bool has_ended = false;
+  bool was_killed = false;  // its process has exited without an end marker
   std::uint64_t steps = 0;  // of all modes
   std::vector<ModeSteps> modes;
   std::vector<std::string> workers;

@@ -24,8 +24,8 @@ from smdebug.trials import Trial, create_trial
 class Judge:
     """One Python rule over one run, which it opens at the first step.
 
-    Attributes: `name`, the name of the class, `steps_judged`, and `missing`: what the rule asked
-    for in vain at the last step that it could not judge, or "". Raises SMDebugValueError for
+    Attributes: `name`, the name of the class, `steps_judged`, and `missing`: the reason
+    why the rule could not judge the last step of that kind, or "". Raises SMDebugValueError for
     parameters that the class does not accept.
     """
 

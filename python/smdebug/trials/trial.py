@@ -305,13 +305,15 @@ class Trial:
 
 
 def _require_path(path: str) -> None:
-    """Raises SMDebugError for a path that does not exist. Without a timeout, a trial would wait for
-    a mistyped path forever."""
-    if "://" in path or os.path.exists(path):
+    """Raises SMDebugError for a path that does not exist or is a file. Without a timeout, a trial
+    would wait for a mistyped path forever."""
+    if "://" in path or os.path.isdir(path):
         return
     error = SMDebugError(
-        f"no run at '{path}': the path does not exist; check it, or pass `timeout` to wait for a "
-        "run that begins later"
+        f"no run at '{path}': it is a file; pass the folder of the run"
+        if os.path.exists(path)
+        else f"no run at '{path}': the path does not exist; check it, or pass `timeout` to wait "
+        "for a run that begins later"
     )
     error.code = "not_found"
     raise error

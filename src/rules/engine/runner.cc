@@ -55,6 +55,12 @@ std::string wanted_text(const RuleNeeds& needs, const Rule& rule) {
   return join(parts, " or ");
 }
 
+// The form in which a rule can judge a tensor.
+std::string_view form_text(RuleNeeds::Depth depth) {
+  return depth == RuleNeeds::Depth::values ? "its values"
+                                           : "its statistics or reductions";
+}
+
 std::string nearest_text(const RuleNeeds& needs,
                          const std::set<std::string, std::less<>>& seen) {
   if (seen.empty()) return "the run has no tensor";
@@ -319,9 +325,13 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   verdict.lacks_data = true;
   if (verdict.observations_found > 0) {
     verdict.message = fmt::format(
-        "nothing to judge: {} observations of {} exist, but none has "
-        "statistics, reductions or values that the rule can use",
-        verdict.observations_found, wanted_text(judge.needs, *judge.rule));
+        "nothing to judge: looked for {}; found tensors, but none in a form "
+        "that the rule can use, such as {}{}",
+        wanted_text(judge.needs, *judge.rule), form_text(judge.needs.depth),
+        judge.rule->is_builtin()
+            ? fmt::format("; 'smdebug run --rule {} -- ...' saves it",
+                          judge.rule->name())
+            : "");
   } else if (judge.needs.selectors.empty()) {
     verdict.message = "nothing to judge: the run has no complete step";
   } else {

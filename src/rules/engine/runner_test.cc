@@ -236,7 +236,9 @@ TEST_F(RuleRunnerTest, SaysThatWhatItSelectedCouldNotBeJudged) {
   judging.on_step(StepBuilder(0).with_nothing("a").with_nothing("b").view());
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::error);
-  EXPECT_THAT(judging.verdicts()[0].message, HasSubstr("2 observations"));
+  EXPECT_THAT(judging.verdicts()[0].message,
+              HasSubstr("looked for any tensor; found tensors, but none in a "
+                        "form that the rule can use"));
   EXPECT_EQ(judging.verdicts()[0].observations_found, 2u);
   EXPECT_EQ(judging.verdicts()[0].observations_judged, 0u);
 }
