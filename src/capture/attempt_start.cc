@@ -93,10 +93,13 @@ Status AttemptStart::move_or_copy_all(std::string_view prefix) {
   return {};
 }
 
-// A reader of the earlier attempt must not wait for further steps.
+// A reader of the earlier attempt must not wait for further steps. Its
+// `progress.json` counts the steps that stay in place too; if it stays, the
+// first step of this attempt replaces it.
 Status AttemptStart::complete_earlier_run() {
   if (const auto bytes = get_object(*storage_, kRunFileKey); bytes)
     SMD_CHECK_OK(put_object(*storage_, key_aside(kRunFileKey), bytes->span()));
+  (void)storage_->remove(kProgressKey);
   return put_object(*storage_, key_aside(kEndMarkerKey), std::string_view());
 }
 

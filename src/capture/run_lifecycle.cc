@@ -108,11 +108,12 @@ Status RunLifecycle::start_recording() {
   if (worker.is_first()) {
     run_record_.emplace(*storage_, context_.process, context_.framework,
                         context_.clock);
+    if (target) open_progress();
   }
   auto steps = std::make_unique<StepWriter>(
       target, worker.name, context_.framework, config.checksum, tensorboard_,
       RunSizeLimit::make(config, target, worker.name, *logger_),
-      begin_attempt(target));
+      begin_attempt(target), progress_);
   SMD_TRY(recorder_,
           Recorder::create(config,
                            {logger_, std::move(steps), watch_, shared_slots_},
@@ -186,6 +187,20 @@ void RunLifecycle::open_tensorboard() {
       context_.config.dry_run ? TensorBoardWriter::Files::none
                               : TensorBoardWriter::Files::written,
       name, max_bytes, *logger_);
+}
+
+void RunLifecycle::open_progress() {
+  const ProcessMark self = ProcessMark::of_this_process();
+  RunProgress progress;
+  progress.framework = context_.framework.name;
+  progress.attempt = run_record_->number();
+  progress.workers = context_.num_writers();
+  progress.host = self.host;
+  progress.process_id = self.process_id;
+  progress.start_ticks = self.start_ticks;
+  progress.started_seconds = context_.clock.wall_seconds();
+  progress_ = std::make_shared<ProgressWriter>(
+      write_storage_, std::move(progress), context_.clock, *logger_);
 }
 
 // --- the state ---
@@ -290,6 +305,7 @@ Status RunLifecycle::finish_files(const SessionStatus& status,
         *storage_, kRunFileKey,
         run_record_->ended(status, cost, context_.clock.wall_seconds()));
   }
+  if (progress_) progress_->finish(*storage_, status);
   // On SageMaker, which sets this variable, the platform writes the marker.
   // Elsewhere every worker tries to, and the first one succeeds.
   if (!environment_variable("TRAINING_JOB_NAME"))

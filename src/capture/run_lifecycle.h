@@ -92,6 +92,7 @@ class RunLifecycle {
   // Returns whether this process may write the run.
   Result<bool> claim();
   void open_tensorboard();
+  void open_progress();
   bool are_collections_due(std::uint64_t plan_version) const;
   void deactivate(std::string reason);
   void latch(Error error);
@@ -110,6 +111,8 @@ class RunLifecycle {
   const std::shared_ptr<DetachableLogger> logger_;
 
   std::shared_ptr<TensorBoardWriter> tensorboard_;  // the write thread's
+  // The write thread's until that has ended; null: another worker writes it.
+  std::shared_ptr<ProgressWriter> progress_;
   std::unique_ptr<Recorder> recorder_;
   std::optional<RunRecord> run_record_;
   std::optional<std::chrono::nanoseconds> first_step_at_;

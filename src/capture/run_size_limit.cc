@@ -19,7 +19,7 @@ constexpr std::uint64_t kMeasureInterval = 64;
 // Everything that smdebug writes beside the steps of a run. The user may keep
 // other files in the folder.
 constexpr std::string_view kOtherPrefixes[] = {
-    kCollectionsPrefix, kAttemptsPrefix, kRunFileKey, kClaimKey,
+    kCollectionsPrefix, kAttemptsPrefix, kRunFileKey, kProgressKey,  kClaimKey,
     kRefusedKey,        "claims/",       "rules/",    "rule-output/"};
 
 // "attempts/1/" of a key below it; empty for others.

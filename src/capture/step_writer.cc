@@ -40,7 +40,8 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
                        const Framework& framework, Checksum checksum,
                        std::shared_ptr<TensorBoardWriter> tensorboard,
                        std::unique_ptr<RunSizeLimit> size_limit,
-                       std::unique_ptr<AttemptStart> attempt)
+                       std::unique_ptr<AttemptStart> attempt,
+                       std::shared_ptr<ProgressWriter> progress)
     : storage_(std::move(storage)),
       worker_(std::move(worker)),
       deviation_(framework.deviation),
@@ -49,7 +50,8 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
       checksum_(checksum),
       tensorboard_(std::move(tensorboard)),
       size_limit_(std::move(size_limit)),
-      attempt_(std::move(attempt)) {}
+      attempt_(std::move(attempt)),
+      progress_(std::move(progress)) {}
 
 StepWriter::~StepWriter() = default;
 
@@ -93,6 +95,7 @@ Status StepWriter::add(const Message& message) {
   elements_.clear();
 
   note(*message.tensor.slot, message);
+  if (progress_ && message.tensor.spec->is_loss) note_loss(message);
   if (message.tensor.also != nullptr)
     for (SlotState* slot : *message.tensor.also) note(*slot, message);
   return {};
@@ -110,6 +113,14 @@ void StepWriter::note(SlotState& slot, const Message& message) {
     ++step_tensors_;
   } else if (counts_.replaced_tensors++ == 0) {
     counts_.first_replaced = slot.name;
+  }
+}
+
+void StepWriter::note_loss(const Message& message) {
+  if (is_string(message.dtype)) return;
+  if (const auto mean = reduction_from(message.statistics,
+                                       {Reduction::mean, false}, deviation_)) {
+    progress_->note_loss(message.tensor.slot->name, *mean);
   }
 }
 
@@ -279,6 +290,8 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
                            tensorboard_ ? tensorboard_->kept_bytes() : 0);
     counts_.removals = size_limit_->counts();
   }
+  if (progress_)
+    progress_->published(step_, counts_, dropped_tensors, dropped_bytes);
   return {};
 }
 
@@ -302,6 +315,7 @@ Status StepWriter::write(const Document& document) {
 
 Status StepWriter::close() {
   if (tensorboard_) tensorboard_->close();
+  if (progress_) progress_->close();
   return {};
 }
 
@@ -320,6 +334,7 @@ void StepWriter::abandon() {
   if (event_file_) event_file_->abort();
   event_file_.reset();
   if (tensorboard_) tensorboard_->abandon();
+  if (progress_) progress_->abandon();
   record_.is_open = false;
   parts_.clear();
   arena_.clear();

@@ -26,6 +26,7 @@
 
 #include "capture/attempt_start.h"
 #include "capture/message.h"
+#include "capture/progress_writer.h"
 #include "capture/run_size_limit.h"
 #include "capture/slot_records.h"
 #include "capture/tensorboard_writer.h"
@@ -52,12 +53,14 @@ class StepWriter {
   // Null pointers switch parts off. Without `storage` nothing is written, and
   // `counts` has the numbers that would have been; without `tensorboard`
   // nothing is written for TensorBoard; without `size_limit` every step is
-  // kept; without `attempt` the run has no earlier attempt.
+  // kept; without `attempt` the run has no earlier attempt; without `progress`
+  // `progress.json` is not written.
   StepWriter(std::shared_ptr<Storage> storage, std::string worker,
              const Framework& framework, Checksum checksum,
              std::shared_ptr<TensorBoardWriter> tensorboard,
              std::unique_ptr<RunSizeLimit> size_limit,
-             std::unique_ptr<AttemptStart> attempt = nullptr);
+             std::unique_ptr<AttemptStart> attempt = nullptr,
+             std::shared_ptr<ProgressWriter> progress = nullptr);
   ~StepWriter();
 
   // Call it once, before the first message. Fails as `AttemptStart::run`.
@@ -109,6 +112,7 @@ class StepWriter {
   void begin_raw_record(const Message& message);
   void end_raw_record();
   void note(SlotState& slot, const Message& message);
+  void note_loss(const Message& message);
   void add_reductions(const Message& message);
   void add_reduction(const Message& message, ReductionOp op,
                      std::span<const std::byte> elements);
@@ -127,6 +131,7 @@ class StepWriter {
   std::optional<bool> has_older_;
   const std::unique_ptr<RunSizeLimit> size_limit_;
   std::unique_ptr<AttemptStart> attempt_;
+  const std::shared_ptr<ProgressWriter> progress_;
 
   StepId step_;
   bool is_step_open_ = false;

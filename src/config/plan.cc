@@ -341,6 +341,7 @@ SaveSpec Plan::save_spec(const CollectionSet& due) const {
     const ReductionConfig& config = *impl_->collections[i].reduction_config;
     spec.raw |= config.save_raw_tensor;
     spec.shape |= config.save_shape;
+    spec.is_loss |= impl_->collections[i].name() == "losses";
     impl_->show(impl_->collections[i], spec);
     for (ReductionOp op : config.ordered_ops()) {
       auto& ops = spec.reductions;

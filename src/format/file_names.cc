@@ -34,6 +34,39 @@ std::optional<std::pair<Step, std::size_t>> leading_step(
   return std::pair(step, static_cast<std::size_t>(end.ptr - text.data()));
 }
 
+constexpr std::string_view kRulesPrefix = "rules/";
+constexpr std::string_view kClaimsPrefix = "claims/";
+constexpr std::string_view kReportPrefix = "rule-output/CreateXgboostReport/";
+constexpr std::string_view kUnfinishedSuffix = ".tmp";
+
+// "x.json" for "x.json.tmp" and for "x.json.0123456789abcdef.tmp", the name
+// under which a file is created exclusively.
+std::string_view finished_key(std::string_view key) {
+  if (!key.ends_with(kUnfinishedSuffix)) return key;
+  key.remove_suffix(kUnfinishedSuffix.size());
+  constexpr std::size_t kDigits = 16;
+  const std::size_t dot = key.rfind('.');
+  const bool is_numbered =
+      dot != key.npos && key.size() - dot - 1 == kDigits &&
+      key.find_first_not_of("0123456789abcdef", dot + 1) == key.npos;
+  return is_numbered ? key.substr(0, dot) : key;
+}
+
+// Of one attempt, finished.
+bool is_attempt_file_key(std::string_view key) {
+  for (const std::string_view name :
+       {kClaimKey, kRefusedKey, kEndMarkerKey, kRunFileKey, kProgressKey}) {
+    if (key == name) return true;
+  }
+  if (parse_step_file_key(key) || parse_collections_file_key(key)) return true;
+  const bool is_json = key.ends_with(".json");
+  if (key.starts_with(kRulesPrefix)) return is_json;
+  if (key.starts_with(kReportPrefix)) return is_json || key.ends_with(".html");
+  if (key.starts_with(kClaimsPrefix)) return key.ends_with(".smd");
+  return key.starts_with(kTensorboardPrefix) &&
+         key.find("tfevents", key.rfind('/')) != key.npos;
+}
+
 }  // namespace
 
 std::string event_file_key(Step step, std::string_view worker) {
@@ -81,6 +114,13 @@ std::optional<std::string> parse_collections_file_key(std::string_view key) {
   }
   name.remove_suffix(kCollectionsSuffix.size());
   return decode_worker(name);
+}
+
+bool is_run_file_key(std::string_view key) {
+  key = finished_key(key);
+  if (!key.starts_with(kAttemptsPrefix)) return is_attempt_file_key(key);
+  const std::size_t slash = key.find('/', kAttemptsPrefix.size());
+  return slash != key.npos && is_attempt_file_key(key.substr(slash + 1));
 }
 
 }  // namespace smdebug

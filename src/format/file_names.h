@@ -17,6 +17,7 @@ inline constexpr std::string_view kClaimKey = "claim.smd";
 inline constexpr std::string_view kRefusedKey = "refused.smd";
 inline constexpr std::string_view kEndMarkerKey = "training_job_end.ts";
 inline constexpr std::string_view kRunFileKey = "run.json";
+inline constexpr std::string_view kProgressKey = "progress.json";
 inline constexpr std::string_view kIndexPrefix = "index/";
 inline constexpr std::string_view kEventsPrefix = "events/";
 inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
@@ -44,5 +45,10 @@ std::optional<StepFileName> parse_step_file_key(std::string_view key);
 
 // Returns the worker of a collections file, if it is one.
 std::optional<std::string> parse_collections_file_key(std::string_view key);
+
+// Whether smdebug or the original writes files of this name into a run,
+// unfinished ones (".tmp") included. The user may keep other files in the
+// folder.
+bool is_run_file_key(std::string_view key);
 
 }  // namespace smdebug

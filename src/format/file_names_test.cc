@@ -58,5 +58,31 @@ TEST(FileNames, OfOtherFilesAreRefused) {
       parse_collections_file_key("collections/000000000/_collections.json"));
 }
 
+TEST(FileNames, TellTheFilesOfARunFromThoseOfItsUser) {
+  for (const char* key :
+       {"claim.smd", "refused.smd", "run.json", "progress.json",
+        "training_job_end.ts", "claims/worker_1.smd", "run.json.tmp",
+        "claim.smd.0123456789abcdef.tmp",
+        "collections/000000000/worker_0_collections.json",
+        "events/000000000007/000000000007_worker_0.tfevents",
+        "events/000000000007/000000000007_worker_0.tfevents.tmp",
+        "index/000000000/000000000007_worker_0.json", "rules/AllZero.json",
+        "rules/events/1700000000000_AllZero_IssuesFound.json",
+        "rule-output/CreateXgboostReport/xgboost_report.html",
+        "tensorboard/TRAIN/events.out.tfevents.1700000000.node.7.1",
+        "attempts/1/run.json",
+        "attempts/1/index/000000000/000000000007_worker_0.json"}) {
+    EXPECT_TRUE(is_run_file_key(key)) << key;
+  }
+  for (const char* key :
+       {"", "notes.txt", "model.pt", "run.json.bak", "x.tmp", "rules/notes.txt",
+        "events/notes.txt", "index/000000000/notes.json", "other/run.json",
+        "attempts/run.json", "attempts/1/notes.txt", "attempts/1/attempts/1/x",
+        "rule-output/mine.html", "collections/000000000/x.json",
+        "tensorboard/TRAIN/model.ckpt", "claims/notes.txt"}) {
+    EXPECT_FALSE(is_run_file_key(key)) << key;
+  }
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -21,6 +21,9 @@ inline constexpr std::uint64_t kMaxCollectionsFileBytes = 128 << 20;
 // The configuration in it has the form of a collections file.
 inline constexpr std::uint64_t kMaxRunFileBytes = kMaxCollectionsFileBytes;
 
+// Its writer bounds it to a few kilobytes.
+inline constexpr std::uint64_t kMaxProgressFileBytes = 64 << 10;
+
 // A host name and two numbers.
 inline constexpr std::uint64_t kMaxClaimBytes = 64 << 10;
 

@@ -11,6 +11,7 @@
 #include "format/collections_file.h"
 #include "format/file_names.h"
 #include "format/index_file.h"
+#include "format/progress_file.h"
 #include "format/run_file.h"
 #include "format/tensor_record.h"
 #include "tests/support/source_dir_testing.h"
@@ -99,6 +100,22 @@ TEST(FormatPage, ShowsTheClaimThatIsWritten) {
   EXPECT_EQ(joined_example("claim"), write_claim({"node", 4711, 90210}));
 }
 
+TEST(FormatPage, ShowsTheProgressThatIsWritten) {
+  RunProgress progress;
+  progress.framework = "pytorch";
+  progress.host = "node";
+  progress.process_id = 4711;
+  progress.start_ticks = 90210;
+  progress.started_seconds = 1.25;
+  progress.written_seconds = 1.5;
+  progress.steps = 1;
+  progress.last_step = 7;
+  progress.modes = {{Mode::train, 1, 3}};
+  progress.losses = {{"w", Mode::train, 7, 1.5}};
+  progress.bytes = 768;
+  EXPECT_EQ(joined_example("progress"), write_progress_file(progress));
+}
+
 TEST(FormatPage, ShowsTheRunFileThatIsWritten) {
   RunFile run;
   run.smdebug_version = "2.0.0";
@@ -118,8 +135,8 @@ TEST(FormatPage, ShowsTheRunFileThatIsWritten) {
 TEST(FormatPage, NamesEveryFileOfARun) {
   const std::string text = page();
   for (const std::string_view name :
-       {kClaimKey, kEndMarkerKey, kRunFileKey, kIndexPrefix, kEventsPrefix,
-        kCollectionsPrefix}) {
+       {kClaimKey, kEndMarkerKey, kRunFileKey, kProgressKey, kIndexPrefix,
+        kEventsPrefix, kCollectionsPrefix}) {
     EXPECT_NE(text.find(name), text.npos) << name;
   }
   EXPECT_NE(text.find(event_file_key(7, "worker_0")), text.npos);

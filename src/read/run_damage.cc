@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "smdebug/read/run_folder.h"
+
 #include "format/file_names.h"
 #include "format/file_sizes.h"
 #include "format/run_file.h"
@@ -28,6 +30,13 @@ Status check_run_file(const Storage& storage) {
   auto file = parse_run_file(bytes->text());
   if (!file) return std::move(file).error();
   return {};
+}
+
+// A later smdebug may write another version.
+Status check_progress(const Storage& storage) {
+  auto progress = read_run_progress(storage);
+  if (progress || progress.error().code == Error::Code::unsupported) return {};
+  return std::move(progress).error();
 }
 
 Status check_claim(const Storage& storage) {
@@ -59,13 +68,16 @@ std::vector<Damage> damage_beside_index(const Storage& storage) {
     found.push_back({std::string(folder.substr(0, folder.size() - 1)),
                      status.error().message});
   }
-  for (const std::string_view key : {kRunFileKey, kClaimKey, kEndMarkerKey}) {
+  for (const std::string_view key :
+       {kRunFileKey, kProgressKey, kClaimKey, kEndMarkerKey}) {
     Status status;
     if (is_no_file(storage, key)) {
       status =
           Error{Error::Code::io, "a link or something else that is not read"};
     } else if (key == kRunFileKey) {
       status = check_run_file(storage);
+    } else if (key == kProgressKey) {
+      status = check_progress(storage);
     } else if (key == kClaimKey) {
       status = check_claim(storage);
     }

@@ -16,7 +16,8 @@ namespace smdebug {
 bool has_unreadable_folder(const Storage& storage);
 
 // Returns the folders that cannot be listed, and each of `run.json`,
-// `claim.smd` and the end marker that is not a file, too large, or invalid.
+// `progress.json`, `claim.smd` and the end marker that is not a file, too
+// large, or invalid.
 // Missing ones are no damage. Reads these files.
 std::vector<Damage> damage_beside_index(const Storage& storage);
 

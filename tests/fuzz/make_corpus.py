@@ -243,6 +243,33 @@ def run(**changes) -> dict:
     }
 
 
+def loss(**changes) -> dict:
+    return {"tensor": "loss", "mode": "TRAIN", "step": 7, "value": 0.25} | changes
+
+
+def progress(**changes) -> dict:
+    return {
+        "version": 1,
+        "state": "running",
+        "error": "",
+        "framework": "pytorch",
+        "attempt": 1,
+        "workers": 1,
+        "writer": {"host": "node", "pid": 4711, "start_ticks": 90210},
+        "started": 1.25,
+        "written": 31.5,
+        "steps": 12,
+        "last_step": 110,
+        "modes": [{"mode": "TRAIN", "steps": 12, "last": 110}],
+        "losses": [loss()],
+        "bytes": 123456,
+        "removed_steps": 0,
+        "replaced_tensors": 0,
+        "dropped_tensors": 0,
+        "dropped_bytes": 0,
+    } | changes
+
+
 RUN_FILES = {
     "sound": run(),
     "started_in_1e300": run(started=1e300),
@@ -251,6 +278,21 @@ RUN_FILES = {
     "cost_1e300": run(cost={"step_thread_seconds": 1e300, "run_seconds": 1e-300, "steps": -1e300}),
     "status_with_escape": run(status="\x1b]0;title\x07 \n done", command=["\x1b[2J"]),
     "attempt_that_is_a_number": run() | {"attempts": [1]},
+}
+PROGRESS_FILES = {
+    "sound": progress(),
+    "ended": progress(state="ended", error="no space left", attempt=3, workers=8),
+    "started_in_1e300": progress(started=1e300),
+    "steps_below_zero": progress(steps=-1),
+    "steps_2_63": progress(steps=2**63),
+    "bytes_1e300": progress(bytes=1e300),
+    "loss_nan": progress(losses=[loss(value="nan")]),
+    "loss_1e400": progress(losses=[loss(value=10**400)]),
+    "loss_without_a_name": progress(losses=[{"value": 1}]),
+    "losses_1000": progress(losses=[loss()] * 1000),
+    "modes_that_are_a_number": progress(modes=7),
+    "error_of_10000": progress(error="\x1b\u00e4" * 5000),
+    "later_version": progress(version=2),
 }
 CLAIMS = {
     "sound": {"host": "node", "pid": 4711, "start_ticks": 90210},
@@ -308,6 +350,7 @@ def corpora() -> dict[str, dict[str, bytes]]:
         "index_file": texts(INDEX_FILES) | INDEX_TEXTS,
         "collections_file": texts(COLLECTIONS_FILES) | JSON_TEXTS,
         "run_file": texts(RUN_FILES) | JSON_TEXTS,
+        "progress_file": texts(PROGRESS_FILES) | JSON_TEXTS,
         "claim": texts(CLAIMS) | JSON_TEXTS,
         "run": run_inputs(),
     }

@@ -67,6 +67,7 @@ struct SaveSpec {
   // empty: no histogram.
   bool scalar_summary = false;
   std::string histogram_collection;
+  bool is_loss = false;  // for `progress.json`
 
   friend bool operator==(const SaveSpec&, const SaveSpec&) = default;
 };

@@ -1,0 +1,47 @@
+#pragma once
+
+// Facts about a run that take a few small files and no `Trial`: for lists of
+// many runs, and for removing runs. A `Trial` (trial.h) reads the contents.
+
+#include <cstdint>
+#include <string_view>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/run_progress.h"
+#include "smdebug/store/storage.h"
+
+namespace smdebug {
+
+/// Returns `progress.json`. Fails with `not_found` for a run of the original,
+/// of an older smdebug, or without a saved step; with `corrupt`, `unsupported`
+/// and `io`.
+Result<RunProgress> read_run_progress(const Storage& storage);
+
+// Whether a training still writes a run. `killed`: its process exited without
+// an end marker. `unknown`: its process is on another host and has not written
+// for a while.
+enum class RunState { running, ended, killed, unknown };
+
+/// Returns "running", "ended", "killed" or "unknown".
+std::string_view run_state_name(RunState state);
+
+/// Returns the state by the end marker, the claim and the writer of `progress`.
+/// `wall_seconds` is the time now. Reads at most two small files.
+RunState read_run_state(const Storage& storage, const RunProgress& progress,
+                        double wall_seconds);
+
+// The files of a run, counted by listing them.
+struct RunSize {
+  std::uint64_t bytes = 0;
+  std::uint64_t steps = 0;  // with an index file, of any worker
+};
+
+/// Lists all files of a run, outside `attempts/` for the steps. Fails as
+/// `Storage::list`.
+Result<RunSize> measure_run(const Storage& storage);
+
+/// Returns whether files with this key, relative to the run, are part of runs.
+/// Users may keep other files in the same folder.
+bool is_run_file(std::string_view key);
+
+}  // namespace smdebug

@@ -1,0 +1,27 @@
+#pragma once
+
+// `progress.json` (docs/format.md): the progress of a run in one small file,
+// which lists of runs read instead of the index.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "smdebug/base/result.h"
+#include "smdebug/core/run_progress.h"
+
+namespace smdebug {
+
+// Bounds of the file, whatever the training saves. More losses and longer names
+// are left out; a longer error is cut.
+inline constexpr std::size_t kMaxProgressLosses = 16;
+inline constexpr std::size_t kMaxProgressNameBytes = 500;
+inline constexpr std::size_t kMaxProgressErrorBytes = 1000;
+
+std::string write_progress_file(const RunProgress& progress);
+
+// Fails with `corrupt` if a member is missing, has another type or is out of
+// range, and with `unsupported` for a later version. Ignores unknown members.
+Result<RunProgress> parse_progress_file(std::string_view text);
+
+}  // namespace smdebug

@@ -1,0 +1,83 @@
+#include "smdebug/read/run_folder.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "smdebug/base/try.h"
+
+#include "base/environment.h"
+#include "format/file_names.h"
+#include "format/file_sizes.h"
+#include "format/progress_file.h"
+#include "format/run_file.h"
+
+namespace smdebug {
+namespace {
+
+// A process on another host that has not written for this long may be gone.
+constexpr double kSilentSeconds = 600;
+
+ProcessMark writer_of(const RunProgress& progress) {
+  return {progress.host, progress.process_id, progress.start_ticks};
+}
+
+// The claim is newer than `progress` if the training was started again.
+ProcessMark last_writer(const Storage& storage, const RunProgress& progress) {
+  if (const auto bytes = get_object(storage, kClaimKey, kMaxClaimBytes)) {
+    if (auto claim = parse_claim(bytes->text())) return *std::move(claim);
+  }
+  return writer_of(progress);
+}
+
+}  // namespace
+
+Result<RunProgress> read_run_progress(const Storage& storage) {
+  SMD_TRY(const Bytes bytes,
+          get_object(storage, kProgressKey, kMaxProgressFileBytes));
+  return parse_progress_file(bytes.text());
+}
+
+std::string_view run_state_name(RunState state) {
+  switch (state) {
+    case RunState::running:
+      return "running";
+    case RunState::ended:
+      return "ended";
+    case RunState::killed:
+      return "killed";
+    case RunState::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+RunState read_run_state(const Storage& storage, const RunProgress& progress,
+                        double wall_seconds) {
+  const auto has_marker = storage.exists(kEndMarkerKey);
+  if (has_marker && *has_marker) return RunState::ended;
+  const ProcessMark writer = last_writer(storage, progress);
+  if (writer.has_ended()) return RunState::killed;
+  const bool is_here = writer.host == host_name();
+  const bool is_silent =
+      wall_seconds - progress.written_seconds > kSilentSeconds;
+  return is_here || !is_silent ? RunState::running : RunState::unknown;
+}
+
+Result<RunSize> measure_run(const Storage& storage) {
+  SMD_TRY(const auto objects, storage.list(""));
+  RunSize size;
+  std::set<Step> steps;
+  for (const ObjectEntry& object : objects) {
+    size.bytes += object.bytes;
+    if (!object.key.starts_with(kIndexPrefix)) continue;
+    if (const auto name = parse_step_file_key(object.key))
+      steps.insert(name->step);
+  }
+  size.steps = steps.size();
+  return size;
+}
+
+bool is_run_file(std::string_view key) { return is_run_file_key(key); }
+
+}  // namespace smdebug
