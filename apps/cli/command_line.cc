@@ -127,6 +127,8 @@ struct Grammar {
   std::string mode;
   ExplainCommand explain;
   ReportCommand report;
+  LsCommand ls;
+  RmCommand rm;
   RulesCommand rules;
 
   Grammar();
@@ -140,6 +142,8 @@ struct Grammar {
   void add_tensor();
   void add_explain();
   void add_report();
+  void add_ls();
+  void add_rm();
   void add_rules_command();
 };
 
@@ -156,6 +160,8 @@ Grammar::Grammar() {
   add_tensor();
   add_explain();
   add_report();
+  add_ls();
+  add_rm();
   add_rules_command();
 }
 
@@ -171,10 +177,10 @@ void Grammar::add_run() {
       ".\nThey use their tuned parameters; those that do not apply to the "
       "training are ignored.\n\n"
       "Every 10th step is saved, or as often as a rule asks for.\n\n"
-      "Exit codes: that of the training if it fails; else 3 if a rule fired, 1 "
-      "if\nnothing could be recorded or judged, 2 for wrong usage, 0 if no "
-      "rule fired.\nWithout --rule, advice does not count as a rule that "
-      "fired.");
+      "Exit codes: 3 if a rule ended the training; that of the training if it "
+      "fails;\nelse 3 if a rule fired, 1 if nothing could be recorded or "
+      "judged, 2 for wrong\nusage, 0 if no rule fired. Without --rule, advice "
+      "does not count as a rule\nthat fired.");
   command.add_option(
       "--out", run.out,
       "Folder to record to; default: ./smdebug-runs/<script>-<time>");
@@ -259,6 +265,26 @@ void Grammar::add_report() {
                    "Print the data as JSON; write files only with --out");
 }
 
+void Grammar::add_ls() {
+  CLI::App& command =
+      *app.add_subcommand("ls", "List the runs below a folder, newest first");
+  command.add_option("FOLDER", ls.folder,
+                     "The folder; default: ./smdebug-runs if it exists, "
+                     "otherwise the working directory");
+  add_json(command, ls.json);
+}
+
+void Grammar::add_rm() {
+  CLI::App& command = *app.add_subcommand(
+      "rm",
+      "Remove runs, after asking; keeps files that are not part of a run");
+  command.add_option("RUN", rm.runs, "The runs")->required();
+  command.add_flag("--yes,-y", rm.yes,
+                   "Do not ask; required if standard input is not a terminal");
+  command.add_flag("--force", rm.force,
+                   "Also remove a run that may still be written");
+}
+
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
@@ -273,6 +299,8 @@ Result<Command> Grammar::chosen() {
   if (name == "check") return Command(std::move(check));
   if (name == "show") return Command(std::move(show));
   if (name == "report") return Command(std::move(report));
+  if (name == "ls") return Command(std::move(ls));
+  if (name == "rm") return Command(std::move(rm));
   if (name == "rules") return Command(std::move(rules));
   if (!mode.empty()) {
     const auto found = find_mode(mode);

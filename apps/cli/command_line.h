@@ -75,6 +75,17 @@ struct ReportCommand {
   bool json = false;
 };
 
+struct LsCommand {
+  std::string folder;  // empty: "smdebug-runs" if it exists, otherwise "."
+  bool json = false;
+};
+
+struct RmCommand {
+  std::vector<std::string> runs;
+  bool yes = false;    // do not ask
+  bool force = false;  // also remove a run that is being written
+};
+
 struct RulesCommand {
   std::optional<std::string> rule;
   bool json = false;
@@ -85,9 +96,10 @@ struct HelpRequest {
   std::string text;
 };
 
-using Command = std::variant<RunCommand, WatchCommand, CheckCommand,
-                             ShowCommand, TensorCommand, ExplainCommand,
-                             ReportCommand, RulesCommand, HelpRequest>;
+using Command =
+    std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
+                 TensorCommand, ExplainCommand, ReportCommand, LsCommand,
+                 RmCommand, RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smdebug/monitor/monitor_result.h"
+#include "smdebug/rules/builtin_rules.h"
+#include "smdebug/rules/capture_request.h"
+
 #include "cli_testing.h"
 
 namespace smdebug {
@@ -137,11 +141,29 @@ TEST(CommandLine, EscapesTheUsersArguments) {
   }
 }
 
+TEST(CommandLine, ExplainsDefaultsIntervalAndExitCodesOfRun) {
+  const std::string help = smdebug({"run", "--help"}).out;
+  for (const RuleRequest& rule : default_rules())
+    EXPECT_THAT(help, HasSubstr(rule.rule));
+  EXPECT_THAT(help, HasSubstr("Every " +
+                              std::to_string(CaptureRequest().save_interval) +
+                              "th step is saved"));
+  EXPECT_THAT(help, HasSubstr("./smdebug-runs/<script>-<time>"));
+  for (const auto& [code, meaning] :
+       {std::pair(kExitRuleFired, "a rule fired"),
+        std::pair(kExitError, "nothing could be recorded"),
+        std::pair(kExitUsage, "wrong"),
+        std::pair(kExitNothingFound, "if no rule fired")}) {
+    EXPECT_THAT(help, HasSubstr(std::to_string(code) + " "));
+    EXPECT_THAT(help, HasSubstr(meaning));
+  }
+}
+
 TEST(CommandLine, TellsWhatThereIs) {
   const Spoken help = smdebug({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* name :
-       {"run", "watch", "check", "show", "tensor", "rules"}) {
+       {"run", "watch", "check", "show", "tensor", "ls", "rm", "rules"}) {
     EXPECT_THAT(help.out, HasSubstr(name));
   }
   EXPECT_THAT(smdebug({"check", "--help"}).out, HasSubstr("--rule"));

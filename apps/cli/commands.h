@@ -14,6 +14,8 @@ int run(const ShowCommand& command, const Console& console);
 int run(const TensorCommand& command, const Console& console);
 int run(const ExplainCommand& command, const Console& console);
 int run(const ReportCommand& command, const Console& console);
+int run(const LsCommand& command, const Console& console);
+int run(const RmCommand& command, const Console& console);
 int run(const RulesCommand& command, const Console& console);
 
 }  // namespace smdebug

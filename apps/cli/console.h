@@ -5,6 +5,7 @@
 // errors go to `err`.
 
 #include <chrono>
+#include <istream>
 #include <ostream>
 #include <string>
 
@@ -22,6 +23,8 @@ struct Console {
   const Clock& clock;
   const CliHooks& hooks;
   bool err_is_terminal = false;
+  // Where a person answers questions; null if standard input is no terminal.
+  std::istream* answers = nullptr;
 
   // Prints `error` and returns the exit code: `kExitUsage` for a wrong
   // argument, otherwise `kExitError`.

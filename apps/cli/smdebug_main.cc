@@ -18,14 +18,21 @@ int run(const HelpRequest& request, const Console& console) {
   return kExitNothingFound;
 }
 
+std::istream* answers_of(const CliHooks& hooks) {
+  if (hooks.in) return hooks.in_is_terminal ? hooks.in : nullptr;
+  return ::isatty(STDIN_FILENO) == 1 ? &std::cin : nullptr;
+}
+
 }  // namespace
 
 int smdebug_main(std::span<const std::string> args, const CliHooks& hooks) {
   const Console console = {hooks.out ? *hooks.out : std::cout,
                            hooks.err ? *hooks.err : std::cerr,
-                           hooks.clock ? *hooks.clock : system_clock(), hooks,
+                           hooks.clock ? *hooks.clock : system_clock(),
+                           hooks,
                            hooks.err ? hooks.err_is_terminal
-                                     : is_interactive_terminal(STDERR_FILENO)};
+                                     : is_interactive_terminal(STDERR_FILENO),
+                           answers_of(hooks)};
   const auto command = parse_command_line(args);
   if (!command) {
     console.err << "smdebug: " << printable_lines(command.error().message)

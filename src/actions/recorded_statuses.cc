@@ -24,6 +24,12 @@ std::string status_key(std::string_view object) {
   return object.find('/') == object.npos ? std::string(object) : "";
 }
 
+// Returns 0 if there is no such count.
+std::uint64_t count_in(const Json& json, std::string_view key) {
+  const auto count = json.int_at(key);
+  return count && *count > 0 ? static_cast<std::uint64_t>(*count) : 0;
+}
+
 Result<RecordedStatus> parse(std::string key, std::string_view text) {
   SMD_TRY(const Json json, Json::parse(text));
   RecordedStatus status;
@@ -33,8 +39,10 @@ Result<RecordedStatus> parse(std::string key, std::string_view text) {
   SMD_TRY(status.last_modified, json.string_at("last_modified"));
   SMD_TRY(status.lag_steps, json.int_at("lag_steps"));
   if (const auto lag = json.double_at("lag_seconds")) status.lag_seconds = *lag;
+  status.attempt = count_in(json, "attempt");
   if (const Json* steps = json.find("steps")) {
     SMD_TRY(status.last_step, steps->int_at("last"));
+    status.steps_judged = count_in(*steps, "judged");
   }
   if (const Json* verdict = json.find("verdict")) {
     SMD_TRY(status.message, verdict->string_at("message"));

@@ -32,6 +32,24 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+std::string age_text(double seconds) {
+  struct Unit {
+    double seconds;
+    std::string_view name;
+  };
+  constexpr std::array kUnits = {Unit{86400, "day"}, Unit{3600, "h"},
+                                 Unit{60, "min"}};
+  constexpr double kLongest = 1e12;  // larger ones are no ages
+  if (!(seconds < kLongest)) return "";
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds < unit) continue;
+    const auto count = static_cast<std::uint64_t>(seconds / unit);
+    if (name == "day") return count_text(count, name) + " ago";
+    return fmt::format("{} {} ago", count, name);
+  }
+  return fmt::format("{:.0f} s ago", std::max(0.0, std::floor(seconds)));
+}
+
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

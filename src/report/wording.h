@@ -14,6 +14,7 @@ namespace smdebug {
 
 std::string bytes_text(std::uint64_t bytes);  // "12.4 MB", "310 B"
 std::string seconds_text(double seconds);     // "0.35 s", "2 min 05 s"
+std::string age_text(double seconds);         // "3 min ago", "2 days ago"
 std::string number_text(double value);        // four digits: "0.1235"
 std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
 

@@ -34,6 +34,8 @@ struct CliHooks {
   std::ostream* out = nullptr;   // null: standard output
   std::ostream* err = nullptr;   // null: standard error
   bool err_is_terminal = false;  // of `err`, if that is given
+  std::istream* in = nullptr;    // null: standard input
+  bool in_is_terminal = false;   // of `in`, if that is given
   const Clock* clock = nullptr;  // null: system_clock()
 };
 

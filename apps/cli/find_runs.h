@@ -1,0 +1,28 @@
+#pragma once
+
+// Finds the runs below a folder by the names of their files, without reading
+// any.
+
+#include <string>
+#include <vector>
+
+#include "smdebug/base/result.h"
+
+namespace smdebug {
+
+struct FoundRuns {
+  std::vector<std::string> runs;
+  // Folders that were not searched, each with the reason, one sentence.
+  std::vector<std::string> skipped;
+};
+
+// Whether the folder contains files that only a run has.
+bool is_run_folder(const std::string& folder);
+
+// Returns the runs at most four levels below `folder`, or `folder` itself if it
+// is a run. Does not search runs, hidden folders, or folders behind links; a
+// link to a run counts. Fails with `not_found` if there is no such folder, and
+// with `io` if it cannot be listed.
+Result<FoundRuns> find_runs(const std::string& folder);
+
+}  // namespace smdebug

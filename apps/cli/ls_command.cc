@@ -1,0 +1,49 @@
+// smdebug ls [FOLDER]
+
+#include <filesystem>
+
+#include "smdebug/base/escape.h"
+#include "smdebug/report/run_list.h"
+
+#include "commands.h"
+#include "find_runs.h"
+#include "run_rows.h"
+
+namespace smdebug {
+namespace {
+
+constexpr const char* kUsualFolder = "smdebug-runs";
+
+std::string folder_of(const LsCommand& command) {
+  if (!command.folder.empty()) return command.folder;
+  std::error_code failure;
+  return std::filesystem::is_directory(kUsualFolder, failure) ? kUsualFolder
+                                                              : ".";
+}
+
+}  // namespace
+
+int run(const LsCommand& command, const Console& console) {
+  const std::string folder = folder_of(command);
+  const auto found = find_runs(folder);
+  if (!found) return console.fail(found.error());
+  for (const std::string& reason : found->skipped) {
+    console.err << "smdebug: " << printable(reason) << std::endl;
+  }
+  std::vector<RunRow> rows;
+  for (const std::string& run : found->runs) {
+    rows.push_back(read_run_row(run, console));
+  }
+  sort_rows(rows);
+  if (command.json) {
+    console.out << run_list_json(rows);
+  } else if (rows.empty()) {
+    console.err << "smdebug: no runs below '" << printable(folder) << "'"
+                << std::endl;
+  } else {
+    console.out << run_list_text(rows, console.clock.wall_seconds());
+  }
+  return kExitNothingFound;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,146 @@
+#include "run_removal.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "smdebug/base/try.h"
+#include "smdebug/read/run_folder.h"
+#include "smdebug/store/open_storage.h"
+
+#include "find_runs.h"
+#include "run_rows.h"
+
+namespace smdebug {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot(std::string_view what, const fs::path& path,
+             const std::error_code& failure) {
+  return {Error::Code::io, "cannot " + std::string(what) + " '" +
+                               path.string() + "': " + failure.message()};
+}
+
+// Without a slash at the end, which would make a link look like its target.
+fs::path without_slash(const std::string& run) {
+  const fs::path path = fs::path(run).lexically_normal();
+  return path.has_filename() || !path.has_parent_path() ? path
+                                                        : path.parent_path();
+}
+
+Status check_is_run(const std::string& run) {
+  const fs::path path = without_slash(run);
+  std::error_code failure;
+  if (fs::is_symlink(path, failure)) {
+    const fs::path target = fs::read_symlink(path, failure);
+    return Error{Error::Code::invalid_argument,
+                 "'" + run + "' is a link to '" + target.string() +
+                     "': name the folder of the run itself"};
+  }
+  if (!fs::exists(path, failure)) {
+    return Error{Error::Code::not_found,
+                 "there is no run '" + run + "'; 'smdebug ls' lists the runs"};
+  }
+  if (is_run_folder(path.string())) return {};
+  return Error{Error::Code::not_found,
+               "'" + run +
+                   "' is not a run: it has no 'run.json', 'claim.smd', "
+                   "'collections' or 'training_job_end.ts'; 'smdebug ls " +
+                   run + "' lists the runs below it"};
+}
+
+Status check_is_over(const std::string& run, const Console& console) {
+  const RunRow row = read_run_row(run, console);
+  if (row.state == RunState::running) {
+    return Error{Error::Code::invalid_argument,
+                 "run '" + run +
+                     "' is being written: end the training first, or add "
+                     "--force"};
+  }
+  if (row.state == RunState::ended || row.state == RunState::killed) return {};
+  return Error{Error::Code::invalid_argument,
+               "run '" + run +
+                   "' has no end marker, and it is unknown whether its "
+                   "training still runs: add --force if it does not"};
+}
+
+// The files that mark a folder as a run go last.
+bool is_mark(const std::string& key) {
+  return key.find('/') == key.npos || key.starts_with("collections/");
+}
+
+// Links are not followed and are kept.
+Result<RunRemoval> list_run(const fs::path& folder) {
+  RunRemoval removal;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator entry(folder, failure), end;
+       !failure && entry != end; entry.increment(failure)) {
+    std::error_code ignored;
+    const fs::file_status status = entry->symlink_status(ignored);
+    if (fs::is_directory(status)) continue;
+    const std::string key =
+        entry->path().lexically_relative(folder).generic_string();
+    if (!fs::is_regular_file(status) || !is_run_file(key)) {
+      removal.kept.push_back(key);
+      continue;
+    }
+    removal.files.push_back(key);
+    const auto bytes = entry->file_size(ignored);
+    if (!ignored) removal.bytes += bytes;
+  }
+  if (failure) return cannot("list", folder, failure);
+  std::ranges::sort(removal.kept);
+  std::ranges::sort(removal.files);
+  std::ranges::stable_partition(removal.files, std::not_fn(is_mark));
+  return removal;
+}
+
+// `rmdir` removes neither a link nor a folder that still holds something.
+void remove_empty_folders(const fs::path& folder) {
+  std::vector<fs::path> folders = {folder};
+  std::error_code failure;
+  for (fs::recursive_directory_iterator entry(folder, failure), end;
+       !failure && entry != end; entry.increment(failure)) {
+    std::error_code ignored;
+    if (fs::is_directory(entry->symlink_status(ignored)))
+      folders.push_back(entry->path());
+  }
+  std::ranges::sort(folders, std::greater());  // the deepest ones first
+  for (const fs::path& empty : folders) (void)::rmdir(empty.c_str());
+}
+
+}  // namespace
+
+Result<RunRemoval> plan_removal(const std::string& run, bool is_forced,
+                                const Console& console) {
+  SMD_CHECK_OK(check_is_run(run));
+  if (!is_forced) SMD_CHECK_OK(check_is_over(run, console));
+  SMD_TRY(RunRemoval removal, list_run(without_slash(run)));
+  removal.run = run;
+  return removal;
+}
+
+Status remove_run(const RunRemoval& removal) {
+  std::error_code failure;
+  const fs::path folder = fs::canonical(without_slash(removal.run), failure);
+  if (failure) return cannot("find", removal.run, failure);
+  SMD_TRY(const auto storage, open_storage(folder.string()));
+  for (const std::string& key : removal.files) {
+    if (!key.ends_with(".tmp")) {
+      SMD_CHECK_OK(storage->remove(key));
+    } else if (fs::remove(folder / key, failure); failure) {
+      return cannot("remove", folder / key, failure);
+    }
+  }
+  remove_empty_folders(folder);
+  return {};
+}
+
+}  // namespace smdebug
