@@ -184,10 +184,7 @@ def test_a_trainer_behind_a_shell_script_is_reached(tmp_path):
     assert "gradient/Sequential_0.weight" in create_trial(str(tmp_path / "run")).tensor_names()
 
 
-def test_torchrun_gives_one_run_with_a_worker_per_rank(tmp_path):
-    trainer = script(
-        tmp_path,
-        """
+DDP = """
 import atexit
 import os
 
@@ -208,8 +205,11 @@ for step in range(12):
     loss.backward()
     optimizer.step()
 dist.destroy_process_group()
-""",
-    )
+"""
+
+
+def test_torchrun_gives_one_run_with_a_worker_per_rank(tmp_path):
+    trainer = script(tmp_path, DDP)
     run = tmp_path / "run"
     done = smdebug(
         *("run", "--out", run, "--rule", "ExplodingTensor", "--"),
@@ -224,6 +224,22 @@ dist.destroy_process_group()
     loss = trial.tensor("loss_output_0")
     values = [loss.value(10, worker=worker) for worker in trial.workers()]
     assert all(np.isfinite(value) for value in values)
+
+
+def test_a_finding_on_two_workers_counts_each_gradient_once(tmp_path):
+    trainer = script(tmp_path, DDP.replace("loss.backward()", "(loss * 1e-12).backward()"))
+    done = smdebug(
+        *("run", "--json", "--out", tmp_path / "run", "--rule", "VanishingGradient", "--"),
+        *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"),
+        *("--master-port", "0", "--standalone", trainer),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3, done.stderr
+    # The gradients of one linear layer: its weight and its bias, on each worker.
+    assert "this applies to 2 of 2 gradients of this step, on 2 workers" in done.stderr
+    (verdict,) = json.loads(done.stdout[done.stdout.index("{") :])["verdicts"]
+    assert {each["worker"] for each in verdict["evidence"]} == {"worker_0", "worker_1"}
+    assert len(verdict["evidence"]) == 4
 
 
 @pytest.mark.parametrize(

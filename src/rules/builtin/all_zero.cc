@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -76,13 +77,13 @@ class AllZero : public ThresholdRule {
         threshold_(threshold) {}
 
   Outcome finish() override {
-    if (has_judged() || reduced_ == 0) return no_finding();
+    if (has_judged() || reduced_.empty()) return no_finding();
     return Error{
         Error::Code::not_found,
         fmt::format("nothing to judge: {} tensors have only reductions, which "
                     "do not show whether {:g} % of the elements are zero; save "
                     "values or statistics, or set threshold=100",
-                    reduced_, threshold_)};
+                    reduced_.size(), threshold_)};
   }
 
  private:
@@ -96,7 +97,7 @@ class AllZero : public ThresholdRule {
     }
     SMD_TRY(const auto statistics, full_statistics(tensor));
     if (!statistics) {
-      reduced_ += !tensor.reductions.empty();
+      if (!tensor.reductions.empty()) reduced_.emplace(tensor.name);
     } else if (statistics->count > 0) {
       percent = 100 * static_cast<double>(statistics->zeros) /
                 static_cast<double>(statistics->count);
@@ -124,7 +125,8 @@ class AllZero : public ThresholdRule {
   const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
 
   double threshold_;
-  std::uint64_t reduced_ = 0;  // tensors with reductions that do not suffice
+  // Tensors with reductions that do not suffice.
+  std::set<std::string, std::less<>> reduced_;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

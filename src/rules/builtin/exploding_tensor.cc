@@ -100,11 +100,10 @@ class ExplodingTensor : public Rule {
           const std::string adjacent,
           adjacent_layers_text(step.by_selector(0), finding->evidence.front()));
       finding->message += adjacent;
-    }
-    if (finding && finding->evidence.size() > 1) {
-      finding->message +=
-          fmt::format("; {} tensors of this step have such elements",
-                      finding->evidence.size());
+      const TensorCount all = count_tensors(finding->evidence);
+      finding->message += others_text(
+          all, fmt::format("{} tensors of this step have such elements",
+                           all.tensors));
     }
     return finding;
   }

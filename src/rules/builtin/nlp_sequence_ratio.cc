@@ -6,6 +6,8 @@
 // enough to judge token 0.
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -193,12 +195,14 @@ class NLPSequenceRatio : public Rule {
         fmt::format("{}: {:.3g} {} at {}, more than {}",
                     tensor_text(worst.tensor, worst.worker), worst.value,
                     worst.quantity, step_text(worst.step), *worst.threshold);
-    if (finding.evidence.size() > 1) {
-      finding.message += fmt::format(
-          "; {} shares of this step are above their "
-          "threshold",
-          finding.evidence.size());
+    std::set<std::pair<std::string_view, std::string_view>> shares;
+    for (const Evidence& one : finding.evidence) {
+      shares.emplace(one.tensor, one.quantity);
     }
+    finding.message += others_text(
+        {shares.size(), count_tensors(finding.evidence).workers},
+        fmt::format("{} shares of this step are above their threshold",
+                    shares.size()));
     set_advice(finding, kAdvice[0]);
   }
 

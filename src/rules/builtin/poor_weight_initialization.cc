@@ -160,43 +160,67 @@ class PoorWeightInitialization : public Rule {
     Evidence evidence;
   };
 
+  struct Input {
+    const Observation* tensor = nullptr;
+    double variance = 0;
+  };
+
+  // The inputs of one worker with the smallest and the largest variance.
+  struct Spread {
+    Input least, most;
+    std::uint64_t count = 0;
+
+    void add(const Observation& tensor, double variance) {
+      if (count == 0 || variance < least.variance) least = {&tensor, variance};
+      if (count == 0 || variance > most.variance) most = {&tensor, variance};
+      ++count;
+    }
+
+    double ratio() const {
+      if (count < 2) return 1;
+      if (least.variance > 0) return most.variance / least.variance;
+      return most.variance > 0 ? std::numeric_limits<double>::infinity() : 1;
+    }
+  };
+
+  // Compares the layers of each worker, and reports the worst worker.
   Status check_activations(const RuleStep& step,
                            std::vector<Problem>& problems) {
-    struct Spread {
-      const Observation* tensor = nullptr;
-      double variance = 0;
-    };
-    Spread least, most;
-    std::uint64_t count = 0;
+    std::map<std::string_view, Spread> by_worker;
     for (const Observation* input : step.by_selector(kActivations)) {
       SMD_TRY(const auto variance, variance_of(*input));
       if (!variance || std::isnan(*variance)) continue;
-      if (count == 0 || *variance < least.variance) least = {input, *variance};
-      if (count == 0 || *variance > most.variance) most = {input, *variance};
-      ++count;
+      by_worker[input->worker].add(*input, *variance);
     }
-    if (count < 2) return {};
-    judged_[kActivations] += count;
-    const double ratio = least.variance > 0 ? most.variance / least.variance
-                         : most.variance > 0
-                             ? std::numeric_limits<double>::infinity()
-                             : 1;
-    if (!(ratio > limits_.variance_ratio)) return {};
-    Evidence evidence = evidence_of(*most.tensor, step.step);
+    const Spread* worst = nullptr;
+    for (const auto& [worker, spread] : by_worker) {
+      if (spread.count < 2) continue;
+      judged_[kActivations] += spread.count;
+      if (!worst || spread.ratio() > worst->ratio()) worst = &spread;
+    }
+    if (worst && worst->ratio() > limits_.variance_ratio) {
+      problems.push_back(problem_of(*worst, step.step));
+    }
+    return {};
+  }
+
+  Problem problem_of(const Spread& spread, const StepId& step) const {
+    const auto& [least, most, count] = spread;
+    const double ratio = spread.ratio();
+    Evidence evidence = evidence_of(*most.tensor, step);
     evidence.quantity =
         fmt::format("variance over that of {}", least.tensor->name);
     evidence.value = ratio;
     evidence.relation = ">";
     evidence.threshold = limits_.variance_ratio;
-    problems.push_back(
-        {fmt::format("{}: the variance {} of the input of layer {} is {} times "
-                     "that of layer {}, more than {:g} times",
-                     tensor_text(most.tensor->name, most.tensor->worker),
-                     short_number(most.variance), layer_of(most.tensor->name),
-                     short_number(ratio), layer_of(least.tensor->name),
-                     limits_.variance_ratio),
-         std::move(evidence)});
-    return {};
+    return {
+        fmt::format("{}: the variance {} of the input of layer {} is {} times "
+                    "that of layer {}, more than {:g} times",
+                    tensor_text(most.tensor->name, most.tensor->worker),
+                    short_number(most.variance), layer_of(most.tensor->name),
+                    short_number(ratio), layer_of(least.tensor->name),
+                    limits_.variance_ratio),
+        std::move(evidence)};
   }
 
   Status check_gradients(const RuleStep& step, std::vector<Problem>& problems) {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -94,11 +95,11 @@ class SimilarAcrossRuns : public Rule {
   }
 
   Outcome finish() override {
-    if (has_judged() || kept_ == 0) return no_finding();
+    if (has_judged() || names_.empty()) return no_finding();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: no tensor of {} that this run "
                              "saved is also in {} at the same step",
-                             kept_, fmt::join(others_, ", "))};
+                             names_.size(), fmt::join(others_, ", "))};
   }
 
  private:
@@ -126,7 +127,7 @@ class SimilarAcrossRuns : public Rule {
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(auto copy, TensorCopy::of(*tensor));
       copies_.insert_or_assign(key(*tensor), std::move(copy));
-      ++kept_;
+      names_.emplace(tensor->name);
     }
     return {};
   }
@@ -181,11 +182,6 @@ class SimilarAcrossRuns : public Rule {
                     tensor_text(worst.place.tensor, worst.place.worker),
                     difference_text(worst), other, step_text(step_),
                     tolerance_.rtol, tolerance_.atol);
-    if (differing.size() > 1) {
-      finding.message +=
-          fmt::format("; {} tensors of this step differ", differing.size());
-    }
-    set_advice(finding, kAdvice[0]);
     for (const Differing& one : differing) {
       Evidence evidence = one.place;
       const bool by_shape = one.difference.by == TensorDifference::By::shape;
@@ -200,6 +196,10 @@ class SimilarAcrossRuns : public Rule {
       evidence.threshold = 0;
       finding.evidence.push_back(std::move(evidence));
     }
+    const TensorCount found = count_tensors(finding.evidence);
+    finding.message += others_text(
+        found, fmt::format("{} tensors of this step differ", found.tensors));
+    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
@@ -208,7 +208,7 @@ class SimilarAcrossRuns : public Rule {
   Tolerance tolerance_;
   StepId step_;                               // of `copies_`
   std::map<std::string, TensorCopy> copies_;  // by `key`
-  std::uint64_t kept_ = 0;
+  std::set<std::string, std::less<>> names_;  // saved by the judged run
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

@@ -222,10 +222,9 @@ class UnchangedTensor : public Rule {
         tensor_text(worst.tensor, worst.worker), layer_of(worst.tensor),
         num_steps_, worst.quantity, short_number(worst.value),
         short_number(*worst.threshold), step_text(step));
-    if (offenders.size() > 1) {
-      finding.message +=
-          fmt::format("; {} tensors are unchanged", offenders.size());
-    }
+    const TensorCount found = count_tensors(offenders);
+    finding.message += others_text(
+        found, fmt::format("{} tensors are unchanged", found.tensors));
     set_advice(finding, kAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;

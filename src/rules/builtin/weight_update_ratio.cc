@@ -186,10 +186,14 @@ class WeightUpdateRatio : public Rule {
 
   std::string not_judged() const override {
     if (frozen_.empty()) return "";
+    std::set<std::string_view> weights;
+    for (const auto& [name_and_worker, series] : series_) {
+      weights.insert(name_and_worker.first);
+    }
     return fmt::format(
         "{} of {} weights, such as {}, which never change and "
         "seem to be frozen (skip_frozen=false judges them)",
-        frozen_.size(), series_.size(), *frozen_.begin());
+        frozen_.size(), weights.size(), *frozen_.begin());
   }
 
  private:
@@ -268,10 +272,12 @@ class WeightUpdateRatio : public Rule {
         layer_of(worst.tensor), short_number(worst.value),
         is_large ? "above" : "below", *worst.threshold, step_text(step));
     finding.message += adjacent;
-    if (finding.evidence.size() > 1) {
-      finding.message += fmt::format("; {} of {} weights are out of bounds",
-                                     finding.evidence.size(), updates.size());
-    }
+    std::set<std::string_view> weights;
+    for (const Update& update : updates) weights.insert(update.weight->name);
+    const TensorCount found = count_tensors(finding.evidence);
+    finding.message +=
+        others_text(found, fmt::format("{} of {} weights are out of bounds",
+                                       found.tensors, weights.size()));
     set_advice(finding, kAdvice[is_large ? 0 : 1]);
   }
 

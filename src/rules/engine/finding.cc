@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,26 @@ Evidence evidence_of(const Observation& observation, const StepId& step) {
   evidence.worker = observation.worker;
   evidence.step = step;
   return evidence;
+}
+
+TensorCount count_tensors(std::span<const Evidence> evidence) {
+  std::set<std::string_view> tensors, workers;
+  for (const Evidence& one : evidence) {
+    tensors.insert(one.tensor);
+    workers.insert(one.worker);
+  }
+  return {tensors.size(), workers.size()};
+}
+
+std::string others_text(const TensorCount& found, std::string_view clause) {
+  if (found.tensors > 1 && found.workers > 1) {
+    return fmt::format("; {}, on {} workers", clause, found.workers);
+  }
+  if (found.tensors > 1) return fmt::format("; {}", clause);
+  if (found.workers > 1) {
+    return fmt::format("; the same on {} workers", found.workers);
+  }
+  return "";
 }
 
 void set_advice(Finding& finding, const Advice& advice) {

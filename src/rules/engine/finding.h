@@ -3,6 +3,8 @@
 // The parts of a finding, the same for all rules: evidence, cause and advice,
 // and the numbers, steps and tensors in its message.
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,20 @@ std::string tensor_text(std::string_view name, std::string_view worker);
 
 // Returns evidence about `observation` at `step`, without number and threshold.
 Evidence evidence_of(const Observation& observation, const StepId& step);
+
+// The tensors and the workers behind some observations. A tensor counts once,
+// however many workers saved it.
+struct TensorCount {
+  std::size_t tensors = 0;
+  std::size_t workers = 0;
+};
+
+TensorCount count_tensors(std::span<const Evidence> evidence);
+
+// Returns "; 3 tensors are zero, on 2 workers" for the clause "3 tensors are
+// zero", and "; the same on 2 workers" for one tensor of several workers.
+// Leaves out the workers if there is one; empty for one tensor of one worker.
+std::string others_text(const TensorCount& found, std::string_view clause);
 
 // Copies the usual cause, what to try and the severity to `finding`.
 void set_advice(Finding& finding, const Advice& advice);

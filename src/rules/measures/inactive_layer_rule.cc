@@ -35,10 +35,10 @@ Outcome InactiveLayerRule::on_step(const RuleStep& step) {
   if (finding.evidence.empty()) return no_finding();
   sort_worst_first(finding.evidence);
   finding.message += describe_adjacent_layers(judged, finding.evidence.front());
-  if (finding.evidence.size() > 1) {
-    finding.message += fmt::format("; this applies to {} layers of this step",
-                                   finding.evidence.size());
-  }
+  const TensorCount found = count_tensors(finding.evidence);
+  finding.message += others_text(
+      found,
+      fmt::format("this applies to {} layers of this step", found.tensors));
   set_advice(finding, advice_);
   return std::optional(std::move(finding));
 }

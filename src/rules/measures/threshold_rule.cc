@@ -1,5 +1,7 @@
 #include "rules/measures/threshold_rule.h"
 
+#include <set>
+
 #include "smdebug/base/try.h"
 
 #include "rules/engine/finding.h"
@@ -28,12 +30,18 @@ Outcome ThresholdRule::on_step(const RuleStep& step) {
   Finding finding;
   finding.message = describe(offenders.front());
   finding.message += describe_adjacent_layers(judged_, offenders.front());
-  if (offenders.size() > 1) {
-    finding.message += "; " + describe_all(offenders.size(), judged_.size());
-  }
+  const TensorCount found = count_tensors(offenders);
+  finding.message +=
+      others_text(found, describe_all(found.tensors, names_judged()));
   set_advice(finding, advice_on(offenders.front()));
   finding.evidence = std::move(offenders);
   return std::optional(std::move(finding));
+}
+
+std::size_t ThresholdRule::names_judged() const {
+  std::set<std::string_view> names;
+  for (const JudgedTensor& one : judged_) names.insert(one.tensor->name);
+  return names.size();
 }
 
 }  // namespace smdebug

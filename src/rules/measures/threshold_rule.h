@@ -43,7 +43,8 @@ class ThresholdRule : public Rule {
   }
 
   // Return the message about the worst offender, and the clause that follows
-  // "; " if there are several offenders: "3 tensors of this step are".
+  // "; " if there are several tensors: "3 tensors of this step are". A tensor
+  // counts once, however many workers saved it.
   virtual std::string describe(const Evidence& worst) const = 0;
   virtual std::string describe_all(std::size_t offenders,
                                    std::size_t judged) const = 0;
@@ -51,6 +52,9 @@ class ThresholdRule : public Rule {
   virtual const Advice& advice_on(const Evidence& worst) const = 0;
 
  private:
+  // Tensors of the step, each counted once.
+  std::size_t names_judged() const;
+
   TensorSelector selector_;
   std::string_view quantity_;
   std::vector<JudgedTensor> judged_;  // of a step
