@@ -156,6 +156,10 @@ class BaseHook(ProfilerCalls):
         """The framework of the adapter. Each adapter implements it."""
         raise NotImplementedError
 
+    def _environment(self) -> dict[str, str]:
+        """Returns the environment variables that run.json records."""
+        return {}
+
     def _versions(self) -> dict[str, str]:
         return {"python": sys.version.split()[0]}
 
@@ -538,7 +542,7 @@ class BaseHook(ProfilerCalls):
             self._framework,
             [sys.executable, *sys.argv],
             self._versions(),
-            {},
+            self._environment(),
             self._device_transfer(),
         )
 

@@ -25,6 +25,17 @@ Found<double> number_of(const Json& json, std::string_view key) {
   return member ? member->as_double() : std::nullopt;
 }
 
+std::map<std::string, std::string> texts_of(const Json& json,
+                                            std::string_view key) {
+  std::map<std::string, std::string> texts;
+  const Json* member = json.find(key);
+  if (!member || !member->as_object()) return texts;
+  for (const auto& [name, text] : *member->as_object()) {
+    if (text.as_string()) texts[name] = *text.as_string();
+  }
+  return texts;
+}
+
 RunOverview::Attempt attempt_of(const Json& json) {
   RunOverview::Attempt attempt;
   attempt.host = text_of(json, "host");
@@ -39,12 +50,8 @@ RunOverview::Attempt attempt_of(const Json& json) {
       if (word.as_string()) attempt.command.push_back(*word.as_string());
     }
   }
-  if (const Json* versions = json.find("versions");
-      versions && versions->as_object()) {
-    for (const auto& [name, version] : *versions->as_object()) {
-      if (version.as_string()) attempt.versions[name] = *version.as_string();
-    }
-  }
+  attempt.versions = texts_of(json, "versions");
+  attempt.environment = texts_of(json, "environment");
   if (const Json* cost = json.find("cost"); cost && cost->as_object()) {
     for (const auto& [name, amount] : *cost->as_object()) {
       if (amount.as_double()) attempt.cost[name] = *amount.as_double();

@@ -171,8 +171,16 @@ const Point* first_not_finite(const std::vector<Point>& points) {
   return found == points.end() ? nullptr : &*found;
 }
 
-std::string history_text(const std::vector<Point>& points, const Line& training,
-                         const Line& validation, bool larger_is_better) {
+// The index of the point that is a tenth of the points before the last one.
+std::size_t a_tenth_before(std::size_t points) {
+  return points - 1 - std::max<std::size_t>(1, points / 10);
+}
+
+// Empty if the validation set is not clearly worse than at its best, or the
+// training set did not improve since.
+std::string overfitting_text(const std::vector<Point>& points,
+                             const Line& training, const Line& validation,
+                             bool larger_is_better) {
   const Point& last = points.back();
   const Point& best = *std::ranges::min_element(points, {}, &Point::validation);
   const double sign = larger_is_better ? -1 : 1;
@@ -185,29 +193,100 @@ std::string history_text(const std::vector<Point>& points, const Line& training,
         validation.set, best.round, number_text(sign * best.validation),
         percent(worse), last.round, training.set);
   }
+  return "";
+}
+
+std::string history_text(const std::vector<Point>& points, const Line& training,
+                         const Line& validation, bool larger_is_better) {
+  const std::string overfitting =
+      overfitting_text(points, training, validation, larger_is_better);
+  if (!overfitting.empty()) return overfitting;
+  const Point& last = points.back();
   const double gap = worsening(last.training, last.validation);
-  std::string text;
+  const Point& before = points[a_tenth_before(points.size())];
+  const double gain = -worsening(before.validation, last.validation);
+  if (gap > kGap && gain > kStillImproving) {
+    return fmt::format(
+        "{} is {} worse than {} at round {}, but was still improving ({} since "
+        "round {}): more rounds still help. Stop when it no longer improves "
+        "(early_stopping_rounds).",
+        validation.set, percent(gap), training.set, last.round, percent(gain),
+        before.round);
+  }
   if (gap > kGap) {
-    text = fmt::format(
+    return fmt::format(
         "{} is {} worse than {} at round {}: a gap of more than {} indicates "
         "overfitting.",
         validation.set, percent(gap), training.set, last.round, percent(kGap));
-  } else {
-    text = fmt::format(
-        "{} and {} are within {} of each other at round {}: no sign of "
-        "overfitting.",
-        training.set, validation.set, percent(kGap), last.round);
   }
-  const Point& before =
-      points[points.size() - 1 - std::max<std::size_t>(1, points.size() / 10)];
-  if (-worsening(before.validation, last.validation) > kStillImproving) {
+  std::string text = fmt::format(
+      "{} and {} are within {} of each other at round {}: no sign of "
+      "overfitting in this metric.",
+      training.set, validation.set, percent(kGap), last.round);
+  if (gain > kStillImproving) {
     text += fmt::format(
         " {} was still improving ({} since round {}): the model underfits. "
         "Train for more rounds, or increase eta.",
-        validation.set, percent(-worsening(before.validation, last.validation)),
-        before.round);
+        validation.set, percent(gain), before.round);
   }
   return text;
+}
+
+// Describes one set that may be the training set or another one.
+std::string single_set_text(const Line& line, bool larger_is_better) {
+  const double sign = larger_is_better ? -1 : 1;
+  std::vector<double> losses;
+  for (const double value : line.values) losses.push_back(sign * value);
+  if (losses.size() < 2 || !std::ranges::all_of(losses, [](double loss) {
+        return std::isfinite(loss);
+      })) {
+    return "";
+  }
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(losses) -
+                                             losses.begin());
+  const double worse = worsening(losses[best], losses.back());
+  if (worse > kWorse) {
+    return fmt::format(
+        "{} was best at round {} ({}) and is {} worse at round {}. Stop near "
+        "that round (early_stopping_rounds). ",
+        line.set, line.rounds[best], number_text(line.values[best]),
+        percent(worse), line.rounds.back());
+  }
+  const std::size_t before = a_tenth_before(losses.size());
+  const double gain = -worsening(losses[before], losses.back());
+  if (gain <= kStillImproving) return "";
+  return fmt::format(
+      "{} was still improving ({} since round {}): train for more rounds, or "
+      "increase eta. ",
+      line.set, percent(gain), line.rounds[before]);
+}
+
+// Assesses a metric of which no set has the name of a training set, as with
+// the estimators of XGBoost, which number their sets.
+std::string unnamed_sets_text(const XgboostReport::Metric& metric) {
+  const auto last_loss = [&](const Line& line) {
+    return (metric.larger_is_better ? -1 : 1) * line.values.back();
+  };
+  const Line& best = *std::ranges::min_element(metric.lines, {}, last_loss);
+  const Line& worst = *std::ranges::max_element(metric.lines, {}, last_loss);
+  std::string text;
+  if (&best != &worst) {
+    const auto points = common_points(best, worst, metric.larger_is_better);
+    if (points.size() >= 2 && !first_not_finite(points)) {
+      text = overfitting_text(points, best, worst, metric.larger_is_better);
+    }
+    if (!text.empty()) return text;
+  }
+  text = single_set_text(worst, metric.larger_is_better);
+  if (metric.lines.size() > 1) {
+    return text +
+           "If one of these sets is the training set, a growing "
+           "distance between the lines indicates overfitting.";
+  }
+  return text +
+         "Overfitting shows only in the comparison of two sets: "
+         "evaluate the training set too (evals of xgboost.train, "
+         "eval_set of fit).";
 }
 
 }  // namespace
@@ -224,7 +303,11 @@ bool is_better_when_larger(std::string_view metric) {
 std::string fitting_assessment(const XgboostReport::Metric& metric) {
   const Line* training = find_line(metric, LossRole::Part::training);
   const Line* validation = find_line(metric, LossRole::Part::validation);
-  if (!training || !validation) {
+  if (metric.is_deviation) {
+    return "The standard deviation over the folds of xgboost.cv.";
+  }
+  if (!training) return unnamed_sets_text(metric);
+  if (!validation) {
     return "Overfitting shows only in the comparison of two sets: evaluate the "
            "training set as 'train' and another one as 'validation'.";
   }

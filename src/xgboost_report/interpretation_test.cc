@@ -111,6 +111,48 @@ TEST(FittingAssessment, TellsOfAGap) {
                     Not(HasSubstr("underfits"))));
 }
 
+TEST(FittingAssessment, NeverCallsAMetricBothOverFittedAndUnderFitted) {
+  // A gap of 50 %, and a validation loss that still falls.
+  const auto both =
+      metric({line("train", [](int round) { return 2 - 0.01 * round; }),
+              line("validation", [](int round) { return 3 - 0.015 * round; })});
+  EXPECT_THAT(
+      fitting_assessment(both),
+      AllOf(HasSubstr("50 % worse than train"), HasSubstr("still improving"),
+            HasSubstr("more rounds still help"), Not(HasSubstr("verfit")),
+            Not(HasSubstr("underfit"))));
+}
+
+TEST(FittingAssessment, SeesOverFittingInTheSetsOfAnEstimator) {
+  const auto over = metric(
+      {line("validation_0", falling), line("validation_1", [](int round) {
+         return 0.5 + 0.0001 * (round - 40) * (round - 40);
+       })});
+  EXPECT_THAT(
+      fitting_assessment(over),
+      AllOf(HasSubstr("Overfitting: validation_1 was best at round 40 (0.5)"),
+            HasSubstr("while validation_0 kept improving")));
+}
+
+TEST(FittingAssessment, DescribesTheOnlySetOfAnEstimator) {
+  const auto worse = metric({line("validation_0", [](int round) {
+    return 0.5 + 0.0001 * (round - 40) * (round - 40);
+  })});
+  EXPECT_THAT(fitting_assessment(worse),
+              AllOf(HasSubstr("best at round 40 (0.5) and is 69.6 % worse"),
+                    HasSubstr("eval_set"), Not(HasSubstr("'train'"))));
+  const auto better = metric({line("validation_0", falling)});
+  EXPECT_THAT(fitting_assessment(better), HasSubstr("was still improving"));
+}
+
+TEST(FittingAssessment, IsNotGivenForADeviation) {
+  auto deviation =
+      metric({line("train", falling), line("test", falling)}, "logloss-std");
+  deviation.is_deviation = true;
+  EXPECT_EQ(fitting_assessment(deviation),
+            "The standard deviation over the folds of xgboost.cv.");
+}
+
 TEST(FittingAssessment, SaysWhatItWouldNeed) {
   EXPECT_THAT(fitting_assessment(metric({line("train", falling)})),
               HasSubstr("comparison of two sets"));

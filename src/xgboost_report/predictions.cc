@@ -12,6 +12,7 @@
 
 #include "report/wording.h"
 #include "rules/measures/element_values.h"
+#include "xgboost_report/advice.h"
 #include "xgboost_report/plot/scale.h"
 #include "xgboost_report/prediction_quality.h"
 
@@ -111,12 +112,6 @@ using Task = XgboostReport::Task;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-constexpr const char* kSavePredictions =
-    "This section compares predictions with labels: save both collections, "
-    "'predictions' and 'labels': smdebug.xgboost.Hook(..., "
-    "validation_data=dvalid, include_collections=['predictions', 'labels'], "
-    "save_config=SaveConfig(save_interval=5)).";
-
 void miss_all(const std::string& why, XgboostReport& report) {
   report.confusion.missing = why;
   report.scores.missing = why;
@@ -124,6 +119,18 @@ void miss_all(const std::string& why, XgboostReport& report) {
   report.roc.missing = why;
   report.residuals.missing = why;
   report.binned_errors.missing = why;
+}
+
+// Whether labels and predictions have different scales: the scores of a
+// ranking, or hazards.
+bool predicts_scores(const XgboostReport& report) {
+  if (!report.hyperparameters.shown) return false;
+  return std::ranges::any_of(
+      *report.hyperparameters.shown, [](const auto& parameter) {
+        return parameter.name == "objective" &&
+               (parameter.value.starts_with("rank:") ||
+                parameter.value.starts_with("survival:"));
+      });
 }
 
 std::vector<Step> evaluated(const std::vector<Step>& rounds) {
@@ -246,11 +253,14 @@ void fill_regression(const Samples& last, const BinnedErrorHistory& course,
 
 void read_prediction_sections(SavedSamples& saved, XgboostReport& report) {
   if (saved.rounds().empty() || saved.label_rounds().empty()) {
-    const bool has_predictions = !saved.rounds().empty();
-    miss_all(fmt::format("{} not saved. {}",
-                         has_predictions ? "Labels were" : "Predictions were",
-                         kSavePredictions),
-             report);
+    miss_all(predictions_not_saved(report, !saved.rounds().empty()), report);
+    return;
+  }
+  if (predicts_scores(report)) {
+    miss_all(
+        "Shown only for classification and regression; this model predicts "
+        "scores without a unit.",
+        report);
     return;
   }
   report.prediction_rounds = saved.rounds().size();

@@ -1,6 +1,8 @@
 // The report of an XGBoost training as files: the page with its sections in
 // order (their contents are in sections.cc), and the rule's files.
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
@@ -30,9 +32,7 @@ class Page {
            const ReportSection<T>& section,
            std::string (*show)(const T& shown)) {
     add(id, title,
-        section.shown ? show(*section.shown)
-                      : fmt::format("<p class=\"missing\">{}</p>\n",
-                                    escaped(section.missing)));
+        section.shown ? show(*section.shown) : why_missing(section.missing));
   }
 
   void add(std::string_view id, std::string_view title,
@@ -44,6 +44,19 @@ class Page {
   const std::string& html() const { return html_; }
 
  private:
+  // A long reason that several sections share appears once.
+  std::string why_missing(const std::string& reason) {
+    constexpr std::size_t kShort = 80;
+    const auto [first, is_new] = reasons_.try_emplace(reason, number_ + 1);
+    if (is_new || reason.size() <= kShort) {
+      return fmt::format("<p class=\"missing\">{}</p>\n", wrappable(reason));
+    }
+    return fmt::format(
+        "<p class=\"soft\">Not shown, for the same reason as section {}.</p>\n",
+        first->second);
+  }
+
+  std::map<std::string, int> reasons_;  // and the section that explains each
   std::string html_;
   int number_ = 0;
 };

@@ -11,6 +11,7 @@
 
 #include "report/wording.h"
 #include "rules/measures/element_values.h"
+#include "xgboost_report/advice.h"
 #include "xgboost_report/interpretation.h"
 #include "xgboost_report/plot/scale.h"
 #include "xgboost_report/prediction_quality.h"
@@ -21,22 +22,9 @@ namespace {
 
 constexpr std::string_view kHyperparameters = "hyperparameters/";
 constexpr std::string_view kImportance = "feature_importance/";
+constexpr std::string_view kDeviation = "-std";  // of the folds of xgboost.cv
 constexpr std::size_t kListedElements = 20;
 constexpr std::size_t kLabelBins = 20;
-
-// Explains why a section is missing, and how to save its data.
-std::string not_saved(std::string_view what, std::string_view collection) {
-  return fmt::format(
-      "{} not saved. Save the collection '{}': smdebug.xgboost.Hook(..., "
-      "include_collections=['{}'], save_config=SaveConfig(save_interval=5)).",
-      what, collection, collection);
-}
-
-std::string samples_not_saved(std::string_view what,
-                              std::string_view collection) {
-  return not_saved(what, collection) +
-         " The hook saves it for the data passed as validation_data.";
-}
 
 // "train-logloss", and not "feature_importance/weight/air-pressure".
 bool is_named_like_metric(std::string_view name) {
@@ -110,9 +98,7 @@ class Reader {
           {name.substr(kHyperparameters.size()), text_of(last->value)});
     }
     if (found.empty()) {
-      report_.hyperparameters.missing =
-          not_saved("The hyperparameters were", "hyperparameters") +
-          " Pass them to the hook as hyperparameters=params.";
+      report_.hyperparameters.missing = hyperparameters_not_saved(report_);
       return;
     }
     report_.hyperparameters.shown = std::move(found);
@@ -178,16 +164,21 @@ class Reader {
       by_name[name].lines.push_back(std::move(line));
     }
     std::vector<XgboostReport::Metric> metrics;
+    const auto is_deviation = [&](const std::string& name) {
+      return name.ends_with(kDeviation) &&
+             by_name.contains(name.substr(0, name.size() - kDeviation.size()));
+    };
     for (auto& [name, metric] : by_name) {
       metric.name = name;
-      metric.larger_is_better = is_better_when_larger(name);
+      metric.is_deviation = is_deviation(name);
+      metric.larger_is_better =
+          !metric.is_deviation && is_better_when_larger(name);
       metric.reading = fitting_assessment(metric);
+      report_.is_of_folds |= metric.is_deviation;
       metrics.push_back(std::move(metric));
     }
     if (metrics.empty()) {
-      report_.metrics.missing =
-          not_saved("Evaluation metrics were", "metrics") +
-          " XGBoost computes them on the sets passed as evals.";
+      report_.metrics.missing = metrics_not_saved(report_);
       return;
     }
     report_.metrics.shown = std::move(metrics);
@@ -223,8 +214,7 @@ class Reader {
                                &XgboostReport::Importance::Feature::value);
     }
     if (all.empty()) {
-      report_.importance.missing =
-          not_saved("The feature importance was", "feature_importance");
+      report_.importance.missing = importance_not_saved(report_);
       return;
     }
     report_.importance.shown = std::move(all);
@@ -271,7 +261,7 @@ class Reader {
 
   void read_labels(SavedSamples& samples) {
     if (samples.label_rounds().empty()) {
-      report_.labels.missing = samples_not_saved("Labels were", "labels");
+      report_.labels.missing = labels_not_saved(report_);
       return;
     }
     XgboostReport::Labels labels;

@@ -122,6 +122,44 @@ TEST(XgboostReport, ShowsTheLargestOfManyAndSaysSo) {
             HasSubstr(">class 59<"), Not(HasSubstr(">class 3<"))));
 }
 
+TEST(XgboostReport, ExplainsSectionsWithoutPredictionsOnce) {
+  XgboostReport report = empty_report();
+  const std::string why =
+      "Predictions were not saved. Save the collections 'predictions' and "
+      "'labels' with a command that is too long to repeat.";
+  for (std::string* missing : {&report.confusion.missing,
+                               &report.scores.missing, &report.roc.missing}) {
+    *missing = why;
+  }
+  const std::string html = xgboost_report_html(report);
+  const auto first = html.find("Predictions were not saved");
+  EXPECT_NE(first, html.npos);
+  EXPECT_EQ(html.find("Predictions were not saved", first + 1), html.npos);
+  EXPECT_THAT(html, HasSubstr("for the same reason as section 5."));
+}
+
+TEST(XgboostReport, ShowsNamesThatDifferOnlyAtTheirEnd) {
+  XgboostReport report = empty_report();
+  const std::string start = "customer_worst_texture_normalised_over_the_last_";
+  report.importance.shown = {
+      {{"gain", 3, {{start + "30_days", 0.6}, {start + "90_days", 0.4}}}}};
+  const std::string html = xgboost_report_html(report);
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("_30_days</text>"), HasSubstr("_90_days</text>"),
+                    HasSubstr("<title>" + start + "90_days</title>"),
+                    Not(HasSubstr("…"))));
+}
+
+TEST(XgboostReport, CallsADeviationNeitherBetterNorWorse) {
+  XgboostReport report = empty_report();
+  XgboostReport::Metric metric;
+  metric.name = "auc-std";
+  metric.is_deviation = true;
+  metric.lines = {{"test", {0, 1}, {0.2, 0.1}}};
+  report.metrics.shown = {{metric}};
+  EXPECT_THAT(xgboost_report_html(report), Not(HasSubstr("is better")));
+}
+
 TEST(XgboostReport, GivesItsDataAsJson) {
   XgboostReport report = empty_report();
   report.task = XgboostReport::Task::multiclass;

@@ -22,8 +22,8 @@ constexpr double kPoorAuc = 0.6;  // builtin rules, section 8
 constexpr const char* kRound = "boosting round";
 
 std::string paragraph(std::string_view text, std::string_view kind = "") {
-  if (kind.empty()) return fmt::format("<p>{}</p>\n", escaped(text));
-  return fmt::format("<p class=\"{}\">{}</p>\n", kind, escaped(text));
+  if (kind.empty()) return fmt::format("<p>{}</p>\n", wrappable(text));
+  return fmt::format("<p class=\"{}\">{}</p>\n", kind, wrappable(text));
 }
 
 std::string samples_text(std::uint64_t samples, std::uint64_t left_out,
@@ -228,8 +228,10 @@ std::string metrics_section(const std::vector<XgboostReport::Metric>& metrics) {
       longest = std::max(longest, line.rounds.size());
     }
     plot.y = axis_over(metric.name, all);
-    html += fmt::format("<h3>{} ({} is better)</h3>\n", escaped(metric.name),
-                        metric.larger_is_better ? "larger" : "smaller");
+    html += fmt::format("<h3>{}{}</h3>\n", wrappable(metric.name),
+                        metric.is_deviation       ? ""
+                        : metric.larger_is_better ? " (larger is better)"
+                                                  : " (smaller is better)");
     html += line_plot_svg(plot);
     if (metric.lines.size() == 1) {
       html += paragraph("Evaluated on the set '" + metric.lines[0].set + "'.",

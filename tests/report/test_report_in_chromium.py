@@ -1,5 +1,6 @@
 """The page of the report in a browser: each section shows data, and nothing is fetched."""
 
+import json
 import pathlib
 import struct
 import subprocess
@@ -74,3 +75,36 @@ def test_the_page_can_be_photographed(tmp_path, profile):
     content = picture.read_bytes()
     assert struct.unpack(">II", content[16:24]) == (800, 2400)
     assert len(content) > 50_000  # plots and text, no white page
+
+
+# Appended to a copy of the page without its policy: counts what sticks out.
+MEASURE = """<script>
+const page = document.documentElement;
+let outside = page.scrollWidth > page.clientWidth ? ['page'] : [];
+for (const text of document.querySelectorAll('svg text')) {
+  const inner = text.getBoundingClientRect();
+  const outer = text.closest('svg').getBoundingClientRect();
+  if (inner.left < outer.left || inner.right > outer.right) outside.push(text.textContent);
+}
+document.title = JSON.stringify(outside);
+</script>"""
+
+
+@pytest.mark.parametrize("width", [500, 800])
+def test_long_names_stay_whole_and_within_the_page(tmp_path, profile, width):
+    long = {
+        "feature 0": "customer_worst_texture_normalised_over_the_last_30_days",
+        "feature 1": "customer_worst_texture_normalised_over_the_last_90_days",
+        "feature 2": "x" * 120,
+        "feature 3": "CUSTOMER_WORST_MMMM_WWWW_NORMALIZED",
+        "feature 4": "\u6e29\u5ea6" * 20,
+    }
+    path = page_of(xgboost_runs.binary, tmp_path, rename=long, rounds=4)
+    text = path.read_text()
+    assert "30_days</text>" in text and "90_days</text>" in text
+    copy = tmp_path / "copy.html"
+    policy = text[text.index("<meta http-equiv") : text.index("<meta name=")]
+    copy.write_text(text.replace(policy, "") + MEASURE)
+    dump = chromium.run(copy, profile, "--dump-dom", f"--window-size={width},900").stdout
+    title = dump[dump.index("<title>") + len("<title>") : dump.index("</title>")]
+    assert json.loads(title) == []

@@ -1,5 +1,6 @@
 """The report of an XGBoost training against scikit-learn, on runs of real trainings."""
 
+import functools
 import json
 import pathlib
 import shutil
@@ -392,3 +393,110 @@ def test_the_rule_in_python_writes_the_report(tmp_path):
     verdict = builtin("create_xgboost_report", trial).judge()
     assert verdict["status"] == "NoIssuesFound"
     assert json.loads((run.path / f"{OUTPUT}.json").read_text())["task"] == "regression"
+
+
+DATA = """
+import numpy as np, xgboost
+x = np.random.RandomState(0).rand(90, 4)
+y = (x[:, 0] + 0.2 * np.random.RandomState(1).rand(90) > 0.6).astype(int)
+dtrain, dval = xgboost.DMatrix(x[:60], y[:60]), xgboost.DMatrix(x[60:], y[60:])
+params = {"objective": "binary:logistic", "nthread": 1}
+"""
+LAUNCHED = {
+    "binary": "xgboost.train(params, dtrain, 21, [(dtrain, 'train'), (dval, 'validation')])",
+    "estimator": "xgboost.XGBClassifier(n_jobs=1).fit(x[:60], y[:60], eval_set=[(x[60:], y[60:])])",
+    "regression": "xgboost.XGBRegressor(n_jobs=1)"
+    ".fit(x[:60], x[:60, 0] * 9, eval_set=[(x[60:], x[60:, 0] * 9)])",
+    "no sets": "xgboost.XGBClassifier(n_jobs=1).fit(x, y)",
+    "train alone": "xgboost.train(params, dtrain, 21, [(dtrain, 'train')])",
+    "ranking": "xgboost.XGBRanker(n_jobs=1)"
+    ".fit(x, y, qid=np.repeat(np.arange(9), 10), eval_set=[(x[:30], y[:30])],"
+    " eval_qid=[np.repeat(np.arange(3), 10)])",
+    "cv": "xgboost.cv(params, dtrain, 21, nfold=3)",
+}
+
+
+def launched(folder, training, *options):
+    """Records a script that does not know smdebug; returns the page and the data of its report."""
+    (folder / "train.py").write_text(f"{DATA}\n{training}\n")
+    command = ("--out", folder / "run", *options, "--", sys.executable, folder / "train.py")
+    done = smdebug("run", *command)
+    assert done.returncode in (0, 3), done.stderr  # 3: a rule fired
+    page = folder / "report.html"
+    assert smdebug("report", folder / "run", "--out", page).returncode == 0
+    return page.read_text(), json.loads(page.with_suffix(".json").read_text())
+
+
+@pytest.fixture(scope="module")
+def launched_report(tmp_path_factory):
+    """Returns the page and the data of a training of LAUNCHED under the default rules."""
+    return functools.cache(
+        lambda training: launched(tmp_path_factory.mktemp("launched"), LAUNCHED[training])
+    )
+
+
+@pytest.mark.parametrize("training", LAUNCHED)
+def test_the_report_of_a_script_names_no_hook(launched_report, training):
+    page, _ = launched_report(training)
+    assert "Hook" not in page and "hook" not in page
+
+
+@pytest.mark.parametrize("training", LAUNCHED)
+def test_no_reading_finds_both_over_and_under_fitting(launched_report, training):
+    _, report = launched_report(training)
+    metrics_shown = report["metrics"] if isinstance(report["metrics"], list) else []
+    for metric in metrics_shown:
+        reading = metric["reading"].lower().replace("no sign of overfitting", "")
+        assert not ("overfitting:" in reading and "underfit" in reading)
+        assert not ("indicates overfitting" in reading and "underfit" in reading)
+
+
+@pytest.mark.parametrize("training", ["binary", "estimator"])
+def test_a_default_run_of_a_classifier_fills_its_report(launched_report, training):
+    page, report = launched_report(training)
+    assert report["hyperparameters"]["objective"] == "binary:logistic"
+    assert report["labels"]["samples"] == 30
+    assert np.sum(report["confusion_matrix"]["matrix"]) == 30
+    assert report["roc"]["auc"] > 0.5
+    assert page.count('class="missing"') == 2  # the sections for regressions
+
+
+def test_a_default_run_of_a_regression_fills_its_report(launched_report):
+    page, report = launched_report("regression")
+    assert report["residuals"]["samples"] == 30
+    assert page.count('class="missing"') == 4  # the sections for classifiers
+
+
+@pytest.mark.parametrize("training", ["no sets", "train alone"])
+def test_a_run_without_another_set_names_the_arguments_to_pass(launched_report, training):
+    page, report = launched_report(training)
+    for section in ("labels", "confusion_matrix", "roc", "residuals"):
+        missing = report[section]["missing"]
+        assert "eval_set" in missing and "smdebug run --rule CreateXgboostReport" in missing
+    assert page.count("Predictions were not saved") == 1  # the other sections refer to it
+
+
+def test_the_scores_of_a_ranking_are_no_residuals(launched_report):
+    _, report = launched_report("ranking")
+    assert "scores without a unit" in report["residuals"]["missing"]
+
+
+def test_the_folds_of_cv_have_no_labels_and_deviations_no_reading(launched_report):
+    _, report = launched_report("cv")
+    assert "one model per fold" in report["labels"]["missing"]
+    assert "one model per fold" in report["feature_importance"]["missing"]
+    (deviation,) = (each for each in report["metrics"] if each["metric"].endswith("-std"))
+    assert deviation["reading"] == "The standard deviation over the folds of xgboost.cv."
+
+
+def test_the_rule_that_a_box_names_fills_it(tmp_path):
+    options = ("--rule", "CreateXgboostReport")
+    _, report = launched(tmp_path, LAUNCHED["binary"], *options)
+    assert report["confusion_matrix"]["round"] == 20  # every fifth round
+    assert report["labels"]["samples"] == 30
+
+
+def test_one_narrow_rule_leaves_boxes_that_name_the_command(tmp_path):
+    _, report = launched(tmp_path, LAUNCHED["binary"], "--rule", "ExplodingTensor")
+    for section in ("hyperparameters", "labels", "feature_importance", "roc"):
+        assert "smdebug run --rule CreateXgboostReport" in report[section]["missing"]

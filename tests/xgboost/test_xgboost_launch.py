@@ -29,14 +29,17 @@ booster = xgboost.train(params, dtrain, 6, evals=evals, evals_result=result, ver
 )
 
 
-def run(tmp_path, script, collections=("losses",), interval=1, gate=True):
-    """What the script printed, which is JSON, and what it wrote to standard error."""
+def run(tmp_path, script, collections=("losses",), interval=1, gate=True, optional=()):
+    """What the script printed, which is JSON, and what it wrote to standard error.
+
+    A request with `optional` collections is that of the default rules."""
     request = {
         "out_dir": str(tmp_path / "run"),
         "save_interval": interval,
         "collections": [
             {"name": name, "summary": False, "save_interval": interval} for name in collections
-        ],
+        ]
+        + [{"name": name, "save_interval": interval, "optional": True} for name in optional],
         "include_workers": "all",
     }
     path = tmp_path / "script.py"
@@ -151,3 +154,76 @@ def test_a_folder_that_cannot_be_written_does_not_harm_the_script(tmp_path):
     (tmp_path / "run").write_text("a file")
     rounds, _ = run(tmp_path, TRAIN + "print(booster.num_boosted_rounds())")
     assert rounds == 6
+
+
+DEFAULT = ("feature_importance", "trees", "weights")
+
+
+def test_a_default_run_saves_what_its_report_shows(tmp_path):
+    script = (
+        TRAIN + "import json; print(json.dumps([booster.predict(dval).tolist(), y[40:].tolist()]))"
+    )
+    (predictions, labels), err = run(tmp_path, script, interval=5, optional=DEFAULT)
+    assert "warning" not in err
+    trial = read(tmp_path)
+    assert trial.tensor("predictions").steps() == [0, 5]
+    np.testing.assert_array_equal(
+        trial.tensor("predictions").value(5), np.float32(predictions), strict=True
+    )
+    assert trial.tensor("labels").steps() == [0]  # they do not change
+    assert trial.tensor("labels").value(0).tolist() == labels
+    objective = trial.tensor("hyperparameters/objective")
+    assert (objective.steps(), objective.value(0).tolist()) == ([0], ["binary:logistic"])
+
+
+def test_requested_rules_save_only_what_they_need(tmp_path):
+    run(tmp_path, TRAIN + "print(1)", ("losses", "feature_importance"))
+    assert not set(read(tmp_path).tensor_names()) & {"predictions", "labels"}
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        "xgboost.train(params, dtrain, 3)",
+        "xgboost.train(params, dtrain, 3, evals=[(dtrain, 'train')])",
+        "xgboost.XGBClassifier(n_estimators=3, n_jobs=1).fit(x, y)",
+        "xgboost.cv(params, dtrain, 3, nfold=2)",
+    ],
+)
+def test_a_default_run_without_another_set_is_silent_about_predictions(tmp_path, training):
+    _, err = run(tmp_path, DATA + training + "; print(1)", optional=DEFAULT)
+    assert "predictions" not in err and "labels" not in err
+    assert not set(read(tmp_path).tensor_names()) & {"predictions", "labels"}
+
+
+def test_a_default_run_saves_no_predictions_of_a_large_set(tmp_path):
+    script = """
+import numpy as np, xgboost
+x = np.random.RandomState(0).rand(50_001, 2)
+y = (x[:, 0] > 0.5).astype(int)
+model = xgboost.XGBClassifier(n_estimators=2, n_jobs=1, objective="multi:softprob", num_class=2)
+model.fit(x[:100], y[:100], eval_set=[(x, y)], verbose=False)
+print(1)
+"""
+    _, err = run(tmp_path, script, optional=DEFAULT)
+    assert "predictions" not in err
+    names = read(tmp_path).tensor_names()
+    assert "predictions" not in names and "hyperparameters/objective" in names
+    (tmp_path / "run").rename(tmp_path / "default")
+    run(tmp_path, script, ("losses", "predictions"))
+    assert read(tmp_path).tensor("predictions").value(0).shape == (50_001, 2)
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart", "gblinear"])
+def test_a_default_run_trains_the_same_model(tmp_path, booster):
+    script = TRAIN.replace('"seed": 1', f'"seed": 1, "booster": "{booster}", "subsample": 0.7')
+    script += "import json; print(json.dumps([result, booster.save_raw('json').decode()]))"
+    watched, _ = run(tmp_path, script, optional=DEFAULT)
+    alone, _ = run(tmp_path, script, gate=False)
+    assert watched == alone
+
+
+def test_a_run_remembers_what_smdebug_run_requested(tmp_path):
+    run(tmp_path, TRAIN + "print(1)")
+    recorded = json.loads((tmp_path / "run/run.json").read_text())["attempts"][0]["environment"]
+    assert json.loads(recorded["SMDEBUG_RUN"])["collections"][0]["name"] == "losses"

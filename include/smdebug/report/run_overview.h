@@ -43,6 +43,7 @@ struct RunOverview {
     std::optional<double> ended_seconds;
     std::vector<std::string> command;
     std::map<std::string, std::string> versions;
+    std::map<std::string, std::string> environment;
     std::string status;
     std::map<std::string, double> cost;
   };

@@ -63,6 +63,7 @@ struct XgboostReport {
     };
     std::string name;  // "logloss"
     bool larger_is_better = false;
+    bool is_deviation = false;  // over the folds of xgboost.cv
     std::vector<Line> lines;
     std::string reading;  // assessment of over- and under-fitting
   };
@@ -150,6 +151,7 @@ struct XgboostReport {
 
   RunOverview overview;
   double created_seconds = 0;  // since the epoch
+  bool is_of_folds = false;    // of xgboost.cv
   Task task = Task::unknown;
   std::string task_reason;  // what the task was inferred from
   // Saved rounds with predictions, and how many were evaluated.

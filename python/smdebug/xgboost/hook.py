@@ -150,6 +150,15 @@ class Hook(BaseHook, TrainingCallback):
         """Returns the data of that name, "train_data" or "validation_data", or None."""
         return self._data.get(name)
 
+    def is_optional(self, collection: str) -> bool:
+        """Returns whether tensors of that collection may be missing without a warning."""
+        wanted = self._collections.get(collection)
+        return wanted is not None and wanted.is_optional
+
+    def reason_without(self, name: str) -> str:
+        """Returns why there are no data of that name, and what to do."""
+        return f"the hook has no {name}: pass it a DMatrix or a file"
+
     def has_own_patterns(self) -> bool:
         """Returns whether collections other than XGBoost's may save tensors."""
         return bool(self.save_all or self.include_regex) or any(

@@ -121,6 +121,11 @@ class RoundRecorder:
     def _skip(self, name: str, reason: str) -> None:
         self._slot(name).skip(reason)
 
+    def _skip_unless_optional(self, name: str, reason: str) -> None:
+        """For tensors that this kind of training does not have."""
+        if not self._hook.is_optional(name):
+            self._skip(name, reason)
+
     # --- the collections ---
 
     def _put_hyperparameters(self, booster: xgboost.Booster) -> None:
@@ -219,13 +224,13 @@ class RoundRecorder:
         if data is not None:
             return self._attempt(wanted, data.matrix)
         for each in wanted:
-            self._skip(each, f"the hook has no {name}: pass it a DMatrix or a file")
+            self._skip_unless_optional(each, self._hook.reason_without(name))
         return None
 
     def _skip_of_folds(self) -> None:
         for name in MODEL_COLLECTIONS:
             if self._session.is_due("", name):
-                self._skip(name, _FOLDS)
+                self._skip_unless_optional(name, _FOLDS)
 
 
 def _members(collection: str, members: Iterable[Any]) -> list[str]:

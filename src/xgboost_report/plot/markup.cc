@@ -7,9 +7,12 @@
 #include "base/strings.h"
 
 namespace smdebug {
-std::string escaped(std::string_view text) {
-  std::string markup;
-  for (const char c : printable(text)) {
+namespace {
+
+constexpr std::size_t kLongestWord = 24;
+
+void append_escaped(std::string_view text, std::string& markup) {
+  for (const char c : text) {
     switch (c) {
       case '&':
         markup += "&amp;";
@@ -30,27 +33,124 @@ std::string escaped(std::string_view text) {
         markup += c;
     }
   }
+}
+
+// The characters of `text`, each as its bytes.
+std::vector<std::string_view> characters_of(std::string_view text) {
+  std::vector<std::string_view> characters;
+  while (!text.empty()) {
+    const auto point = first_code_point(text);
+    characters.push_back(text.substr(0, point ? point->bytes : 1));
+    text.remove_prefix(characters.back().size());
+  }
+  return characters;
+}
+
+bool is_letter(std::string_view character) {
+  const char c = character.front();
+  return character.size() > 1 || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z');
+}
+
+// Whether a line may end between the two. Numbers such as 1e-05 stay whole.
+bool may_break(std::string_view character, std::string_view next) {
+  constexpr std::string_view kAnywhere = " _/\\|";
+  constexpr std::string_view kBeforeLetters = "-.,:;=+([{";
+  if (character.size() != 1) return false;
+  const char c = character.front();
+  return kAnywhere.find(c) != kAnywhere.npos ||
+         (kBeforeLetters.find(c) != kBeforeLetters.npos && is_letter(next));
+}
+
+// In widths of an average lower case letter of a proportional font.
+double width_of(std::string_view character) {
+  constexpr std::string_view kWide = "mwMW@%";
+  const auto point = first_code_point(character);
+  if (point && point->value >= 0x1100) return 1.8;
+  if (character.size() > 1) return 1.2;
+  const char c = character.front();
+  if (kWide.find(c) != kWide.npos) return 1.6;
+  return c >= 'A' && c <= 'Z' ? 1.25 : 1;
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string markup;
+  append_escaped(printable(text), markup);
   return markup;
 }
 
-std::string shortened(std::string_view text, std::size_t characters) {
-  std::size_t end = 0;
-  std::string_view rest = text;
-  for (std::size_t i = 0; i < characters && !rest.empty(); ++i) {
-    const auto point = first_code_point(rest);
-    const std::size_t bytes = point ? point->bytes : 1;
-    rest.remove_prefix(bytes);
-    end += bytes;
+std::string wrappable(std::string_view text) {
+  const std::string clean = printable(text);
+  const auto characters = characters_of(clean);
+  std::string markup;
+  std::size_t word = 0;
+  for (std::size_t i = 0; i < characters.size(); ++i) {
+    append_escaped(characters[i], markup);
+    ++word;
+    if (i + 1 == characters.size()) break;
+    const bool breaks = may_break(characters[i], characters[i + 1]);
+    if (!breaks && word < kLongestWord) continue;
+    if (characters[i] != " ") markup += "<wbr>";
+    word = 0;
   }
-  if (rest.empty()) return std::string(text);
-  return std::string(text.substr(0, end)) + "…";
+  return markup;
+}
+
+std::string shortened_middle(std::string_view text, std::size_t characters) {
+  const auto all = characters_of(text);
+  if (all.size() <= characters) return std::string(text);
+  const std::size_t head = characters / 2;
+  const std::size_t tail = characters - head;
+  std::string shown;
+  for (std::size_t i = 0; i < head; ++i) shown += all[i];
+  shown += "…";
+  for (std::size_t i = all.size() - tail; i < all.size(); ++i) shown += all[i];
+  return shown;
+}
+
+std::vector<std::string> wrapped_lines(std::string_view text, double width) {
+  const auto characters = characters_of(text);
+  std::vector<std::string> lines(1);
+  double used = 0;
+  std::size_t last_break = 0;  // bytes of the line up to where it may break
+  for (std::size_t i = 0; i < characters.size(); ++i) {
+    const double more = width_of(characters[i]);
+    if (used + more > width && !lines.back().empty()) {
+      const std::size_t end = last_break > 0 ? last_break : lines.back().size();
+      std::string rest = lines.back().substr(end);
+      lines.back().resize(end);
+      if (lines.back().ends_with(' ')) lines.back().pop_back();
+      used = 0;
+      for (const std::string_view c : characters_of(rest)) used += width_of(c);
+      lines.push_back(std::move(rest));
+      last_break = 0;
+    }
+    lines.back() += characters[i];
+    used += more;
+    if (i + 1 < characters.size() &&
+        may_break(characters[i], characters[i + 1])) {
+      last_break = lines.back().size();
+    }
+  }
+  return lines;
+}
+
+std::string shortened(std::string_view text, std::size_t characters) {
+  const auto all = characters_of(text);
+  if (all.size() <= characters) return std::string(text);
+  std::string shown;
+  for (std::size_t i = 0; i < characters; ++i) shown += all[i];
+  return shown + "…";
 }
 
 namespace {
 
 std::string cell(std::string_view tag, bool of_numbers, std::string_view text) {
   return fmt::format("<{0}{1}>{2}</{0}>", tag,
-                     of_numbers ? " class=\"number\"" : "", escaped(text));
+                     of_numbers ? " class=\"number\"" : "",
+                     of_numbers ? escaped(text) : wrappable(text));
 }
 
 }  // namespace
@@ -125,9 +225,10 @@ p { margin: 6px 0 10px; }
 table { border-collapse: collapse; font-size: 13.5px; margin: 8px 0 12px;
   font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 3px 18px 3px 0; vertical-align: top;
-  border-bottom: 1px solid var(--grid); overflow-wrap: anywhere; }
+  border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; }
 td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
 svg { display: block; width: 100%; height: auto; margin: 10px 0 4px;
   font: 11.5px system-ui, "DejaVu Sans", sans-serif; }
 svg text { fill: var(--text); }

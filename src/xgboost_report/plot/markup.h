@@ -4,6 +4,7 @@
 // unknown sources: every text that is not a constant of smdebug is escaped
 // here.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,18 @@ namespace smdebug {
 // Returns `text` as one line without characters that have a meaning in markup.
 // Control characters and bytes that are not UTF-8 become visible escapes.
 std::string escaped(std::string_view text);
+
+// As `escaped`, with places where a browser may break long names: after "_",
+// "/" and similar characters, and within words of more than 24 characters.
+std::string wrappable(std::string_view text);
+
+// Returns `text` with its middle replaced by "…" if it has more than
+// `characters`, so that names with a common start remain distinct.
+std::string shortened_middle(std::string_view text, std::size_t characters);
+
+// Splits a name into lines of at most `width`, in widths of an average lower
+// case letter. Breaks where `wrappable` does, and at spaces.
+std::vector<std::string> wrapped_lines(std::string_view text, double width);
 
 // Returns the first `characters` of `text`, followed by "…" if it was longer.
 // Counts characters of UTF-8.

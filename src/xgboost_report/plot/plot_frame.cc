@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kTicksAcross = 8;
 constexpr std::size_t kTicksUp = 6;
-constexpr std::size_t kLegendCharacters = 20;
+constexpr std::size_t kLegendCharacters = 18;
+constexpr std::size_t kAxisCharacters = 36;
 
 double part_of(const PlotAxis& axis, double value) {
   return std::clamp((value - axis.low) / (axis.high - axis.low), 0.0, 1.0);
@@ -99,13 +100,14 @@ void PlotFrame::add_y_axis() {
   body_ += fmt::format(
       "<text class=\"label\" text-anchor=\"middle\" "
       "transform=\"translate(13 {:.1f}) rotate(-90)\">{}</text>\n",
-      (top() + bottom()) / 2, escaped(y_.label));
+      (top() + bottom()) / 2,
+      escaped(shortened_middle(y_.label, kAxisCharacters)));
 }
 
 void PlotFrame::add_text(double x, double y, std::string_view text,
                          std::string_view anchor, std::size_t characters,
                          std::string_view kind) {
-  const std::string shown = shortened(text, characters);
+  const std::string shown = shortened_middle(text, characters);
   const std::string tool_tip =
       shown == text ? "" : fmt::format("<title>{}</title>", escaped(text));
   body_ += fmt::format(

@@ -52,8 +52,8 @@ class PlotFrame {
   void add(std::string_view markup) { body_ += markup; }
 
   // Adds text at a position; `anchor` is "start", "middle" or "end". Escapes
-  // markup in `text`, and cuts text of more than `characters`, with the whole
-  // in a tool tip.
+  // markup in `text`, and shortens text of more than `characters` in its
+  // middle, with the whole in a tool tip.
   void add_text(double x, double y, std::string_view text,
                 std::string_view anchor = "start",
                 std::size_t characters = 1000, std::string_view kind = "tick");

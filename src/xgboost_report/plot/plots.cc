@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "report/wording.h"
+#include "xgboost_report/plot/markup.h"
 #include "xgboost_report/plot/plot_frame.h"
 #include "xgboost_report/plot/scale.h"
 
@@ -13,7 +14,9 @@ namespace {
 
 constexpr double kRow = 20;
 constexpr double kNameWidth = 190;
-constexpr std::size_t kNameCharacters = 28;
+constexpr double kNameLine = 13;             // height of a line of a name
+constexpr double kNameLetters = 24;          // that fit on a line
+constexpr std::size_t kNameCharacters = 90;  // of a whole name
 
 PlotAxis counted(std::string label, double largest) {
   PlotAxis axis;
@@ -82,24 +85,48 @@ std::string columns_svg(const std::string& title, const std::string& x_label,
   return frame.svg();
 }
 
+namespace {
+
+double row_height(const std::vector<std::string>& name) {
+  return kRow + kNameLine * static_cast<double>(name.size() - 1);
+}
+
+}  // namespace
+
 std::string rows_svg(const std::string& title, const std::string& x_label,
                      const std::vector<NamedBar>& bars) {
-  const auto rows = static_cast<double>(bars.size());
+  std::vector<std::vector<std::string>> names;
   PlotSize size;
   size.left = kNameWidth;
   size.right = 60;
-  size.height = size.top + size.bottom + kRow * rows;
+  size.height = size.top + size.bottom;
+  for (const NamedBar& bar : bars) {
+    names.push_back(wrapped_lines(shortened_middle(bar.name, kNameCharacters),
+                                  kNameLetters));
+    size.height += row_height(names.back());
+  }
   PlotAxis y;
-  y.high = rows;
   y.has_ticks = false;
   PlotFrame frame(title, size, counted(x_label, largest_of(bars)), y);
+  double top = frame.top();
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double top = frame.top() + kRow * static_cast<double>(i);
+    const double height = row_height(names[i]);
+    const double middle = top + height / 2;
     const double end = frame.x(bars[i].value);
-    frame.add(bar(frame.left(), top + 3, end - frame.left(), kRow - 6));
-    frame.add_text(frame.left() - 6, top + 14, bars[i].name, "end",
-                   kNameCharacters);
-    frame.add_text(end + 5, top + 14, number_text(bars[i].value));
+    frame.add(
+        bar(frame.left(), middle - kRow / 2 + 3, end - frame.left(), kRow - 6));
+    // A tool tip has the whole of a name that the lines show in parts.
+    if (names[i].front() != bars[i].name) {
+      frame.add(fmt::format("<g><title>{}</title>\n", escaped(bars[i].name)));
+    }
+    double baseline = top + 14;
+    for (const std::string& line : names[i]) {
+      frame.add_text(frame.left() - 6, baseline, line, "end");
+      baseline += kNameLine;
+    }
+    if (names[i].front() != bars[i].name) frame.add("</g>\n");
+    frame.add_text(end + 5, middle + 4, number_text(bars[i].value));
+    top += height;
   }
   return frame.svg();
 }
