@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 
 # A sparse value becomes a dense array, up to this size.
 LARGEST_DENSE_BYTES = 256 * 2**20
@@ -48,7 +49,9 @@ def as_tensor(name: str, value: Any) -> Any:
         if isinstance(value, (numbers.Number, str, bytes)):
             value = [value]
         if not isinstance(value, (list, tuple)):
-            raise SMDebugTypeError(f"tensor '{name}' must be an array or a number, found {value!r}")
+            raise SMDebugTypeError(
+                f"tensor '{name}' must be an array or a number, found {shown(value)}"
+            )
         value = _as_array_of_arrays(value) if has_arrays(value) else as_array(name, value)
     if isinstance(value, np.ndarray) and value.dtype == object:
         return _without_objects(value)
@@ -135,7 +138,9 @@ def _element(name: str, value: Any) -> Any:
     except Exception as error:
         if _size(value) in (None, 1):
             raise NotTaken(f"its value cannot be read: {_first_line(error)}") from None
-        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
+        raise SMDebugTypeError(
+            f"scalar '{name}' must be one number, found {shown(value)}"
+        ) from None
 
 
 def _as_float(name: str, value: Any, is_certain: bool) -> float:
@@ -150,7 +155,9 @@ def _as_float(name: str, value: Any, is_certain: bool) -> float:
         is_one = isinstance(value, numbers.Number) or (is_array(value) and _size(value) == 1)
         if is_certain or is_one:
             raise NotTaken(f"it is not a real number: {_first_line(error)}") from None
-        raise SMDebugTypeError(f"scalar '{name}' must be one number, found {value!r}") from None
+        raise SMDebugTypeError(
+            f"scalar '{name}' must be one number, found {shown(value)}"
+        ) from None
 
 
 def _size(value: Any) -> int | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def set_hook_of(kind: type[HookClass], hook: HookClass) -> None:
     of `kind`."""
     if not isinstance(hook, kind):
         adapter = kind.__module__.rpartition(".")[0]
-        raise SMDebugTypeError(f"expected a hook of {adapter}, found {hook!r}")
+        raise SMDebugTypeError(f"expected a hook of {adapter}, found {shown(hook)}")
     set_current(hook)
 
 

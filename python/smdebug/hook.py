@@ -32,6 +32,7 @@ from smdebug.hook_arguments import (
     checked_names,
     checked_path,
     checked_tensorboard_dir,
+    shown,
 )
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost, HookStatus
@@ -39,9 +40,9 @@ from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
 from smdebug.profiler_calls import ProfilerCalls
 from smdebug.reduction_config import ReductionConfig
-from smdebug.rules.step_monitor import StepMonitor
+from smdebug.rules.step_monitor import StepMonitor, checked_answer
 from smdebug.save_config import SaveConfig
-from smdebug.valid_configuration import valid_configuration
+from smdebug.valid_configuration import empty_ranges, valid_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -73,6 +74,8 @@ class BaseHook(ProfilerCalls):
     _rules: StepMonitor | None = None
     is_held_by_model: bool = False  # so that nothing else needs to keep it alive
     _is_open: bool = False
+    _was_closed: bool = False
+    _has_warned_of_use: bool = False  # after the end of the run
     announces_first_step: bool = True  # in the log
     out_dir: str = ""
     tensorboard_dir: str | None = None
@@ -130,6 +133,11 @@ class BaseHook(ProfilerCalls):
         self._handed_over: _core.HookConfig | None = None
         self._reported_mistakes: set[str] = set()
         self._has_begun = False
+        checked_answer(options.on_fire, self.vetoes)
+        if options.rules is None and options.on_fire != "record":
+            _logger.warning(
+                "on_fire=%r has no effect without rules; name some in `rules`", options.on_fire
+            )
         if options.rules:
             self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
         self._session = self._make_session()
@@ -211,7 +219,7 @@ class BaseHook(ProfilerCalls):
     def add_collection(self, collection: Collection) -> None:
         """Adds a collection. Replaces the one of the same name, if any."""
         if not isinstance(collection, Collection):
-            raise SMDebugTypeError(f"expected a Collection, found {collection!r}")
+            raise SMDebugTypeError(f"expected a Collection, found {shown(collection)}")
         self._added.add(collection.name)
         self._keep(collection)
 
@@ -266,7 +274,9 @@ class BaseHook(ProfilerCalls):
     @reduction_config.setter
     def reduction_config(self, value: ReductionConfig | None) -> None:
         if value is not None and not isinstance(value, ReductionConfig):
-            raise SMDebugTypeError(f"reduction_config must be a ReductionConfig, found {value!r}")
+            raise SMDebugTypeError(
+                f"reduction_config must be a ReductionConfig, found {shown(value)}"
+            )
         self._reduction_config = value
         self._follow_edits()
 
@@ -331,6 +341,8 @@ class BaseHook(ProfilerCalls):
         cannot hold, or an array whose element cannot be read, is skipped and logged once.
         """
         name = checked_name("a scalar's name", name)
+        if self._was_closed:
+            return self._warn_if_closed("save_scalar")
         try:
             number = as_number(name, self._readable_number(value))
             seconds = None if timestamp is None else float(as_number("timestamp", timestamp))
@@ -359,6 +371,8 @@ class BaseHook(ProfilerCalls):
         """
         tensor_name = checked_name("a tensor's name", tensor_name)
         names = checked_collection_names(collections_to_write)
+        if self._was_closed:
+            return self._warn_if_closed("save_tensor")
         try:
             tensor = as_tensor(tensor_name, self._readable(tensor_value))
         except NotTaken as why:
@@ -397,6 +411,7 @@ class BaseHook(ProfilerCalls):
         if not self._session or not self._is_open:
             return
         self._is_open = False
+        self._was_closed = True
         current_hook.closed(self)
         if not self._has_begun and not self._failure:
             self._warn_of_no_step("no step was recorded")
@@ -429,7 +444,18 @@ class BaseHook(ProfilerCalls):
         status = self._session.status()
         if self._failure and not status.error:
             return status.replace(state="failed", **self._failure)
+        if self._was_closed and status.state == "active":  # the run never began
+            return status.replace(state="closed", reason=f"no step was recorded: {self.advice}")
         return status
+
+    def _warn_if_closed(self, call: str) -> None:
+        """Logs, once, that `call` has no effect if the hook is closed."""
+        if self._was_closed and not self._has_warned_of_use:
+            self._has_warned_of_use = True
+            text = (
+                "run '%s': %s after close() has no effect: the hook is closed; create another one"
+            )
+            _logger.warning(text, self.out_dir, call)
 
     def verdicts(self) -> list[dict[str, Any]]:
         """The verdicts of the `rules` of this hook, in the order given: dicts of the shape that
@@ -479,6 +505,7 @@ class BaseHook(ProfilerCalls):
             if name in names:
                 self.get_collection(name)
         self._seen_revision = self._revision.number
+        self._report_empty_ranges()
         try:
             self._use(self._core_configuration(names))
         except Exception:
@@ -491,6 +518,14 @@ class BaseHook(ProfilerCalls):
                     self._report_mistake,
                 )
             )
+
+    def _report_empty_ranges(self) -> None:
+        texts = empty_ranges("save_config", self._save_config)
+        for collection in self._collections.values():
+            if collection.save_config not in (None, self._save_config):
+                texts += empty_ranges(f"collection '{collection.name}'", collection.save_config)
+        for text in texts:
+            self._report_mistake(text)
 
     def _use(self, config: _core.HookConfig | None) -> None:
         if config is not None and config != self._handed_over:

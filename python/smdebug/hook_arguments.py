@@ -20,7 +20,7 @@ def checked_path(out_dir: str | os.PathLike[str] | None) -> str:
     if out_dir is None:
         raise SMDebugRuntimeError("out_dir is missing: name the folder to write the run to")
     if not isinstance(out_dir, (str, os.PathLike)):
-        raise SMDebugTypeError(f"out_dir must be a path, found {out_dir!r}")
+        raise SMDebugTypeError(f"out_dir must be a path, found {shown(out_dir)}")
     if not os.fspath(out_dir):
         raise SMDebugValueError("out_dir is empty: name the folder to write the run to")
     return os.fspath(out_dir)
@@ -31,7 +31,7 @@ def checked_tensorboard_dir(tensorboard_dir: str | os.PathLike[str] | None) -> s
     if tensorboard_dir is None:
         return None
     if not isinstance(tensorboard_dir, (str, os.PathLike)):
-        raise SMDebugTypeError(f"tensorboard_dir must be a path, found {tensorboard_dir!r}")
+        raise SMDebugTypeError(f"tensorboard_dir must be a path, found {shown(tensorboard_dir)}")
     path = os.fspath(tensorboard_dir)
     if not isinstance(path, str) or not path:
         raise SMDebugValueError(
@@ -44,14 +44,14 @@ def checked_choice(field: str, value: str, choices: tuple[str, ...]) -> str:
     """Returns `value` if it is one of `choices`."""
     if value not in choices:
         known = " or ".join(map(repr, choices))
-        raise SMDebugValueError(f"{field} must be {known}, found {value!r}")
+        raise SMDebugValueError(f"{field} must be {known}, found {shown(value)}")
     return value
 
 
 def checked_count(field: str, value: int, least: int) -> int:
     """Returns a whole number of at least `least` that fits into 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SMDebugTypeError(f"{field} must be a whole number, found {value!r}")
+        raise SMDebugTypeError(f"{field} must be a whole number, found {shown(value)}")
     if not least <= value < 2**63:
         raise SMDebugValueError(f"{field} must be {least} or more, found {value}")
     return value
@@ -60,7 +60,7 @@ def checked_count(field: str, value: int, least: int) -> int:
 def checked_name(field: str, value: str) -> str:
     """Returns `value`, which must be text, as `encodable` writes it."""
     if not isinstance(value, str):
-        raise SMDebugTypeError(f"{field} must be text, found {value!r}")
+        raise SMDebugTypeError(f"{field} must be text, found {shown(value)}")
     return encodable(value)
 
 
@@ -73,7 +73,7 @@ def encodable(name: str) -> str:
 def checked_names(field: str, value: str | Iterable[Any] | None) -> list[str]:
     """Returns a flat list of names from one name or from lists of names at any depth."""
     if value is not None and not isinstance(value, Iterable):
-        raise SMDebugTypeError(f"{field} must be a list of names, found {value!r}")
+        raise SMDebugTypeError(f"{field} must be a list of names, found {shown(value)}")
     names: list[str] = []
     for item in [value] if isinstance(value, str) else value or []:
         if isinstance(item, (list, tuple, set)):
@@ -81,7 +81,7 @@ def checked_names(field: str, value: str | Iterable[Any] | None) -> list[str]:
         elif isinstance(item, str):
             names.append(item)
         else:
-            raise SMDebugTypeError(f"{field} must be a list of names, found {item!r} in it")
+            raise SMDebugTypeError(f"{field} must be a list of names, found {shown(item)} in it")
     return names
 
 
@@ -93,7 +93,20 @@ def checked_collection_names(
     for each in collections if isinstance(collections, (list, tuple, set)) else [collections]:
         if not isinstance(each, (str, Collection)):
             raise SMDebugTypeError(
-                f"collections_to_write must be collections or their names, found {each!r}"
+                f"collections_to_write must be collections or their names, found {shown(each)}"
             )
         names.append(encodable(each) if isinstance(each, str) else each.name)
     return names
+
+
+def shown(value: object) -> str:
+    """Returns `value` for a message: its repr if that is one short line, else its type. Never
+    raises."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = ""
+    if text and "\n" not in text and len(text) <= 100:
+        return text
+    kind = type(value)
+    return f"an object of type {kind.__module__}.{kind.__qualname__}"

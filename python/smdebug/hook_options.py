@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from smdebug.unknown_arguments import refuse_unknown_arguments
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -92,6 +94,8 @@ def takes_options(
     """A decorator for a constructor that takes a HookOptions: it gets the parameters of
     `options_class`, in `inspect.signature` and for type checkers."""
 
+    signature = inspect.signature(options_class)
+
     def decorate(
         initialize: Callable[[Hook, Options], None],
     ) -> Callable[Concatenate[Hook, Parameters], None]:
@@ -99,10 +103,10 @@ def takes_options(
         def constructor(
             self: Hook, *arguments: Parameters.args, **keywords: Parameters.kwargs
         ) -> None:
+            refuse_unknown_arguments(type(self).__name__, keywords, signature.parameters)
             initialize(self, options_class(*arguments, **keywords))
 
         own, *_ = inspect.signature(initialize).parameters.values()
-        signature = inspect.signature(options_class)
         constructor.__dict__["__signature__"] = signature.replace(
             parameters=[own, *signature.parameters.values()]
         )

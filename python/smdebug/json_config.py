@@ -21,6 +21,7 @@ HookClass = TypeVar("HookClass", bound="BaseHook")
 Path = str | os.PathLike[str]
 
 _logger = get_logger()
+_DEFAULT_PATH = "/opt/ml/input/config/debughookconfig.json"
 
 
 def create_hook_from_json_config(
@@ -54,11 +55,23 @@ def _path(json_config_path: Path | None) -> str:
     return str(json_config_path or _core.JobEnvironment.read().hook_config_path)
 
 
+def _source(path: str, job: _core.JobEnvironment) -> str:
+    """Where the path of a missing file comes from."""
+    if path == _DEFAULT_PATH:
+        return "the default; pass a path or set SMDEBUG_CONFIG_FILE_PATH"
+    if path == job.hook_config_path:
+        return "from SMDEBUG_CONFIG_FILE_PATH"
+    return "the path that was passed"
+
+
 def _load(
     path: str, framework: _core.Framework, default_values: Mapping[str, Any] | None
 ) -> _core.HookConfigFile:
     job = _core.JobEnvironment.read()
-    file = _core.load_hook_config(path, framework, job)
+    try:
+        file = _core.load_hook_config(path, framework, job)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error} ({_source(path, job)})") from None
     if not default_values:
         return file
     whole = get_json_config_as_dict(path)

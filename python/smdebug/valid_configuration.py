@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from smdebug._core import ModeKeys
+
 if TYPE_CHECKING:
     from smdebug import _core
     from smdebug.collection import Collection
+    from smdebug.save_config import SaveConfig
 
     # Returns the configuration with these collections and these `include_collections`.
     Snapshot = Callable[[Sequence[Collection], Sequence[str]], _core.HookConfig]
@@ -63,3 +66,20 @@ def valid_configuration(
         else:
             kept_names.append(name)
     return snapshot(kept, kept_names)
+
+
+def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:
+    """A sentence for each empty range of steps in `config`, that of `name`, with the modes that
+    save nothing because of it. The original accepts such a range, so it raises nothing."""
+    found: dict[str, list[str]] = {}
+    for mode in ModeKeys.__members__.values():
+        steps = config.get_save_config(mode) if config else None
+        if steps is None or steps.end_step is None or steps.save_steps:
+            continue
+        if steps.end_step <= steps.start_step:
+            reason = f"end_step {steps.end_step} is not after start_step {steps.start_step}"
+            found.setdefault(reason, []).append(mode.name)
+    return [
+        f"{name} saves nothing in mode {', '.join(modes)}: {reason}"
+        for reason, modes in found.items()
+    ]

@@ -435,7 +435,11 @@ void bind_collection(nb::module_& m) {
       "__init__",
       [](Collection* self, nb::object name, nb::object include_regex,
          nb::object tensor_names, nb::object reduction_config,
-         nb::object save_config, nb::object save_histogram) {
+         nb::object save_config, nb::object save_histogram,
+         const nb::kwargs& unknown) {
+        refuse_unknown("Collection", unknown,
+                       {"name", "include_regex", "tensor_names",
+                        "reduction_config", "save_config", "save_histogram"});
         new (self) Collection(made_collection(name, include_regex, tensor_names,
                                               reduction_config, save_config,
                                               save_histogram));
@@ -443,6 +447,7 @@ void bind_collection(nb::module_& m) {
       "name"_a.none(), "include_regex"_a = nb::none(),
       "tensor_names"_a = nb::none(), "reduction_config"_a = nb::none(),
       "save_config"_a = nb::none(), "save_histogram"_a.none() = true,
+      "unknown"_a,
       nb::sig("def __init__(self, name: str, include_regex: str | list[str] | "
               "tuple[str, ...] | set[str] | None = None, tensor_names: "
               "list[str] | tuple[str, ...] | set[str] | frozenset[str] | None "

@@ -7,6 +7,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 
@@ -107,6 +108,13 @@ std::string repr_of(nb::handle value) {
 
 void raise_type_error(const std::string& message) {
   raise("SMDebugTypeError", message);
+}
+
+void refuse_unknown(const char* class_name, const nb::kwargs& unknown,
+                    const std::vector<std::string>& known) {
+  if (unknown.size() == 0) return;
+  nb::module_::import_("smdebug.unknown_arguments")
+      .attr("refuse_unknown_arguments")(class_name, unknown, nb::cast(known));
 }
 
 void raise_value_error(const std::string& message) {

@@ -113,6 +113,11 @@ std::string repr_of(nb::handle value);
 [[noreturn]] void raise_type_error(const std::string& message);
 [[noreturn]] void raise_value_error(const std::string& message);
 
+/// Throws SMDebugTypeError for the first of the keyword arguments that `known`,
+/// those of the constructor of `class_name`, lacks.
+void refuse_unknown(const char* class_name, const nb::kwargs& unknown,
+                    const std::vector<std::string>& known);
+
 /// Returns the value of a `Result`, or throws the exception of its error.
 template <class T>
 T unwrap(Result<T> result);

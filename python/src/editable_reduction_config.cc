@@ -323,8 +323,11 @@ void bind_reduction_config(nb::module_& m) {
       "__init__",
       [](ReductionConfig* self, nb::object reductions,
          nb::object abs_reductions, nb::object norms, nb::object abs_norms,
-         nb::object save_raw_tensor, nb::object save_shape,
-         nb::object summary) {
+         nb::object save_raw_tensor, nb::object save_shape, nb::object summary,
+         const nb::kwargs& unknown) {
+        refuse_unknown("ReductionConfig", unknown,
+                       {"reductions", "abs_reductions", "norms", "abs_norms",
+                        "save_raw_tensor", "save_shape", "summary"});
         ReductionConfig made;
         initialize(made, reductions, abs_reductions, norms, abs_norms,
                    save_raw_tensor, save_shape, summary);
@@ -333,7 +336,7 @@ void bind_reduction_config(nb::module_& m) {
       "reductions"_a = nb::none(), "abs_reductions"_a = nb::none(),
       "norms"_a = nb::none(), "abs_norms"_a = nb::none(),
       "save_raw_tensor"_a.none() = false, "save_shape"_a.none() = false,
-      "summary"_a.none() = false,
+      "summary"_a.none() = false, "unknown"_a,
       nb::sig("def __init__(self, reductions: list[str] | tuple[str, ...] | "
               "None = None, abs_reductions: list[str] | tuple[str, ...] | None "
               "= None, norms: list[str] | tuple[str, ...] | None = None, "

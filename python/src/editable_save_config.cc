@@ -194,12 +194,14 @@ void bind_mode(nb::module_& m) {
   cls.def(
       "__init__",
       [](Self* self, nb::object save_interval, nb::object start_step,
-         nb::object end_step, nb::object save_steps) {
+         nb::object end_step, nb::object save_steps,
+         const nb::kwargs& unknown) {
+        refuse_unknown("SaveConfigMode", unknown, {kKeys.begin(), kKeys.end()});
         new (self)
             Self(made_mode(save_interval, start_step, end_step, save_steps));
       },
       "save_interval"_a = nb::none(), "start_step"_a = nb::none(),
-      "end_step"_a = nb::none(), "save_steps"_a = nb::none(),
+      "end_step"_a = nb::none(), "save_steps"_a = nb::none(), "unknown"_a,
       nb::sig("def __init__(self, save_interval: int | None = None, "
               "start_step: int | None = None, end_step: int | None = None, "
               "save_steps: list[int] | tuple[int, ...] | None = None) -> "
@@ -468,7 +470,11 @@ void bind_config(nb::module_& m) {
   cls.def(
       "__init__",
       [](Self* self, nb::object mode_save_configs, nb::object save_interval,
-         nb::object start_step, nb::object end_step, nb::object save_steps) {
+         nb::object start_step, nb::object end_step, nb::object save_steps,
+         const nb::kwargs& unknown) {
+        std::vector<std::string> known(kKeys.begin(), kKeys.end());
+        known.emplace_back("mode_save_configs");
+        refuse_unknown("SaveConfig", unknown, known);
         if (!mode_save_configs.is_none()) {
           new (self) Self(made_config(mode_save_configs));
           return;
@@ -479,7 +485,7 @@ void bind_config(nb::module_& m) {
       },
       "mode_save_configs"_a = nb::none(), "save_interval"_a = nb::none(),
       "start_step"_a = nb::none(), "end_step"_a = nb::none(),
-      "save_steps"_a = nb::none(),
+      "save_steps"_a = nb::none(), "unknown"_a,
       nb::sig("def __init__(self, mode_save_configs: dict[ModeKeys, "
               "SaveConfigMode | None] | None = None, save_interval: int | None "
               "= None, start_step: int | None = None, end_step: int | None = "

@@ -4,11 +4,11 @@
 // `--rule file.py:Class`; the runner calls it like any other rule.
 //
 // The Python object behind it has `judge(step)`, which returns None or a
-// sentence that describes the problem, and raises what the rule raises
-// (smdebug/rules/judge.py). One with `takes_tensors` judges running steps:
-// `judge((global step, mode, step of the mode), tensors)`, where `tensors` are
-// pairs of a name and the parts of an array, or None if the elements were not
-// kept (also in judge.py).
+// sentence that describes the problem, and raises an exception with a sentence
+// if the rule fails (smdebug/rules/judge.py). One with `takes_tensors` judges
+// running steps: `judge((global step, mode, step of the mode), tensors)`, where
+// `tensors` are pairs of a name and the parts of an array, or None if the
+// elements were not kept (also in judge.py).
 
 #include <memory>
 #include <string_view>

@@ -59,7 +59,10 @@ class PythonRule : public Rule {
       if (said.is_none()) return no_finding();
       return std::optional(
           Finding{nb::cast<std::string>(nb::str(said)), "", "", {}});
-    } catch (const std::exception& error) {  // holds the traceback
+    } catch (const nb::python_error& error) {
+      return Error{Error::Code::invalid_argument,
+                   nb::cast<std::string>(nb::str(error.value()))};
+    } catch (const std::exception& error) {
       return Error{Error::Code::invalid_argument, error.what()};
     }
   }

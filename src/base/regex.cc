@@ -45,6 +45,12 @@ std::string library_message(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
+// Where a pattern has a mistake that was found at `position`.
+std::string place_in(std::string_view pattern, std::size_t position) {
+  if (position == 0) return "at its start";
+  return fmt::format("near '{}'", pattern.substr(0, position));
+}
+
 bool is_hexadecimal(std::string_view text) {
   return text.find_first_not_of("0123456789abcdefABCDEF") ==
          std::string_view::npos;
@@ -160,8 +166,8 @@ Result<Regex> Regex::compile(std::string_view pattern) {
   if (!compiled->code) {
     return Error{
         Error::Code::invalid_config,
-        fmt::format("pattern '{}' does not compile: {} near '{}'", pattern,
-                    library_message(code), translated.substr(0, position))};
+        fmt::format("pattern '{}' does not compile: {} {}", pattern,
+                    library_message(code), place_in(translated, position))};
   }
   // Ignores failure: without JIT, the interpreter gives the same results.
   pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
+
+from smdebug.exceptions import SMDebugTypeError
 
 if TYPE_CHECKING:
     from smdebug.trials import Trial
@@ -28,8 +31,16 @@ def refresh(trials: Trials) -> Iterator[Trials]:
         yield trials
 
 
+def refuse_path(taker: str, trial: object) -> None:
+    """Raises SMDebugTypeError if `trial`, which `taker` takes, is the path of a run."""
+    if isinstance(trial, (str, os.PathLike)):
+        path = os.fspath(trial)
+        raise SMDebugTypeError(f"{taker} takes a trial, found {path!r}; use create_trial({path!r})")
+
+
 @contextmanager
 def _refreshing(trials: Trial | Iterable[Trial], wanted: bool) -> Iterator[None]:
+    refuse_path("refresh" if wanted else "no_refresh", trials)
     each = list(trials) if isinstance(trials, Iterable) else [trials]
     before = [trial.dynamic_refresh for trial in each]
     try:

@@ -7,6 +7,7 @@ from mxnet import gluon
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -22,7 +23,7 @@ class Collection(BaseCollection):
         Raises SMDebugTypeError for anything but a block.
         """
         if not isinstance(block, gluon.Block):
-            raise SMDebugTypeError(f"add_block_tensors takes a gluon.Block, found {block!r}")
+            raise SMDebugTypeError(f"add_block_tensors takes a gluon.Block, found {shown(block)}")
         self.block_tensors().append((block, inputs, outputs))
         self.mark_edited()
 

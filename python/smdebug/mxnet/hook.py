@@ -21,7 +21,7 @@ from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, encodable
+from smdebug.hook_arguments import checked_choice, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import activation_patterns
@@ -121,7 +121,8 @@ class Hook(BaseHook):
         registered already, by itself or inside of another one.
         """
         if not isinstance(block, gluon.Block):
-            raise SMDebugTypeError(f"register_block takes a gluon.Block, found {block!r}")
+            raise SMDebugTypeError(f"register_block takes a gluon.Block, found {shown(block)}")
+        self._warn_if_closed("register_block")
         is_loss = isinstance(block, gluon.loss.Loss)
         inside = list(dict.fromkeys(_blocks_in(block)))
         for known in inside:

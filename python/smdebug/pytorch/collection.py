@@ -7,6 +7,7 @@ from torch import nn
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -22,7 +23,9 @@ class Collection(BaseCollection):
         Raises SMDebugTypeError for anything but a module.
         """
         if not isinstance(module, nn.Module):
-            raise SMDebugTypeError(f"add_module_tensors takes a torch.nn.Module, found {module!r}")
+            raise SMDebugTypeError(
+                f"add_module_tensors takes a torch.nn.Module, found {shown(module)}"
+            )
         self.module_tensors().append((module, inputs, outputs))
         self.mark_edited()
 

@@ -19,7 +19,7 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, checked_name, encodable
+from smdebug.hook_arguments import checked_choice, checked_name, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
 from smdebug.pytorch import values
@@ -157,9 +157,12 @@ class Hook(BaseHook):
         for a module that is already registered.
         """
         if not isinstance(module, torch.nn.Module):
-            raise SMDebugTypeError(f"register_module takes a torch.nn.Module, found {module!r}")
+            raise SMDebugTypeError(
+                f"register_module takes a torch.nn.Module, found {shown(module)}"
+            )
         if name is not None and (not isinstance(name, str) or not name):
             raise SMDebugTypeError(f"a model's name must be text, found {name!r}")
+        self._warn_if_closed("register_module")
         root = unwrapped(module)
         known = [m for m in root.modules() if m in self._modules]
         if known:
@@ -216,13 +219,15 @@ class Hook(BaseHook):
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
             raise SMDebugTypeError(
-                f"register_loss takes a loss module such as torch.nn.MSELoss, found {loss_module!r}"
+                "register_loss takes a loss module such as torch.nn.MSELoss, "
+                f"found {shown(loss_module)}"
             )
         if loss_module in self._modules:
             raise SMDebugValueError(
                 f"loss '{self._modules[loss_module]}' is registered already; "
                 "a loss inside a registered model is recorded with it"
             )
+        self._warn_if_closed("register_loss")
         name = type(loss_module).__name__
         self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._loss_names.append(name)
@@ -238,10 +243,12 @@ class Hook(BaseHook):
         tensor_name = checked_name("a tensor's name", tensor_name)
         if not isinstance(tensor_value, torch.Tensor):
             raise SMDebugTypeError(
-                f"'{tensor_name}' must be a torch.Tensor, found {tensor_value!r}"
+                f"'{tensor_name}' must be a torch.Tensor, found {shown(tensor_value)}"
             )
         if self._session and self._switch.is_on:
             self._session.module(tensor_name).capture_outputs(tensor_value)
+        elif self._was_closed:
+            self._warn_if_closed("record_tensor_value")
 
     def warn_of_no_module(self) -> None:
         """Logs that an optimizer has acted before a model was registered."""

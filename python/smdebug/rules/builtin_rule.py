@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
+from smdebug.analysis.utils import refuse_path
 from smdebug.exceptions import (
     InsufficientInformationForRuleInvocation,
     RuleEvaluationConditionMet,
@@ -41,6 +42,7 @@ class BuiltinRule:
     """
 
     def __init__(self, name: str, base_trial: Trial | None, parameters: dict[str, Any]) -> None:
+        refuse_path(f"rule {name}", base_trial)
         self.parameters: dict[str, str] = {key: _text(value) for key, value in parameters.items()}
         self.rule_name: str = _core.checked_rule_name(name, self.parameters)
         self.base_trial = base_trial

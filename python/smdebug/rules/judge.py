@@ -5,20 +5,26 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import traceback
 from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
 from smdebug.exceptions import (
     RuleEvaluationConditionMet,
+    SMDebugRuntimeError,
     SMDebugValueError,
     StepUnavailable,
     TensorUnavailable,
     TensorUnavailableForStep,
 )
+from smdebug.log import get_logger
 from smdebug.rules.live_trial import LiveTrial, Parts, RunningStep
 from smdebug.rules.rule import Rule
 from smdebug.trials import Trial, create_trial
+
+_logger = get_logger()
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 class Judge:
@@ -46,7 +52,17 @@ class Judge:
         self._rule: Rule | None = None
 
     def judge(self, step: int) -> str | None:
-        """Judges the global step `step`. Returns a sentence if the rule fired, else None."""
+        """Judges the global step `step`. Returns a sentence if the rule fired, else None. Raises
+        SMDebugRuntimeError, with one line, for what the rule raises; the log has the traceback at
+        level debug."""
+        try:
+            return self._judge(step)
+        except BaseException as error:  # the core takes only an error with a sentence
+            _logger.debug("rule %s failed at step %d", self.name, step, exc_info=error)
+            text = f"rule {self.name} failed at step {step}: {_one_line(error)}"
+            raise SMDebugRuntimeError(text) from error
+
+    def _judge(self, step: int) -> str | None:
         if self._rule is None:
             self._rule = self._rule_class(self._open_trial(), **self._parameters)
         try:
@@ -106,5 +122,24 @@ def _import_file(path: str) -> ModuleType:
     name = os.path.splitext(os.path.basename(path))[0]
     module_spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        _logger.debug("the rule's file '%s' cannot be imported", path, exc_info=error)
+        text = f"the rule's file '{path}' cannot be imported: {_one_line(error)}"
+        raise SMDebugValueError(text) from error
     return module
+
+
+def _one_line(error: BaseException) -> str:
+    """The error and its place, the innermost one outside of smdebug: "ValueError: no (my.py:8)"."""
+    text = " ".join(str(error).split())
+    sentence = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename:
+        reason = " ".join(str(error.msg).split())
+        return f"{type(error).__name__}: {reason} ({error.filename}:{error.lineno})"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        is_ours = frame.filename.startswith(_PACKAGE) or frame.filename.startswith("<frozen ")
+        if not is_ours:
+            return f"{sentence} ({frame.filename}:{frame.lineno})"
+    return sentence

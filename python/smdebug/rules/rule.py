@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from smdebug.analysis.utils import no_refresh
+from smdebug.analysis.utils import no_refresh, refuse_path
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugNotImplementedError
 from smdebug.log import get_logger
 from smdebug.rules.action import Actions
@@ -31,12 +31,16 @@ class Rule:
     `report`, a dict that the subclass may fill.
     """
 
+    _has_warned_of_text: bool = False
+
     def __init__(
         self,
         base_trial: Trial,
         action_str: str | Any | None = None,
         other_trials: Iterable[Trial] | None = None,
     ) -> None:
+        refuse_path(f"rule {type(self).__name__}", base_trial)
+        refuse_path(f"other_trials of rule {type(self).__name__}", other_trials)
         self.base_trial = base_trial
         self.other_trials: list[Trial] = list(other_trials or [])
         self.trials: list[Trial] = [base_trial, *self.other_trials]
@@ -56,7 +60,9 @@ class Rule:
         """Adds the tensors that `invoke_at_step(step)` needs to `self.req_tensors`."""
 
     def invoke_at_step(self, step: int) -> bool:
-        """Whether the condition is met at the global step `step`. A subclass must implement it."""
+        """Whether the condition is met at the global step `step`: any value, of which the truth
+        counts, as in `if`. Text is always true, so a text other than "" logs a warning. A subclass
+        must implement this."""
         raise SMDebugNotImplementedError(f"{self.rule_name} has no method invoke_at_step(step)")
 
     def invoke(self, step: int) -> None:
@@ -72,6 +78,14 @@ class Rule:
             self.set_required_tensors(step)
             self.req_tensors.fetch()
             condition_met = self.invoke_at_step(step)
+        if isinstance(condition_met, str):
+            self._warn_of_text(condition_met)
         if condition_met:
             self._actions.invoke(f"the condition of the rule is met at step {step}", step)
             raise RuleEvaluationConditionMet(self.rule_name, step)
+
+    def _warn_of_text(self, returned: str) -> None:
+        if returned and not self._has_warned_of_text:
+            self._has_warned_of_text = True
+            text = "rule %s returned %r, expected True or False: the text counts as True"
+            self.logger.warning(text, self.rule_name, returned)

@@ -7,10 +7,12 @@ from typing import Protocol
 from smdebug.exceptions import (
     NoMoreProfilerData,
     RuleEvaluationConditionMet,
+    SMDebugTypeError,
     StepUnavailable,
     TensorUnavailable,
     TensorUnavailableForStep,
 )
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 
 _logger = get_logger()
@@ -37,9 +39,14 @@ def invoke_rule(
     the condition of the rule is met, logs it and continues with the next step, unless the exception
     has `end_of_rule` set. With `raise_eval_cond`, raises the RuleEvaluationConditionMet instead.
 
-    Without `end_step`, raises NoMoreData at the end of the run and returns at NoMoreProfilerData.
-    Other exceptions of the rule reach the caller.
+    Raises SMDebugTypeError for anything but a rule object. Without `end_step`, raises NoMoreData at
+    the end of the run and returns at NoMoreProfilerData. Other exceptions of the
+    rule reach the caller.
     """
+    if not hasattr(rule_obj, "invoke"):
+        raise SMDebugTypeError(
+            f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, trial)"
+        )
     step = start_step
     while end_step is None or step < end_step:
         try:

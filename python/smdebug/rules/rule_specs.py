@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.builtin_rule import BuiltinRule
 from smdebug.rules.rule import Rule
@@ -33,13 +34,13 @@ def core_rule(
         return rule.rule_name, rule.parameters
     rule, parameters = rule if isinstance(rule, (tuple, list)) and len(rule) == 2 else (rule, {})
     if not isinstance(parameters, dict):
-        raise SMDebugTypeError(f"the parameters of a rule are a dict, found {parameters!r}")
+        raise SMDebugTypeError(f"the parameters of a rule are a dict, found {shown(parameters)}")
     if isinstance(rule, str):
         return rule, {str(name): str(value) for name, value in parameters.items()}
     if not (inspect.isclass(rule) and issubclass(rule, Rule)):
         raise SMDebugTypeError(
             "a rule is the name of a built-in one, a class derived from smdebug.rules.Rule, or "
-            f"a pair of one of these and its parameters, found {rule!r}"
+            f"a pair of one of these and its parameters, found {shown(rule)}"
         )
     return make_judge(rule, parameters), {}
 

@@ -50,7 +50,7 @@ class StepMonitor:
         vetoes: Sequence[str],
         out_dir: str,
     ) -> None:
-        self._on_fire = _checked(on_fire, vetoes)
+        self._on_fire = checked_answer(on_fire, vetoes)
         self._vetoes = vetoes
         self._rules = [rules] if isinstance(rules, (str, tuple)) else list(rules)
         self._out_dir = out_dir
@@ -103,7 +103,7 @@ class StepMonitor:
         for verdict in map(json.loads, self._core.take_findings()):
             self._log_once(verdict)
             wanted = self._on_fire(verdict) if callable(self._on_fire) else self._on_fire
-            wanted = _checked(wanted or RECORD, self._vetoes)
+            wanted = checked_answer(wanted or RECORD, self._vetoes)
             if not reason or ANSWERS.index(wanted) > ANSWERS.index(strongest):
                 strongest, reason = wanted, verdict
         return strongest, reason
@@ -114,7 +114,9 @@ class StepMonitor:
             _logger.warning("%s: %s", verdict["rule"], verdict["message"])
 
 
-def _checked(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:
+def checked_answer(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:
+    """Returns `answer`. Raises SMDebugTypeError or SMDebugValueError unless it is a function, or
+    "record", or one of `vetoes`."""
     if callable(answer):
         return answer
     known = (RECORD, *(each for each in ANSWERS if each in vetoes))

@@ -8,6 +8,7 @@ from smdebug._core import ModeKeys
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.tensorflow import names
 
 __all__ = ["Collection", "CollectionKeys"]
@@ -38,7 +39,7 @@ class Collection(BaseCollection):
         """Adds the inputs, the outputs or both of a layer whose model the hook records. Raises
         SMDebugTypeError if `layer` is not a layer."""
         if not _is_layer(layer):
-            raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {layer!r}")
+            raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {shown(layer)}")
         self.added_layers().append((layer, inputs, outputs))
         self.mark_edited()
 
@@ -69,7 +70,8 @@ def _pattern_of(thing):
         name = names.variable_name(thing) if hasattr(thing, "assign") else thing.name
     except AttributeError:  # a tensor of eager code raises here
         raise SMDebugTypeError(
-            f"a collection takes variables, tensors of a graph and operations, found {thing!r}; "
+            "a collection takes variables, tensors of a graph and operations, "
+            f"found {shown(thing)}; "
             "a tensor of eager code has no name: save it with hook.save_tensor"
         ) from None
     return f"^(?:(?:.*/)?weights/)?{re.escape(name)}$"

@@ -21,6 +21,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.pytorch.trainers.optional_import import require
 from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
@@ -53,7 +54,9 @@ class SMDebugRecorder(TrainingCallback):
         **hook_options: Any,
     ) -> None:
         if not isinstance(accelerator, accelerate.Accelerator):
-            raise SMDebugTypeError(f"expected an accelerate.Accelerator, found {accelerator!r}")
+            raise SMDebugTypeError(
+                f"expected an accelerate.Accelerator, found {shown(accelerator)}"
+            )
         super().__init__(out_dir, rules, stop, **hook_options)
         self._accelerator = accelerator
         self._model = model

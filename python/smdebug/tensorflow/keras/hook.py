@@ -10,7 +10,7 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.hook_arguments import checked_name
+from smdebug.hook_arguments import checked_name, shown
 from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
@@ -94,7 +94,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         Raises SMDebugTypeError for anything but a keras.Model.
         """
         if not isinstance(model, keras.Model):
-            raise SMDebugTypeError(f"register_model takes a keras.Model, found {model!r}")
+            raise SMDebugTypeError(f"register_model takes a keras.Model, found {shown(model)}")
+        self._warn_if_closed("register_model")
         if self._keras:
             self._keras.register(model)
 
@@ -108,7 +109,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             self._tapes.watch_tape(tape)
         elif self._keras:
             raise SMDebugNotImplementedError(
-                f"wrap_tape takes a tf.GradientTape, found {tape!r}: TensorFlow is not imported; "
+                f"wrap_tape takes a tf.GradientTape, found {shown(tape)}: "
+                "TensorFlow is not imported; "
                 "Keras on this backend is recorded in fit, evaluate and predict"
             )
         return tape
@@ -121,7 +123,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """
         has_gradients = callable(getattr(optimizer, "apply_gradients", None))
         if not has_gradients or not hasattr(optimizer, "variables"):
-            raise SMDebugTypeError(f"wrap_optimizer takes a Keras optimizer, found {optimizer!r}")
+            raise SMDebugTypeError(
+                f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}"
+            )
         if self._tapes:
             self._tapes.watch_optimizer(optimizer)
         return optimizer

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 
 
 class SessionOptimizers:
@@ -29,7 +30,7 @@ class SessionOptimizers:
             getattr(optimizer, "minimize", None)
         ):
             raise SMDebugTypeError(
-                f"wrap_optimizer takes a tf.compat.v1.train.Optimizer, found {optimizer!r}"
+                f"wrap_optimizer takes a tf.compat.v1.train.Optimizer, found {shown(optimizer)}"
             )
         if not hasattr(optimizer, "smdebug_optimizers"):
             optimizer.__class__ = _watched_class(type(optimizer))

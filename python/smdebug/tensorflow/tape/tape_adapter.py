@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import are_replicas_known, current_replica, replica_copies
@@ -72,7 +73,7 @@ class TapeAdapter:
         """Records the use of `tape`, a tf.GradientTape that was not entered yet. Raises
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
-            raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {tape!r}")
+            raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {shown(tape)}")
         tapes.watch(tape, self)
 
     def watch_optimizer(self, optimizer: Any) -> None:

@@ -1,0 +1,233 @@
+"""Mistakes in calls from Python: each message names the mistake and the remedy."""
+
+import pytest
+import torch
+
+import smdebug.pytorch as smd
+import smdebug.xgboost
+from conftest import Net, read, train
+from smdebug.analysis.utils import no_refresh, refresh
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.rules import Rule, builtin, invoke_rule
+from smdebug.rules.judge import load_judge
+
+
+@pytest.fixture
+def hook(tmp_path):
+    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
+        yield hook
+
+
+def record(out_dir, **arguments):
+    """Records two steps and returns the verdicts."""
+    every_step = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(out_dir, save_all=True, save_config=every_step, **arguments)
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    return hook.verdicts()
+
+
+@pytest.mark.parametrize(
+    "hook_class, given, hint",
+    [
+        (smd.Hook, "outdir", "did you mean 'out_dir'"),
+        (smd.Hook, "step_one", "did you mean 'step_on'"),
+        (smd.Hook, "qqq", "it takes out_dir, export_tensorboard"),
+        (smdebug.xgboost.Hook, "save_al", "did you mean 'save_all'"),
+    ],
+)
+def test_an_unknown_argument_of_a_hook_is_refused_with_the_nearest_name(hook_class, given, hint):
+    with pytest.raises(SMDebugTypeError) as refused:
+        hook_class(**{given: "x"})
+    assert str(refused.value).startswith(f"Hook has no argument '{given}'; {hint}")
+
+
+@pytest.mark.parametrize(
+    "take", [lambda path: builtin("vanishing_gradient", path), Rule, no_refresh, refresh]
+)
+def test_the_path_of_a_run_in_place_of_a_trial_is_refused(tmp_path, take):
+    def use(path):
+        taken = take(path)
+        if hasattr(taken, "__enter__"):
+            with taken:
+                pass
+
+    for path in ("runs/amp", tmp_path):
+        with pytest.raises(SMDebugTypeError, match=r"takes a trial.*use create_trial\('"):
+            use(path)
+    with pytest.raises(SMDebugTypeError, match="other_trials of rule Rule takes a trial"):
+        Rule(None, other_trials="runs/amp")
+
+
+def test_the_name_of_a_rule_in_place_of_a_rule_is_refused():
+    with pytest.raises(SMDebugTypeError, match="found 'x'; make one with builtin"):
+        invoke_rule("x")
+
+
+def test_a_large_wrong_object_is_shown_as_its_type_on_one_line(hook):
+    optimizer = torch.optim.SGD(Net().parameters(), 0.1)
+    calls = [
+        lambda: hook.register_module(optimizer),
+        lambda: hook.register_loss(Net()),
+        lambda: hook.add_collection(optimizer),
+        lambda: hook.record_tensor_value("loss", Net()),
+        lambda: hook.save_tensor("loss", Net()),
+        lambda: hook.save_scalar("loss", Net()),
+        lambda: hook.get_collection("a").add_module_tensors(optimizer),
+    ]
+    for call in calls:
+        with pytest.raises(SMDebugTypeError, match=r"found an object of type \S+$") as refused:
+            call()
+        assert "\n" not in str(refused.value)
+    with pytest.raises(SMDebugTypeError, match="found 'model'$"):
+        hook.register_module("model")
+
+
+def test_a_closed_hook_without_a_step_is_closed_and_gives_the_reason(hook):
+    hook.close()
+    status = hook.status()
+    assert status.state == "closed"
+    assert "no step was recorded" in status.reason and "register_module" in status.reason
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda hook: hook.save_scalar("a", 1.0),
+        lambda hook: hook.save_tensor("a", torch.ones(2)),
+        lambda hook: hook.record_tensor_value("a", torch.ones(2)),
+        lambda hook: hook.register_module(Net()),
+        lambda hook: hook.register_loss(torch.nn.MSELoss()),
+    ],
+)
+def test_the_use_of_a_closed_hook_is_logged_once(hook, capfd, use):
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.close()
+    assert "after close()" not in capfd.readouterr().err
+    use(hook)
+    hook.save_scalar("b", 2.0)
+    assert capfd.readouterr().err.count("after close() has no effect") == 1
+    assert hook.status().state == "closed"
+
+
+def test_an_answer_without_rules_is_logged_and_a_wrong_one_refused(tmp_path, capfd):
+    smd.Hook(tmp_path / "a", on_fire="stop").close()
+    assert "on_fire='stop' has no effect without rules" in capfd.readouterr().err
+    smd.Hook(tmp_path / "b", on_fire="stop", rules=[]).close()
+    smd.Hook(tmp_path / "c").close()
+    assert "on_fire" not in capfd.readouterr().err
+    with pytest.raises(SMDebugValueError, match="on_fire must be one of"):
+        smd.Hook(tmp_path / "d", on_fire="halt")
+
+
+def test_a_missing_configuration_file_is_reported_with_the_source_of_its_path(monkeypatch):
+    monkeypatch.setenv("SMDEBUG_CONFIG_FILE_PATH", "missing.json")
+    with pytest.raises(FileNotFoundError, match=r"'missing.json'.*\(from SMDEBUG_CONFIG_FILE_PATH"):
+        smd.Hook.create_from_json_file()
+    with pytest.raises(FileNotFoundError, match=r"'other.json'.*\(the path that was passed\)"):
+        smd.Hook.create_from_json_file("other.json")
+    monkeypatch.delenv("SMDEBUG_CONFIG_FILE_PATH")
+    with pytest.raises(FileNotFoundError, match="the default; pass a path or set SMDEBUG_CONFIG"):
+        smd.Hook.create_from_json_file()
+
+
+@pytest.mark.parametrize(
+    "source, reason",
+    [
+        ("class A(:\n  pass", "SyntaxError: invalid syntax ({path}:1)"),
+        ("x = 1\n1 / 0", "ZeroDivisionError: division by zero ({path}:2)"),
+        ("import no_such_module_at_all", "No module named 'no_such_module_at_all' ({path}:1)"),
+    ],
+)
+def test_a_broken_file_of_a_rule_is_reported_in_one_line(tmp_path, source, reason):
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    with pytest.raises(SMDebugValueError) as refused:
+        load_judge(f"{path}:A", {}, "run")
+    assert str(refused.value).endswith(reason.format(path=path))
+    assert "\n" not in str(refused.value) and "Traceback" not in str(refused.value)
+
+
+def test_a_rule_that_returns_text_counts_as_met_and_is_logged_once(tmp_path, capfd):
+    class Text(Rule):
+        def invoke_at_step(self, step):
+            return "no"
+
+    record(tmp_path / "run")
+    capfd.readouterr()
+    invoke_rule(Text(read(tmp_path / "run")), end_step=2)
+    logged = capfd.readouterr().err
+    assert logged.count("rule Text returned 'no', expected True or False") == 1
+
+
+class DividesByZero(Rule):
+    """Fails in a line that the message names."""
+
+    def invoke_at_step(self, step):
+        return 1 / 0
+
+
+class FailsAtOnce(Rule):
+    """Cannot be made."""
+
+    def __init__(self, base_trial):
+        raise RuntimeError("two\nlines")
+
+
+@pytest.mark.parametrize(
+    "rule, sentence",
+    [
+        (DividesByZero, "ZeroDivisionError: division by zero"),
+        (FailsAtOnce, "RuntimeError: two lines"),
+    ],
+)
+def test_a_failed_rule_is_reported_in_one_line_that_names_its_place(tmp_path, rule, sentence):
+    [verdict] = record(tmp_path / "run", rules=[rule])
+    assert verdict["status"] == "Error"
+    head = f"rule {rule.__name__} failed at step 0: {sentence} ({__file__}:"
+    assert verdict["message"].startswith(head)
+    line = int(verdict["message"].removeprefix(head).removesuffix(")"))
+    with open(__file__) as file:
+        source = file.read().splitlines()[line - 1]
+    assert "1 / 0" in source or "raise RuntimeError" in source
+
+
+@pytest.mark.parametrize(
+    "make, given, hint",
+    [
+        (smd.SaveConfig, "interval", "did you mean 'save_interval'"),
+        (smd.SaveConfigMode, "start", "did you mean 'start_step'"),
+        (smd.ReductionConfig, "reduction", "did you mean 'reductions'"),
+        (lambda **given: smd.Collection("a", **given), "regex", "did you mean 'include_regex'"),
+    ],
+)
+def test_an_unknown_argument_of_a_configuration_is_refused_with_the_nearest_name(make, given, hint):
+    with pytest.raises(SMDebugTypeError) as refused:
+        make(**{given: 5})
+    assert str(refused.value).endswith(f" has no argument '{given}'; {hint}")
+
+
+def test_a_pattern_that_is_wrong_at_its_start_is_refused_with_this_place(tmp_path):
+    with pytest.raises(SMDebugValueError, match=r"'\*x' does not compile: .* at its start"):
+        smd.Hook(tmp_path / "run", include_regex="*x")
+
+
+def test_an_empty_range_of_steps_is_logged_once_per_mode_and_raises_nothing(tmp_path, capfd):
+    modes = {smd.modes.TRAIN: smd.SaveConfigMode(start_step=10, end_step=5)}
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(modes))
+    hook.get_collection("weights").save_config = smd.SaveConfig(start_step=7, end_step=7)
+    hook.get_collection("biases").save_config = smd.SaveConfig(
+        start_step=7, end_step=7, save_steps=[1]
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    assert logged.count("save_config saves nothing in mode TRAIN: end_step 5 is not after") == 1
+    assert logged.count("collection 'weights' saves nothing in mode TRAIN, EVAL, PREDICT") == 1
+    assert "biases" not in logged
