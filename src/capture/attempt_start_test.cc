@@ -7,8 +7,8 @@
 
 #include "capture/session_fixture_testing.h"
 #include "format/run_file.h"
+#include "store/forwarding_storage.h"
 #include "tests/support/fake_clock_testing.h"
-#include "tests/support/forwarding_storage_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

@@ -8,7 +8,7 @@
 
 #include "format/file_names.h"
 #include "store/backends.h"
-#include "tests/support/forwarding_storage_testing.h"
+#include "store/forwarding_storage.h"
 #include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {

@@ -13,7 +13,7 @@
 #include "capture/session_fixture_testing.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
-#include "tests/support/forwarding_storage_testing.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
 namespace {

@@ -8,14 +8,17 @@
 #include <chrono>
 #include <memory>
 
-#include "smdebug/store/storage.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
 
-struct StorageWatch {
+struct StorageWatch final : StorageHook {
   // The monotonic time of the last progress; 0 while nothing is written.
   std::atomic<std::chrono::nanoseconds> busy_since{};
   std::atomic<bool> is_abandoned = false;
+
+  // Counts the call that follows. Fails if the thread was abandoned.
+  Status enter(StorageCall call, std::string_view key) override;
 
   void note_progress();
   void note_idle() { busy_since = std::chrono::nanoseconds(0); }

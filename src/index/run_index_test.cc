@@ -5,7 +5,7 @@
 
 #include "index/written_run_testing.h"
 #include "store/backends.h"
-#include "tests/support/forwarding_storage_testing.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
 namespace {

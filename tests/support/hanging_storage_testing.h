@@ -9,26 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "smdebug/base/try.h"
-
-#include "tests/support/forwarding_storage_testing.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
-
-enum class StorageCall {
-  create,
-  append,
-  commit,
-  abort,
-  create_exclusive,
-  read,
-  list,
-  exists,
-  remove,
-  move,
-};
 
 inline constexpr StorageCall kStorageCalls[] = {
     StorageCall::create, StorageCall::append,           StorageCall::commit,
@@ -37,149 +21,75 @@ inline constexpr StorageCall kStorageCalls[] = {
     StorageCall::move,
 };
 
-class HangingStorage : public ForwardingStorage {
+// Blocks the calls that it sees while it is closed.
+class HangingGate final : public StorageHook {
+ public:
+  Status enter(StorageCall made, std::string_view key) override {
+    std::unique_lock lock(mutex_);
+    if (!is_closed_ || made != call_ || !key.starts_with(prefix_)) return {};
+    has_hung_ = true;
+    ++hanging_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !is_closed_; });
+    --hanging_;
+    changed_.notify_all();
+    return {};
+  }
+
+  void close(StorageCall call, std::string prefix) {
+    const std::lock_guard lock(mutex_);
+    call_ = call;
+    prefix_ = std::move(prefix);
+    is_closed_ = true;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = false;
+    changed_.notify_all();
+  }
+  void wait_for(bool is_hanging) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return (hanging_ > 0) == is_hanging; });
+  }
+  bool has_hung() {
+    const std::lock_guard lock(mutex_);
+    return has_hung_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  StorageCall call_ = StorageCall::create;
+  std::string prefix_;
+  bool is_closed_ = false;
+  bool has_hung_ = false;
+  int hanging_ = 0;
+};
+
+class HangingStorage final : public ForwardingStorage {
  public:
   explicit HangingStorage(std::shared_ptr<Storage> inner)
-      : ForwardingStorage(std::move(inner)), gate_(std::make_shared<Gate>()) {}
+      : HangingStorage(std::move(inner), std::make_shared<HangingGate>()) {}
   // Releases what still hangs.
   ~HangingStorage() override { release(); }
 
   // Every `call` on a key that starts with `prefix` blocks from now on.
   void hang_at(StorageCall call, std::string prefix = "") {
-    const std::lock_guard lock(gate_->mutex);
-    gate_->call = call;
-    gate_->prefix = std::move(prefix);
-    gate_->is_closed = true;
+    gate_->close(call, std::move(prefix));
   }
   void release() { gate_->open(); }
   // Blocks until a call hangs.
-  void wait_for_hang() const {
-    std::unique_lock lock(gate_->mutex);
-    gate_->changed.wait(lock, [&] { return gate_->hanging > 0; });
-  }
+  void wait_for_hang() const { gate_->wait_for(true); }
   // Blocks until no call hangs any more.
-  void wait_for_release() const {
-    std::unique_lock lock(gate_->mutex);
-    gate_->changed.wait(lock, [&] { return gate_->hanging == 0; });
-  }
-  bool has_hung() const {
-    const std::lock_guard lock(gate_->mutex);
-    return gate_->has_hung;
-  }
-
-  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
-    gate_->pass(StorageCall::create, key);
-    SMD_TRY(auto writer, ForwardingStorage::create(key));
-    return std::unique_ptr<ObjectWriter>(
-        new Writer(gate_, std::string(key), std::move(writer)));
-  }
-  Result<std::unique_ptr<ObjectLog>> create_log(std::string_view key) override {
-    gate_->pass(StorageCall::create, key);
-    SMD_TRY(auto log, ForwardingStorage::create_log(key));
-    if (!log) return log;
-    return std::unique_ptr<ObjectLog>(
-        new Log(gate_, std::string(key), std::move(log)));
-  }
-  Result<bool> create_exclusive(std::string_view key,
-                                std::span<const std::byte> bytes) override {
-    gate_->pass(StorageCall::create_exclusive, key);
-    return ForwardingStorage::create_exclusive(key, bytes);
-  }
-  Result<std::vector<Bytes>> read(
-      std::string_view key, std::span<const ByteRange> ranges) const override {
-    gate_->pass(StorageCall::read, key);
-    return ForwardingStorage::read(key, ranges);
-  }
-  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
-                                        std::string_view after) const override {
-    gate_->pass(StorageCall::list, prefix);
-    return ForwardingStorage::list(prefix, after);
-  }
-  Result<bool> exists(std::string_view key) const override {
-    gate_->pass(StorageCall::exists, key);
-    return ForwardingStorage::exists(key);
-  }
-  Status remove(std::string_view key) override {
-    gate_->pass(StorageCall::remove, key);
-    return ForwardingStorage::remove(key);
-  }
-  Status move(std::string_view from, std::string_view to) override {
-    gate_->pass(StorageCall::move, from);
-    return ForwardingStorage::move(from, to);
-  }
+  void wait_for_release() const { gate_->wait_for(false); }
+  bool has_hung() const { return gate_->has_hung(); }
 
  private:
-  struct Gate {
-    std::mutex mutex;
-    std::condition_variable changed;
-    StorageCall call = StorageCall::create;
-    std::string prefix;
-    bool is_closed = false;
-    bool has_hung = false;
-    int hanging = 0;
+  HangingStorage(std::shared_ptr<Storage> inner,
+                 std::shared_ptr<HangingGate> gate)
+      : ForwardingStorage(std::move(inner), gate), gate_(std::move(gate)) {}
 
-    void pass(StorageCall made, std::string_view key) {
-      std::unique_lock lock(mutex);
-      if (!is_closed || made != call || !key.starts_with(prefix)) return;
-      has_hung = true;
-      ++hanging;
-      changed.notify_all();
-      changed.wait(lock, [&] { return !is_closed; });
-      --hanging;
-      changed.notify_all();
-    }
-    void open() {
-      const std::lock_guard lock(mutex);
-      is_closed = false;
-      changed.notify_all();
-    }
-  };
-
-  class Writer : public ObjectWriter {
-   public:
-    Writer(std::shared_ptr<Gate> gate, std::string key,
-           std::unique_ptr<ObjectWriter> inner)
-        : gate_(std::move(gate)),
-          key_(std::move(key)),
-          inner_(std::move(inner)) {}
-    Status append(std::span<const std::span<const std::byte>> parts) override {
-      gate_->pass(StorageCall::append, key_);
-      return inner_->append(parts);
-    }
-    Status commit() override {
-      gate_->pass(StorageCall::commit, key_);
-      return inner_->commit();
-    }
-    void abort() override {
-      gate_->pass(StorageCall::abort, key_);
-      inner_->abort();
-    }
-
-   private:
-    const std::shared_ptr<Gate> gate_;
-    const std::string key_;
-    const std::unique_ptr<ObjectWriter> inner_;
-  };
-
-  class Log : public ObjectLog {
-   public:
-    Log(std::shared_ptr<Gate> gate, std::string key,
-        std::unique_ptr<ObjectLog> inner)
-        : gate_(std::move(gate)),
-          key_(std::move(key)),
-          inner_(std::move(inner)) {}
-    Status append(std::span<const std::byte> bytes) override {
-      gate_->pass(StorageCall::append, key_);
-      return inner_->append(bytes);
-    }
-
-   private:
-    const std::shared_ptr<Gate> gate_;
-    const std::string key_;
-    const std::unique_ptr<ObjectLog> inner_;
-  };
-
-  const std::shared_ptr<Gate> gate_;
+  const std::shared_ptr<HangingGate> gate_;
 };
 
 }  // namespace smdebug
