@@ -23,11 +23,16 @@ AttemptStart::AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
       clock_(clock),
       logger_(logger) {}
 
-Status AttemptStart::run() {
-  if (!attempt_.is_first_worker) return wait_for_first_worker();
+Result<bool> AttemptStart::run() {
+  if (!attempt_.is_first_worker) {
+    SMD_TRY(const bool is_ready, wait_for_first_worker());
+    return !is_ready;
+  }
   SMD_TRY(const EarlierFiles files, find_earlier_files());
-  if (files.empty() || !are_of_earlier_attempt(files)) return {};
-  return move_aside(files);
+  if (!files.empty() && are_of_earlier_attempt(files)) {
+    SMD_CHECK_OK(move_aside(files));
+  }
+  return false;
 }
 
 Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
@@ -103,11 +108,12 @@ Status AttemptStart::complete_earlier_run() {
   return put_object(*storage_, key_aside(kEndMarkerKey), std::string_view());
 }
 
-Status AttemptStart::wait_for_first_worker() {
+// Returns false if the first worker does not come in time.
+Result<bool> AttemptStart::wait_for_first_worker() {
   const auto end = clock_.monotonic() + kLongestWait;
   while (true) {
     SMD_TRY(const bool is_ready, is_folder_ready());
-    if (is_ready) return {};
+    if (is_ready) return true;
     if (clock_.monotonic() >= end) break;
     clock_.sleep_for(kPollInterval);
   }
@@ -115,7 +121,7 @@ Status AttemptStart::wait_for_first_worker() {
       "run '{}' holds an earlier attempt, and the first worker has not moved "
       "its steps within {} s: readers may see steps of both attempts",
       storage_->uri(), kLongestWait.count()));
-  return {};
+  return false;
 }
 
 // The first worker writes `run.json` after it has moved the files.

@@ -43,9 +43,10 @@ class AttemptStart {
   AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
                const Clock& clock, Logger& logger);
 
-  // Call it before anything is written. Fails with `io` if files cannot be
-  // listed or moved.
-  Status run();
+  // Call it before anything is written. Returns whether files of the earlier
+  // attempt may remain where this one writes, because the first worker did not
+  // move them in time. Fails with `io` if files cannot be listed or moved.
+  Result<bool> run();
 
   // How long a worker waits for the first one. After that it writes into the
   // folder as it is, and logs a warning.
@@ -60,7 +61,7 @@ class AttemptStart {
   Status move_or_copy_all(std::string_view prefix);
   Status complete_earlier_run();
   bool are_of_earlier_attempt(const EarlierFiles& files) const;
-  Status wait_for_first_worker();
+  Result<bool> wait_for_first_worker();
   Result<bool> is_folder_ready() const;
   std::string key_aside(std::string_view key) const;
 

@@ -1,13 +1,16 @@
 #include "capture/attempt_start.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
 #include <gmock/gmock.h>
 
+#include "base/result_matchers_testing.h"
 #include "capture/session_fixture_testing.h"
 #include "format/run_file.h"
 #include "store/forwarding_storage.h"
+#include "tests/fault/faulty_storage.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
@@ -153,6 +156,24 @@ TEST_F(AttemptStartTest, MovesNothingInANewFolder) {
   EXPECT_THAT(log_.text(), IsEmpty());
 }
 
+TEST_F(AttemptStartTest, ListsTheIndexOfARunOnce) {
+  class Listings final : public ForwardingStorage {
+   public:
+    using ForwardingStorage::ForwardingStorage;
+    Result<std::vector<ObjectEntry>> list(
+        std::string_view prefix, std::string_view after) const override {
+      of_index += prefix == kIndexPrefix;
+      return ForwardingStorage::list(prefix, after);
+    }
+    mutable std::atomic<int> of_index = 0;
+  };
+  train_until_killed(2, 1);
+  const auto run = std::make_shared<Listings>(storage_);
+  storage_ = run;
+  train_to_the_end(3, 2);
+  EXPECT_EQ(run->of_index, 1);
+}
+
 TEST_F(AttemptStartTest, MovesTheFilesOfWorkersThatAreNoLongerThere) {
   train_until_killed(2, 1);
   ASSERT_TRUE(storage_->move(index_file_key(1, "worker_0"),
@@ -225,7 +246,7 @@ TEST_F(AttemptStartTest, WritesNothingIntoARunThatCannotBeMoved) {
 
 class LaterWorkerTest : public AttemptStartTest {
  protected:
-  Status start_second_worker() {
+  Result<bool> start_second_worker() {
     AttemptStart::Attempt attempt;
     attempt.is_first_worker = false;
     attempt.began_seconds = 500;
@@ -247,7 +268,7 @@ TEST_F(LaterWorkerTest, WaitsUntilTheFirstWorkerHasMovedTheOldSteps) {
   clock_.on_sleep = [&] {
     if (clock_.sleeps() == 5) record_attempt(501);
   };
-  ASSERT_TRUE(start_second_worker());
+  EXPECT_THAT(start_second_worker(), IsOkAndHolds(false));
   EXPECT_EQ(clock_.sleeps(), 5);
   EXPECT_THAT(log_.text(), IsEmpty());
 }
@@ -275,22 +296,39 @@ TEST_F(LaterWorkerTest, WaitsForStepsOfARunWithoutARecordOfItsAttempts) {
 TEST_F(LaterWorkerTest, MovesNothingItself) {
   train_until_killed(2, 1);
   record_attempt(501);
-  ASSERT_TRUE(start_second_worker());
+  ASSERT_THAT(start_second_worker(), IsOkAndHolds(false));
   EXPECT_THAT(keys(kIndexPrefix), SizeIs(2));
   EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(LaterWorkerTest, DoesNotWaitInANewFolder) {
-  ASSERT_TRUE(start_second_worker());
+  ASSERT_THAT(start_second_worker(), IsOkAndHolds(false));
   EXPECT_EQ(clock_.sleeps(), 0);
 }
 
 TEST_F(LaterWorkerTest, GivesUpWaitingForAFirstWorkerThatNeverComes) {
   train_until_killed(2, 1);
   record_attempt(400);
-  ASSERT_TRUE(start_second_worker());
+  EXPECT_THAT(start_second_worker(), IsOkAndHolds(true));
   EXPECT_EQ(clock_.monotonic(), AttemptStart::kLongestWait);
   EXPECT_THAT(log_.text(), HasSubstr("has not moved its steps within 30 s"));
+}
+
+// If the process ends between the two, readers see the step as missing.
+TEST_F(LaterWorkerTest, LeavesNoOldIndexFileBesideANewEventFile) {
+  ASSERT_TRUE(put_object(*storage_, index_file_key(0, "worker_1"), "old"));
+  const auto run = storage_;
+  const auto full = std::make_shared<FaultyStorage>(run);
+  full->fail_with("no space left", std::string(kIndexPrefix));
+  storage_ = full;
+  config_.include_workers = IncludeWorkers::all;
+  auto session = open(clock_);
+  session->set_worker(1, 2);
+  train(*session, 1, 2);
+  EXPECT_FALSE(session->close());
+  storage_ = run;
+  EXPECT_TRUE(is_there(event_file_key(0, "worker_1")));
+  EXPECT_FALSE(is_there(index_file_key(0, "worker_1")));
 }
 
 }  // namespace

@@ -38,12 +38,13 @@ class SessionFixture : public ::testing::Test {
     config_.save_config = SaveConfig(mode);
   }
 
-  std::unique_ptr<Session> open() {
+  std::unique_ptr<Session> open(const Clock& clock = system_clock()) {
     SessionOptions options;
     options.config = config_;
     options.framework = pytorch_framework();
     options.storage = storage_;
     options.logger = &log_;
+    options.clock = &clock;
     auto session = Session::create(std::move(options));
     EXPECT_TRUE(session.ok()) << session.error().message;
     return *std::move(session);

@@ -57,7 +57,9 @@ StepWriter::~StepWriter() = default;
 
 Status StepWriter::start() {
   const auto attempt = std::exchange(attempt_, nullptr);
-  return attempt ? attempt->run() : Status();
+  if (!attempt) return {};
+  SMD_TRY(has_older_, attempt->run());
+  return {};
 }
 
 void StepWriter::begin_step(double wall_seconds, const StepId& step,
@@ -271,7 +273,7 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   SMD_CHECK_OK(flush());
   const std::string index_key = index_file_key(step_.global, worker_);
   if (event_file_) {
-    SMD_CHECK_OK(forget_older(index_key));
+    SMD_CHECK_OK(remove_older(index_key));
     SMD_CHECK_OK(event_file_->commit());
     event_file_.reset();
   }
@@ -295,15 +297,11 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   return {};
 }
 
-// Removes the index file of an older attempt at this step. If this process died
-// between committing the event file and the index file, the old index would
-// refer to the new event file.
-Status StepWriter::forget_older(const std::string& index_key) {
-  if (!has_older_) {
-    SMD_TRY(const auto older, storage_->list(kIndexPrefix));
-    has_older_ = !older.empty();
-  }
-  return *has_older_ ? storage_->remove(index_key) : Status();
+// Removes the index file of an earlier attempt at this step. If this process
+// died between committing the event file and the index file, the old index
+// would refer to the new event file.
+Status StepWriter::remove_older(const std::string& index_key) {
+  return has_older_ ? storage_->remove(index_key) : Status();
 }
 
 Status StepWriter::write(const Document& document) {

@@ -118,7 +118,7 @@ class StepWriter {
                      std::span<const std::byte> elements);
   Status open_event_file();
   std::span<const std::byte> message_from(std::size_t offset) const;
-  Status forget_older(const std::string& index_key);
+  Status remove_older(const std::string& index_key);
 
   const std::shared_ptr<Storage> storage_;
   const std::string worker_;
@@ -126,9 +126,7 @@ class StepWriter {
   const ReductionForm reduction_form_;
   const Checksum checksum_;
   const std::shared_ptr<TensorBoardWriter> tensorboard_;
-  // Whether the run had index files before this writer's first; none: not known
-  // yet.
-  std::optional<bool> has_older_;
+  bool has_older_ = false;  // files of an earlier attempt may remain
   const std::unique_ptr<RunSizeLimit> size_limit_;
   std::unique_ptr<AttemptStart> attempt_;
   const std::shared_ptr<ProgressWriter> progress_;
