@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "smdebug/base/try.h"
@@ -44,6 +45,10 @@ std::vector<ActionRequest> actions_of(const RunCommand& command) {
   const ActionRequest stop = {ActionKind::stop, ""};
   if (command.stop) actions.insert(actions.begin(), stop);
   return actions;
+}
+
+bool is_unavailable(const std::optional<Error>& error) {
+  return error && error->code == Error::Code::unavailable;
 }
 
 // A training that smdebug starts, and judges while it runs.
@@ -94,13 +99,6 @@ class LaunchedRun {
     }
   }
 
-  // False if the storage does not respond: no further call would return.
-  bool can_read() const {
-    const auto& error = monitor_->finish(training_status()).error;
-    return !error || error->code != Error::Code::unavailable ||
-           responds(summary_.location);
-  }
-
   // Returns the exit code.
   int finish() {
     (void)monitor_->poll();
@@ -109,7 +107,10 @@ class LaunchedRun {
     summary_.actions = result.actions;
     summary_.verdicts = result.verdicts;
     if (result.error) summary_.problem = result.error->message;
-    if (can_read()) add_page();
+    // A training may have ended because its storage does not respond.
+    if (!is_unavailable(result.error) || responds(summary_.location)) {
+      add_page();
+    }
     console_.err << run_summary_text(summary_) << std::flush;
     if (command_.json) console_.out << run_summary_json(summary_);
     return exit_code_of_summary();
@@ -174,7 +175,8 @@ class LaunchedRun {
   }
 
   void add_page() {
-    const auto trial = open_run(summary_.location, console_);
+    const auto trial =
+        open_run(summary_.location, console_, WaitLimit::from_environment());
     if (!trial) {
       summary_.problem = trial.error().code == Error::Code::not_found
                              ? nothing_recorded(summary_)
@@ -224,7 +226,7 @@ int run(const RunCommand& command, const Console& console) {
   }
   launched.follow();
   const int code = launched.finish();
-  if (launched.can_read()) remove_if_empty(*location);
+  remove_if_empty(*location);
   return code;
 }
 

@@ -6,10 +6,12 @@
 
 #include "smdebug/base/try.h"
 #include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/open_storage.h"
 
 namespace smdebug {
 namespace {
+
+// The limit of calls after the training, for which its user would wait.
+constexpr std::chrono::seconds kShortLimit(5);
 
 // "20261121-030724", in UTC.
 std::string time_stamp(double wall_seconds) {
@@ -31,13 +33,19 @@ std::string time_stamp(double wall_seconds) {
 }
 
 Result<bool> holds_run(const std::string& location) {
-  SMD_TRY(const auto storage, open_storage(location));
+  SMD_TRY(const auto storage,
+          open_bounded_storage(location, WaitLimit::from_environment()));
   SMD_TRY(const auto entries, storage->list(""));
   return !entries.empty();
 }
 
-// Writers of the run keep it private if its folder is.
-Status create_folder(const std::string& location, bool is_private) {
+// Call it only after the storage has responded: it waits without a limit.
+bool is_file(const std::string& location) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(location, ignored);
+}
+
+Status create_folder_now(const std::string& location, bool is_private) {
   std::error_code failure;
   std::filesystem::create_directories(location, failure);
   if (!failure && is_private) {
@@ -49,21 +57,31 @@ Status create_folder(const std::string& location, bool is_private) {
                                     "': " + failure.message()};
 }
 
+// Writers of the run keep it private if its folder is.
+Status create_folder(const std::string& location, bool is_private) {
+  return call_bounded("create the folder", location,
+                      WaitLimit::from_environment(), [location, is_private] {
+                        return create_folder_now(location, is_private);
+                      });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trial>> open_run(const std::string& location,
-                                        const Console& console) {
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(location, ignored)) {
-    return Error{Error::Code::not_found, "no run at '" + location +
-                                             "': it is a file; pass the folder "
-                                             "of the run"};
-  }
+                                        const Console& console,
+                                        std::optional<WaitLimit> limit) {
   TrialOptions options;
   options.timeout = std::chrono::nanoseconds(0);
   options.end_delay = std::chrono::nanoseconds(0);
   options.clock = &console.clock;
-  return Trial::open(location, options);
+  options.storage_limit = std::move(limit);
+  auto trial = Trial::open(location, options);
+  if (trial && (*trial)->steps().empty() && is_file(location)) {
+    return Error{Error::Code::not_found, "no run at '" + location +
+                                             "': it is a file; pass the folder "
+                                             "of the run"};
+  }
+  return trial;
 }
 
 std::string script_name(const std::vector<std::string>& trainer) {
@@ -90,14 +108,15 @@ Result<std::string> create_run_location(const RunCommand& command,
   }
   // Appends a number if another run started in the same second.
   std::string location = path.lexically_normal().string();
-  if (std::filesystem::exists(path, failure) &&
-      !std::filesystem::is_directory(path, failure)) {
-    return Error{Error::Code::invalid_argument,
-                 "--out: '" + location + "' is not a folder; name a new one"};
-  }
   for (int i = 2;; ++i) {
-    SMD_TRY(const bool is_taken, holds_run(location));
+    const auto is_taken = holds_run(location);
     if (!is_taken) {
+      const bool responds = is_taken.error().code != Error::Code::unavailable;
+      if (!responds || !is_file(location)) return is_taken.error();
+      return Error{Error::Code::invalid_argument,
+                   "--out: '" + location + "' is not a folder; name a new one"};
+    }
+    if (!*is_taken) {
       SMD_CHECK_OK(create_folder(location, command.is_private));
       return location;
     }
@@ -112,17 +131,19 @@ Result<std::string> create_run_location(const RunCommand& command,
 }
 
 bool responds(const std::string& location) {
-  const auto storage = open_storage(location);
+  const auto storage = open_bounded_storage(location, {kShortLimit, nullptr});
   if (!storage) return true;
-  const auto bounded =
-      bounded_storage(*storage, {std::chrono::seconds(5), nullptr});
-  const auto found = bounded->exists("run.json");
+  const auto found = (*storage)->exists("run.json");
   return found || found.error().code != Error::Code::unavailable;
 }
 
 void remove_if_empty(const std::string& location) {
-  std::error_code ignored;
-  std::filesystem::remove(location, ignored);
+  (void)call_bounded("remove the folder", location, {kShortLimit, nullptr},
+                     [location] {
+                       std::error_code ignored;
+                       std::filesystem::remove(location, ignored);
+                       return Status();
+                     });
 }
 
 }  // namespace smdebug

@@ -4,11 +4,13 @@
 // other sub-commands read.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/read/trial.h"
 
 #include "command_line.h"
@@ -16,21 +18,23 @@
 
 namespace smdebug {
 
-// Opens the run at once, without waiting for it to appear. Fails as
-// `Trial::open`, with `not_found` if there is no run.
+// Opens the run at once, without waiting for it to appear. `limit` is that of
+// `TrialOptions`. Fails as `Trial::open`, with `not_found` if there is no run.
 Result<std::unique_ptr<Trial>> open_run(const std::string& location,
-                                        const Console& console);
+                                        const Console& console,
+                                        std::optional<WaitLimit> limit = {});
 
 // Creates the folder and returns its absolute path: the one that the user gave,
 // or "smdebug-runs/<script>-<time>" below the working directory. Fails with
-// `invalid_argument` if it already contains files, and with `io`.
+// `invalid_argument` if it already contains files, with `io`, and with
+// `unavailable` if the storage does not respond.
 Result<std::string> create_run_location(const RunCommand& command,
                                         const Clock& clock);
 
 // Returns whether the storage at `location` responds within a few seconds.
 bool responds(const std::string& location);
 
-// Removes the folder if it is empty.
+// Removes the folder if it is empty and its storage responds.
 void remove_if_empty(const std::string& location);
 
 // Returns the name of the script in the trainer's command: "train" for

@@ -26,6 +26,7 @@
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "bindings.h"
+#include "interrupt.h"
 #include "python_rule.h"
 #include "result_caster.h"
 
@@ -45,6 +46,7 @@ Result<std::unique_ptr<RunMonitor>> monitor_own_run(const std::string& run,
   SMD_TRY(auto made, make_rules(rules));
   RunMonitorOptions options;
   options.status_files = RunMonitorOptions::StatusFiles::in_background;
+  options.storage_limit = WaitLimit::from_environment(&is_interrupt_pending);
   options.first_step = first_step;
   options.reports = {kXgboostRuleReport};
   options.on_message = &warn;

@@ -71,6 +71,14 @@ def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
     return losses
 
 
+@pytest.fixture(scope="session")
+def hanging_library(tmp_path_factory):
+    """The library that hanging_process.py preloads."""
+    from hanging_process import make_library
+
+    return make_library(tmp_path_factory.mktemp("hang"))
+
+
 def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):
     """Runs a Python script in a separate process."""
     import os

@@ -2,9 +2,12 @@
 // contain HANG_PATH, once the file HANG_SWITCH exists. This is what a file system does whose
 // server is gone.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +16,22 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static void hang(const char* call, const char* path) {
+static bool is_hanging(const char* call, const char* path) {
   const char* chosen = getenv("HANG_CALL");
   const char* part = getenv("HANG_PATH");
   const char* file = getenv("HANG_SWITCH");
-  if (!chosen || strcmp(chosen, call) != 0) return;
-  if (!path || !part || !strstr(path, part)) return;
-  if (!file || syscall(SYS_access, file, F_OK) != 0) return;
+  if (!chosen || strcmp(chosen, call) != 0) return false;
+  if (!path || !part || !strstr(path, part)) return false;
+  return file && syscall(SYS_access, file, F_OK) == 0;
+}
+
+// A caller of readdir tells its end from a failure by `errno`.
+static void hang(const char* call, const char* path) {
+  const int before = errno;
+  if (!is_hanging(call, path)) {
+    errno = before;
+    return;
+  }
   if (write(STDOUT_FILENO, "hangs\n", 6) != 6) return;
   for (;;) pause();
 }
@@ -76,6 +88,33 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
+// openat2 has no function of its own.
+long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long a[6];
+  for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_openat2) hang_at("open", (int)a[0], (const char*)a[1]);
+  return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(
+      number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+ssize_t pread(int file, void* bytes, size_t count, off_t start) {
+  hang_file("pread", file);
+  return REAL(pread)(file, bytes, count, start);
+}
+ssize_t pread64(int file, void* bytes, size_t count, off64_t start) {
+  hang_file("pread", file);
+  return REAL(pread64)(file, bytes, count, start);
+}
+struct dirent* readdir(DIR* folder) {
+  hang_file("readdir", dirfd(folder));
+  return REAL(readdir)(folder);
+}
+struct dirent64* readdir64(DIR* folder) {
+  hang_file("readdir", dirfd(folder));
+  return REAL(readdir64)(folder);
+}
 ssize_t writev(int file, const struct iovec* parts, int count) {
   hang_file("writev", file);
   return REAL(writev)(file, parts, count);
@@ -119,6 +158,14 @@ int unlink(const char* path) {
 int mkdir(const char* path, mode_t mode) {
   hang("mkdir", path);
   return REAL(mkdir)(path, mode);
+}
+int stat(const char* path, struct stat* status) {
+  hang("stat", path);
+  return REAL(stat)(path, status);
+}
+int fstat(int file, struct stat* status) {
+  hang_file("stat", file);
+  return REAL(fstat)(file, status);
 }
 int lstat(const char* path, struct stat* status) {
   hang("lstat", path);

@@ -4,18 +4,13 @@ A preloaded library makes the call block forever, so each case is a process of i
 """
 
 import contextlib
-import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 
 import pytest
-
-SOURCE = pathlib.Path(__file__).with_name("hanging_files.c")
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-DEADLINE = 120  # seconds; what hangs would never end
+from hanging_process import DEADLINE, finished, start_hanging
 
 CALLS = ["open", "writev", "close", "rename", "link", "unlink", "mkdir", "lstat"]
 
@@ -54,51 +49,20 @@ PROGRAM = """
 """
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    if COMPILER is None:
-        pytest.skip("needs a C compiler")
-    path = tmp_path_factory.mktemp("hang") / "hang.so"
-    subprocess.run(
-        [COMPILER, "-shared", "-fPIC", SOURCE, "-o", path, "-ldl"],
-        check=True,
-    )
-    return path
-
-
 def start(library, tmp_path, call, moment, end="close", *, timeout=1):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     run = tmp_path / "hanging" / "run"
-    return subprocess.Popen(
-        [sys.executable, program, run, tmp_path / "switch", moment, end],
-        env={
-            "LD_PRELOAD": str(library),
-            "HANG_CALL": call,
-            "HANG_PATH": "/hanging/run",
-            "HANG_SWITCH": str(tmp_path / "switch"),
-            "SMDEBUG_STORAGE_TIMEOUT": str(timeout),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A test run in the background ignores Ctrl-C, and its children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
-def finished(process):
-    try:
-        out, err = process.communicate(timeout=DEADLINE)
-    finally:
-        process.kill()
-    return process.returncode, out, err
+    command = [sys.executable, program, run, tmp_path / "switch", moment, end]
+    return start_hanging(library, tmp_path, call, command, timeout=timeout)
 
 
 @pytest.mark.parametrize("moment", ["before", "during"])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_training_ends_although_its_storage_does_not_respond(library, tmp_path, call, moment):
-    code, out, err = finished(start(library, tmp_path, call, moment))
+def test_a_training_ends_although_its_storage_does_not_respond(
+    hanging_library, tmp_path, call, moment
+):
+    code, out, err = finished(start(hanging_library, tmp_path, call, moment))
     assert code == 0, err
     assert "end of the script" in out
     if "hangs" in out:
@@ -109,18 +73,17 @@ def test_a_training_ends_although_its_storage_does_not_respond(library, tmp_path
 
 
 @pytest.mark.parametrize("call", ["writev", "rename"])
-def test_the_interpreter_ends_although_a_write_never_returns(library, tmp_path, call):
-    code, out, err = finished(start(library, tmp_path, call, "during", "exit"))
+def test_the_interpreter_ends_although_a_write_never_returns(hanging_library, tmp_path, call):
+    code, out, err = finished(start(hanging_library, tmp_path, call, "during", "exit"))
     assert code == 0, err
     assert "hangs" in out
     assert "not responded for 1 s" in err
 
 
 @pytest.mark.parametrize("moment", ["before", "during"])
-def test_ctrl_c_ends_a_wait_for_a_storage_that_does_not_respond(library, tmp_path, moment):
-    process = start(
-        library, tmp_path, "rename" if moment == "during" else "link", moment, timeout=100_000
-    )
+def test_ctrl_c_ends_a_wait_for_a_storage_that_does_not_respond(hanging_library, tmp_path, moment):
+    call = "rename" if moment == "during" else "link"
+    process = start(hanging_library, tmp_path, call, moment, timeout=100_000)
     awaited = {"hangs", "trained"} if moment == "during" else {"hangs"}
     while awaited:  # in any order
         line = process.stdout.readline()

@@ -9,17 +9,21 @@
 #include <unistd.h>
 
 #include "smdebug/actions/rule_watch.h"
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "actions/action_testing.h"
 #include "base/result_matchers_testing.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/fork_testing.h"
+#include "tests/support/hanging_storage_testing.h"
 
 namespace smdebug {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -169,6 +173,35 @@ TEST_F(StatusWriterTest, ChildOfAForkWritesNothingAndEnds) {
   EXPECT_THAT(statuses(), ElementsAre("AllZero InProgress",
                                       "VanishingGradient InProgress"));
 }
+
+// Makes every kind of call that a status needs.
+class HangingStatusTest : public StatusWriterTest,
+                          public testing::WithParamInterface<StorageCall> {};
+
+TEST_P(HangingStatusTest, EndsAndReportsItOnceIfTheStorageDoesNotRespond) {
+  const auto hanging = std::make_shared<HangingStorage>(storage_);
+  hanging->hang_at(GetParam());
+  RuleWatchOptions of_hanging = options();
+  of_hanging.storage =
+      bounded_storage(hanging, {std::chrono::milliseconds(1), nullptr});
+  StatusWriter writer(std::move(of_hanging));
+  writer.update(verdicts_, {});
+  verdicts_[0] = fired_verdict();
+  writer.finish(verdicts_, {});
+  EXPECT_TRUE(hanging->has_hung());
+  EXPECT_THAT(said_,
+              ElementsAre(AllOf(HasSubstr("'rules/"),
+                                HasSubstr("not responded for 0.001 s"))));
+  hanging->release();
+  hanging->wait_for_release();
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, HangingStatusTest,
+                         testing::Values(StorageCall::create,
+                                         StorageCall::append,
+                                         StorageCall::commit,
+                                         StorageCall::create_exclusive,
+                                         StorageCall::remove));
 
 }  // namespace
 }  // namespace smdebug

@@ -20,14 +20,15 @@ Status RunFeed::advance(Step end) {
   return {};
 }
 
-Result<ComparedRuns> ComparedRuns::open(RuleRunner& runner,
-                                        const Clock& clock) {
+Result<ComparedRuns> ComparedRuns::open(RuleRunner& runner, const Clock& clock,
+                                        const std::optional<WaitLimit>& limit) {
   ComparedRuns runs;
   for (const std::string& location : runner.other_runs()) {
     TrialOptions options;
     options.timeout = std::chrono::nanoseconds(0);
     options.end_delay = std::chrono::nanoseconds(0);
     options.clock = &clock;
+    options.storage_limit = limit;
     auto trial = Trial::open(location, options);
     if (!trial) {
       return std::move(trial).error().within("a run to compare with");

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/read/trial.h"
 #include "smdebug/rules/runner.h"
 
@@ -60,8 +61,10 @@ class RunFeed {
 class ComparedRuns {
  public:
   // Opens every run that the rules of `runner` compare with. `runner` outlives
-  // this. Fails as `Trial::open` for the first that cannot be opened.
-  static Result<ComparedRuns> open(RuleRunner& runner, const Clock& clock);
+  // this. `limit` is that of `TrialOptions`. Fails as `Trial::open` for the
+  // first that cannot be opened.
+  static Result<ComparedRuns> open(RuleRunner& runner, const Clock& clock,
+                                   const std::optional<WaitLimit>& limit);
 
   // Feeds each run up to and including that step. After a failure, feeds
   // nothing more.

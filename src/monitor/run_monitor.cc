@@ -10,8 +10,6 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/base/try.h"
 #include "smdebug/rules/runner.h"
-#include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/open_storage.h"
 
 #include "monitor/run_feed.h"
 #include "monitor/run_status.h"
@@ -38,7 +36,7 @@ class RunMonitor::Impl : private ForwardingSink {
                                     : stop_writer(trial_, clock_);
     };
     SMD_TRY(status_, RunStatus::create(options_, clock_, stop));
-    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_));
+    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_, storage_limit()));
     if (trial_) begin_feed();
     return {};
   }
@@ -119,11 +117,11 @@ class RunMonitor::Impl : private ForwardingSink {
   }
 
   // The training may hang with its storage; the monitor of a live run must not.
-  Result<std::shared_ptr<Storage>> open_run_storage() const {
-    SMD_TRY(auto storage, open_storage(location_));
-    if (!options_.is_live) return storage;
-    return bounded_storage(std::move(storage), WaitLimit::from_environment(
-                                                   options_.check_interrupt));
+  std::optional<WaitLimit> storage_limit() const {
+    if (options_.storage_limit || !options_.is_live) {
+      return options_.storage_limit;
+    }
+    return WaitLimit::from_environment(options_.check_interrupt);
   }
 
   Status open_trial() {
@@ -133,8 +131,8 @@ class RunMonitor::Impl : private ForwardingSink {
     // A run that is not live does not grow: do not wait for missing files.
     if (!options_.is_live) options.end_delay = std::chrono::nanoseconds(0);
     if (options_.first_step > 0) options.first_step = options_.first_step;
-    SMD_TRY(auto storage, open_run_storage());
-    auto opened = Trial::open(std::shared_ptr<const Storage>(storage), options);
+    options.storage_limit = storage_limit();
+    auto opened = Trial::open(location_, options);
     if (!opened && opened.error().code == Error::Code::not_found) {
       missing_ = std::move(opened).error();
       return {};
@@ -168,7 +166,7 @@ class RunMonitor::Impl : private ForwardingSink {
     SMD_TRY(Rules rules, options_.make_rules());
     runner_ = RuleRunner(std::move(rules));
     listen();
-    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_));
+    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_, storage_limit()));
     steps_ = 0;
     status_->open(*trial_, runner_.verdicts());
     return {};
@@ -183,7 +181,8 @@ class RunMonitor::Impl : private ForwardingSink {
           });
       if (!is_wanted) continue;
       const auto files = report.make(*trial_, clock_.wall_seconds());
-      const auto path = files ? write_report_files(trial_->location(), *files)
+      const auto path = files ? write_report_files(trial_->location(), *files,
+                                                   storage_limit())
                               : Result<std::string>(files.error());
       if (!path) {
         result_->report_error = path.error();

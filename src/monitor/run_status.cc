@@ -8,7 +8,6 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/base/try.h"
 #include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/open_storage.h"
 
 namespace smdebug {
 namespace {
@@ -54,14 +53,14 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
   progress_ = {};
   using StatusFiles = RunMonitorOptions::StatusFiles;
   if (options_.status_files == StatusFiles::none) return;
-  auto storage = open_storage(trial.location());
+  auto storage = open_bounded_storage(trial.location(),
+                                      status_limit(options_.check_interrupt));
   if (!storage) {
     if (options_.on_message) options_.on_message(storage.error().message);
     return;
   }
   RuleWatchOptions options;
-  options.storage = bounded_storage(*std::move(storage),
-                                    status_limit(options_.check_interrupt));
+  options.storage = *std::move(storage);
   for (const Verdict& verdict : verdicts) options.rules.push_back(verdict.rule);
   options.attempt = trial.attempt();
   options.clock = &clock_;

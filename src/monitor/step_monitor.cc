@@ -7,7 +7,6 @@
 #include "smdebug/base/try.h"
 #include "smdebug/rules/runner.h"
 #include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/open_storage.h"
 
 #include "monitor/run_feed.h"
 #include "monitor/run_status.h"
@@ -30,7 +29,8 @@ class StepMonitor::Worker : public ForwardingSink {
   }
 
   Status open_compared_runs() {
-    SMD_TRY(compared_, ComparedRuns::open(runner_, clock_));
+    SMD_TRY(compared_,
+            ComparedRuns::open(runner_, clock_, WaitLimit::from_environment()));
     return {};
   }
 
@@ -64,10 +64,10 @@ class StepMonitor::Worker : public ForwardingSink {
   void begin_status() {
     const auto place = find_place_ ? find_place_() : std::nullopt;
     if (!place) return;
-    auto storage = open_storage(place->location);
+    auto storage = open_bounded_storage(place->location, status_limit({}));
     if (!storage) return;
     RuleWatchOptions options;
-    options.storage = bounded_storage(*std::move(storage), status_limit({}));
+    options.storage = *std::move(storage);
     for (const Verdict& verdict : runner_.verdicts()) {
       options.rules.push_back(verdict.rule);
     }

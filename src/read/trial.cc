@@ -8,6 +8,7 @@
 #include "smdebug/base/escape.h"
 #include "smdebug/base/try.h"
 #include "smdebug/core/error_subject.h"
+#include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/suggestions.h"
@@ -19,7 +20,10 @@
 namespace smdebug {
 Result<std::unique_ptr<Trial>> Trial::open(std::string_view location,
                                            TrialOptions options) {
-  SMD_TRY(std::shared_ptr<Storage> storage, open_storage(location));
+  SMD_TRY(std::shared_ptr<Storage> storage,
+          options.storage_limit
+              ? open_bounded_storage(location, *options.storage_limit)
+              : open_storage(location));
   return open(std::shared_ptr<const Storage>(std::move(storage)),
               std::move(options));
 }

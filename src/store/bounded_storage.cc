@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/store/open_storage.h"
 
 #include "base/bounded_call.h"
 
@@ -36,7 +37,7 @@ class Calls {
     const auto in_progress = std::make_shared<int>();
     {
       const std::lock_guard lock(mutex_);
-      if (!stuck_.expired()) return error(action, WaitEnd::timed_out);
+      if (!stuck_.expired()) return refusal(action);
     }
     auto result =
         call_within<R>(limit_, [in_progress, call = std::move(call)]() -> R {
@@ -50,10 +51,22 @@ class Calls {
     if (result.value) return *std::move(result.value);
     const std::lock_guard lock(mutex_);
     stuck_ = in_progress;
+    end_of_stuck_ = result.end;
     return error(action, result.end);
   }
 
  private:
+  // The error of a call that is not made because an earlier one is stuck.
+  Error refusal(const std::string& action) const {
+    if (end_of_stuck_ != WaitEnd::interrupted) {
+      return error(action, end_of_stuck_);
+    }
+    return {Error::Code::unavailable,
+            fmt::format("cannot {} in '{}': the storage does not respond to an "
+                        "earlier call, which was interrupted",
+                        action, uri_)};
+  }
+
   Error error(const std::string& action, WaitEnd end) const {
     if (end == WaitEnd::interrupted) {
       return {Error::Code::interrupted,
@@ -72,6 +85,7 @@ class Calls {
   const WaitLimit limit_;
   std::mutex mutex_;
   std::weak_ptr<int> stuck_;  // lives as long as the call that was abandoned
+  WaitEnd end_of_stuck_ = WaitEnd::done;
 };
 
 class BoundedWriter final : public ObjectWriter {
@@ -278,6 +292,18 @@ class BoundedStorage final : public Storage {
 std::shared_ptr<Storage> bounded_storage(std::shared_ptr<Storage> inner,
                                          WaitLimit limit) {
   return std::make_shared<BoundedStorage>(std::move(inner), std::move(limit));
+}
+
+Result<std::shared_ptr<Storage>> open_bounded_storage(std::string_view location,
+                                                      WaitLimit limit) {
+  SMD_TRY(auto storage, open_storage(location));
+  return bounded_storage(std::move(storage), std::move(limit));
+}
+
+Status call_bounded(std::string action, std::string location, WaitLimit limit,
+                    std::function<Status()> call) {
+  return Calls(std::move(location), std::move(limit))
+      .make<Status>(action, std::move(call));
 }
 
 }  // namespace smdebug

@@ -1,5 +1,7 @@
 #include "smdebug/store/bounded_storage.h"
 
+#include <semaphore>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,10 +95,40 @@ TEST_P(HangingCallTest, EndsWhenTheUserInterruptsIt) {
       bounded_storage(hanging_, {std::chrono::hours(1), [] { return true; }});
   const Status status = make(GetParam(), *storage);
   ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("interrupted"));
+  const Status later = make(StorageCall::list, *storage);
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code, Error::Code::unavailable);
+  EXPECT_THAT(later.error().message,
+              HasSubstr("an earlier call, which was interrupted"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, HangingCallTest,
                          testing::ValuesIn(kStorageCalls));
+
+TEST(CallBounded, ReturnsTheResultOfTheCall) {
+  EXPECT_TRUE(call_bounded("do it", "/runs/a", {}, [] { return Status(); }));
+  const Status status = call_bounded("do it", "/runs/a", {}, []() -> Status {
+    return Error{Error::Code::io, "it failed"};
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "it failed");
+}
+
+TEST(CallBounded, NamesTheCallThatDoesNotReturn) {
+  const auto ended = std::make_shared<std::binary_semaphore>(0);
+  const Status status = call_bounded("create the folder", "/runs/a",
+                                     {milliseconds(1), nullptr}, [ended] {
+                                       ended->acquire();
+                                       return Status();
+                                     });
+  ended->release();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Error::Code::unavailable);
+  EXPECT_THAT(status.error().message,
+              HasSubstr("cannot create the folder in '/runs/a': the storage "
+                        "has not responded for 0.001 s"));
+}
 
 }  // namespace
 }  // namespace smdebug

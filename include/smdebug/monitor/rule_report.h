@@ -5,12 +5,14 @@
 // plugins: the program that judges a run passes those it wants
 // (`RunMonitorOptions::reports`), and no other folder depends on them.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/read/trial.h"
 
 namespace smdebug {
@@ -29,9 +31,10 @@ struct RuleReport {
 };
 
 /// Writes `files` below `location`, each as a whole, and returns the path of
-/// the first; empty if there are none. Fails as `open_storage` and
-/// `put_object`.
+/// the first; empty if there are none. `limit` is that of each call of the
+/// storage. Fails as `open_storage` and `put_object`.
 Result<std::string> write_report_files(const std::string& location,
-                                       std::span<const ReportFile> files);
+                                       std::span<const ReportFile> files,
+                                       std::optional<WaitLimit> limit = {});
 
 }  // namespace smdebug

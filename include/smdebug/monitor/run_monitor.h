@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include "smdebug/actions/stop_process.h"
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/monitor/monitor_result.h"
 #include "smdebug/monitor/rule_report.h"
 #include "smdebug/read/trial.h"
@@ -66,6 +68,10 @@ struct RunMonitorOptions {
   // Asked while the storage of a live run does not respond for more than a
   // second: true ends the wait. Null: never.
   std::function<bool()> check_interrupt = nullptr;
+  // The limit of each call of the storages that the monitor opens. None:
+  // `WaitLimit::from_environment` for a live run; no limit for others. Set it
+  // inside a training.
+  std::optional<WaitLimit> storage_limit;
   const Clock* clock = nullptr;  // null: system_clock()
 };
 

@@ -22,6 +22,7 @@
 #include "smdebug/base/clock.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 #include "smdebug/config/collection.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
@@ -57,6 +58,9 @@ struct TrialOptions {
   // How many times, 2 s apart, to retry a value whose event file is missing and
   // may still come. None: SMDEBUG_MISSING_EVENT_FILE_RETRY_LIMIT, or 100.
   std::optional<int> missing_event_file_retries;
+  // The limit of each call of the storage that `open` finds by its location.
+  // None: a storage that does not respond blocks the reader.
+  std::optional<WaitLimit> storage_limit;
   bool keep_values = false;  // keeps values in memory after reading them
   // Both must outlive the trial.
   const Clock* clock = nullptr;  // null: system_clock()
