@@ -7,8 +7,8 @@
 #include "capture/session_fixture_testing.h"
 #include "capture/step_writer.h"
 #include "format/progress_file.h"
+#include "store/forwarding_storage.h"
 #include "tests/support/fake_clock_testing.h"
-#include "tests/support/forwarding_storage_testing.h"
 
 namespace smdebug {
 namespace {
