@@ -100,7 +100,7 @@ class Watch {
   }
 
   int judge() {
-    if (!does_run_exist()) {
+    if (is_run_missing()) {
       live_.note("waiting for a run at '" + command_.run +
                  "', where there is none yet; Ctrl-C ends the wait");
     }
@@ -156,7 +156,13 @@ class Watch {
     return std::nullopt;
   }
 
-  bool does_run_exist() const { return open_run(command_.run, console_).ok(); }
+  // False if the storage does not respond: the first poll reports that.
+  bool is_run_missing() const {
+    const auto trial =
+        open_run(command_.run, console_,
+                 WaitLimit::from_environment(&InterruptWatch::is_pending));
+    return !trial && trial.error().code == Error::Code::not_found;
+  }
 
   // A training that hangs may never end.
   bool has_stalled() const {

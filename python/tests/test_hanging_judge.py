@@ -172,7 +172,7 @@ def test_watch_ends_although_the_storage_does_not_respond(hanging_library, tmp_p
     write_steps(run, 3)
     command = [SMDEBUG, "watch", run, *RULE, "--timeout", "4"]
     process = start_hanging(hanging_library, tmp_path, call, command)
-    wait_for(process.stderr, "waiting for a step")
+    wait_for(process.stderr, "step 2")
     (tmp_path / "switch").touch()
     code, out, err = finished(process)
     assert code == 1, out + err
@@ -181,12 +181,24 @@ def test_watch_ends_although_the_storage_does_not_respond(hanging_library, tmp_p
     assert "hangs" in out or call in (*WRITING, "pread")
 
 
+@pytest.mark.parametrize("call", ["open", "readdir", "pread"])
+def test_watch_ends_if_the_storage_does_not_respond_at_its_start(hanging_library, tmp_path, call):
+    run = tmp_path / "hanging/run"
+    write_steps(run, 3)
+    (tmp_path / "switch").touch()
+    command = [SMDEBUG, "watch", run, *RULE, "--timeout", "4"]
+    code, out, err = finished(start_hanging(hanging_library, tmp_path, call, command))
+    assert "hangs" in out
+    assert code == 1, out + err
+    assert "not responded for 1 s" in err
+
+
 def test_ctrl_c_ends_a_watch_of_a_storage_that_does_not_respond(hanging_library, tmp_path):
     run = tmp_path / "hanging/run"
     write_steps(run, 3)
     command = [SMDEBUG, "watch", run, *RULE]
     process = start_hanging(hanging_library, tmp_path, "lstat", command, timeout=100_000)
-    wait_for(process.stderr, "waiting for a step")
+    wait_for(process.stderr, "step 2")
     (tmp_path / "switch").touch()
     wait_for(process.stdout, "hangs")
     interrupt_until_the_end(process)
