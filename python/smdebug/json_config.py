@@ -71,7 +71,8 @@ def _load(
     try:
         file = _core.load_hook_config(path, framework, job)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error} ({_source(path, job)})") from None
+        error.args = (f"{error} ({_source(path, job)})",)
+        raise
     if not default_values:
         return file
     whole = get_json_config_as_dict(path)

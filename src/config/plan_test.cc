@@ -265,7 +265,7 @@ TEST(Plan, WritesOnlyReductionsWhereTheHookSaysSo) {
 TEST(Plan, WritesLossesRawWhateverTheHookReduces) {
   const HookConfig config{.reduction_config = reductions("mean")};
   EXPECT_EQ(spec_of(config, "CrossEntropyLoss_output_0"),
-            SaveSpec{.raw = true});
+            (SaveSpec{.raw = true, .is_loss = true}));
 }
 
 TEST(Plan, HonoursTheUsersReductionsOfLosses) {
@@ -274,7 +274,7 @@ TEST(Plan, HonoursTheUsersReductionsOfLosses) {
   losses.reduction_config = reductions("max");
   config.collections = {losses};
   EXPECT_EQ(spec_of(config, "CrossEntropyLoss_output_0"),
-            (SaveSpec{.reductions = {{Reduction::max}}}));
+            (SaveSpec{.reductions = {{Reduction::max}}, .is_loss = true}));
 }
 
 TEST(Plan, WritesNothingButStatisticsForASummary) {
