@@ -1,7 +1,5 @@
 #include "smdebug/report/removal_text.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "report/text_table.h"
@@ -14,14 +12,7 @@ constexpr std::size_t kNamesShown = 5;
 
 std::string kept_text(const std::vector<std::string>& kept) {
   if (kept.empty()) return "";
-  const std::size_t shown = std::min(kept.size(), kNamesShown);
-  std::string text = fmt::format(
-      "keeps {}",
-      fmt::join(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(shown),
-                ", "));
-  if (kept.size() > shown)
-    text += fmt::format(", and {} more", kept.size() - shown);
-  return text;
+  return "keeps " + names_text(kept, kNamesShown);
 }
 
 }  // namespace

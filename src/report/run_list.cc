@@ -41,9 +41,7 @@ std::string problem_text(const RunRow& row) {
     text += (text.empty() ? "" : "; ") +
             count_text(row.dropped_tensors, "tensor") + " dropped";
   }
-  // An error of several lines stays on the line of its run.
-  std::ranges::replace(text, '\n', ' ');
-  return text;
+  return one_line(text);  // an error may have several lines
 }
 
 std::vector<std::string> cells(const RunRow& row, double wall_seconds) {
@@ -136,16 +134,7 @@ void sort_rows(std::vector<RunRow>& rows) {
 
 std::string findings_text(const RunRow& row) {
   const std::vector<std::string> fired = fired_rules(row);
-  if (!fired.empty()) {
-    const std::size_t shown = std::min(fired.size(), kRulesShown);
-    std::string text = fmt::format(
-        "{}",
-        fmt::join(fired.begin(),
-                  fired.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-    if (fired.size() > shown)
-      text += fmt::format(", and {} more", fired.size() - shown);
-    return text;
-  }
+  if (!fired.empty()) return names_text(fired, kRulesShown);
   if (row.rules.empty()) return "";
   const auto is_clean = [](const RecordedStatus& rule) {
     return has_status(rule, RuleStatus::no_issues_found);

@@ -37,18 +37,6 @@ std::string steps_text(const RunOverview& overview) {
   return text;
 }
 
-std::string names_text(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kNamesShown);
-  std::string text = fmt::format(
-      "{}",
-      fmt::join(names.begin(),
-                names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (names.size() > shown) {
-    text += fmt::format(", and {} more", names.size() - shown);
-  }
-  return text;
-}
-
 void add_attempt(const RunOverview& overview, TextTable& table) {
   if (!overview.attempt) return;
   const RunOverview::Attempt& attempt = *overview.attempt;
@@ -176,12 +164,12 @@ std::string run_overview_text(const RunOverview& overview) {
   add_attempt(overview, table);
   add_earlier_attempts(overview, table);
   table.add({"steps", steps_text(overview)});
-  table.add({"workers", names_text(overview.workers)});
+  table.add({"workers", names_text(overview.workers, kNamesShown)});
   table.add({"tensors", std::to_string(overview.tensors)});
   for (const auto& collection : overview.collections) {
     table.add({"  " + collection.name,
                fmt::format("{}: {}", collection.tensors.size(),
-                           names_text(collection.tensors))});
+                           names_text(collection.tensors, kNamesShown))});
   }
   for (const RunOverview::LossCourse& loss : overview.losses) {
     table.add(

@@ -21,12 +21,6 @@ bool is_advice(const Verdict& verdict) {
   return verdict.severity == Severity::advice;
 }
 
-// Messages may have several lines; a summary has one for each verdict.
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 std::string titles(std::span<const Verdict> group,
                    std::span<const Verdict> among) {
   std::string names;

@@ -1,5 +1,6 @@
 #include "report/wording.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -71,6 +72,19 @@ std::string date_text(double wall_seconds) {
       "{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", static_cast<int>(date.year()),
       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
       clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::string names_text(std::span<const std::string> names, std::size_t shown) {
+  const auto first = names.first(std::min(names.size(), shown));
+  std::string text = fmt::format("{}", fmt::join(first, ", "));
+  if (names.size() > shown)
+    text += fmt::format(", and {} more", names.size() - shown);
+  return text;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 std::string python_string(const std::string& text) {

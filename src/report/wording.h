@@ -22,6 +22,12 @@ std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
 // not have four digits.
 std::string date_text(double wall_seconds);
 
+// Returns the first `shown` names: "a, b, and 3 more".
+std::string names_text(std::span<const std::string> names, std::size_t shown);
+
+// Returns `text` with spaces for line feeds.
+std::string one_line(std::string text);
+
 // Python's string literal of `text`.
 std::string python_string(const std::string& text);
 
