@@ -25,6 +25,16 @@ class ReadingCommands : public testing::Test {
     record_run(vanishing_, kVanishing);
   }
 
+  // On a clock on which each sleep takes at least that long.
+  static Spoken with_sleeps_of(std::chrono::seconds shortest,
+                               const std::vector<std::string>& args) {
+    FakeClock clock;
+    clock.set_shortest_sleep(shortest);
+    CliHooks hooks;
+    hooks.clock = &clock;
+    return smdebug(args, hooks);
+  }
+
   TemporaryFolder folder_;
   std::string healthy_ = folder_.path("healthy");
   std::string vanishing_ = folder_.path("vanishing");
@@ -145,17 +155,14 @@ TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
 TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
   const std::string cut_off = folder_.path("cut_off");
   record_run(cut_off, kHealthy, /*ends=*/false);
-  FakeClock clock;
-  clock.set_shortest_sleep(std::chrono::minutes(1));
-  CliHooks hooks;
-  hooks.clock = &clock;
-  const Spoken spoken = smdebug(
-      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"},
-      hooks);
+  const Spoken spoken = with_sleeps_of(
+      std::chrono::minutes(1),
+      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"});
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err, HasSubstr("no new step for 300 s"));
   EXPECT_EQ(
-      smdebug({"watch", folder_.path("nowhere"), "--timeout", "300"}, hooks)
+      with_sleeps_of(std::chrono::minutes(1),
+                     {"watch", folder_.path("nowhere"), "--timeout", "300"})
           .code,
       1);
 }
@@ -163,13 +170,9 @@ TEST_F(ReadingCommands, WatchGivesUpARunThatGrowsNoMore) {
 TEST_F(ReadingCommands, WatchContinuesAfterItsOnlyRuleHasFired) {
   const std::string cut_off = folder_.path("cut_off");
   record_run(cut_off, kVanishing, /*ends=*/false);
-  FakeClock clock;
-  clock.set_shortest_sleep(std::chrono::minutes(1));
-  CliHooks hooks;
-  hooks.clock = &clock;
-  const Spoken spoken = smdebug(
-      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"},
-      hooks);
+  const Spoken spoken = with_sleeps_of(
+      std::chrono::minutes(1),
+      {"watch", cut_off, "--rule", "VanishingGradient", "--timeout", "300"});
   EXPECT_EQ(spoken.code, 3);
   EXPECT_THAT(
       spoken.err,
@@ -179,12 +182,9 @@ TEST_F(ReadingCommands, WatchContinuesAfterItsOnlyRuleHasFired) {
 }
 
 TEST_F(ReadingCommands, WatchSaysAtOnceWhatItWaitsFor) {
-  FakeClock clock;
-  clock.set_shortest_sleep(std::chrono::seconds(1));
-  CliHooks hooks;
-  hooks.clock = &clock;
   const Spoken spoken =
-      smdebug({"watch", folder_.path("later"), "--timeout", "1"}, hooks);
+      with_sleeps_of(std::chrono::seconds(1),
+                     {"watch", folder_.path("later"), "--timeout", "1"});
   EXPECT_THAT(spoken.err, StartsWith("smdebug: waiting for a run at '" +
                                      folder_.path("later") + "'"));
 }

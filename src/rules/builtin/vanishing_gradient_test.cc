@@ -8,30 +8,19 @@ namespace {
 
 using testing::HasSubstr;
 
-// Ten elements of that absolute value, five of each sign.
-TensorStatistics even_gradient(double absolute) {
-  TensorStatistics statistics;
-  statistics.count = 10;
-  statistics.min = -absolute;
-  statistics.max = absolute;
-  statistics.sum_abs = 10 * absolute;
-  statistics.m2 = statistics.sum_squares = 10 * absolute * absolute;
-  return statistics;
-}
-
 TEST(VanishingGradient, FiresBelowTheThresholdAndNotAtIt) {
   RuleHarness rule("VanishingGradient", {{"threshold", "0.25"}});
   EXPECT_FALSE(rule.fires_at(
-      StepBuilder(0).with_statistics("gradient/a", even_gradient(0.25))));
+      StepBuilder(0).with_statistics("gradient/a", even_statistics(0.25))));
   EXPECT_TRUE(rule.fires_at(
-      StepBuilder(10).with_statistics("gradient/a", even_gradient(0.249))));
+      StepBuilder(10).with_statistics("gradient/a", even_statistics(0.249))));
 }
 
 TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
   RuleHarness rule("VanishingGradient");
   rule.fires_at(
       StepBuilder({40, Mode::train, 30})
-          .with_statistics("gradient/Net_0.weight", even_gradient(3.2e-9)));
+          .with_statistics("gradient/Net_0.weight", even_statistics(3.2e-9)));
   EXPECT_EQ(rule.verdict().message,
             "gradient/Net_0.weight: mean |g| 3.2e-09 is below 1e-07 at step 40 "
             "(TRAIN step 30)");
@@ -50,9 +39,9 @@ TEST(VanishingGradient, SaysWhichTensorAtWhichStepAndWhy) {
 TEST(VanishingGradient, ListsEveryOffenderOfTheStepWorstFirst) {
   RuleHarness rule("VanishingGradient");
   rule.fires_at(StepBuilder(7)
-                    .with_statistics("gradient/a", even_gradient(1e-9))
-                    .with_statistics("gradient/b", even_gradient(1))
-                    .with_statistics("gradient/c", even_gradient(1e-11)));
+                    .with_statistics("gradient/a", even_statistics(1e-9))
+                    .with_statistics("gradient/b", even_statistics(1))
+                    .with_statistics("gradient/c", even_statistics(1e-11)));
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "gradient/c");
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "gradient/a");
@@ -77,7 +66,7 @@ TEST(VanishingGradient, WorksFromValuesAlone) {
 }
 
 TEST(VanishingGradient, LeavesNanToExplodingTensor) {
-  TensorStatistics statistics = even_gradient(1e-9);
+  TensorStatistics statistics = even_statistics(1e-9);
   statistics.nan = 1;
   RuleHarness rule("VanishingGradient");
   EXPECT_FALSE(
@@ -97,24 +86,24 @@ TEST(VanishingGradient, WaitsForAllWhereAllMustVanish) {
   RuleHarness rule("VanishingGradient", {{"aggregate", "all"}});
   EXPECT_FALSE(
       rule.fires_at(StepBuilder(0)
-                        .with_statistics("gradient/a", even_gradient(1e-9))
-                        .with_statistics("gradient/b", even_gradient(1))));
+                        .with_statistics("gradient/a", even_statistics(1e-9))
+                        .with_statistics("gradient/b", even_statistics(1))));
   EXPECT_TRUE(
       rule.fires_at(StepBuilder(1)
-                        .with_statistics("gradient/a", even_gradient(1e-9))
-                        .with_statistics("gradient/b", even_gradient(1e-9))));
+                        .with_statistics("gradient/a", even_statistics(1e-9))
+                        .with_statistics("gradient/b", even_statistics(1e-9))));
 }
 
 TEST(VanishingGradient, WaitsForTheFractionThatWasAskedFor) {
   RuleHarness rule("VanishingGradient", {{"aggregate", "fraction:0.5"}});
   StepBuilder third(0);
-  third.with_statistics("gradient/a", even_gradient(1e-9))
-      .with_statistics("gradient/b", even_gradient(1))
-      .with_statistics("gradient/c", even_gradient(1));
+  third.with_statistics("gradient/a", even_statistics(1e-9))
+      .with_statistics("gradient/b", even_statistics(1))
+      .with_statistics("gradient/c", even_statistics(1));
   EXPECT_FALSE(rule.fires_at(third));
   StepBuilder half(1);
-  half.with_statistics("gradient/a", even_gradient(1e-9))
-      .with_statistics("gradient/b", even_gradient(1));
+  half.with_statistics("gradient/a", even_statistics(1e-9))
+      .with_statistics("gradient/b", even_statistics(1));
   EXPECT_TRUE(rule.fires_at(half));
 }
 

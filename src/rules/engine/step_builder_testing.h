@@ -16,6 +16,17 @@ namespace smdebug {
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// Ten elements of that absolute value, five of each sign.
+inline TensorStatistics even_statistics(double absolute) {
+  TensorStatistics statistics;
+  statistics.count = 10;
+  statistics.min = -absolute;
+  statistics.max = absolute;
+  statistics.sum_abs = 10 * absolute;
+  statistics.m2 = statistics.sum_squares = 10 * absolute * absolute;
+  return statistics;
+}
+
 class StepBuilder {
  public:
   explicit StepBuilder(StepId step) : step_(step) {}

@@ -16,25 +16,14 @@ using testing::Not;
 
 constexpr const char* kWorkers[] = {"worker_0", "worker_1"};
 
-// Ten elements of that absolute value, five of each sign.
-TensorStatistics even(double absolute) {
-  TensorStatistics statistics;
-  statistics.count = 10;
-  statistics.min = -absolute;
-  statistics.max = absolute;
-  statistics.sum_abs = 10 * absolute;
-  statistics.m2 = statistics.sum_squares = 10 * absolute * absolute;
-  return statistics;
-}
-
 TensorStatistics all_zero() {
-  TensorStatistics statistics = even(0);
+  TensorStatistics statistics = even_statistics(0);
   statistics.zeros = 10;
   return statistics;
 }
 
 TensorStatistics with_nan() {
-  TensorStatistics statistics = even(1);
+  TensorStatistics statistics = even_statistics(1);
   statistics.nan = 1;
   return statistics;
 }
@@ -53,9 +42,10 @@ StepBuilder on_two_workers(
 
 TEST(Workers, DoNotDoubleTheGradientsThatVanish) {
   RuleHarness rule("VanishingGradient");
-  ASSERT_TRUE(rule.fires_at(on_two_workers(0, {{"gradient/a", even(1e-9)},
-                                               {"gradient/b", even(1e-9)},
-                                               {"gradient/c", even(1)}})));
+  ASSERT_TRUE(
+      rule.fires_at(on_two_workers(0, {{"gradient/a", even_statistics(1e-9)},
+                                       {"gradient/b", even_statistics(1e-9)},
+                                       {"gradient/c", even_statistics(1)}})));
   EXPECT_THAT(rule.verdict().message,
               EndsWith("; this applies to 2 of 3 gradients of this step, on 2 "
                        "workers"));
@@ -64,21 +54,23 @@ TEST(Workers, DoNotDoubleTheGradientsThatVanish) {
 
 TEST(Workers, AreCountedOnlyIfTheyAreAffected) {
   RuleHarness rule("VanishingGradient");
-  ASSERT_TRUE(rule.fires_at(StepBuilder(0)
-                                .with_statistics("gradient/a", even(1e-9))
-                                .with_statistics("gradient/b", even(1e-9))
-                                .with_statistics("gradient/a", even(1))
-                                .from_worker("worker_1")
-                                .with_statistics("gradient/b", even(1))
-                                .from_worker("worker_1")));
+  ASSERT_TRUE(
+      rule.fires_at(StepBuilder(0)
+                        .with_statistics("gradient/a", even_statistics(1e-9))
+                        .with_statistics("gradient/b", even_statistics(1e-9))
+                        .with_statistics("gradient/a", even_statistics(1))
+                        .from_worker("worker_1")
+                        .with_statistics("gradient/b", even_statistics(1))
+                        .from_worker("worker_1")));
   EXPECT_THAT(rule.verdict().message,
               EndsWith("; this applies to 2 of 2 gradients of this step"));
 }
 
 TEST(Workers, WithTheSameSingleTensorAreNotSeveralTensors) {
   RuleHarness rule("VanishingGradient");
-  ASSERT_TRUE(rule.fires_at(on_two_workers(
-      0, {{"gradient/a", even(1e-9)}, {"gradient/b", even(1)}})));
+  ASSERT_TRUE(
+      rule.fires_at(on_two_workers(0, {{"gradient/a", even_statistics(1e-9)},
+                                       {"gradient/b", even_statistics(1)}})));
   EXPECT_THAT(rule.verdict().message, EndsWith("; the same on 2 workers"));
 }
 
@@ -119,8 +111,9 @@ TEST(Workers, DoNotDoubleTheTensorsWithReductionsAlone) {
 TEST(Workers, DoNotDoubleTheTensorsOutOfBounds) {
   RuleHarness rule("TensorVariance",
                    {{"tensor_regex", "gradient"}, {"max_threshold", "5"}});
-  ASSERT_TRUE(rule.fires_at(
-      on_two_workers(0, {{"gradient/a", even(10)}, {"gradient/b", even(10)}})));
+  ASSERT_TRUE(
+      rule.fires_at(on_two_workers(0, {{"gradient/a", even_statistics(10)},
+                                       {"gradient/b", even_statistics(10)}})));
   EXPECT_THAT(rule.verdict().message,
               EndsWith("; 2 tensors of this step are out of bounds, on 2 "
                        "workers"));
@@ -130,7 +123,7 @@ TEST(Workers, DoNotDoubleTheTensorsThatAreUnchanged) {
   RuleHarness rule("UnchangedTensor",
                    {{"tensor_regex", "weight"}, {"num_steps", "2"}});
   const std::vector<std::pair<std::string, TensorStatistics>> tensors = {
-      {"a.weight", even(1)}, {"b.weight", even(1)}};
+      {"a.weight", even_statistics(1)}, {"b.weight", even_statistics(1)}};
   EXPECT_FALSE(rule.fires_at(on_two_workers(0, tensors)));
   ASSERT_TRUE(rule.fires_at(on_two_workers(10, tensors)));
   EXPECT_THAT(rule.verdict().message,
