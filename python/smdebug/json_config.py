@@ -21,7 +21,6 @@ HookClass = TypeVar("HookClass", bound="BaseHook")
 Path = str | os.PathLike[str]
 
 _logger = get_logger()
-_DEFAULT_PATH = "/opt/ml/input/config/debughookconfig.json"
 
 
 def create_hook_from_json_config(
@@ -57,11 +56,11 @@ def _path(json_config_path: Path | None) -> str:
 
 def _source(path: str, job: _core.JobEnvironment) -> str:
     """Where the path of a missing file comes from."""
-    if path == _DEFAULT_PATH:
-        return "the default; pass a path or set SMDEBUG_CONFIG_FILE_PATH"
-    if path == job.hook_config_path:
+    if path != job.hook_config_path:
+        return "the path that was passed"
+    if os.environ.get("SMDEBUG_CONFIG_FILE_PATH"):
         return "from SMDEBUG_CONFIG_FILE_PATH"
-    return "the path that was passed"
+    return "the default; pass a path or set SMDEBUG_CONFIG_FILE_PATH"
 
 
 def _load(
