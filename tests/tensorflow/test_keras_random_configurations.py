@@ -109,6 +109,16 @@ def ran(hook, configuration):
             return session.run(weight).tobytes()
 
 
+def test_a_list_among_the_names_of_collections_does_not_end_the_recording(out_dir):
+    hook = smd.KerasHook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.include_collections.append(["mine"])
+    model, (images, labels) = make_model(), digits(8)
+    model.fit(images, labels, callbacks=[hook], verbose=0)
+    assert hook.status().error is None
+    assert hook.status().steps_saved > 0
+    hook.close()
+
+
 @pytest.mark.parametrize("seed", seeds(16))
 def test_a_session_is_the_same_whatever_its_hook_is_told(seed, out_dir):
     configuration = Configuration(seed)

@@ -132,7 +132,8 @@ class PlanView:
     @property
     def saves_activations(self) -> bool:
         """Whether a collection of activations by type is saved, such as `relu_input`."""
-        return not ACTIVATION_COLLECTIONS.isdisjoint(self._hook.include_collections)
+        names = self._hook.include_collections  # a script may append what has no hash
+        return any(name in names for name in ACTIVATION_COLLECTIONS)
 
     def is_bias(self, variable_name: str) -> bool:
         """Returns whether a variable of that name belongs to collection `biases`."""
