@@ -83,6 +83,8 @@ class CheckedRun {
     (void)monitor->poll();  // a failure is in the result
     MonitorResult result = monitor->finish("Completed");
     print_reports(result, console_);
+    // Of a run that does not exist, no rule says anything.
+    if (!monitor->trial()) result.verdicts.clear();
     return result;
   }
 
@@ -126,6 +128,8 @@ int run(const CheckCommand& command, const Console& console) {
   for (const auto& one : runs) {
     console.err << one->messages() << std::flush;
     results.push_back(one->result());
+    if (results.back().error && !command.json)
+      (void)console.fail(*results.back().error);
     // A rule that fired counts more than a run that could not be read.
     code = std::max(
         code, results.back().error

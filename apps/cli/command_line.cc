@@ -23,6 +23,40 @@ double parse_seconds(const std::string& text) {
   return seconds;
 }
 
+Step parse_step(const std::string& name, const std::string& text) {
+  Step step = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, step);
+  if (failure != std::errc() || stop != end || step < 0) {
+    throw CLI::ValidationError(
+        name, "'" + text + "' should be a whole number from 0");
+  }
+  return step;
+}
+
+void add_step(CLI::App& app, const std::string& names, std::string shown,
+              const std::string& meaning, std::optional<Step>& step) {
+  app.add_option_function<std::string>(
+         names,
+         [&step, shown = std::move(shown)](const std::string& text) {
+           step = parse_step(shown, text);
+         },
+         meaning)
+      ->type_name("INT");
+}
+
+std::string check_has_name(const std::string& path) {
+  return path.empty() ? "the name is empty" : "";
+}
+
+// Replaces CLI11's words for an option with too many values or too few.
+std::string mismatch_text(const std::string& text) {
+  const std::string option = text.substr(0, text.find_first_of(": "));
+  return option + (text.find("At Most") != text.npos
+                       ? ": give only one value"
+                       : ": its value is missing");
+}
+
 // Hides what the user passed as a URL: CLI11 quotes arguments that it does not
 // know, and one may be a mistyped action with a secret in its URL.
 std::string without_secrets(std::string text,
@@ -176,14 +210,17 @@ void Grammar::add_run() {
       default_rule_names() +
       ".\nThey use their tuned parameters; those that do not apply to the "
       "training are ignored.\n\n"
-      "Every 10th step is saved, or as often as a rule asks for.\n\n"
+      "The first 5 steps of each mode and every 10th step are saved, or as "
+      "often as a rule asks for.\n\n"
       "Exit codes: 3 if a rule ended the training; that of the training if it "
       "fails;\nelse 3 if a rule fired, 1 if nothing could be recorded or "
       "judged, 2 for wrong\nusage, 0 if no rule fired. Without --rule, advice "
       "does not count as a rule\nthat fired.");
-  command.add_option(
-      "--out", run.out,
-      "Folder to record to; default: ./smdebug-runs/<script>-<time>");
+  command
+      .add_option(
+          "--out", run.out,
+          "Folder to record to; default: ./smdebug-runs/<script>-<time>")
+      ->check(check_has_name, "");
   add_rules(command, run.rules);
   add_actions(command, run.actions);
   command.add_flag("--stop", run.stop,
@@ -228,6 +265,9 @@ void Grammar::add_show() {
   CLI::App& command = *app.add_subcommand(
       "show", "Show the contents of a run, its overhead and any damage");
   command.add_option("RUN", show.run, "The run")->required();
+  command.add_flag("--model", show.model,
+                   "Show what a PyTorch run trains instead: parameters, "
+                   "optimizers, modules and losses");
   add_json(command, show.json);
 }
 
@@ -236,8 +276,9 @@ void Grammar::add_tensor() {
       "tensor", "Show a tensor at all steps of a run or at one step");
   command.add_option("RUN", tensor.run, "The run")->required();
   command.add_option("NAME", tensor.tensor, "The tensor")->required();
-  command.add_option("--step", tensor.step, "A step of the mode");
-  command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
+  add_step(command, "--step", "--step", "A step of the mode", tensor.step);
+  command.add_option("--mode", mode,
+                     "TRAIN, EVAL, PREDICT or GLOBAL; default: GLOBAL");
   command.add_option("--worker", tensor.worker, "Show only this worker");
   add_json(command, tensor.json);
 }
@@ -247,9 +288,10 @@ void Grammar::add_explain() {
       "explain", "Explain why a tensor was saved or not saved at a step");
   command.add_option("RUN", explain.run, "The run")->required();
   command.add_option("NAME", explain.tensor, "The tensor")->required();
-  command.add_option("STEP,--step", explain.step,
-                     "A step of the mode; default: all");
-  command.add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL");
+  add_step(command, "STEP,--step", "STEP", "A step of the mode; default: all",
+           explain.step);
+  command.add_option("--mode", mode,
+                     "TRAIN, EVAL, PREDICT or GLOBAL; default: GLOBAL");
   add_json(command, explain.json);
 }
 
@@ -257,10 +299,13 @@ void Grammar::add_report() {
   CLI::App& command = *app.add_subcommand(
       "report", "Write the report of an XGBoost training as one HTML file");
   command.add_option("RUN", report.run, "The run")->required();
-  command.add_option(
-      "--out", report.out,
-      "HTML file to write, with its data in a JSON file beside it; default: "
-      "rule-output/CreateXgboostReport/xgboost_report.html in the run");
+  command
+      .add_option(
+          "--out", report.out,
+          "HTML file to write, with its data in a JSON file beside it; "
+          "default: "
+          "rule-output/CreateXgboostReport/xgboost_report.html in the run")
+      ->check(check_has_name, "");
   command.add_flag("--json", report.json,
                    "Print the data as JSON; write files only with --out");
 }
@@ -318,12 +363,16 @@ Result<Command> Grammar::chosen() {
 // For an unknown sub-command, CLI11 only reports that "A subcommand is
 // required".
 Status check_name(CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty() || words.front().starts_with('-')) return {};
+  if (!words.empty() && words.front().starts_with('-')) return {};
   std::string names;
   for (const CLI::App* known :
        app.get_subcommands([](CLI::App*) { return true; })) {
-    if (known->get_name() == words.front()) return {};
+    if (!words.empty() && known->get_name() == words.front()) return {};
     names += (names.empty() ? "" : ", ") + known->get_name();
+  }
+  if (words.empty()) {
+    return Error{Error::Code::invalid_argument,
+                 "the command is missing; use one of: " + names};
   }
   return Error{Error::Code::invalid_argument,
                "unknown command '" + without_secrets(words.front(), words) +
@@ -351,6 +400,13 @@ std::string unknown_argument(CLI::App& app, const std::string& command) {
 
 }  // namespace
 
+bool is_command(std::string_view name) {
+  Grammar grammar;
+  return std::ranges::any_of(
+      grammar.app.get_subcommands([](CLI::App*) { return true; }),
+      [&](const CLI::App* known) { return known->get_name() == name; });
+}
+
 Result<Command> parse_command_line(std::span<const std::string> args) {
   // Arguments after "--" belong to the trainer.
   const auto dashes = std::ranges::find(args, "--");
@@ -373,6 +429,9 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
             (is_run ? "; put the command to run after '--': smdebug "
                       "run -- python train.py"
                     : "")};
+  } catch (const CLI::ArgumentMismatch& failure) {
+    return Error{Error::Code::invalid_argument,
+                 without_secrets(mismatch_text(failure.what()), args)};
   } catch (const CLI::ParseError& failure) {
     return Error{Error::Code::invalid_argument,
                  without_secrets(failure.what(), args)};

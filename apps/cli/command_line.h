@@ -49,6 +49,7 @@ struct CheckCommand {
 
 struct ShowCommand {
   std::string run;
+  bool model = false;  // its parameters, optimizers, modules and losses
   bool json = false;
 };
 
@@ -104,5 +105,8 @@ using Command =
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.
 Result<Command> parse_command_line(std::span<const std::string> args);
+
+// Whether `smdebug <name>` is a command.
+bool is_command(std::string_view name);
 
 }  // namespace smdebug

@@ -1,5 +1,6 @@
 #include "command_line.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +83,7 @@ TEST(CommandLine, TakesSeveralRuns) {
 
 TEST(CommandLine, RefusesWhatMakesNoSense) {
   const std::pair<std::vector<std::string>, const char*> kBad[] = {
-      {{}, "subcommand"},
+      {{}, "the command is missing; use one of: "},
       {{"fly"}, "fly"},
       {{"run", "python", "train.py"}, "after '--'"},
       {{"watch", "r", "--timeout", "abc"}, "'abc' should be a number of sec"},
@@ -145,9 +146,10 @@ TEST(CommandLine, ExplainsDefaultsIntervalAndExitCodesOfRun) {
   const std::string help = smdebug({"run", "--help"}).out;
   for (const RuleRequest& rule : default_rules())
     EXPECT_THAT(help, HasSubstr(rule.rule));
-  EXPECT_THAT(help, HasSubstr("Every " +
-                              std::to_string(CaptureRequest().save_interval) +
-                              "th step is saved"));
+  EXPECT_THAT(
+      help, HasSubstr(fmt::format(
+                "The first {} steps of each mode and every {}th step are",
+                CaptureRequest().first_steps, CaptureRequest().save_interval)));
   EXPECT_THAT(help, HasSubstr("./smdebug-runs/<script>-<time>"));
   for (const auto& [code, meaning] :
        {std::pair(kExitRuleFired, "a rule fired"),

@@ -108,9 +108,28 @@ TEST_F(Explain, SaysThatTheRunEndedBeforeTheStep) {
                                     "last TRAIN step of the run is 23"));
 }
 
+TEST_F(Explain, SaysHowToSaveATensorThatNoCollectionHas) {
+  const Spoken spoken = explain({"conv_output_1"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.out,
+              HasSubstr("if the model has such a tensor, include_regex="
+                        "[\"conv_output_1\"] of the hook saves it"));
+  EXPECT_THAT(explain({"conv[1]"}).out,
+              HasSubstr("a pattern in include_regex of the hook saves it"));
+}
+
+TEST_F(Explain, NoticesThatTheRunIsNotNamedFirst) {
+  for (const char* command : {"explain", "tensor"}) {
+    const Spoken spoken = smdebug({command, "Net_fc.weight", run_});
+    EXPECT_EQ(spoken.code, 2);
+    EXPECT_THAT(spoken.err, HasSubstr("no run at 'Net_fc.weight', but '" +
+                                      run_ + "' is a run: name the run first"));
+  }
+}
+
 TEST_F(Explain, OffersTheNearestNamesOfATensorThatNeverCame) {
   const Spoken spoken = explain({"Net_fd.weight"});
-  EXPECT_EQ(spoken.code, 0);
+  EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.out,
               AllOf(HasSubstr("collection 'weights' would save it, but the "
                               "training had no tensor of this name"),

@@ -94,6 +94,19 @@ TEST_F(HostileRun, ListsItsDamageWithTheNamesOfTheFiles) {
   EXPECT_EQ(page["steps"], 7);
 }
 
+TEST_F(HostileRun, IsNotJudgedWithoutAWordOnItsDamage) {
+  write("index/000000000/000000000003_worker_0.json", "{");
+  write("index/000000000/000000000004_worker_0.json", "{");
+  EXPECT_THAT(
+      smdebug({"check", run_}).out,
+      testing::ContainsRegex(
+          "damage in .*: index/000000000/00000000000[34]_worker_0.json: "
+          ".*; and 1 more, 'smdebug show' lists them"));
+  const auto json =
+      nlohmann::json::parse(smdebug({"check", run_, "--json"}).out);
+  EXPECT_EQ(json[0]["damage"].size(), 2u);
+}
+
 TEST_F(HostileRun, ShowsWhatIsReadableBesideHugeFiles) {
   const std::vector<std::string> huge = {
       "collections/000000000/worker_1_collections.json",

@@ -52,10 +52,11 @@ TEST_F(LsCommandTest, ListsTheSameForARunWithoutProgress) {
                                HasSubstr("0.02222"), HasSubstr(" s ago")));
 }
 
-TEST_F(LsCommandTest, ReadsNoIndexIfTheRunHasProgress) {
+TEST_F(LsCommandTest, ShowsTheProgressOfARunWhoseIndexWasRemoved) {
   record_run(path("a"), kHealthy);
   fs::remove_all(path("a") + "/index");
-  EXPECT_THAT(line("a"), AllOf(HasSubstr(" 10 "), HasSubstr("0.02222")));
+  EXPECT_THAT(line("a"), AllOf(HasSubstr(" 10 "), HasSubstr("0.02222"),
+                               HasSubstr("index: missing")));
 }
 
 TEST_F(LsCommandTest, ShowsARunThatIsBeingWritten) {
@@ -72,6 +73,40 @@ TEST_F(LsCommandTest, ShowsThatATrainingWasKilled) {
   int ignored = 0;
   waitpid(child, &ignored, 0);
   EXPECT_THAT(line("a"), HasSubstr("killed"));
+}
+
+TEST_F(LsCommandTest, CountsTheStepsThatAKilledTrainingPublishedLast) {
+  const pid_t child = fork_when_others_sleep();
+  if (child == 0) {
+    record_run(path("a"), kHealthy, true, [] { raise(SIGKILL); });
+    _exit(0);
+  }
+  int ignored = 0;
+  waitpid(child, &ignored, 0);
+  // `progress.json` is written every few seconds.
+  EXPECT_THAT(line("a"), AllOf(HasSubstr(" 10 "), HasSubstr("0.02222")));
+}
+
+TEST_F(LsCommandTest, NamesTheRulesOfAHookThatDoNotKnowTheAttempt) {
+  record_run(path("a"), kVanishing);
+  fs::create_directories(path("a/rules"));
+  folder_.write(
+      "a/rules/VanishingGradient.json",
+      R"({"version": 1, "rule": "VanishingGradient", "status": "IssuesFound",
+          "last_modified": "2999-01-01T00:00:00Z", "attempt": 0,
+          "lag_steps": 0, "steps": {"last": 9, "judged": 10}})");
+  EXPECT_THAT(line("a"), HasSubstr("VanishingGradient"));
+}
+
+TEST_F(LsCommandTest, NamesNoRuleOfAHookInAnEarlierAttempt) {
+  record_run(path("a"), kVanishing);
+  fs::create_directories(path("a/rules"));
+  folder_.write(
+      "a/rules/VanishingGradient.json",
+      R"({"version": 1, "rule": "VanishingGradient", "status": "IssuesFound",
+          "last_modified": "2001-01-01T00:00:00Z", "attempt": 0,
+          "lag_steps": 0, "steps": {"last": 9, "judged": 10}})");
+  EXPECT_THAT(line("a"), Not(HasSubstr("VanishingGradient")));
 }
 
 TEST_F(LsCommandTest, NamesTheRulesThatFired) {

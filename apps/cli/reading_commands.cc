@@ -2,6 +2,7 @@
 
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/report/explanation.h"
+#include "smdebug/report/model_table.h"
 #include "smdebug/report/rule_list.h"
 #include "smdebug/report/run_overview.h"
 #include "smdebug/report/tensor_table.h"
@@ -9,14 +10,49 @@
 #include "smdebug/store/open_storage.h"
 
 #include "commands.h"
+#include "find_runs.h"
 #include "run_location.h"
 
 namespace smdebug {
+namespace {
+
+// Opens the run of a command with a tensor, and notices swapped arguments.
+Result<std::unique_ptr<Trial>> open_run_of(const std::string& run,
+                                           const std::string& tensor,
+                                           const Console& console) {
+  auto trial = open_run(run, console);
+  if (trial || trial.error().code != Error::Code::not_found) return trial;
+  if (!responds(tensor) || !is_run_folder(tensor)) return trial;
+  return Error{Error::Code::invalid_argument,
+               "no run at '" + run + "', but '" + tensor +
+                   "' is a run: name the run first"};
+}
+
+}  // namespace
+
+namespace {
+
+// smdebug show --model RUN
+int show_model(Trial& trial, bool json, const Console& console) {
+  const std::vector<WorkerFacts> facts = trial.facts();
+  if (facts.empty()) {
+    return console.fail(
+        {Error::Code::not_found,
+         "run '" + trial.location() +
+             "' does not describe its model: runs of PyTorch do, if an "
+             "optimizer of torch has acted in a saved step"});
+  }
+  console.out << (json ? model_json(facts) : model_text(facts));
+  return kExitNothingFound;
+}
+
+}  // namespace
 
 // smdebug show RUN
 int run(const ShowCommand& command, const Console& console) {
   const auto trial = open_run(command.run, console);
   if (!trial) return console.fail(trial.error());
+  if (command.model) return show_model(**trial, command.json, console);
   auto overview = read_run_overview(**trial);
   if (!overview) return console.fail(overview.error());
   if (const auto storage = open_storage((*trial)->location())) {
@@ -37,7 +73,7 @@ int run(const ShowCommand& command, const Console& console) {
 
 // smdebug tensor RUN NAME
 int run(const TensorCommand& command, const Console& console) {
-  const auto trial = open_run(command.run, console);
+  const auto trial = open_run_of(command.run, command.tensor, console);
   if (!trial) return console.fail(trial.error());
   TensorQuery query;
   query.tensor = command.tensor;
@@ -48,22 +84,19 @@ int run(const TensorCommand& command, const Console& console) {
   if (!table) return console.fail(table.error());
   console.out << (command.json ? tensor_table_json(*table)
                                : tensor_table_text(*table));
-  return kExitNothingFound;
+  return table->has_unreadable() ? kExitError : kExitNothingFound;
 }
 
 // smdebug explain RUN NAME [STEP]
 int run(const ExplainCommand& command, const Console& console) {
-  const auto trial = open_run(command.run, console);
+  const auto trial = open_run_of(command.run, command.tensor, console);
   if (!trial) return console.fail(trial.error());
   const auto explanation =
       explain_tensor(**trial, {command.tensor, command.step, command.mode});
   if (!explanation) return console.fail(explanation.error());
   console.out << (command.json ? explanation_json(*explanation)
                                : explanation_text(*explanation));
-  // The run knows nothing of this name.
-  const bool is_unknown =
-      explanation->memberships.empty() && explanation->saved_steps == 0;
-  return is_unknown ? kExitError : kExitNothingFound;
+  return (*trial)->has_tensor(command.tensor) ? kExitNothingFound : kExitError;
 }
 
 // smdebug rules [NAME]

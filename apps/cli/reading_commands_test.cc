@@ -1,5 +1,7 @@
 // Tests show, tensor, rules, check and watch on small recorded runs.
 
+#include <nlohmann/json.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -87,9 +89,74 @@ TEST_F(ReadingCommands, CheckSaysThatThereWasNothingToJudge) {
 TEST_F(ReadingCommands, CheckGoesOnAfterARunThatIsNotThere) {
   const Spoken spoken = smdebug({"check", folder_.path("nowhere"), vanishing_});
   EXPECT_EQ(spoken.code, 3);
-  EXPECT_THAT(spoken.out,
-              AllOf(HasSubstr("nowhere"), HasSubstr("IssuesFound")));
-  EXPECT_EQ(smdebug({"check", folder_.path("nowhere")}).code, 1);
+  EXPECT_THAT(spoken.out, HasSubstr("IssuesFound"));
+  EXPECT_THAT(spoken.err, HasSubstr("nowhere"));
+}
+
+TEST_F(ReadingCommands, CheckHasNoVerdictOfARunThatIsNotThere) {
+  const Spoken text = smdebug({"check", folder_.path("nowhere")});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_EQ(text.out, "");
+  EXPECT_THAT(text.err, HasSubstr("smdebug: no run at '"));
+  const Spoken json = smdebug({"check", folder_.path("nowhere"), "--json"});
+  EXPECT_EQ(json.code, 1);
+  EXPECT_THAT(json.out, AllOf(HasSubstr(R"("verdicts": [])"),
+                              HasSubstr(R"("error": "no run at)")));
+}
+
+TEST_F(ReadingCommands, TensorNamesTheNearestSteps) {
+  const std::string name = "gradient/Net_fc.weight";
+  EXPECT_THAT(smdebug({"tensor", healthy_, name, "--step", "12"}).err,
+              HasSubstr("; nearest: 9"));
+  const std::string gap = folder_.path("gap");
+  record_run(gap, kHealthy);
+  for (const char* step : {"4", "5"}) {
+    std::filesystem::remove(gap + "/index/000000000/00000000000" + step +
+                            "_worker_0.json");
+  }
+  EXPECT_THAT(smdebug({"tensor", gap, name, "--step", "4"}).err,
+              HasSubstr("; nearest: 3, 6"));
+}
+
+TEST_F(ReadingCommands, StepsAndOptionsAreRefusedInOurWords) {
+  const std::string name = "gradient/Net_fc.weight";
+  EXPECT_THAT(smdebug({"tensor", healthy_, name, "--step", "ten"}).err,
+              HasSubstr("--step: 'ten' should be a whole number"));
+  EXPECT_THAT(smdebug({"explain", healthy_, name, "x"}).err,
+              HasSubstr("STEP: 'x' should be a whole number"));
+  EXPECT_THAT(smdebug({"explain", healthy_, name, "1", "--step", "2"}).err,
+              HasSubstr("--step: give only one value"));
+  EXPECT_THAT(smdebug({"check", healthy_, "--rule"}).err,
+              HasSubstr("--rule: its value is missing"));
+  EXPECT_THAT(smdebug({"run", "--out", "", "--", "true"}).err,
+              HasSubstr("--out: the name is empty"));
+}
+
+TEST_F(ReadingCommands, CheckNamesTheNearestCollection) {
+  const Spoken spoken = smdebug({"check", healthy_, "--rule", "AllZero",
+                                 "--set", "collection_names=gradeints"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.out, HasSubstr("no collection 'gradeints'; nearest: "
+                                    "'gradients'"));
+}
+
+TEST_F(ReadingCommands, CheckNamesTheFrameworkThatARuleJudges) {
+  EXPECT_THAT(smdebug({"check", healthy_, "--rule", "TreeDepth"}).out,
+              HasSubstr("TreeDepth judges the tensors of XGBoost"));
+}
+
+TEST_F(ReadingCommands, ShowGivesTheReasonsOfCheck) {
+  smdebug({"watch", healthy_, "--timeout", "30"});
+  const std::string shown = smdebug({"show", healthy_}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("not applicable: "),
+                           HasSubstr("LossNotDecreasing: too little to judge: "
+                                     "the saved losses span 9 steps"),
+                           HasSubstr("VanishingGradient: NoIssuesFound"),
+                           Not(HasSubstr("Error"))));
+}
+
+TEST_F(ReadingCommands, ShowDoesNotCallATrainingFinishedThatMayHaveFailed) {
+  EXPECT_THAT(smdebug({"show", healthy_}).out, Not(HasSubstr("finished")));
 }
 
 TEST_F(ReadingCommands, CheckComparesWithAnotherRun) {
@@ -119,7 +186,7 @@ TEST_F(ReadingCommands, CheckSaysThatTheOtherRunIsNotThere) {
       smdebug({"check", healthy_, "--rule", "SimilarAcrossRuns", "--set",
                "other_trials=" + folder_.path("nowhere")});
   EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.out,
+  EXPECT_THAT(spoken.err,
               AllOf(HasSubstr("a run to compare with"), HasSubstr("nowhere")));
 }
 
@@ -185,8 +252,31 @@ TEST_F(ReadingCommands, WatchSaysAtOnceWhatItWaitsFor) {
   const Spoken spoken =
       with_sleeps_of(std::chrono::seconds(1),
                      {"watch", folder_.path("later"), "--timeout", "1"});
-  EXPECT_THAT(spoken.err, StartsWith("smdebug: waiting for a run at '" +
+  EXPECT_THAT(spoken.err, StartsWith("smdebug: waiting for a run: no run at '" +
                                      folder_.path("later") + "'"));
+}
+
+TEST_F(ReadingCommands, NameTheNearestRunForAMistypedPath) {
+  const std::string typo = folder_.path("healty");
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"show", typo},
+                                             {"check", typo},
+                                             {"check", typo, "--json"},
+                                             {"tensor", typo, "loss"},
+                                             {"explain", typo, "loss"},
+                                             {"report", typo},
+                                             {"rm", typo, "--yes"}}) {
+    const Spoken spoken = smdebug(command);
+    EXPECT_EQ(spoken.code, 1) << command[0];
+    EXPECT_THAT(
+        spoken.out + spoken.err,
+        HasSubstr("no run at '" + typo +
+                  "': the path does not exist; nearest: '" + healthy_ + "'"));
+  }
+  EXPECT_THAT(
+      with_sleeps_of(std::chrono::seconds(1), {"watch", typo, "--timeout", "1"})
+          .err,
+      HasSubstr("nearest: '" + healthy_ + "'"));
 }
 
 TEST_F(ReadingCommands, CheckHasOneLineForAllRulesThatDoNotApply) {
@@ -249,6 +339,26 @@ TEST_F(ReadingCommands, ShowTellsOfDamage) {
   EXPECT_EQ(spoken.code, 0);
   EXPECT_THAT(spoken.out,
               AllOf(HasSubstr("damage"), HasSubstr("000000000003")));
+}
+
+TEST_F(ReadingCommands, ShowNamesTheErrorThatEndedTheRecording) {
+  nlohmann::json run =
+      nlohmann::json::parse(std::ifstream(folder_.path("healthy/run.json")));
+  run["attempts"][0]["status"] = "No space left on device";
+  folder_.write("healthy/run.json", run.dump());
+  EXPECT_THAT(smdebug({"show", healthy_}).out,
+              HasSubstr("ended, but not all of it was recorded: No space left "
+                        "on device\n"));
+  // On a full disk, the worker cannot complete `run.json` either.
+  run["attempts"][0]["status"] = "running";
+  run["attempts"][0]["ended"] = nullptr;
+  run["attempts"][0]["host"] = "elsewhere";
+  folder_.write("healthy/run.json", run.dump());
+  EXPECT_THAT(smdebug({"show", healthy_}).out,
+              HasSubstr("the last files could not be written\n"));
+  const auto json =
+      nlohmann::json::parse(smdebug({"show", healthy_, "--json"}).out);
+  EXPECT_EQ(json["recording_failure"], "the last files could not be written");
 }
 
 TEST_F(ReadingCommands, ShowFailsWhereNoRunIs) {

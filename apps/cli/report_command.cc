@@ -59,6 +59,15 @@ int run(const ReportCommand& command, const Console& console) {
   const auto report =
       read_xgboost_report(**trial, console.clock.wall_seconds());
   if (!report) return console.fail(report.error());
+  const auto damage = (*trial)->damage();
+  if (shows_nothing(*report) && !damage.empty()) {
+    return console.fail(
+        {Error::Code::corrupt,
+         "run '" + command.run +
+             "' has no data of an XGBoost training that can be read: " +
+             damage.front().key + ": " + damage.front().what +
+             "; 'smdebug show' lists the damage"});
+  }
   if (shows_nothing(*report)) {
     return console.fail(
         {Error::Code::not_found,

@@ -138,6 +138,18 @@ TEST_F(Report, OfATrainingWithAnotherFrameworkIsRefusedInOneSentence) {
   EXPECT_FALSE(std::filesystem::exists(other + "/rule-output"));
 }
 
+TEST_F(Report, OfARunWhoseFilesAreAllDamagedNamesTheDamage) {
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(run_ + "/events")) {
+    if (file.is_regular_file())
+      std::ofstream(file.path(), std::ios::binary) << std::string(5000, 'x');
+  }
+  const Spoken spoken = smdebug({"report", run_});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("that can be read: events/"),
+                                HasSubstr("is damaged")));
+}
+
 TEST_F(Report, OfARunOfSomethingElseIsRefused) {
   const std::string other = folder_.path("other");
   FileWriterOptions options;

@@ -126,6 +126,10 @@ TEST_F(RmCommandTest, RefusesEverythingIfOneOfTheNamesIsNoRun) {
     EXPECT_EQ(spoken.code, 1) << name;
     EXPECT_THAT(spoken.err, HasSubstr(name));
   }
+  EXPECT_THAT(remove({folder_.path("runs/a/run.json"), "--yes"}).err,
+              HasSubstr("it is a file; pass the folder of the run"));
+  EXPECT_THAT(remove({folder_.path("runs"), "--yes"}).err,
+              HasSubstr("but runs, such as '" + run_));
   EXPECT_TRUE(fs::exists(run_ + "/run.json"));
   EXPECT_TRUE(fs::exists(folder_.path("project/events")));
 }

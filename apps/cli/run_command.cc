@@ -14,6 +14,7 @@
 #include "interrupt.h"
 #include "judging.h"
 #include "live_status.h"
+#include "nothing_recorded.h"
 #include "run_location.h"
 #include "trainer.h"
 
@@ -22,20 +23,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(100);
 
-// Why a program left no run.
-std::string nothing_recorded(const RunSummary& summary) {
-  if (summary.signal) {
-    return "nothing was recorded: signal " + std::to_string(*summary.signal) +
-           " ended the program before it completed a step";
+// Why a run lacks steps; empty if it has all of them.
+std::string recording_problem(const RunOverview& overview) {
+  if (!overview.recording_failure.empty()) {
+    return "the recording failed, so later steps are missing: " +
+           overview.recording_failure;
   }
-  if (summary.exit_code != 0) {
-    return "nothing was recorded: the program failed with exit code " +
-           std::to_string(summary.exit_code) +
-           " before it completed a step; its own output shows why";
-  }
-  return "nothing was recorded: the program trained no model with PyTorch, "
-         "TensorFlow, Keras, XGBoost or MXNet, or its Python does not have the "
-         "package 'smdebug'";
+  if (overview.steps > 0) return "";
+  return "no step was recorded: the training ended before its first step was "
+         "complete, or it has none of the requested tensors";
 }
 
 std::vector<ActionRequest> actions_of(const RunCommand& command) {
@@ -179,7 +175,7 @@ class LaunchedRun {
         open_run(summary_.location, console_, WaitLimit::from_environment());
     if (!trial) {
       summary_.problem = trial.error().code == Error::Code::not_found
-                             ? nothing_recorded(summary_)
+                             ? nothing_recorded(summary_, console_.clock)
                              : trial.error().message;
       return;
     }
@@ -188,11 +184,8 @@ class LaunchedRun {
       summary_.problem = overview.error().message;
       return;
     }
-    if (overview->steps == 0 && summary_.problem.empty()) {
-      summary_.problem =
-          "no step was recorded: the training ended before its first step was "
-          "complete, it has none of the requested tensors, or they could not "
-          "be written; the log above shows which";
+    if (summary_.problem.empty()) {
+      summary_.problem = recording_problem(*overview);
     }
     summary_.overview = *std::move(overview);
   }
@@ -222,6 +215,7 @@ int run(const RunCommand& command, const Console& console) {
   LaunchedRun launched(command, console, *location);
   if (const Status started = launched.start(); !started) {
     remove_if_empty(*location);
+    if (command.out.empty()) remove_if_empty(parent_of(*location));
     return console.fail(started.error());
   }
   launched.follow();

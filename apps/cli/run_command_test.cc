@@ -208,6 +208,42 @@ TEST_F(RunCommandTest, DoesNotBlameACrashedProgramForTrainingNoModel) {
                                 Not(HasSubstr("trained no model"))));
 }
 
+TEST_F(RunCommandTest, SaysThatAProgramIsNotPython) {
+  const Spoken spoken = smdebug({"run", "--out", out_, "--", "echo", "hi"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("nothing was recorded: 'echo' is not "
+                                    "Python, and it started no Python with "
+                                    "the package 'smdebug' that trained a "
+                                    "model with PyTorch, "));
+}
+
+// A stand-in for the interpreter: the probe is its only use with `-c`.
+TEST_F(RunCommandTest, NamesThePythonThatLacksThePackage) {
+  const std::string python = folder_.path("python3");
+  const auto answer = [&](int code) {
+    folder_.write("python3", "#!/bin/sh\ntest \"$1\" = -c && exit " +
+                                 std::to_string(code) + "\nexit 0\n");
+    std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+    return smdebug({"run", "--out", out_, "--", python, "train.py"}).err;
+  };
+  EXPECT_THAT(answer(41), HasSubstr("'" + python +
+                                    "' does not have the package 'smdebug': "
+                                    "install it with '" +
+                                    python + " -m pip install .'"));
+  EXPECT_THAT(answer(40),
+              AllOf(HasSubstr("the program trained no model with PyTorch"),
+                    Not(HasSubstr("does not have"))));
+  EXPECT_THAT(answer(1), HasSubstr("trained no model with PyTorch, TensorFlow, "
+                                   "Keras, XGBoost or MXNet, or '"));
+  folder_.write("launcher", "#!/usr/bin/env " + python + "\n");
+  std::filesystem::permissions(folder_.path("launcher"),
+                               std::filesystem::perms::owner_all);
+  folder_.write("python3", "#!/bin/sh\ntest \"$1\" = -c && exit 41\nexit 0\n");
+  EXPECT_THAT(
+      smdebug({"run", "--out", out_, "--", folder_.path("launcher")}).err,
+      HasSubstr("'" + python + "' does not have the package"));
+}
+
 TEST_F(RunCommandTest, IsQuietAboutAHealthyTrainingIfAskedTo) {
   EXPECT_EQ(run_training(kHealthy, "", {"--quiet"}).err, "");
 }

@@ -5,7 +5,10 @@
 #include <filesystem>
 
 #include "smdebug/base/try.h"
+#include "smdebug/read/run_folder.h"
 #include "smdebug/store/bounded_storage.h"
+
+#include "find_runs.h"
 
 namespace smdebug {
 namespace {
@@ -39,10 +42,32 @@ Result<bool> holds_run(const std::string& location) {
   return !entries.empty();
 }
 
+bool is_being_written(const std::string& location, const Clock& clock) {
+  const auto storage =
+      open_bounded_storage(location, WaitLimit::from_environment());
+  if (!storage) return false;
+  const auto progress = read_run_progress(**storage);
+  return read_run_state(**storage, progress ? *progress : RunProgress(),
+                        clock.wall_seconds()) == RunState::running;
+}
+
 // Call it only after the storage has responded: it waits without a limit.
 bool is_file(const std::string& location) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(location, ignored);
+}
+
+// The folder that the user chose is not empty.
+Error taken(const std::string& location, const Clock& clock) {
+  std::string why = "' already contains files; choose another folder";
+  if (is_run_folder(location)) {
+    why = is_being_written(location, clock)
+              ? "' is the run of a training that still writes it; choose "
+                "another folder"
+              : "' already contains a run; remove it with 'smdebug rm', or "
+                "choose another folder";
+  }
+  return {Error::Code::invalid_argument, "--out: '" + location + why};
 }
 
 Status create_folder_now(const std::string& location, bool is_private) {
@@ -69,19 +94,15 @@ Status create_folder(const std::string& location, bool is_private) {
 
 Result<std::unique_ptr<Trial>> open_run(const std::string& location,
                                         const Console& console,
-                                        std::optional<WaitLimit> limit) {
+                                        std::optional<WaitLimit> limit,
+                                        std::optional<Step> first_step) {
   TrialOptions options;
   options.timeout = std::chrono::nanoseconds(0);
   options.end_delay = std::chrono::nanoseconds(0);
   options.clock = &console.clock;
   options.storage_limit = std::move(limit);
-  auto trial = Trial::open(location, options);
-  if (trial && (*trial)->steps().empty() && is_file(location)) {
-    return Error{Error::Code::not_found, "no run at '" + location +
-                                             "': it is a file; pass the folder "
-                                             "of the run"};
-  }
-  return trial;
+  options.first_step = first_step;
+  return Trial::open(location, options);
 }
 
 std::string script_name(const std::vector<std::string>& trainer) {
@@ -120,12 +141,7 @@ Result<std::string> create_run_location(const RunCommand& command,
       SMD_CHECK_OK(create_folder(location, command.is_private));
       return location;
     }
-    if (chosen) {
-      return Error{
-          Error::Code::invalid_argument,
-          "--out: '" + location +
-              "' already contains files; remove it or choose another folder"};
-    }
+    if (chosen) return taken(location, clock);
     location = path.string() + "-" + std::to_string(i);
   }
 }
@@ -144,6 +160,10 @@ void remove_if_empty(const std::string& location) {
                        std::filesystem::remove(location, ignored);
                        return Status();
                      });
+}
+
+std::string parent_of(const std::string& location) {
+  return std::filesystem::path(location).parent_path().string();
 }
 
 }  // namespace smdebug

@@ -18,11 +18,13 @@
 
 namespace smdebug {
 
-// Opens the run at once, without waiting for it to appear. `limit` is that of
-// `TrialOptions`. Fails as `Trial::open`, with `not_found` if there is no run.
+// Opens the run at once, without waiting for it to appear. `limit` and
+// `first_step` are those of `TrialOptions`. Fails as `Trial::open`, with
+// `not_found` if there is no run.
 Result<std::unique_ptr<Trial>> open_run(const std::string& location,
                                         const Console& console,
-                                        std::optional<WaitLimit> limit = {});
+                                        std::optional<WaitLimit> limit = {},
+                                        std::optional<Step> first_step = {});
 
 // Creates the folder and returns its absolute path: the one that the user gave,
 // or "smdebug-runs/<script>-<time>" below the working directory. Fails with
@@ -36,6 +38,9 @@ bool responds(const std::string& location);
 
 // Removes the folder if it is empty and its storage responds.
 void remove_if_empty(const std::string& location);
+
+// Returns the folder that contains `location`.
+std::string parent_of(const std::string& location);
 
 // Returns the name of the script in the trainer's command: "train" for
 // "python -u train.py --lr 1"; without a script, the name of the program.

@@ -60,6 +60,21 @@ TEST(RunLocation, RefusesAFolderThatHoldsFiles) {
   EXPECT_THAT(location.error().message, HasSubstr(folder.path()));
 }
 
+TEST(RunLocation, IsNotThatOfATrainingThatIsRunning) {
+  const TemporaryFolder folder;
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = folder.path("run");
+  std::string live;
+  record_run(command.out, kHealthy, true, [&] {
+    live = create_run_location(command, system_clock()).error().message;
+  });
+  EXPECT_THAT(live, HasSubstr("a training that still writes it; choose another "
+                              "folder"));
+  EXPECT_THAT(create_run_location(command, system_clock()).error().message,
+              HasSubstr("already contains a run; remove it with 'smdebug rm'"));
+}
+
 TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   const TemporaryFolder folder;
   folder.write("file", "");

@@ -44,16 +44,9 @@ Status check_is_run(const std::string& run) {
                  "'" + run + "' is a link to '" + target.string() +
                      "': name the folder of the run itself"};
   }
-  if (!fs::exists(path, failure)) {
-    return Error{Error::Code::not_found,
-                 "there is no run '" + run + "'; 'smdebug ls' lists the runs"};
-  }
+  if (!fs::exists(path, failure)) return no_run_error(run);
   if (is_run_folder(path.string())) return {};
-  return Error{Error::Code::not_found,
-               "'" + run +
-                   "' is not a run: it has no 'run.json', 'claim.smd', "
-                   "'collections' or 'training_job_end.ts'; 'smdebug ls " +
-                   run + "' lists the runs below it"};
+  return no_run_error(run);
 }
 
 Status check_is_over(const std::string& run, const Console& console) {

@@ -1,5 +1,6 @@
 #include "run_rows.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -39,24 +40,57 @@ RunState state_of(Trial& trial) {
 }
 
 // The counts of `progress.json` are those of one worker and one attempt, and
-// include steps that were removed.
-Status measure_again(const Storage& storage, const RunProgress& progress,
-                     RunRow& row) {
-  if (progress.workers == 1 && progress.attempt == 1 &&
-      progress.removed_steps == 0) {
-    return {};
-  }
-  SMD_TRY(const RunSize size, measure_run(storage));
-  row.steps = size.steps;
-  row.bytes = size.bytes;
-  return {};
+// include steps that were removed. A killed training may have published steps
+// after it wrote them.
+bool is_exact(const RunProgress& progress, RunState state) {
+  return progress.workers == 1 && progress.attempt == 1 &&
+         progress.removed_steps == 0 && state != RunState::killed;
 }
 
-Result<RunRow> read_quickly(const Storage& storage, const Console& console) {
+// The steps of a killed training since it last wrote `progress.json`. Reads
+// only their index files.
+void add_last_steps(const std::string& run, const Console& console,
+                    RunRow& row) {
+  const auto trial =
+      open_run(run, console, {}, std::max<Step>(row.last_step, 0));
+  if (!trial) return;
+  const auto overview = read_run_overview(**trial);
+  const std::vector<Step> steps =
+      (*trial)->steps(Mode::global, /*incomplete=*/true);
+  if (!overview || steps.empty()) return;
+  row.last_step = steps.back();
+  for (const RunOverview::LossCourse& loss : overview->losses) {
+    if (row.loss &&
+        (row.loss->tensor != loss.tensor || row.loss->mode != loss.mode)) {
+      continue;
+    }
+    row.loss = {loss.tensor, loss.mode, row.last_step, loss.last};
+    return;
+  }
+}
+
+// Parts that were removed hide steps that `progress.json` counts.
+void add_damage(const std::string& run, const Console& console, RunRow& row) {
+  const auto trial = open_run(run, console);
+  if (!trial) return;
+  const std::vector<Damage> damage = (*trial)->damage();
+  if (damage.empty()) return;
+  row.problem += (row.problem.empty() ? "" : "; ") + damage.front().key + ": " +
+                 damage.front().what;
+}
+
+Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
+                            const Console& console) {
   SMD_TRY(const RunProgress progress, read_run_progress(storage));
   RunRow row = run_row(progress);
   row.state = read_run_state(storage, progress, console.clock.wall_seconds());
-  SMD_CHECK_OK(measure_again(storage, progress, row));
+  if (!is_exact(progress, *row.state)) {
+    SMD_TRY(const RunSize size, measure_run(storage));
+    row.steps = size.steps;
+    row.bytes = size.bytes;
+  }
+  if (row.state == RunState::killed) add_last_steps(run, console, row);
+  if (progress.steps > 0 && lacks_parts(storage)) add_damage(run, console, row);
   return row;
 }
 
@@ -72,12 +106,18 @@ Result<RunRow> read_through_trial(const std::string& run,
   return row;
 }
 
+// The rules of a hook do not know the attempt, but write during it.
+bool is_of_this_attempt(const RecordedStatus& status, const RunRow& row) {
+  if (status.attempt > 0) return status.attempt >= row.attempt;
+  return status.last_modified >= utc_text(row.started_seconds);
+}
+
+// Those of an older attempt do not apply to this one.
 void add_rules(const Storage& storage, RunRow& row) {
   auto statuses = read_recorded_statuses(storage);
   if (!statuses) return;
   for (RecordedStatus& status : *statuses) {
-    // Those of an older attempt do not apply to this one.
-    if (status.attempt >= row.attempt) row.rules.push_back(std::move(status));
+    if (is_of_this_attempt(status, row)) row.rules.push_back(std::move(status));
   }
 }
 
@@ -92,7 +132,7 @@ RunRow row_without_steps(const Storage& storage, const Console& console) {
 
 Result<RunRow> read_row(const std::string& run, const Console& console) {
   SMD_TRY(const auto storage, open_storage(run));
-  auto row = read_quickly(*storage, console);
+  auto row = read_quickly(run, *storage, console);
   if (!row) row = read_through_trial(run, console);
   if (!row && row.error().code == Error::Code::not_found)
     row = row_without_steps(*storage, console);

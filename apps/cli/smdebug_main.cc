@@ -18,6 +18,11 @@ int run(const HelpRequest& request, const Console& console) {
   return kExitNothingFound;
 }
 
+// "run " for the arguments of 'smdebug run'.
+std::string help_of(std::span<const std::string> args) {
+  return !args.empty() && is_command(args.front()) ? args.front() + " " : "";
+}
+
 std::istream* answers_of(const CliHooks& hooks) {
   if (hooks.in) return hooks.in_is_terminal ? hooks.in : nullptr;
   return ::isatty(STDIN_FILENO) == 1 ? &std::cin : nullptr;
@@ -37,7 +42,7 @@ int smdebug_main(std::span<const std::string> args, const CliHooks& hooks) {
   if (!command) {
     console.err << "smdebug: " << printable_lines(command.error().message)
                 << "\n"
-                << "see 'smdebug --help'" << std::endl;
+                << "see 'smdebug " << help_of(args) << "--help'" << std::endl;
     return kExitUsage;
   }
   const int code = std::visit(

@@ -78,6 +78,23 @@ Error start_error(const std::string& program, int failure) {
 
 }  // namespace
 
+std::string find_program(const std::string& program) {
+  if (program.find('/') != program.npos) return program;
+  std::string_view folders = "/bin:/usr/bin";
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view variable = *entry;
+    if (variable.starts_with("PATH=")) folders = variable.substr(5);
+  }
+  while (true) {
+    const std::size_t colon = folders.find(':');
+    const std::string path =
+        std::string(folders.substr(0, colon)) + "/" + program;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+    if (colon == folders.npos) return "";
+    folders.remove_prefix(colon + 1);
+  }
+}
+
 Result<std::unique_ptr<Trainer>> Trainer::start(
     const std::vector<std::string>& command, const std::string& variable,
     const Clock& clock) {

@@ -22,6 +22,10 @@
 
 namespace smdebug {
 
+// Returns the path of the file that `Trainer::start` would execute for this
+// program; empty if there is none.
+std::string find_program(const std::string& program);
+
 class Trainer {
  public:
   struct Ending {

@@ -100,10 +100,8 @@ class Watch {
   }
 
   int judge() {
-    if (is_run_missing()) {
-      live_.note("waiting for a run at '" + command_.run +
-                 "', where there is none yet; Ctrl-C ends the wait");
-    }
+    if (const auto why = why_missing())
+      live_.note("waiting for a run: " + *why + "; Ctrl-C ends the wait");
     const auto end = follow();
     if (!end) return console_.fail(end.error());
     if (!monitor_->trial()) return fail_without_run();
@@ -156,12 +154,14 @@ class Watch {
     return std::nullopt;
   }
 
-  // False if the storage does not respond: the first poll reports that.
-  bool is_run_missing() const {
+  // None if the storage does not respond: the first poll reports that.
+  std::optional<std::string> why_missing() const {
     const auto trial =
         open_run(command_.run, console_,
                  WaitLimit::from_environment(&InterruptWatch::is_pending));
-    return !trial && trial.error().code == Error::Code::not_found;
+    if (trial || trial.error().code != Error::Code::not_found)
+      return std::nullopt;
+    return trial.error().message;
   }
 
   // A training that hangs may never end.

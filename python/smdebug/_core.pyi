@@ -29,6 +29,9 @@ def parameter_name(root: str, path: str) -> str:
 def gradient_name(parameter: str) -> str:
     """Returns 'gradient/Net_fc1.weight' for 'Net_fc1.weight'."""
 
+def output_name(module: str, number: int) -> str:
+    """Returns 'fc1_output_0'."""
+
 def buffer_name(root: str, path: str) -> str:
     """Returns 'buffer/Net_bn1.running_mean'."""
 
@@ -609,7 +612,7 @@ class HookConfig:
     A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
     """
 
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, announces_first_step: bool = True) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, announces_first_step: bool = True, max_tensors_per_module: int = 0) -> None: ...
 
     @property
     def out_dir(self) -> str:
@@ -833,6 +836,10 @@ class HookStatus:
         """Bytes of the dropped tensors."""
 
     @property
+    def dropped_scalars(self) -> int:
+        """Scalars that came from another thread or had an unknown step."""
+
+    @property
     def calls_after_failure(self) -> int:
         """Calls that were ignored after the first error."""
 
@@ -906,6 +913,126 @@ class HookCost:
 
     __hash__: None = None
 
+class ParameterFacts:
+    """The facts of one parameter."""
+
+    def __init__(self, tensor: str, *, is_trainable: bool = True, dtype: str = '', device: str = '', shape: Sequence[int] = [], shared_with: str = '', updated_by: tuple[int, int] | None = None) -> None:
+        """`updated_by` is (position of the optimizer, of its group)."""
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def is_trainable(self) -> bool: ...
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def shared_with(self) -> str: ...
+
+    @property
+    def updated_by(self) -> tuple[int, int] | None: ...
+
+class OptimizerGroupFacts:
+    """The facts of a group of an optimizer."""
+
+    def __init__(self, *, parameters: int, foreign_parameters: int = 0, settings: Mapping[str, float] = {}) -> None:
+        """`foreign_parameters` of `parameters` are of no recorded model."""
+
+    @property
+    def parameters(self) -> int: ...
+
+    @property
+    def foreign_parameters(self) -> int: ...
+
+    @property
+    def settings(self) -> dict[str, float]: ...
+
+class OptimizerFacts:
+    """The facts of one optimizer."""
+
+    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts]) -> None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def groups(self) -> list[OptimizerGroupFacts]: ...
+
+class ModuleFacts:
+    """The facts of a module or a layer."""
+
+    def __init__(self, path: str, kind: str, *, is_training: bool | None = None, settings: Mapping[str, float] = {}) -> None: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def is_training(self) -> bool | None: ...
+
+    @property
+    def settings(self) -> dict[str, float]: ...
+
+class LossFacts:
+    """The facts of a loss."""
+
+    def __init__(self, tensor: str, kind: str, *, reduction: str = '', ignored_label: int | None = None) -> None: ...
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def reduction(self) -> str: ...
+
+    @property
+    def ignored_label(self) -> int | None: ...
+
+class RunFacts:
+    """
+    The facts of a worker from `step` on: its parameters, optimizers, modules and losses.
+    """
+
+    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = []) -> None: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def parameters(self) -> list[ParameterFacts]: ...
+
+    @property
+    def optimizers(self) -> list[OptimizerFacts]: ...
+
+    @property
+    def modules(self) -> list[ModuleFacts]: ...
+
+    @property
+    def losses(self) -> list[LossFacts]: ...
+
+    def __eq__(self, arg: RunFacts, /) -> bool: ...
+
+class WorkerFacts:
+    """The facts of one worker."""
+
+    @property
+    def worker(self) -> str: ...
+
+    @property
+    def facts(self) -> RunFacts: ...
+
 def set_local_part(function: object) -> None:
     """
     Sets the function that returns this process's part of a tensor that several processes share: (part, shape of the whole, offsets of the part), or None for any other tensor.
@@ -920,6 +1047,23 @@ class TensorStatistics:
 
     def merge(self, other: TensorStatistics) -> None:
         """Adds the elements that `other` describes."""
+
+class ScalarSlot:
+    """The slot of one scalar series, which an adapter keeps."""
+
+    def note(self, value: float) -> None:
+        """
+        Notes the value of the step that was begun last, saved or not. The last of several values for a step counts. The thread that owns the step; values from other threads are dropped and counted.
+        """
+
+    def note_at(self, step: tuple[int, ModeKeys, int], value: float) -> None:
+        """
+        Does the same for a value that is known late, such as one from a device. `step` is `Session.step` of its step; any other is dropped and counted.
+        """
+
+    @property
+    def name(self) -> str:
+        """The name of the series."""
 
 class TensorSlot:
     """
@@ -1095,6 +1239,16 @@ class Session:
     @property
     def step(self) -> tuple[int, ModeKeys, int]:
         """(global step, mode, step of the mode) of the open step."""
+
+    def set_facts(self, facts: RunFacts) -> None:
+        """
+        Reports what is trained from the open step on. Does nothing if it equals the facts reported last.
+        """
+
+    def scalar(self, name: str) -> ScalarSlot:
+        """
+        Returns the slot of a scalar series, which has one number per step, and creates it on first use. A name that is empty or longer than 1000 bytes is logged, and its samples are ignored.
+        """
 
     def is_capturing(self) -> bool:
         """Returns whether anything is due in the open step."""
@@ -1354,9 +1508,9 @@ class StepPolicy:
     def create(step_on: str) -> StepPolicy:
         """Raises SMDebugValueError for a policy that does not exist."""
 
-    def begins_step(self, model: int, mode: ModeKeys, is_training: bool, device: str = '') -> bool:
+    def begins_step(self, model: int, mode: ModeKeys, is_training: bool, can_learn: bool = True, device: str = '') -> bool:
         """
-        Returns whether a call of a model begins a step. `model` is any number that differs between models, `device` where this part of the batch is.
+        Returns whether a call of a model begins a step. `model` is any number that differs between models, `can_learn` whether a backward pass can follow, `device` where this part of the batch is.
         """
 
     @property
@@ -1574,6 +1728,19 @@ class Trial:
     def attempt(self) -> int:
         """
         The number of the attempt that this trial shows; 0 if the run has no run.json. Does not refresh.
+        """
+
+    def facts(self) -> list[WorkerFacts]:
+        """
+        Returns what each worker trains, sorted by the step from which on it holds; empty for a run without facts.
+        """
+
+    def series_names(self) -> list[str]:
+        """Returns the names of the scalar series, sorted."""
+
+    def series(self, name: str, mode: ModeKeys, worker: str | None) -> list[tuple[int, float]]:
+        """
+        Returns pairs (step of the mode, value) of a scalar series, ascending. None: of the first worker that recorded it.
         """
 
     def attempts(self) -> list[Attempt]:

@@ -15,6 +15,7 @@ from smdebug.hook_arguments import shown
 
 # A sparse value becomes a dense array, up to this size.
 LARGEST_DENSE_BYTES = 256 * 2**20
+MOST_DIMENSIONS = 64  # of an array of numpy
 
 
 class NotTaken(Exception):
@@ -44,7 +45,7 @@ def as_tensor(name: str, value: Any) -> Any:
     NotTaken for a number that float64 cannot hold.
     """
     if not is_array(value):
-        if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        if _is_scipy(value):
             return _dense(value)
         if isinstance(value, (numbers.Number, str, bytes)):
             value = [value]
@@ -52,7 +53,10 @@ def as_tensor(name: str, value: Any) -> Any:
             raise SMDebugTypeError(
                 f"tensor '{name}' must be an array or a number, found {shown(value)}"
             )
+        check_depth(value)
         value = _as_array_of_arrays(value) if has_arrays(value) else as_array(name, value)
+    elif not hasattr(value, "__dlpack__"):
+        value = _read(value)  # of pandas, for example
     if isinstance(value, np.ndarray) and value.dtype == object:
         return _without_objects(value)
     return value
@@ -67,6 +71,10 @@ def as_number(name: str, value: Any) -> int | float:
     """
     if isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
+    if _is_scipy(value) and math.prod(value.shape) == 1:
+        value = _dense(value)
+    elif is_array(value) and not hasattr(value, "item") and _size(value) == 1:
+        value = _read(value)  # a DataFrame, for example
     found = _element(name, value)
     if isinstance(found, int) and not isinstance(found, bool) and -(2**63) <= found < 2**63:
         return found
@@ -85,6 +93,17 @@ def has_arrays(values: list[Any] | tuple[Any, ...]) -> bool:
     )
 
 
+def check_depth(values: Any) -> None:
+    """Raises NotTaken if lists are nested more deeply than any array, or contain themselves."""
+    level = [values]
+    for _ in range(MOST_DIMENSIONS):
+        inner = [each for parent in level for each in parent if isinstance(each, (list, tuple))]
+        level = list({id(each): each for each in inner}.values())
+        if not level:
+            return
+    raise NotTaken(f"its lists are nested more than {MOST_DIMENSIONS} deep, or contain themselves")
+
+
 def why_too_large(
     shape: Sequence[int], element_bytes: int, limit: int = LARGEST_DENSE_BYTES
 ) -> str | None:
@@ -95,11 +114,42 @@ def why_too_large(
     return f"as a dense tensor it would take {dense_bytes} bytes"
 
 
+def _read(array: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(array)
+    except Exception as error:
+        raise NotTaken(f"numpy cannot read it: {_first_line(error)}") from None
+
+
+def _is_scipy(value: Any) -> bool:
+    return hasattr(value, "toarray") and hasattr(value, "nnz")
+
+
 def _dense(matrix: Any) -> NDArray[Any]:
+    """Returns a sparse matrix of scipy as an array."""
     reason = why_too_large(matrix.shape, matrix.dtype.itemsize)
     if reason:
         raise NotTaken(reason)
-    return matrix.toarray()
+    try:
+        return _with_checked_indices(matrix).toarray()
+    except Exception as error:
+        raise NotTaken(f"it cannot become dense: {_first_line(error)}") from None
+
+
+def _with_checked_indices(matrix: Any) -> Any:
+    """Returns an equal matrix. Raises ValueError for indices outside of its shape: scipy would
+    write their elements outside of the dense array."""
+    if hasattr(matrix, "check_format"):
+        arrays = (matrix.data, matrix.indices, matrix.indptr)
+        matrix = type(matrix)(arrays, shape=matrix.shape)  # because the check removes unused space
+        matrix.check_format(full_check=True)
+        return matrix
+    matrix = matrix.tocoo()
+    places = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+    for extent, indices in zip(matrix.shape, places, strict=True):
+        if len(indices) and not 0 <= indices.min() <= indices.max() < extent:
+            raise ValueError("its indices do not fit into its shape")
+    return matrix
 
 
 def _as_array_of_arrays(values: Any) -> NDArray[Any]:
@@ -123,9 +173,17 @@ def _without_objects(array: NDArray[Any]) -> NDArray[Any]:
         return array
     is_real = all(hasattr(each, "__float__") for each in elements)
     try:
-        return array.astype(np.float64 if is_real else np.complex128)
+        found = array.astype(np.float64 if is_real else np.complex128)
     except (OverflowError, TypeError, ValueError) as error:
         raise NotTaken(f"its numbers do not fit into float64: {error}") from None
+    if any(map(_has_overflowed, elements, found.ravel().tolist())):
+        raise NotTaken("its numbers do not fit into float64: one is too large")
+    return found
+
+
+def _has_overflowed(number: Any, converted: complex) -> bool:
+    """Whether a finite number has become infinite, which Decimal and longdouble do silently."""
+    return isinstance(converted, float) and math.isinf(converted) and number != converted
 
 
 def _element(name: str, value: Any) -> Any:
@@ -148,7 +206,12 @@ def _as_float(name: str, value: Any, is_certain: bool) -> float:
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError("it is text")
-        return float(value)
+        if isinstance(value, (complex, np.complexfloating)):
+            raise TypeError("it is complex")
+        number = float(value)
+        if _has_overflowed(value, number):
+            raise OverflowError
+        return number
     except OverflowError:
         raise NotTaken("the number is too large for float64") from None
     except Exception as error:

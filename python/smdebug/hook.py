@@ -33,6 +33,7 @@ from smdebug.hook_arguments import (
     checked_path,
     checked_tensorboard_dir,
     shown,
+    wrong_mode,
 )
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost, HookStatus
@@ -77,6 +78,7 @@ class BaseHook(ProfilerCalls):
     _was_closed: bool = False
     _has_warned_of_use: bool = False  # after the end of the run
     announces_first_step: bool = True  # in the log
+    max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
     out_dir: str = ""
     tensorboard_dir: str | None = None
     mode: ModeKeys = ModeKeys.GLOBAL
@@ -323,7 +325,7 @@ class BaseHook(ProfilerCalls):
     def set_mode(self, mode: ModeKeys) -> None:
         """Sets the mode of the following steps: one of smdebug.modes."""
         if not isinstance(mode, ModeKeys):
-            raise SMDebugValueError(f"mode must be one of smdebug.modes, found {mode!r}")
+            raise SMDebugValueError(wrong_mode(mode))
         self.mode = mode
         if self._session:
             self._session.set_mode(mode)
@@ -561,6 +563,7 @@ class BaseHook(ProfilerCalls):
             keep_every=self.keep_every,
             private=self.private,
             announces_first_step=self.announces_first_step,
+            max_tensors_per_module=self.max_tensors_per_module,
         )
 
     def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:

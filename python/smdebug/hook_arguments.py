@@ -48,6 +48,12 @@ def checked_choice(field: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
+def wrong_mode(mode: object) -> str:
+    """Returns the message for a mode that is not one of smdebug.modes."""
+    known = "modes.TRAIN, modes.EVAL, modes.PREDICT or modes.GLOBAL"
+    return f"mode must be one of smdebug.modes, {known}, found {shown(mode)}"
+
+
 def checked_count(field: str, value: int, least: int) -> int:
     """Returns a whole number of at least `least` that fits into 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool):
@@ -100,13 +106,31 @@ def checked_collection_names(
 
 
 def shown(value: object) -> str:
-    """Returns `value` for a message: its repr if that is one short line, else its type. Never
-    raises."""
+    """Returns `value` for a message: its repr if that is one short line, else its type. Of a
+    framework's tensor it is the type and the shape: the elements may be on a device or freed, and
+    a process that reads freed ones ends. Never raises."""
+    kind = type(value)
     try:
-        text = repr(value)
+        text = "" if _may_have_tensors(value) else repr(value)
+        shape = f" and shape {tuple(value.shape)}" if _is_tensor(value) else ""  # type: ignore[attr-defined]
     except Exception:
-        text = ""
+        text = shape = ""
     if text and "\n" not in text and len(text) <= 100:
         return text
+    return f"an object of type {kind.__module__}.{kind.__qualname__}{shape}"
+
+
+def _may_have_tensors(value: object, depth: int = 0) -> bool:
+    """Whether a tensor is in `value`, a container or a single object."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple, set)):
+        return depth == 8 or any(_may_have_tensors(each, depth + 1) for each in value)
+    return _is_tensor(value)
+
+
+def _is_tensor(value: object) -> bool:
+    """Whether `value` is an array of another library than numpy, whose elements can be read."""
     kind = type(value)
-    return f"an object of type {kind.__module__}.{kind.__qualname__}"
+    has_elements = hasattr(kind, "__dlpack__") or hasattr(kind, "__array__")
+    return has_elements and kind.__module__.partition(".")[0] != "numpy"

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 HookClass = TypeVar("HookClass", bound="BaseHook")
 
+# A recurrent cell, or a model in an episode, may be called thousands of times in a step.
+_MAX_TENSORS_PER_MODULE = 16
+
 _state = threading.local()
 
 
@@ -46,13 +49,17 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
         for collection in settings.get("collections", [])
         if collection.get("include_regex") or framework.knows(collection["name"])
     ]
+    first_steps = list(range(settings.get("first_steps", 0)))
     hook = hook_class(
         out_dir=settings["out_dir"],
-        save_config=SaveConfig(save_interval=settings.get("save_interval", 10)),
+        save_config=SaveConfig(
+            save_interval=settings.get("save_interval", 10), save_steps=first_steps
+        ),
         include_collections=[collection["name"] for collection in collections],
         include_workers=settings.get("include_workers", "all"),
     )
     hook.announces_first_step = False  # `smdebug run` has announced the run
+    hook.max_tensors_per_module = _MAX_TENSORS_PER_MODULE
     for wanted in collections:
         collection = hook.get_collection(wanted["name"])
         collection.is_optional = wanted.get("optional", False)
@@ -61,5 +68,7 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
         if wanted.get("summary"):
             collection.reduction_config = ReductionConfig(summary=True)
         if wanted.get("save_interval"):
-            collection.save_config = SaveConfig(save_interval=wanted["save_interval"])
+            collection.save_config = SaveConfig(
+                save_interval=wanted["save_interval"], save_steps=first_steps
+            )
     return hook

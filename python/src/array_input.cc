@@ -10,6 +10,7 @@
 #include "smdebug/base/try.h"
 
 #include "tensor_input.h"
+#include "tensor_kinds.h"
 
 namespace nb = nanobind;
 
@@ -124,8 +125,7 @@ Status TensorImport::import_array(nb::handle object) {
     view_.dtype = *known;
     return {};
   } catch (const nb::python_error& error) {
-    const std::string what = error.what();
-    return unreadable("numpy cannot read it: " + what);
+    return unreadable("numpy cannot read it: " + first_line(error));
   }
 }
 

@@ -12,6 +12,7 @@ void bind_names(nanobind::module_& m);            // tensor_names.cc
 void bind_editable_config(nanobind::module_& m);  // editable_config.cc
 void bind_config(nanobind::module_& m);           // config.cc
 void bind_status(nanobind::module_& m);           // hook_status.cc
+void bind_facts(nanobind::module_& m);            // facts.cc
 void bind_capture(nanobind::module_& m);          // capture.cc
 void bind_session_group(nanobind::module_& m);    // session_group.cc
 void bind_steps(nanobind::module_& m);            // step_policy.cc

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -258,6 +260,33 @@ void bind_statistics(nb::module_& m) {
 }
 
 void bind_slots(nb::module_& m) {
+  nb::class_<ScalarSlot>(m, "ScalarSlot",
+                         "The slot of one scalar series, which an adapter "
+                         "keeps.")
+      .def(
+          "note",
+          [](const ScalarSlot& self, double value) { self.note(value); },
+          "value"_a,
+          "Notes the value of the step that was begun last, saved or not. The "
+          "last of several values for a step counts. The thread that owns the "
+          "step; values from other threads are dropped and counted.")
+      .def(
+          "note_at",
+          [](const ScalarSlot& self, const std::tuple<Step, Mode, Step>& step,
+             double value) {
+            const auto [global, mode, mode_step] = step;
+            self.note({global, mode, mode_step}, value);
+          },
+          "step"_a, "value"_a,
+          nb::sig("def note_at(self, step: tuple[int, ModeKeys, int], value: "
+                  "float) -> None"),
+          "Does the same for a value that is known late, such as one from a "
+          "device. `step` is `Session.step` of its step; any other is dropped "
+          "and counted.")
+      .def_prop_ro(
+          "name",
+          [](const ScalarSlot& self) { return std::string(self.name()); },
+          "The name of the series.");
   nb::class_<TensorSlot>(m, "TensorSlot",
                          "The slot of one tensor, which an adapter keeps: it "
                          "holds every decision made about the tensor.")
@@ -474,6 +503,18 @@ void bind_session(nb::module_& m) {
           nb::for_getter(
               nb::sig("def step(self) -> tuple[int, ModeKeys, int]")),
           "(global step, mode, step of the mode) of the open step.")
+      .def("set_facts", &Session::set_facts, "facts"_a,
+           "Reports what is trained from the open step on. Does nothing if it "
+           "equals the facts reported last.")
+      .def(
+          "scalar",
+          [](Session& self, const std::string& name) {
+            return self.scalar(name);
+          },
+          "name"_a, nb::keep_alive<0, 1>(),
+          "Returns the slot of a scalar series, which has one number per step, "
+          "and creates it on first use. A name that is empty or longer than "
+          "1000 bytes is logged, and its samples are ignored.")
       .def("is_capturing", &Session::is_capturing,
            "Returns whether anything is due in the open step.")
       .def(

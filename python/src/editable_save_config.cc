@@ -31,14 +31,21 @@ bool have_equal_values(const Config& a, const Config& b) {
 constexpr std::array<const char*, 4> kKeys = {"save_interval", "start_step",
                                               "end_step", "save_steps"};
 
-// Accepts what int() accepts: numbers, and text as JSON files hold it.
+// Whether `value` is a number with a fraction, which int() would cut off.
+bool has_fraction(nb::handle value, Step whole) {
+  const nb::object number = nb::steal(PyNumber_Float(value.ptr()));
+  PyErr_Clear();
+  return number && PyFloat_AsDouble(number.ptr()) != static_cast<double>(whole);
+}
+
+// Accepts whole numbers of any type, and text as JSON files hold it.
 std::optional<Step> whole_number(const char* field, nb::handle value) {
   if (value.is_none()) return std::nullopt;
   const nb::object number = nb::steal(PyNumber_Long(value.ptr()));
   int overflow = 1;
   const Step step =
       number ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : 0;
-  if (number && !overflow) return step;
+  if (number && !overflow && !has_fraction(value, step)) return step;
   PyErr_Clear();
   raise_value_error(std::string(field) + " must be a whole number, found " +
                     repr_of(value));
@@ -60,13 +67,16 @@ std::optional<Step> end_step_of(nb::handle value) {
   return whole_number("end_step", value);
 }
 
+// The steps of a list. Fails for anything but whole numbers of 0 or more.
 std::vector<Step> steps_of(nb::handle values) {
   std::vector<Step> steps;
   for (nb::handle each : values) {
     Step step = 0;
-    if (!PyLong_CheckExact(each.ptr()) || !nb::try_cast(each, step, false)) {
-      raise_value_error("save_steps must be a list of whole numbers, found " +
-                        repr_of(values));
+    if (!PyLong_CheckExact(each.ptr()) || !nb::try_cast(each, step, false) ||
+        step < 0) {
+      raise_value_error(
+          "save_steps must be a list of whole numbers of 0 or more, found " +
+          repr_of(values));
     }
     steps.push_back(step);
   }
@@ -76,8 +86,9 @@ std::vector<Step> steps_of(nb::handle values) {
 nb::object step_list(nb::handle values, const SharedEdits& edits) {
   if (values.is_none()) return edited_list(nb::list(), edits);
   if (!PyList_Check(values.ptr()) && !PyTuple_Check(values.ptr())) {
-    raise_value_error("save_steps must be a list of whole numbers, found " +
-                      repr_of(values));
+    raise_value_error(
+        "save_steps must be a list of whole numbers of 0 or more, found " +
+        repr_of(values));
   }
   steps_of(values);
   return edited_list(values, edits);
@@ -252,8 +263,10 @@ std::optional<Mode> mode_of(nb::handle value) {
 
 Mode checked_mode(nb::handle value) {
   if (const auto mode = mode_of(value)) return *mode;
-  raise_value_error("mode must be one of smdebug.modes, found " +
-                    repr_of(value));
+  raise_value_error(
+      "mode must be one of smdebug.modes, modes.TRAIN, modes.EVAL, "
+      "modes.PREDICT or modes.GLOBAL, found " +
+      repr_of(value));
 }
 
 SaveConfig made_config(nb::handle mode_save_configs) {

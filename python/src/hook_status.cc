@@ -64,6 +64,8 @@ struct Fields<SessionStatus> {
     visit("dropped_tensors", &S::dropped_tensors,
           "Tensors dropped because the write queue was full.");
     visit("dropped_bytes", &S::dropped_bytes, "Bytes of the dropped tensors.");
+    visit("dropped_scalars", &S::dropped_scalars,
+          "Scalars that came from another thread or had an unknown step.");
     visit("calls_after_failure", &S::calls_after_failure,
           "Calls that were ignored after the first error.");
     visit("skipped", &S::skipped,

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   smdebug::bind_names(m);
   smdebug::bind_config(m);
   smdebug::bind_status(m);
+  smdebug::bind_facts(m);
   smdebug::bind_capture(m);
   smdebug::bind_session_group(m);
   smdebug::bind_steps(m);

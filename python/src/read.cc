@@ -1,6 +1,7 @@
 // Bindings of include/smdebug/read: the content of a run. smdebug/trials wraps
 // them in the classes for users, with the names and defaults of the original.
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -108,6 +109,39 @@ nb::object own_bytes(const Bytes& bytes) {
     delete[] static_cast<std::byte*>(p);
   });
   return array_over(data, bytes.size(), owner);
+}
+
+std::string worker_list(const std::vector<WorkerSeries>& series) {
+  std::string text;
+  for (const WorkerSeries& one : series)
+    text += (text.empty() ? "'" : ", '") + printable(one.worker) + "'";
+  return text;
+}
+
+// Returns pairs (step of `mode`, value) of one worker; in mode `global`, of all
+// steps.
+Result<std::vector<std::pair<Step, double>>> series_samples(
+    Trial& trial, std::string_view name, Mode mode,
+    const std::optional<std::string>& worker) {
+  SMD_TRY(const auto all, trial.series(name));
+  const auto chosen =
+      worker ? std::ranges::find(all, *worker, &WorkerSeries::worker)
+             : all.begin();
+  if (chosen == all.end()) {
+    return Error{Error::Code::not_found,
+                 "no samples of '" + printable(name) + "' by worker '" +
+                     printable(*worker) + "'; there are those of " +
+                     worker_list(all)};
+  }
+  std::vector<std::pair<Step, double>> samples;
+  for (const ScalarSample& one : chosen->samples) {
+    if (mode == Mode::global) {
+      samples.emplace_back(one.step.global, one.value);
+    } else if (one.step.mode == mode) {
+      samples.emplace_back(one.step.mode_step, one.value);
+    }
+  }
+  return samples;
 }
 
 // Returns a list of str or of bytes. Bytes that are not UTF-8 are shown as
@@ -419,6 +453,16 @@ void bind_read(nb::module_& m) {
       .def_prop_ro("attempt", &Trial::attempt,
                    "The number of the attempt that this trial shows; 0 if the "
                    "run has no run.json. Does not refresh.")
+      .def("facts", &Trial::facts,
+           "Returns what each worker trains, sorted by the step from which on "
+           "it holds; empty for a run without facts.")
+      .def("series_names", &Trial::series_names,
+           "Returns the names of the scalar series, sorted.")
+      .def("series", &series_samples, "name"_a, "mode"_a, "worker"_a.none(),
+           nb::sig("def series(self, name: str, mode: ModeKeys, worker: str | "
+                   "None) -> list[tuple[int, float]]"),
+           "Returns pairs (step of the mode, value) of a scalar series, "
+           "ascending. None: of the first worker that recorded it.")
       .def("attempts", &Trial::attempts,
            "Returns every attempt, in order; none for a run without run.json.")
       .def(

@@ -27,10 +27,11 @@ Result<StepPolicy> make_step_policy(std::string_view step_on) {
 }
 
 bool begins_step(StepPolicy& self, std::uint64_t model, Mode mode,
-                 bool is_training, std::string_view device) {
+                 bool is_training, bool can_learn, std::string_view device) {
   return self.begins_step({.model = model,
                            .mode = mode,
                            .is_training = is_training,
+                           .can_learn = can_learn,
                            .device = device});
 }
 
@@ -45,10 +46,10 @@ void bind_steps(nb::module_& m) {
       .def_static("create", &make_step_policy, "step_on"_a,
                   "Raises SMDebugValueError for a policy that does not exist.")
       .def("begins_step", &begins_step, "model"_a, "mode"_a, "is_training"_a,
-           "device"_a = std::string_view(),
+           "can_learn"_a = true, "device"_a = std::string_view(),
            "Returns whether a call of a model begins a step. `model` is any "
-           "number that differs between models, `device` where this part of "
-           "the batch is.")
+           "number that differs between models, `can_learn` whether a backward "
+           "pass can follow, `device` where this part of the batch is.")
       .def_prop_ro("each_call_is_a_step", &StepPolicy::each_call_is_a_step,
                    "Whether every call begins a step as long as no call names "
                    "its device.")

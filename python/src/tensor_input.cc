@@ -10,6 +10,7 @@
 #include "smdebug/base/try.h"
 
 #include "dlpack_exchange.h"
+#include "tensor_kinds.h"
 
 namespace nb = nanobind;
 
@@ -23,13 +24,7 @@ Error unreadable(std::string why) {
 // Takes the pending Python exception and returns its first line.
 std::string take_python_error() {
   nb::python_error error;
-  std::string text;
-  try {
-    text = nb::str(error.value()).c_str();
-  } catch (const nb::python_error&) {
-    text = nb::type_name(error.type()).c_str();
-  }
-  return text.substr(0, text.find('\n'));
+  return first_line(error);
 }
 
 // One entry per exact type: a subclass inherits the attribute, but not
@@ -38,7 +33,7 @@ struct CachedTable {
   PyTypeObject* type = nullptr;
   const dlpack::ExchangeTable* table = nullptr;
   bool may_be_wrapper = false;
-  bool is_fake = false;
+  const char* reason = nullptr;  // why no tensor of the type has elements
 };
 constexpr std::size_t kCachedTypes = 64;
 std::array<CachedTable, kCachedTypes> cached_tables;
@@ -77,18 +72,9 @@ bool may_be_wrapper(PyTypeObject* type) {
   return !is_default;
 }
 
-// torch's FakeTensor has no elements, and warns the program if asked for them.
-bool is_fake(PyTypeObject* type) {
-  for (nb::handle base : nb::borrow<nb::tuple>(type->tp_mro)) {
-    const std::string_view name =
-        reinterpret_cast<PyTypeObject*>(base.ptr())->tp_name;
-    if (name == "FakeTensor") return true;
-  }
-  return false;
-}
-
 CachedTable look_up(PyTypeObject* type) {
-  return {type, look_up_table(type), may_be_wrapper(type), is_fake(type)};
+  return {type, look_up_table(type), may_be_wrapper(type),
+          reason_without_elements(type)};
 }
 
 // Open addressing over a small table; a full table only costs the look-up.
@@ -249,32 +235,6 @@ bool is_lazy(nb::handle object) {
   return is_true(object, is_neg) || is_true(object, is_conj);
 }
 
-// Sparse tensors and those of a library's own layout are not.
-bool is_strided(nb::handle object) {
-  try {
-    const nb::str layout(nb::getattr(object, "layout", nb::none()));
-    return std::string_view(layout.c_str()) == "torch.strided";
-  } catch (const nb::python_error&) {
-    return true;
-  }
-}
-
-// A sparse tensor may be far larger than the memory as a dense one.
-constexpr std::int64_t kLargestDenseBytes = std::int64_t{256} << 20;
-
-Status check_dense_size(nb::handle object) {
-  try {
-    const auto size = nb::cast<double>(object.attr("numel")());
-    const auto element = nb::cast<double>(object.attr("element_size")());
-    if (size * element <= static_cast<double>(kLargestDenseBytes)) return {};
-    return unreadable("as a dense tensor it would take more than " +
-                      std::to_string(kLargestDenseBytes >> 20) +
-                      " MiB: save its values and indices");
-  } catch (const std::exception& error) {
-    return unreadable(std::string("its size is unknown: ") + error.what());
-  }
-}
-
 // The element types of the buffer protocol, by struct's format characters.
 std::optional<DType> dtype_from_format(std::string_view format,
                                        Py_ssize_t itemsize) {
@@ -317,6 +277,8 @@ std::optional<DType> dtype_from_format(std::string_view format,
 // them.
 bool has_whole_strides(const Py_buffer& buffer, std::size_t element_bytes) {
   const auto bytes = static_cast<Py_ssize_t>(element_bytes);
+  // numpy's datetime64 has one dimension of bytes, and no strides.
+  if (buffer.ndim > 0 && !buffer.strides) return false;
   return buffer.itemsize == bytes &&
          std::all_of(
              buffer.strides, buffer.strides + buffer.ndim,
@@ -343,8 +305,7 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
   const CachedTable& lender = lender_of(Py_TYPE(object.ptr()));
   if (lender.table) {
     const dlpack::ExchangeTable& table = *lender.table;
-    if (lender.is_fake)
-      return unreadable("a FakeTensor has a shape but no elements");
+    if (lender.reason) return unreadable(lender.reason);
     if (lender.may_be_wrapper && !has_storage(object))
       return import_local_part(object);
     return import_table(object, table);
@@ -369,12 +330,15 @@ Status TensorImport::import_table(nb::handle object,
   dlpack::Tensor tensor;
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     std::string why = take_python_error();
-    if (is_strided(object)) return unreadable(std::move(why));
-    SMD_CHECK_OK(check_dense_size(object));
+    if (is_strided(object))
+      return unreadable(reason_of_kind(object).value_or(std::move(why)));
+    SMD_CHECK_OK(check_dense(object));
     return import_host_copy(object, "to_dense");
   }
   if (look_at_plain(tensor, view_)) return {};
   if (!is_host(tensor.device)) return import_from_device(object);
+  if (!dtype_from_dlpack(tensor.dtype))
+    return unreadable(reason_against_dtype(object));
   SMD_CHECK_OK(look_at(tensor, view_));
   if (may_be_lazy(tensor, view_) && is_lazy(object)) {
     return import_host_copy(object, "resolve_conj");
@@ -395,7 +359,7 @@ Status TensorImport::import_host_copy(nb::handle object, const char* method) {
     owner_ = object.attr("detach")().attr(method)().attr("cpu")();
     owner_ = owner_.attr("resolve_conj")().attr("resolve_neg")();
   } catch (nb::python_error& error) {
-    return unreadable(std::string("no copy in host memory: ") + error.what());
+    return unreadable("no copy in host memory: " + first_line(error));
   }
   const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(owner_.ptr()));
   dlpack::Tensor tensor;
@@ -414,30 +378,24 @@ Status TensorImport::import_local_part(nb::handle object) {
     nb::object answer =
         local_part ? nb::handle(local_part)(object) : nb::object(nb::none());
     if (answer.is_none()) {
-      return unreadable(std::string("a tensor of type '") +
-                        Py_TYPE(object.ptr())->tp_name +
-                        "' has no elements in memory");
+      const std::string type = Py_TYPE(object.ptr())->tp_name;
+      return unreadable(reason_of_kind(object).value_or(
+          "a tensor of type '" + type + "' has no elements in memory"));
     }
     owner_ = nb::borrow(answer[0]);
     shape = nb::cast<decltype(shape)>(answer[1]);
     offsets = nb::cast<decltype(offsets)>(answer[2]);
-  } catch (std::exception& error) {
-    return unreadable(std::string("no part of it in this process: ") +
-                      error.what());
+  } catch (const std::exception& error) {
+    return unreadable("no part of it in this process: " + first_line(error));
   }
-  // The part keeps itself alive; a copy of it in host memory replaces it.
+  // Keeps the part alive; a copy of it in host memory may replace `owner_`.
   const nb::object part = owner_;
-  const dlpack::ExchangeTable* table = exchange_table(Py_TYPE(part.ptr()));
-  dlpack::Tensor tensor;
-  if (!table || table->borrow_from_object(part.ptr(), &tensor) != 0) {
-    PyErr_Clear();
-    return unreadable("its part in this process cannot be read");
+  const CachedTable& lender = lender_of(Py_TYPE(part.ptr()));
+  if (!lender.table || lender.reason ||
+      (lender.may_be_wrapper && !has_storage(part))) {
+    return unreadable("its part in this process has no elements in memory");
   }
-  if (is_host(tensor.device)) {
-    SMD_CHECK_OK(look_at(tensor, view_));
-  } else {
-    SMD_CHECK_OK(import_from_device(part));
-  }
+  SMD_CHECK_OK(import_table(part, *lender.table));
   if (shape && offsets) placement_ = {*std::move(shape), *std::move(offsets)};
   return {};
 }
@@ -476,7 +434,7 @@ Status TensorImport::import_capsule(nb::handle object) {
     managed = static_cast<dlpack::ManagedTensor*>(
         PyCapsule_GetPointer(owner_.ptr(), dlpack::kManagedCapsule));
   } catch (nb::python_error& error) {
-    return unreadable(error.what());
+    return unreadable(first_line(error));
   }
   if (!managed) return unreadable(take_python_error());
   if (!is_host(managed->tensor.device)) {

@@ -172,6 +172,48 @@ def test_a_process_that_trains_nothing_leaves_no_run(tmp_path, out_dir):
     assert not os.path.exists(out_dir)
 
 
+def test_the_compiler_of_torch_is_not_imported_earlier_than_without_smdebug(tmp_path, out_dir):
+    done = run(
+        tmp_path,
+        out_dir,
+        """
+        import sys, torch
+        model = torch.nn.Linear(4, 2)
+        for _ in range(3):
+            torch.nn.functional.mse_loss(model(torch.ones(1, 4)), torch.zeros(1, 2)).backward()
+        print("torch._dynamo" in sys.modules)
+        """,
+    )
+    assert done.stdout.strip() == "False"
+    assert read(out_dir).steps() == [0, 1, 2]
+
+
+def test_a_process_group_is_kept_alive_by_as_many_as_without_smdebug(tmp_path, out_dir):
+    # torch joins the threads of a group that is freed while the GIL is held, and such a thread may
+    # wait for the GIL. Functions of torch.distributed, which the compiler imports, have the group
+    # that exists then as a default argument.
+    script = """
+    import sys, torch, torch.distributed as dist
+    dist.init_process_group(
+        "gloo", init_method="file://" + sys.argv[1], rank=0, world_size=1
+    )
+    group = dist.group.WORLD
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))
+    for _ in range(3):
+        model(torch.ones(1, 4)).sum().backward()
+    print(sys.getrefcount(group), flush=True)
+    import os; os._exit(0)
+    """
+    plain = run_script(tmp_path, script, arguments=[tmp_path / "plain"])
+    recorded = run_script(
+        tmp_path,
+        GATE + textwrap.dedent(script),
+        environment=settings(out_dir),
+        arguments=[tmp_path / "recorded"],
+    )
+    assert recorded.stdout == plain.stdout
+
+
 def test_data_loader_workers_do_not_disturb_the_run(tmp_path, out_dir):
     run(
         tmp_path,

@@ -1,5 +1,9 @@
 """Mistakes in calls from Python: each message names the mistake and the remedy."""
 
+import re
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import torch
 
@@ -7,9 +11,15 @@ import smdebug.pytorch as smd
 import smdebug.xgboost
 from conftest import Net, read, train
 from smdebug.analysis.utils import no_refresh, refresh
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import (
+    SMDebugError,
+    SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
+)
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.rules.judge import load_judge
+from smdebug.trials import create_trial
 
 
 @pytest.fixture
@@ -231,3 +241,145 @@ def test_an_empty_range_of_steps_is_logged_once_per_mode_and_raises_nothing(tmp_
     assert logged.count("save_config saves nothing in mode TRAIN: end_step 5 is not after") == 1
     assert logged.count("collection 'weights' saves nothing in mode TRAIN, EVAL, PREDICT") == 1
     assert "biases" not in logged
+
+
+def test_a_folder_above_runs_is_refused_at_once_and_an_empty_one_is_waited_for(
+    tmp_path, monkeypatch
+):
+    record(tmp_path / "runs" / "one")
+    with pytest.raises(SMDebugError, match=r"holds no files of a run, but runs, such as .*/one'"):
+        create_trial(tmp_path / "runs")
+    assert create_trial(tmp_path / "runs" / "one").steps() == [0, 1]
+
+    class Waits(Exception):
+        pass
+
+    def opened(path, name, first, end, timeout, drain, cache):
+        assert timeout is None
+        raise Waits
+
+    (tmp_path / "new").mkdir()
+    monkeypatch.setattr("smdebug.trials.trial.CoreTrial", SimpleNamespace(open=opened))
+    for path in (tmp_path / "new", tmp_path / "runs" / "one"):
+        with pytest.raises(Waits):
+            create_trial(path)
+
+
+def test_a_wrong_type_of_a_trials_argument_is_refused_with_the_name_of_the_argument(tmp_path):
+    record(tmp_path / "run")
+    for path in (5, b"run", None):
+        with pytest.raises(SMDebugTypeError, match="path"):
+            create_trial(path)
+    with pytest.raises(SMDebugTypeError, match=r"range_steps .* pair .* found '1:5'"):
+        create_trial(tmp_path / "run", range_steps="1:5")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"save_interval": 2.5}, {"start_step": 1.5}, {"end_step": 0.1}, {"save_steps": [3, -1]}],
+)
+def test_steps_that_do_not_exist_are_refused_by_a_save_config(given):
+    [(name, value)] = given.items()
+    for make in (smd.SaveConfig, smd.SaveConfigMode):
+        with pytest.raises(
+            SMDebugValueError, match=rf"^{name} must be .* found {re.escape(str(value))}"
+        ):
+            make(**given)
+    with pytest.raises(SMDebugValueError, match=f"^{name} must be"):
+        setattr(smd.SaveConfig(), name, value)
+
+
+def test_whole_numbers_of_any_type_are_taken_by_a_save_config():
+    for two in (2, 2.0, "2", np.int64(2), np.float32(2), torch.tensor(2)):
+        assert smd.SaveConfig(save_interval=two).save_interval == 2
+    assert smd.SaveConfig(start_step=2**53 + 1).start_step == 2**53 + 1
+
+
+def test_a_misspelled_collection_of_a_trial_is_logged_with_the_nearest_names(tmp_path, capfd):
+    record(tmp_path / "run")
+    assert not read(tmp_path / "run").collection("weigths").has_members()
+    logged = capfd.readouterr().err
+    assert "no collection 'weigths'; the nearest names are 'weights'" in logged
+
+
+def test_a_range_of_steps_that_ends_before_it_starts_is_refused_by_invoke_rule(tmp_path):
+    record(tmp_path / "run")
+    rule = builtin("VanishingGradient", read(tmp_path / "run"), threshold=0)
+    with pytest.raises(SMDebugValueError, match="start_step=10, end_step=5"):
+        invoke_rule(rule, start_step=10, end_step=5)
+    assert invoke_rule(rule, start_step=1, end_step=1) is None
+
+
+def test_a_wrong_mode_is_refused_with_the_values_to_use(hook, tmp_path):
+    record(tmp_path / "other")
+    trial = read(tmp_path / "other")
+    calls = [
+        lambda mode: hook.set_mode(mode),
+        lambda mode: trial.steps(mode=mode),
+        lambda mode: smd.SaveConfig().get_save_config(mode),
+    ]
+    for call in calls:
+        with pytest.raises(SMDebugValueError, match=r"modes\.TRAIN, modes\.EVAL.*found 'train'"):
+            call("train")
+
+
+def test_the_swapped_arguments_of_builtin_are_refused(tmp_path):
+    record(tmp_path / "run")
+    trial = read(tmp_path / "run")
+    with pytest.raises(SMDebugTypeError, match=r"swapped.*use builtin\('DeadRelu', trial\)"):
+        builtin(trial, "DeadRelu")
+    with pytest.raises(SMDebugTypeError, match=r"takes the name of a rule first, found LocalTrial"):
+        builtin(trial)
+
+
+class WithLimit(Rule):
+    """Needs a limit."""
+
+    def __init__(self, base_trial, limit, patience=3):
+        super().__init__(base_trial)
+
+
+class WithoutSuper(Rule):
+    """Does not call the constructor of its base class."""
+
+    def __init__(self, base_trial):
+        self.limit = 1
+
+    def invoke_at_step(self, step):
+        return False
+
+
+@pytest.mark.parametrize(
+    "parameters, text",
+    [
+        ({"limt": "5"}, "rule WithLimit has no parameter 'limt'; it takes limit, patience"),
+        ({}, "rule WithLimit needs a value for its parameter 'limit': pass --set limit=..."),
+    ],
+)
+def test_a_wrong_parameter_of_a_rule_is_refused_with_the_way_to_pass_it(parameters, text):
+    with pytest.raises(SMDebugValueError) as refused:
+        load_judge(f"{__file__}:WithLimit", parameters, "run")
+    assert str(refused.value).startswith(text)
+
+
+def test_a_rule_without_the_call_of_its_base_class_is_reported_with_that_call(tmp_path):
+    [verdict] = record(tmp_path / "run", rules=[WithoutSuper])
+    text = r"WithoutSuper.__init__ does not call super\(\).__init__\(base_trial\) \(.*\.py:\d+\)"
+    assert re.search(text, verdict["message"])
+    with pytest.raises(SMDebugRuntimeError, match=text):
+        invoke_rule(WithoutSuper(read(tmp_path / "run")), end_step=1)
+
+
+def test_an_edit_of_the_configuration_logs_the_location_and_a_wrong_pattern_once(tmp_path, capfd):
+    hook = smd.Hook(
+        tmp_path / "run", include_regex="nosuch", save_config=smd.SaveConfig(save_interval=1)
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.get_collection("weights").include("another")
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    assert logged.count("recording to") == 1
+    assert logged.count("'nosuch' matched no tensor") == 1

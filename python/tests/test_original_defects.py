@@ -379,11 +379,13 @@ def test_norms_are_of_the_flattened_tensor_whoever_computes_them(out_dir):
     assert float(tensor.reduction_value(0, "l2")) == pytest.approx(flat, rel=1e-6)
 
 
-def test_a_dry_run_writes_no_file(out_dir):
+def test_a_dry_run_writes_no_file(out_dir, capfd):
     run = Run(out_dir, dry_run=True)
     run.step(2)
     run.hook.close()
     assert not pathlib.Path(out_dir).exists()
+    log = capfd.readouterr().err
+    assert "dry run, nothing is written" in log and "recording to" not in log
 
 
 def test_a_rule_needs_no_action_string(out_dir):

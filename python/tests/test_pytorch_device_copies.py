@@ -13,6 +13,7 @@ from stand_in_accelerator import UNWRITTEN
 import smdebug.pytorch as smd
 from conftest import Given, Net, read, run_script, train
 from smdebug.pytorch.device import device_copies, pinned_memory
+from smdebug.pytorch.step_series import StepSeries
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.rules import Rule
 
@@ -527,3 +528,38 @@ def test_of_an_expanded_tensor_each_element_is_copied_once(out_dir, device):
     for number, tensor in enumerate(tensors):
         saved = read(out_dir).tensor(f"Given_output_{number}").value(0)
         np.testing.assert_array_equal(saved, tensor.numpy())
+
+
+class OnDevice:
+    """A loss that torch reports to be on a device."""
+
+    is_cpu = False
+
+    def __init__(self, value):
+        self._value = torch.tensor(value)
+        self.device = self._value.device
+
+    def detach(self):
+        return self._value
+
+
+def test_losses_of_steps_between_saved_ones_are_copied_with_the_next_saved_step(device, tmp_path):
+    folder = str(tmp_path / "run")
+    hook = smd.Hook(
+        folder, include_collections=["weights"], save_config=smd.SaveConfig(save_interval=5)
+    )
+    model = Net()
+    hook.register_module(model)
+    series = StepSeries(hook._session, hook._device_copies, "loss")
+    waits = []
+    for step in range(13):
+        series.end_step()
+        model(torch.zeros(2, 4))
+        series.note_loss(OnDevice(float(step) / 8))
+        waits.append(device.waits)
+    series.close()
+    hook.close()
+    assert read(folder).series("loss_output_0") == [(step, step / 8) for step in range(13)]
+    # The training waits at the end of saved steps only.
+    grew = [step for step in range(1, 13) if waits[step] > waits[step - 1]]
+    assert grew == [1, 6, 11]

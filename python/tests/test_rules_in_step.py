@@ -140,12 +140,23 @@ def test_a_rule_may_raise_out_of_the_optimizers_step(out_dir):
     hook.close()
 
 
-def test_a_rule_may_end_the_program_before_the_update(out_dir):
+def test_a_rule_may_end_the_program_before_the_update(out_dir, logged):
     hook = hook_with(out_dir, [builtin("exploding_tensor", only_nan=True)], "stop")
     with pytest.raises(SystemExit) as raised:
         Training(bad_steps=(2,), hook=hook).run(5)
     assert raised.value.code == 3
     hook.close()
+    assert any("ExplodingTensor ends the training at step 2" in line for line in logged)
+
+
+def test_a_rule_that_judged_nothing_is_reported_once_with_the_reason(out_dir, logged):
+    hook = hook_with(out_dir, ["VanishingGradient", "ReplicasDiffer"])
+    Training(hook=hook).run(3)
+    hook.close()
+    hook.close()
+    said = [line for line in logged if "judged nothing" in line]
+    assert len(said) == 1
+    assert "rule ReplicasDiffer judged nothing: only worker_0 saved these tensors" in said[0]
 
 
 def test_a_function_decides_by_the_verdict(out_dir):
@@ -332,6 +343,16 @@ def test_a_watch_beside_the_hook_leaves_the_status_to_it(out_dir):
     training.run(1)
     hook.close()
     assert statuses(out_dir)["VanishingGradient"]["status"] == "NoIssuesFound"
+
+
+def test_the_patterns_of_a_built_in_rule_need_not_match(out_dir, capfd):
+    net = make_net()
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP, rules=["DeadRelu"])
+    hook.register_module(net)
+    for _ in range(2):
+        net(torch.randn(5, 4)).sum().backward()
+    hook.close()
+    assert "rule_DeadRelu" not in capfd.readouterr().err
 
 
 def test_a_status_that_cannot_be_written_harms_nothing(out_dir, capfd):

@@ -56,6 +56,36 @@ def test_a_run_that_does_not_appear_is_an_error_after_the_timeout(tmp_path):
     assert raised.value.code == "not_found"
 
 
+def test_a_mistyped_path_is_answered_with_the_nearest_run(open_run):
+    run = pathlib.Path(open_run("pytorch_modes").path)
+    for timeout in (None, 0, 0.01):
+        with pytest.raises(SMDebugError, match=f"does not exist; nearest: '{run}'") as raised:
+            create_trial(run.with_name(run.name + "x"), timeout=timeout)
+        assert raised.value.code == "not_found"
+    note = run.parent / "note.txt"
+    note.write_text("")
+    with pytest.raises(SMDebugError, match="it is a file"):
+        create_trial(note, timeout=0)
+
+
+def test_a_damaged_event_file_is_named_with_the_tensor_and_the_step(open_run):
+    trial = open_run("pytorch_modes")
+    event_file = min(pathlib.Path(trial.path).glob("events/*/*.tfevents"))
+    content = bytearray(event_file.read_bytes())
+    content[-5] ^= 1
+    event_file.write_bytes(content)
+    messages = []
+    for name in trial.tensor_names(step=0):
+        try:
+            trial.tensor(name).value(0)
+        except SMDebugError as error:
+            messages.append(str(error))
+    assert len(messages) == 1
+    path = f"events/{event_file.parent.name}/{event_file.name}"
+    assert f"at step 0: its value cannot be read: event file '{path}'" in messages[0]
+    assert "is damaged" in messages[0]
+
+
 def test_a_finished_run_without_every_collections_file_says_so(open_run):
     path = pathlib.Path(open_run("workers_two").path)
     next(path.glob("collections/*/worker_1*")).unlink()

@@ -170,7 +170,8 @@ class CommandAction : public Action {
   }
 
   static std::string output_text(const MemoryFile& output) {
-    const std::string text = output.last_bytes(kOutputShown);
+    std::string text = output.last_bytes(kOutputShown);
+    text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text.empty() ? "" : ": " + printable(text);
   }
 

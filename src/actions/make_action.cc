@@ -36,6 +36,12 @@ Result<std::string> webhook_url(const std::string& target,
     text = *std::move(file);
   }
   std::string url(trimmed(text));
+  if (url.empty() && target.empty()) {
+    return Error{Error::Code::invalid_config,
+                 "action webhook: SMDEBUG_WEBHOOK_URL should contain one URL "
+                 "that begins with http:// or https://, and is not set; "
+                 "webhook=@FILE reads the URL from a file"};
+  }
   if (!parse_action("webhook=" + url) || url.starts_with('@')) {
     return Error{Error::Code::invalid_config,
                  "action webhook: " + source +

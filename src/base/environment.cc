@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include <limits.h>
 #include <unistd.h>
@@ -15,6 +18,17 @@
 #include "base/json.h"
 
 namespace smdebug {
+namespace {
+
+// Variables are read again and again, and each value is worth one line.
+bool is_new_warning(std::string setting) {
+  static std::mutex mutex;
+  static std::set<std::string>* const known = new std::set<std::string>();
+  const std::lock_guard lock(mutex);
+  return known->insert(std::move(setting)).second;
+}
+
+}  // namespace
 
 std::optional<std::string> environment_variable(const char* name) {
   const char* value = std::getenv(name);
@@ -31,9 +45,11 @@ int environment_number(const char* name, int fallback, Logger& logger) {
   if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) {
     return number;
   }
-  logger.warning(std::string(name) +
-                 " must be a non-negative integer, found '" + *text +
-                 "'; using " + std::to_string(fallback));
+  if (is_new_warning(std::string(name) + "=" + *text)) {
+    logger.warning(std::string(name) +
+                   " must be a non-negative integer, found '" + *text +
+                   "'; using " + std::to_string(fallback));
+  }
   return fallback;
 }
 

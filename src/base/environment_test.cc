@@ -17,6 +17,25 @@ TEST(EnvironmentVariable, TellsUnsetFromEmpty) {
   EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), std::nullopt);
 }
 
+TEST(EnvironmentNumber, WarnsOnceOfAValueThatIsNoNumber) {
+  class Counter : public Logger {
+   public:
+    void log(LogLevel, std::string_view message) override {
+      ++lines;
+      EXPECT_EQ(message,
+                "SMDEBUG_TEST_NUMBER must be a non-negative integer, found "
+                "'abc'; using 60");
+    }
+    int lines = 0;
+  };
+  setenv("SMDEBUG_TEST_NUMBER", "abc", 1);
+  Counter logger;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(environment_number("SMDEBUG_TEST_NUMBER", 60, logger), 60);
+  EXPECT_EQ(logger.lines, 1);
+  unsetenv("SMDEBUG_TEST_NUMBER");
+}
+
 TEST(ProcessStartTicks, IsTheSameEachTime) {
   const auto ticks = process_start_ticks(process_id());
   ASSERT_TRUE(ticks.has_value());

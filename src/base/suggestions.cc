@@ -58,6 +58,20 @@ std::vector<std::string> nearest_names(std::string_view wanted,
   return names;
 }
 
+std::optional<std::string> misspelled_name(
+    std::string_view wanted, std::span<const std::string> candidates) {
+  // `distance` counts a wrong letter twice: in the name and in its beginning.
+  constexpr std::size_t kMostDistance = 4;
+  constexpr std::size_t kLeastLength = 4;
+  const std::string wanted_lower = lower_case(wanted);
+  const std::vector<std::string> nearest = nearest_names(wanted, candidates, 1);
+  if (nearest.empty() || wanted.size() < kLeastLength ||
+      distance(wanted_lower, lower_case(nearest.front())) > kMostDistance) {
+    return std::nullopt;
+  }
+  return nearest.front();
+}
+
 std::string quoted_list(std::span<const std::string> names) {
   std::string list;
   for (const std::string& name : names) {
@@ -66,6 +80,12 @@ std::string quoted_list(std::span<const std::string> names) {
     list += '\'';
   }
   return list;
+}
+
+std::string quoted_choice(std::span<const std::string> names) {
+  if (names.size() < 2) return quoted_list(names);
+  return quoted_list(names.first(names.size() - 1)) + " or " +
+         quoted_list(names.last(1));
 }
 
 }  // namespace smdebug

@@ -4,6 +4,7 @@
 // one ("did you mean").
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,15 @@ std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
+// Returns the candidate of which `wanted` is a misspelling, with at most two
+// wrong letters; none if there is none. Ignores case.
+std::optional<std::string> misspelled_name(
+    std::string_view wanted, std::span<const std::string> candidates);
+
 // Returns "'a', 'b'", with each name escaped (`printable`).
 std::string quoted_list(std::span<const std::string> names);
+
+// Returns "'a', 'b' or 'c'", with each name escaped.
+std::string quoted_choice(std::span<const std::string> names);
 
 }  // namespace smdebug

@@ -36,5 +36,21 @@ TEST(QuotedList, QuotesEachName) {
   EXPECT_EQ(quoted_list({}), "");
 }
 
+TEST(QuotedChoice, PutsOrBeforeTheLastName) {
+  EXPECT_EQ(quoted_choice(std::vector<std::string>{"a", "b", "c"}),
+            "'a', 'b' or 'c'");
+  EXPECT_EQ(quoted_choice(std::vector<std::string>{"a"}), "'a'");
+  EXPECT_EQ(quoted_choice({}), "");
+}
+
+TEST(MisspelledName, IsTheNameWithFewOtherLetters) {
+  const std::vector<std::string> names = {"weights", "biases", "all", "loss"};
+  EXPECT_EQ(misspelled_name("weigths", names), "weights");
+  EXPECT_EQ(misspelled_name("Bias", names), "biases");
+  EXPECT_EQ(misspelled_name("biasses", names), "biases");
+  EXPECT_EQ(misspelled_name("mine", names), std::nullopt);
+  EXPECT_EQ(misspelled_name("al", names), std::nullopt) << "too short to tell";
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -1,5 +1,6 @@
 #include "capture/attempt_start.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "smdebug/base/try.h"
 
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 #include "format/run_file.h"
 
 namespace smdebug {
@@ -42,10 +44,21 @@ Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
     for (const ObjectEntry& object : listed) {
       const auto name = parse_step_file_key(object.key);
       if (!name || name->step < attempt_.first_step) continue;
-      files[name->step].push_back(object.key);
+      files.steps[name->step].push_back(object.key);
     }
   }
+  SMD_CHECK_OK(add_series(files));
   return files;
+}
+
+Status AttemptStart::add_series(EarlierFiles& files) const {
+  SMD_TRY(const auto listed, storage_->list(kSeriesPrefix));
+  for (const ObjectEntry& object : listed) {
+    const auto name = parse_series_file_key(object.key);
+    if (object.is_file && name && name->last >= attempt_.first_step)
+      files.series.push_back(object.key);
+  }
+  return {};
 }
 
 // If `run.json` records an attempt, the other workers of this one have waited.
@@ -53,42 +66,87 @@ Result<AttemptStart::EarlierFiles> AttemptStart::find_earlier_files() const {
 // itself must be older than this attempt.
 bool AttemptStart::are_of_earlier_attempt(const EarlierFiles& files) const {
   if (attempt_.earlier > 0) return true;
-  for (const auto& [step, keys] : files) {
+  for (const auto& [step, keys] : files.steps) {
     for (const std::string& key : keys) {
       if (parse_step_file_key(key)->worker == attempt_.worker) return true;
     }
   }
-  return false;
+  return std::ranges::any_of(files.series, [this](const std::string& key) {
+    return parse_series_file_key(key)->worker == attempt_.worker;
+  });
 }
 
 // Moves the last step first, and its index files before its event files: if
 // this is cut off, the folder holds the beginning of the earlier attempt, and
 // every index file that a reader finds there has its event file.
 Status AttemptStart::move_aside(const EarlierFiles& files) {
-  for (auto step = files.rbegin(); step != files.rend(); ++step) {
+  const auto& steps = files.steps;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     for (const std::string& key : step->second)
       SMD_CHECK_OK(storage_->move(key, key_aside(key)));
   }
+  for (const std::string& key : files.series) SMD_CHECK_OK(move_series(key));
   SMD_CHECK_OK(move_or_copy_all(kCollectionsPrefix));
+  SMD_CHECK_OK(move_or_copy_all(kFactsPrefix));
   if (attempt_.first_step == 0)
     SMD_CHECK_OK(move_or_copy_all(kTensorboardPrefix));
   SMD_CHECK_OK(complete_earlier_run());
+  const std::string moved =
+      steps.empty() ? "its scalars"
+                    : fmt::format("its {} steps from {} to {}", steps.size(),
+                                  steps.begin()->first, steps.rbegin()->first);
   logger_.warning(fmt::format(
-      "run '{}' had not ended: its {} steps from {} to {} are now the run "
-      "'{}/{}', and attempt {} begins at step {}",
-      storage_->uri(), files.size(), files.begin()->first,
-      files.rbegin()->first, storage_->uri(), attempt_folder(attempt_.earlier),
+      "run '{}' had not ended: {} are now the run '{}/{}', and attempt {} "
+      "begins at step {}",
+      storage_->uri(), moved, storage_->uri(), attempt_folder(attempt_.earlier),
       attempt_.earlier + 1, attempt_.first_step));
   return {};
 }
 
-// The steps that stay in place still need their collections.
+// A file that also has steps before this attempt is divided. The part that
+// stays is written before the file is removed: if this is cut off, two files
+// hold the same samples, which readers count once.
+Status AttemptStart::move_series(const std::string& key) {
+  const SeriesFileName name = *parse_series_file_key(key);
+  const auto bytes = get_object(*storage_, key, kMaxSeriesFileBytes);
+  const auto file = bytes ? parse_series_file(bytes->text())
+                          : Result<SeriesFile>(bytes.error());
+  if (name.first >= attempt_.first_step || !file)
+    return storage_->move(key, key_aside(key));
+  SeriesFile before = {name.worker, {}}, replaced = before;
+  for (const ScalarSeries& one : file->series) {
+    const auto middle = std::ranges::partition_point(
+        one.samples, [this](const ScalarSample& sample) {
+          return sample.step.global < attempt_.first_step;
+        });
+    before.series.push_back({one.name, {one.samples.begin(), middle}});
+    replaced.series.push_back({one.name, {middle, one.samples.end()}});
+  }
+  SMD_CHECK_OK(put_series(std::move(replaced), name.number, /*aside=*/true));
+  SMD_CHECK_OK(put_series(std::move(before), name.number, /*aside=*/false));
+  return storage_->remove(key);
+}
+
+Status AttemptStart::put_series(SeriesFile file, std::uint64_t number,
+                                bool aside) {
+  std::erase_if(file.series,
+                [](const ScalarSeries& one) { return one.samples.empty(); });
+  if (file.series.empty()) return {};
+  const auto [first, last] = steps_of(file);
+  const std::string key = series_file_key({file.worker, first, last, number});
+  return put_object(*storage_, aside ? key_aside(key) : key,
+                    write_series_file(file));
+}
+
+// The steps that stay in place still need their collections and facts.
 Status AttemptStart::move_or_copy_all(std::string_view prefix) {
   SMD_TRY(const auto listed, storage_->list(prefix));
   for (const ObjectEntry& object : listed) {
     if (!object.is_file) continue;
     const std::string target = key_aside(object.key);
-    if (attempt_.first_step == 0) {
+    const auto facts = parse_facts_file_key(object.key);
+    const bool is_replaced = facts && facts->step >= attempt_.first_step;
+    if (attempt_.first_step == 0 || is_replaced) {
       SMD_CHECK_OK(storage_->move(object.key, target));
     } else {
       SMD_TRY(const Bytes bytes, get_object(*storage_, object.key));

@@ -24,6 +24,8 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/store/storage.h"
 
+#include "format/series_file.h"
+
 namespace smdebug {
 
 class AttemptStart {
@@ -53,11 +55,20 @@ class AttemptStart {
   static constexpr std::chrono::seconds kLongestWait{30};
 
  private:
-  // The keys of each step: of index files, then of event files.
-  using EarlierFiles = std::map<Step, std::vector<std::string>>;
+  // The files with steps from the first of this attempt on.
+  struct EarlierFiles {
+    // The keys of each step: of index files, then of event files.
+    std::map<Step, std::vector<std::string>> steps;
+    std::vector<std::string> series;
+
+    bool empty() const { return steps.empty() && series.empty(); }
+  };
 
   Result<EarlierFiles> find_earlier_files() const;
+  Status add_series(EarlierFiles& files) const;
   Status move_aside(const EarlierFiles& files);
+  Status move_series(const std::string& key);
+  Status put_series(SeriesFile file, std::uint64_t number, bool aside);
   Status move_or_copy_all(std::string_view prefix);
   Status complete_earlier_run();
   bool are_of_earlier_attempt(const EarlierFiles& files) const;

@@ -9,6 +9,7 @@
 #include "base/result_matchers_testing.h"
 #include "capture/session_fixture_testing.h"
 #include "format/run_file.h"
+#include "format/series_file.h"
 #include "store/forwarding_storage.h"
 #include "tests/fault/faulty_storage.h"
 #include "tests/support/fake_clock_testing.h"
@@ -115,6 +116,71 @@ TEST_F(AttemptStartTest, MakesTheEarlierAttemptACompleteRun) {
   const auto newest = parse_run_file(text(kRunFileKey));
   ASSERT_TRUE(newest);
   EXPECT_THAT(newest->attempts, SizeIs(2));
+}
+
+TEST_F(AttemptStartTest, MovesTheFactsOfTheStepsThatItReplaces) {
+  const auto put_facts = [&](Step step) {
+    ASSERT_TRUE(put_object(*storage_, facts_file_key(step, "worker_0"),
+                           std::to_string(step)));
+  };
+  train_until_killed(4, 1);
+  put_facts(0);
+  put_facts(3);
+  continue_after(1);
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys(kFactsPrefix), ElementsAre(facts_file_key(0, "worker_0")));
+  EXPECT_THAT(keys(aside(kFactsPrefix)),
+              ElementsAre(aside(facts_file_key(0, "worker_0")),
+                          aside(facts_file_key(3, "worker_0"))));
+}
+
+// Samples "loss" with the value `value` in the steps of [first, end).
+SeriesFile losses(Step first, Step end, double value) {
+  SeriesFile file = {"worker_0", {{"loss", {}}}};
+  for (Step step = first; step < end; ++step)
+    file.series[0].samples.push_back({{step, Mode::global, step}, value});
+  return file;
+}
+
+TEST_F(AttemptStartTest, DividesTheScalarsAtItsFirstStep) {
+  const auto put_losses = [&](Step first, Step end, std::uint64_t number) {
+    ASSERT_TRUE(put_object(
+        *storage_, series_file_key({"worker_0", first, end - 1, number}),
+        write_series_file(losses(first, end, 1))));
+  };
+  train_until_killed(4, 1);
+  put_losses(0, 1, 0);
+  put_losses(1, 5, 1);
+  put_losses(5, 7, 2);
+  continue_after(1);
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys(kSeriesPrefix),
+              ElementsAre(series_file_key({"worker_0", 0, 0, 0}),
+                          series_file_key({"worker_0", 1, 1, 1})));
+  EXPECT_EQ(text(series_file_key({"worker_0", 1, 1, 1})),
+            write_series_file(losses(1, 2, 1)));
+  EXPECT_THAT(keys(aside(kSeriesPrefix)),
+              ElementsAre(aside(series_file_key({"worker_0", 2, 4, 1})),
+                          aside(series_file_key({"worker_0", 5, 6, 2}))));
+  EXPECT_EQ(text(aside(series_file_key({"worker_0", 2, 4, 1}))),
+            write_series_file(losses(2, 5, 1)));
+}
+
+TEST_F(AttemptStartTest, MovesScalarsOfStepsOfWhichNoneWasSaved) {
+  every_step(1000);
+  {
+    auto session = open();
+    train(*session, 5, 1);
+    session->scalar("loss").note(1);
+    ASSERT_TRUE(session->flush());
+  }
+  ASSERT_TRUE(storage_->remove(kClaimKey));
+  continue_after(1);
+  train_to_the_end(3, 2);
+  EXPECT_THAT(keys(kSeriesPrefix), IsEmpty());
+  EXPECT_THAT(keys(aside(kSeriesPrefix)),
+              ElementsAre(aside(series_file_key({"worker_0", 4, 4, 0}))));
+  EXPECT_THAT(log_.text(), HasSubstr("its scalars are now the run"));
 }
 
 TEST_F(AttemptStartTest, NumbersTheAttempts) {

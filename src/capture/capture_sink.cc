@@ -220,6 +220,15 @@ void CaptureSink::show_collections() {
   if (live_.has_sink()) live_.show_collections(slots_.groups());
 }
 
+void CaptureSink::show_facts(std::string_view worker, const RunFacts& facts) {
+  if (live_.has_sink()) live_.show_facts(worker, facts);
+}
+
+void CaptureSink::show_scalars(std::string_view worker,
+                               std::span<const ScalarSeriesView> series) {
+  if (live_.has_sink()) live_.show_scalars(worker, series);
+}
+
 std::map<std::string, std::string> CaptureSink::skipped() {
   std::lock_guard lock(skipped_mutex_);
   return skipped_;

@@ -110,6 +110,9 @@ class CaptureSink {
   bool has_observer() const { return live_.has_sink(); }
   void show_step(const StepId& step, StepPhase phase, std::string_view worker);
   void show_collections();
+  void show_facts(std::string_view worker, const RunFacts& facts);
+  void show_scalars(std::string_view worker,
+                    std::span<const ScalarSeriesView> series);
 
   // --- reports ---
 

@@ -39,6 +39,10 @@ bool is_checkpoint(std::string_view path) {
   return !name.starts_with(kStateKey) && path.find(kUploadMark) == path.npos;
 }
 
+std::string config_path() {
+  return environment_variable(kVariable).value_or(std::string(kDefaultConfig));
+}
+
 // The text of a small file, or none.
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -97,6 +101,7 @@ class CheckpointState::Folder {
   Folder(std::string folder, std::shared_ptr<Storage> storage,
          std::shared_ptr<DetachableLogger> logger);
 
+  const std::string& path() const { return folder_; }
   const std::optional<RecordedSteps>& recorded() const { return recorded_; }
   void record_if_changed(const StepCounts& counts,
                          std::optional<Step> last_saved);
@@ -124,8 +129,7 @@ class CheckpointState::Folder {
 
 std::shared_ptr<CheckpointState::Folder> CheckpointState::Folder::open(
     const std::shared_ptr<DetachableLogger>& logger) {
-  const std::string path =
-      environment_variable(kVariable).value_or(std::string(kDefaultConfig));
+  const std::string path = config_path();
   const auto text = read_text(path);
   if (!text) return nullptr;
   const auto ignore = [&](std::string_view why) {
@@ -272,10 +276,14 @@ void CheckpointState::record_if_changed(const StepCounts& counts,
 bool CheckpointState::call(std::function<void()> work) {
   is_stuck_ = run_within(limit_, std::move(work)) != WaitEnd::done;
   if (is_stuck_) {
+    const std::string place =
+        folder_ ? fmt::format("the checkpoint folder '{}'", folder_->path())
+                : fmt::format("'{}' or the checkpoint folder that it names",
+                              config_path());
     logger_->warning(fmt::format(
-        "step numbers are not kept with checkpoints: the checkpoint folder has "
-        "not responded for {:g} s",
-        std::chrono::duration<double>(limit_.at_most).count()));
+        "step numbers are not kept with checkpoints: {} has not responded for "
+        "{:g} s",
+        place, std::chrono::duration<double>(limit_.at_most).count()));
   }
   return !is_stuck_;
 }

@@ -296,6 +296,14 @@ void Lane::write(Document document) {
   if (!put_control(message)) delete message.document;
 }
 
+void Lane::write(ScalarChunk scalars) {
+  Message message;
+  message.kind = Message::Kind::scalars;
+  message.scalars = new ScalarChunk(std::move(scalars));
+  if (!put_control(message)) delete message.scalars;
+  writer_.wake();
+}
+
 // Control messages wait for space even under `drop`: without them the writer
 // could not assign tensors to steps.
 bool Lane::put_control(Message& message) {

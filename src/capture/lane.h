@@ -12,6 +12,7 @@
 #include "smdebug/core/tensor_view.h"
 
 #include "capture/message.h"
+#include "capture/scalar_chunk.h"
 #include "capture/staging_ring.h"
 #include "capture/write_thread.h"
 #include "reduce/gather.h"
@@ -50,6 +51,8 @@ class Lane {
                 std::uint64_t dropped_bytes, std::uint64_t sequence);
   void keep_step(Step step);
   void write(Document document);
+  // Wakes the writer.
+  void write(ScalarChunk scalars);
 
   // An expanded tensor (with a stride of 0) is written as large as it is shown,
   // up to this size.

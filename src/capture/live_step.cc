@@ -36,6 +36,17 @@ void LiveStep::show_collections(std::span<const TensorGroup> collections) {
   sink_->on_collections(0, collections);
 }
 
+void LiveStep::show_facts(std::string_view worker, const RunFacts& facts) {
+  std::lock_guard lock(mutex_);
+  sink_->on_facts(0, worker, facts);
+}
+
+void LiveStep::show_scalars(std::string_view worker,
+                            std::span<const ScalarSeriesView> series) {
+  std::lock_guard lock(mutex_);
+  sink_->on_scalars(0, worker, series);
+}
+
 ObservationSink::DataNeed LiveStep::data_need_of(const SlotState& slot) {
   const auto [known, is_new] =
       data_needs_.try_emplace(&slot, ObservationSink::DataNeed::none);

@@ -25,6 +25,9 @@ class LiveStep {
   bool has_sink() const { return sink_ != nullptr; }
 
   void show_collections(std::span<const TensorGroup> collections);
+  void show_facts(std::string_view worker, const RunFacts& facts);
+  void show_scalars(std::string_view worker,
+                    std::span<const ScalarSeriesView> series);
 
   // Whether the sink may read the elements of a tensor; true while the sink is
   // being called. Never waits for such a call, because the caller may hold a

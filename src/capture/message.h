@@ -21,6 +21,7 @@ namespace smdebug {
 struct SlotState;
 struct ShardPlacement;
 struct SaveSpec;
+struct ScalarChunk;
 
 // A small file that is written beside the tensors: collections, run.json.
 struct Document {
@@ -35,6 +36,7 @@ struct Message {
     end_step,
     keep_step,
     document,
+    scalars,
   };
 
   std::uint64_t bytes = 0;  // of the whole message, padding included
@@ -77,7 +79,8 @@ struct Message {
     BeginFields begin;
     EndFields end;
     Step kept_step;
-    Document* document;  // owned by the message
+    Document* document;    // owned by the message
+    ScalarChunk* scalars;  // owned by the message
   };
   TensorStatistics statistics;
 

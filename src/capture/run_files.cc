@@ -233,7 +233,9 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
         !built_in ||
         built_in->tensors.include_regex != collection.tensors.include_regex;
     if (counts[i] == 0 && was_asked_for && has_own_patterns != at_end)
-      summary.warnings.push_back(nothing_found(collection, names, at_end));
+      summary.warnings.push_back(
+          {collection.name() + " " + sought(collection.tensors),
+           nothing_found(collection, names, at_end)});
   }
   summary.counts = counts_text(saved, names.size(), counts_shown);
   return summary;

@@ -43,7 +43,11 @@ class RunRecord {
 struct MatchSummary {
   std::string text;    // one line per saved collection, with its patterns
   std::string counts;  // "12 of 25 tensors (weights 3, biases 3)"
-  std::vector<std::string> warnings;  // patterns without a match
+  struct Warning {
+    std::string subject;  // the collection and its patterns
+    std::string text;
+  };
+  std::vector<Warning> warnings;  // patterns without a match
 };
 
 // `at_end`: no step will follow. Only then is a built-in collection without a

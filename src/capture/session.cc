@@ -96,11 +96,14 @@ SessionImpl::SessionImpl(SessionOptions options,
           {std::move(options.storage), std::move(bounded),
            std::move(options.tensorboard)}),
       sink(slots, context.logger),
-      steps(context, slots, run, sink) {}
+      scalars(context, run, sink),
+      steps(context, slots, run, sink, scalars),
+      facts(context, run, sink) {}
 
 Status SessionImpl::close() {
   if (run.is_over()) return {};
   steps.finish();
+  scalars.finish();
   run.stop(steps.plan_version());
   run.write_end(status(), cost());
   return run.close();
@@ -113,6 +116,7 @@ SessionStatus SessionImpl::status() {
   status.steps = steps.begun();
   status.steps_saved = steps.saved();
   status.skipped = sink.skipped();
+  status.dropped_scalars = scalars.dropped();
   return status;
 }
 
@@ -163,7 +167,9 @@ StepId Session::step() const { return impl_->context.steps.current(); }
 
 bool Session::begin_step() {
   CycleMeter meter(impl_->sink.step_cycles());
-  return impl_->steps.begin();
+  const bool is_due = impl_->steps.begin();
+  impl_->facts.publish_waiting();
+  return is_due;
 }
 
 void Session::before_update() {
@@ -237,7 +243,15 @@ Status Session::save_tensor(std::string_view name, const TensorView& tensor,
 }
 
 void Session::set_sink(ObservationSink* sink) {
+  if (!impl_->sink.has_observer()) impl_->scalars.skip_to_now();
   impl_->sink.set_observer(sink);
+  impl_->facts.show();
+}
+
+void Session::set_facts(RunFacts facts) { impl_->facts.set(std::move(facts)); }
+
+ScalarSlot Session::scalar(std::string_view name) {
+  return {impl_.get(), impl_->scalars.series(name)};
 }
 
 void Session::keep_step(Step step) {
@@ -248,8 +262,9 @@ void Session::keep_step(Step step) {
 
 void Session::export_collections() {
   RunLifecycle& run = impl_->run;
-  if (run.recorder() != nullptr && run.is_recording())
-    run.write_collections(impl_->steps.plan_version());
+  if (run.recorder() == nullptr || !run.is_recording()) return;
+  run.write_collections(impl_->steps.plan_version());
+  impl_->scalars.hand_over();
 }
 
 Status Session::flush() {
@@ -260,6 +275,7 @@ Status Session::close() { return impl_->close(); }
 
 void Session::after_fork_in_child() {
   impl_->sink.after_fork_in_child();
+  impl_->scalars.stop();
   impl_->run.after_fork_in_child();
 }
 

@@ -108,6 +108,19 @@ void PutNothingDue(benchmark::State& state) {
 }
 BENCHMARK(PutNothingDue);
 
+// Time per scalar, in steps that save nothing.
+void NoteScalar(benchmark::State& state) {
+  Run run(64);
+  run.session().begin_step();
+  run.session().end_step();
+  const ScalarSlot loss = run.session().scalar("loss");
+  for (auto _ : state) {
+    for (int i = 0; i < kTensors; ++i) loss.note(i);
+  }
+  state.SetItemsProcessed(state.iterations() * kTensors);
+}
+BENCHMARK(NoteScalar);
+
 // CPU time of the write thread: per step without tensors but one, and per
 // small record.
 void WriteStep(benchmark::State& state) {

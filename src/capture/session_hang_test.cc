@@ -22,6 +22,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 constexpr milliseconds kLimit{100};
 
@@ -86,7 +87,10 @@ TEST_P(SessionHangsAtTest, EndsFromItsFirstCallOn) {
   if (!hanging_->has_hung()) GTEST_SKIP() << "a new run makes no such call";
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().code, Error::Code::unavailable);
-  EXPECT_THAT(closed.error().message, HasSubstr("not responded for 0.1 s"));
+  EXPECT_THAT(
+      closed.error().message,
+      MatchesRegex("(run .*: )?cannot [a-z ]+ '.*' in 'memory://session_hang_.*"
+                   "': the storage has not responded for 0.1 s: .*"));
   EXPECT_EQ(session->status().state, SessionStatus::State::failed);
   EXPECT_THAT(log_.text(), HasSubstr("nothing more will be saved"));
   EXPECT_EQ(log_.lines().size(), 1u) << log_.text();
@@ -131,6 +135,23 @@ TEST_P(SessionHangsAtTest, EndsWithTensorBoardAndASizeLimit) {
 INSTANTIATE_TEST_SUITE_P(Every, SessionHangsAtTest,
                          testing::ValuesIn(kStorageCalls));
 
+TEST_F(SessionHangTest, EndsWhileItWritesScalars) {
+  auto session = open();
+  const ScalarSlot loss = session->scalar("loss");
+  step(*session);
+  loss.note(1);
+  hanging_->hang_at(StorageCall::commit, "series/");
+  for (int i = 0; i < 3; ++i) {
+    step(*session);
+    for (int sample = 0; sample < 5000; ++sample) loss.note(sample);
+  }
+  const Status closed = session->close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Error::Code::unavailable);
+  EXPECT_THAT(closed.error().message, HasSubstr("series/worker_0-"));
+  EXPECT_EQ(log_.lines().size(), 1u) << log_.text();
+}
+
 TEST_F(SessionHangTest, LetsTheTrainingWaitOnceForAFullQueue) {
   config_.buffer_bytes = 1 << 20;
   auto session = open();
@@ -155,6 +176,48 @@ TEST_F(SessionHangTest, IsSeenInTheStatusOfATrainingThatDoesNotWait) {
   while (!session->status().error) std::this_thread::yield();
   EXPECT_EQ(session->status().error_step, 1);
   EXPECT_EQ(session->status().error->code, Error::Code::unavailable);
+}
+
+TEST_F(SessionHangTest, NamesTheCallAndTheFileThatDoNotReturn) {
+  const std::string events = event_file_key(1, "worker_0");
+  const std::string index = index_file_key(1, "worker_0");
+  const struct {
+    StorageCall call;
+    std::string key;
+    std::string text;
+  } cases[] = {{StorageCall::create, events, "create '" + events},
+               {StorageCall::append, events, "write '" + events},
+               {StorageCall::commit, events, "finish '" + events},
+               {StorageCall::commit, index, "finish '" + index}};
+  for (const auto& [call, key, text] : cases) {
+    memory_ = *open_storage("memory://hang_at_" + text);
+    hanging_ = std::make_shared<HangingStorage>(memory_);
+    auto session = open();
+    step(*session);
+    ASSERT_TRUE(session->flush());
+    hanging_->hang_at(call, key);
+    step(*session);
+    EXPECT_THAT(session->close().error().message,
+                HasSubstr("cannot " + text + "' in '" + memory_->uri() +
+                          "': the storage has not responded for 0.1 s"));
+    hanging_->release();
+    hanging_->wait_for_release();
+  }
+}
+
+TEST_F(SessionHangTest, NamesTheFolderOfTensorBoardThatDoesNotRespond) {
+  config_.tensorboard_dir = "memory://unused";
+  SessionOptions with_tensorboard = options();
+  with_tensorboard.storage = memory_;
+  auto folder = *open_storage("memory://tensorboard_that_hangs");
+  hanging_ = std::make_shared<HangingStorage>(folder);
+  with_tensorboard.tensorboard = hanging_;
+  auto session = *Session::create(std::move(with_tensorboard));
+  hanging_->hang_at(StorageCall::append);
+  session->begin_step();
+  session->save_scalar("loss", 1);
+  EXPECT_THAT(session->close().error().message,
+              HasSubstr("' in 'memory://tensorboard_that_hangs'"));
 }
 
 TEST_F(SessionHangTest, EndsEarlierWhenTheUserInterruptsIt) {

@@ -9,7 +9,9 @@
 #include "smdebug/capture/session.h"
 
 #include "capture/capture_sink.h"
+#include "capture/facts_report.h"
 #include "capture/run_lifecycle.h"
+#include "capture/scalar_notes.h"
 #include "capture/session_context.h"
 #include "capture/slot_table.h"
 #include "capture/step_lifecycle.h"
@@ -31,7 +33,9 @@ struct SessionImpl {
   SlotTable& slots;
   RunLifecycle run;
   CaptureSink sink;
+  ScalarNotes scalars;
   StepLifecycle steps;
+  FactsReport facts;
 };
 
 }  // namespace smdebug

@@ -190,6 +190,27 @@ TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
+TEST_F(SessionPlanTest, LogsAPatternWithoutMatchOncePerRun) {
+  config_.save_all = false;
+  config_.include_regex = {"fc1_outputs"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  session->begin_step();
+  HookConfig edited = session->config();
+  edited.include_collections = {"weights"};
+  ASSERT_TRUE(session->set_config(edited).ok());
+  session->begin_step();
+  put(*session, "relu_output_0", {1});
+  session->begin_step();
+  edited.include_regex = {"fc2_outputs"};
+  ASSERT_TRUE(session->set_config(edited).ok());
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(
+      log_.lines(),
+      testing::Contains(HasSubstr("'fc1_outputs' matched no tensor")).Times(1));
+}
+
 TEST_F(SessionPlanTest, WarnsOfABuiltInCollectionOnlyIfItStaysEmptyToTheEnd) {
   config_.save_all = false;
   config_.include_collections = {"losses", "biases"};

@@ -47,6 +47,8 @@ SlotState* SlotTable::next_due(const ModuleState& module,
   }
   const std::uint32_t call =
       direction.calls.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t most = most_calls_.load(std::memory_order_relaxed);
+  if (most != 0 && call >= most) return nullptr;
   SlotState* slot = nullptr;
   if (call < ModuleState::Direction::kKept)
     slot = direction.slots[call].load(std::memory_order_acquire);
@@ -178,6 +180,7 @@ const std::vector<SlotState*>* SlotTable::keep_shared(
 
 void SlotTable::use(std::shared_ptr<const Plan> plan) {
   std::lock_guard lock(mutex_);
+  most_calls_ = plan->max_tensors_per_module();
   plans_.push_back({std::move(plan), {}, {}});
   applied_ = nullptr;
   memberships_ = 0;

@@ -5,7 +5,9 @@
 // When the set of due collections changes from one step to the next, each slot
 // gets its `SaveSpec`. The specs are cached per set.
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -127,6 +129,8 @@ class SlotTable {
   const SaveSpec* spec(const CollectionSet& due_and_matched);
   Schedule& schedule(const CollectionSet& due);
 
+  std::atomic<std::uint32_t> most_calls_ =
+      0;                      // of the plan in use; 0: no limit
   mutable std::mutex mutex_;  // guards everything below
   std::vector<std::unique_ptr<SlotState>> slots_;
   std::vector<std::unique_ptr<ModuleState>> modules_;

@@ -2,17 +2,18 @@
 
 #include <utility>
 
-#include "capture/run_files.h"
 #include "reduce/gather.h"
 
 namespace smdebug {
 
 StepLifecycle::StepLifecycle(SessionContext& context, SlotTable& slots,
-                             RunLifecycle& run, CaptureSink& sink)
+                             RunLifecycle& run, CaptureSink& sink,
+                             ScalarNotes& scalars)
     : context_(context),
       slots_(slots),
       run_(run),
       sink_(sink),
+      scalars_(scalars),
       checkpoints_(CheckpointState::open(context.logger, context.limit)) {
   if (!checkpoints_ || !checkpoints_->recorded()) return;
   context_.steps.resume(checkpoints_->recorded()->counts);
@@ -38,10 +39,9 @@ bool StepLifecycle::begin() {
   is_open_ = true;
   sink_.begin_step(++begun_);
   if (!run_.is_started()) start_run();
-  if (!run_.is_recording()) return false;
-  use_pending_plan();
-  is_paused_ = wants_pause_;
-  if (is_paused_) return false;
+  const bool is_recorded = begin_recorded();
+  scalars_.begin_step(is_recorded);
+  if (!is_recorded) return false;
   put_waiting();
 
   const CollectionSet due = slots_.plan().due(context_.steps.current());
@@ -55,6 +55,14 @@ bool StepLifecycle::begin() {
   at_step_start_ = run_.recorder()->counts();
   sink_.start_capturing();
   return true;
+}
+
+// Returns whether the open step is recorded at all.
+bool StepLifecycle::begin_recorded() {
+  if (!run_.is_recording()) return false;
+  use_pending_plan();
+  is_paused_ = wants_pause_;
+  return !is_paused_;
 }
 
 void StepLifecycle::start_run() {
@@ -86,7 +94,9 @@ void StepLifecycle::announce() {
 
 void StepLifecycle::end() {
   is_open_ = false;
-  if (!is_announced_ || run_.is_forked()) return;
+  if (run_.is_forked()) return;
+  scalars_.end_step();
+  if (!is_announced_) return;
   is_announced_ = false;
   const bool was_capturing = sink_.is_capturing();
   run_.write_collections_if_due(plan_version_);
@@ -102,6 +112,7 @@ void StepLifecycle::end() {
   run_.notice_stuck_writer();
   if (was_capturing && !is_summarized_) report_matches();
   report_pattern_errors();
+  scalars_.show();
   sink_.show_step(context_.steps.current(), StepPhase::complete,
                   context_.worker.name);
 }
@@ -117,11 +128,29 @@ void StepLifecycle::finish() {
 
 void StepLifecycle::report_unmatched_at_end() {
   if (!is_summarized_ || context_.worker.reports_via_first_worker()) return;
-  for (const std::string& warning :
+  for (const MatchSummary::Warning& warning :
        summarize_matches(slots_, /*at_end=*/true).warnings) {
-    context_.logger.warning(warning);
+    warn_once(warning);
   }
 }
+
+// A plan follows another one when layers become known or the user edits the
+// configuration: most of its warnings are those of the plan before.
+void StepLifecycle::warn_once(const MatchSummary::Warning& warning) {
+  if (warned_.insert(warning.subject).second)
+    context_.logger.warning(warning.text);
+}
+
+namespace {
+
+// Of frameworks whose user registers a model.
+std::string advice_without_tensors(std::string_view framework) {
+  if (framework != "pytorch" && framework != "mxnet") return "";
+  return ": register the model, and save losses that no module computes with "
+         "save_scalar";
+}
+
+}  // namespace
 
 void StepLifecycle::report_matches() {
   is_summarized_ = true;
@@ -130,17 +159,18 @@ void StepLifecycle::report_matches() {
   const std::string step = std::to_string(context_.steps.current().global);
   MatchSummary matches = summarize_matches(slots_);
   summary_ = std::move(matches.text);
-  if (context_.config.announces_first_step && context_.worker.is_first()) {
-    logger.info("recording to '" + run_.uri() + "' from step " + step + ": " +
-                matches.counts);
+  if (context_.config.announces_first_step && context_.worker.is_first() &&
+      !std::exchange(is_location_logged_, true)) {
+    logger.info((context_.config.dry_run ? "dry run, nothing is written to '"
+                                         : "recording to '") +
+                run_.uri() + "' from step " + step + ": " + matches.counts);
   }
   logger.debug(summary_);
-  for (const std::string& warning : matches.warnings) logger.warning(warning);
+  for (const auto& warning : matches.warnings) warn_once(warning);
   if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
-    logger.warning(
-        "step " + step +
-        " should have been saved, but no tensor was captured: is the model "
-        "registered?");
+    logger.warning("step " + step +
+                   " should have been saved, but no tensor was captured" +
+                   advice_without_tensors(context_.framework.name));
   }
 }
 

@@ -18,7 +18,9 @@
 
 #include "capture/capture_sink.h"
 #include "capture/checkpoint_state.h"
+#include "capture/run_files.h"
 #include "capture/run_lifecycle.h"
+#include "capture/scalar_notes.h"
 #include "capture/session_context.h"
 #include "capture/slot_table.h"
 
@@ -49,7 +51,7 @@ class StepLifecycle {
   // Continues after a checkpoint, if the program has restored one. All
   // arguments must outlive this.
   StepLifecycle(SessionContext& context, SlotTable& slots, RunLifecycle& run,
-                CaptureSink& sink);
+                CaptureSink& sink, ScalarNotes& scalars);
 
   // Ends the open step and begins the next. Returns whether anything is due.
   bool begin();
@@ -88,12 +90,14 @@ class StepLifecycle {
 
  private:
   void start_run();
+  bool begin_recorded();
   void record_checkpoint();
   void use_pending_plan();
   void announce();
   void report_matches();
   void report_pattern_errors();
   void report_unmatched_at_end();
+  void warn_once(const MatchSummary::Warning& warning);
   void put(SlotState& slot, const SavedTensor& saved, const TensorView& tensor);
   void put_waiting();
   bool has_waiting();
@@ -102,6 +106,7 @@ class StepLifecycle {
   SlotTable& slots_;
   RunLifecycle& run_;
   CaptureSink& sink_;
+  ScalarNotes& scalars_;
 
   std::shared_ptr<const Plan> pending_plan_;
   std::uint64_t plan_version_ = 1;
@@ -110,6 +115,8 @@ class StepLifecycle {
   bool is_open_ = false;
   bool is_announced_ = false;   // the writer has `begin_step` of the open step
   bool is_summarized_ = false;  // the matches of the plan in use were logged
+  bool is_location_logged_ = false;
+  std::set<std::string> warned_;  // subjects of warnings about matches
   std::string summary_;
   std::set<std::string> logged_pattern_errors_;
   // Also the number of the open step in messages, counted from 1.

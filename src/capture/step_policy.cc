@@ -9,6 +9,9 @@ namespace {
 // part of the training loop. A step of a GAN has two.
 constexpr int kMostBackwards = 2;
 
+// More calls of the leader without gradients in one step are an evaluation.
+constexpr int kMostCallsWithoutGradients = 4;
+
 }  // namespace
 
 std::optional<StepOn> find_step_on(std::string_view name) {
@@ -25,12 +28,18 @@ bool StepPolicy::begins_step(const ModelCall& call) {
     case StepOn::optimizer:
       return begins_by_update(call);
     case StepOn::leading_model:
-      return leads(call) && begins_by_forward(call);
+      return begins_by_leader(call) && begins_by_forward(call);
   }
   return true;
 }
 
+void StepPolicy::backward_began() {
+  ++backwards_;
+  note_learning();
+}
+
 void StepPolicy::optimizer_acted() {
+  note_learning();
   is_over_ = true;
   model_.reset();
 }
@@ -56,13 +65,29 @@ bool StepPolicy::begins_by_update(const ModelCall& call) {
   return begins;
 }
 
-bool StepPolicy::leads(const ModelCall& call) {
-  if (!leader_ || *leader_ == call.model || backwards_ >= kMostBackwards) {
-    leader_ = call.model;
-    backwards_ = 0;
-    return true;
+bool StepPolicy::begins_by_leader(const ModelCall& call) {
+  const bool is_leader = !leader_ || *leader_ == call.model;
+  if (!is_leader && backwards_ < kMostBackwards) {
+    if (!call.is_training) awaits_backward_ = false;
+    return !call.is_training;
   }
-  return !call.is_training;
+  if (is_leader && continues_step(call)) return false;
+  leader_ = call.model;
+  backwards_ = 0;
+  awaits_backward_ = call.is_training && call.can_learn;
+  calls_without_gradients_ = 0;
+  return true;
+}
+
+bool StepPolicy::continues_step(const ModelCall& call) {
+  if (!has_learned_ || !awaits_backward_ || !call.is_training) return false;
+  if (call.can_learn) return true;
+  return ++calls_without_gradients_ <= kMostCallsWithoutGradients;
+}
+
+void StepPolicy::note_learning() {
+  has_learned_ = true;
+  awaits_backward_ = false;
 }
 
 }  // namespace smdebug

@@ -126,6 +126,7 @@ TEST(LeadingModelSteps, AnotherModelTakesTheLeadAfterTwoBackwardPasses) {
   policy.backward_began();
   EXPECT_TRUE(policy.begins_step(training(kDiscriminator)));
   EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+  policy.backward_began();
   EXPECT_TRUE(policy.begins_step(training(kDiscriminator)));
 }
 
@@ -136,6 +137,73 @@ TEST(LeadingModelSteps, ACallOfTheLeaderForgetsTheBackwardPassesBefore) {
   EXPECT_TRUE(policy.begins_step(training(kGenerator)));
   policy.backward_began();
   EXPECT_FALSE(policy.begins_step(training(kDiscriminator)));
+}
+
+TEST(LeadingModelSteps, TakeTheCallsBeforeOneBackwardPassTogether) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator))) << "may be no training";
+  policy.backward_began();
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+    for (int call = 0; call < 100; ++call)
+      EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+    policy.backward_began();
+    policy.optimizer_acted();
+  }
+}
+
+TEST(LeadingModelSteps, BeginWithEachBatchWhoseGradientIsAccumulated) {
+  StepPolicy policy(StepOn::leading_model);
+  for (int batch = 0; batch < 8; ++batch) {
+    EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+    policy.backward_began();
+    if (batch % 4 == 3) policy.optimizer_acted();
+  }
+}
+
+TEST(LeadingModelSteps, LastUntilTheUpdateIfNoBackwardPassIsReported) {
+  StepPolicy policy(StepOn::leading_model);
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  policy.optimizer_acted();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_FALSE(policy.begins_step(training(kGenerator)));
+  policy.optimizer_acted();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+}
+
+TEST(LeadingModelSteps, TakeATargetComputedWithoutGradientsIn) {
+  StepPolicy policy(StepOn::leading_model);
+  const ModelCall target = {.model = kGenerator, .can_learn = false};
+  policy.backward_began();
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+    EXPECT_FALSE(policy.begins_step(target));
+    policy.backward_began();
+  }
+}
+
+TEST(LeadingModelSteps, BeginWithEachCallOfAnEvaluationWithoutGradients) {
+  StepPolicy policy(StepOn::leading_model);
+  const ModelCall sample = {.model = kGenerator, .can_learn = false};
+  policy.backward_began();
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(policy.begins_step(sample));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  int begun = 0;
+  for (int call = 0; call < 100; ++call) begun += policy.begins_step(sample);
+  EXPECT_EQ(begun, 96) << "after a training call without a backward pass";
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+}
+
+TEST(LeadingModelSteps, AnEvaluationEndsAStepThatWaitsForItsBackwardPass) {
+  StepPolicy policy(StepOn::leading_model);
+  policy.backward_began();
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
+  EXPECT_TRUE(policy.begins_step(evaluating(kDiscriminator)));
+  EXPECT_TRUE(policy.begins_step(training(kGenerator)));
 }
 
 TEST(LeadingModelSteps, ACallThatDoesNotTrainIsAStepAndTakesNoLead) {

@@ -9,6 +9,7 @@
 #include "base/crc32c.h"
 #include "capture/slot_state.h"
 #include "format/file_names.h"
+#include "format/series_file.h"
 
 namespace smdebug {
 namespace {
@@ -309,6 +310,14 @@ Status StepWriter::write(const Document& document) {
   SMD_CHECK_OK(put_object(*storage_, document.key, document.text));
   counts_.bytes += document.text.size();
   return {};
+}
+
+Status StepWriter::write(const ScalarChunk& scalars) {
+  const SeriesFile file = {worker_, series_of(scalars)};
+  if (!storage_ || file.series.empty()) return {};
+  const auto [first, last] = steps_of(file);
+  return write({series_file_key({worker_, first, last, series_files_++}),
+                write_series_file(file)});
 }
 
 Status StepWriter::close() {

@@ -28,6 +28,7 @@
 #include "capture/message.h"
 #include "capture/progress_writer.h"
 #include "capture/run_size_limit.h"
+#include "capture/scalar_chunk.h"
 #include "capture/slot_records.h"
 #include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
@@ -84,6 +85,7 @@ class StepWriter {
   Status end_step(std::uint64_t dropped_tensors, std::uint64_t dropped_bytes);
 
   Status write(const Document& document);
+  Status write(const ScalarChunk& scalars);
 
   // Keeps a step as long as possible if the run has a size limit.
   void keep_step(Step step);
@@ -163,6 +165,7 @@ class StepWriter {
   std::vector<Part> parts_;
   std::vector<std::span<const std::byte>> spans_;
   std::size_t pending_bytes_ = 0;
+  std::uint64_t series_files_ = 0;
   WriteCounts counts_;
 };
 

@@ -116,6 +116,28 @@ TEST_F(TerminationTest, PublishesEveryStepThatEndedAndDiesOfTheSignal) {
   EXPECT_FALSE(has_end_marker());
 }
 
+TEST_F(TerminationTest, WritesTheScalarsThatWereHandedOver) {
+  const int end = end_of([this] {
+    auto storage = std::make_shared<FaultyStorage>(*open_storage(run()));
+    auto session = open(storage);
+    if (!install_termination_flush()) _exit(1);
+    const ScalarSlot loss = session->scalar("loss");
+    step(*session);
+    session->end_step();
+    (void)session->flush();
+    storage->hold();
+    step(*session);
+    // The last of these fills the buffer.
+    for (int i = 0; i < 4096; ++i) loss.note(i);
+    raise(SIGTERM);
+    storage->let_go();
+    wait_for_the_end();
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  const std::string key = series_file_key({"worker_0", 1, 1, 0});
+  EXPECT_TRUE(*(*open_storage(run()))->exists(key));
+}
+
 TEST_F(TerminationTest, KeepsBackAStepWhoseCapturesHaveNotFinished) {
   const int end = end_of([this] {
     auto session = open(*open_storage(run()));
@@ -191,6 +213,19 @@ TEST_F(TerminationTest, EndsInTimeWhenTheStorageDoesNotAnswer) {
   });
   EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
   EXPECT_THAT(published(), IsEmpty());
+}
+
+// The training refills the lanes faster than they are written.
+TEST_F(TerminationTest, EndsATrainingThatDoesNotPause) {
+  const int end = end_of([this] {
+    auto session = open(*open_storage(run()));
+    install_termination_flush(std::chrono::hours(1));
+    for (int i = 0; i < 100; ++i) step(*session);
+    raise(SIGTERM);
+    while (true) step(*session);
+  });
+  EXPECT_TRUE(ended_by(SIGTERM, end)) << end;
+  EXPECT_GE(published().size(), 100);
 }
 
 TEST_F(TerminationTest, EndsAtOnceWhereNoSessionIsOpen) {

@@ -206,9 +206,9 @@ void WriteThread::give_up(WaitEnd reason) {
                                         : limit_.at_most)
           .count();
   latch({Error::Code::unavailable,
-         fmt::format("the storage has not responded for {:g} s{}: check that "
-                     "it is mounted and reachable",
-                     seconds,
+         fmt::format("cannot {}: the storage has not responded for {:g} s{}: "
+                     "check that it is mounted and reachable",
+                     watch_.last_call(), seconds,
                      reason == WaitEnd::interrupted
                          ? ", and the program was interrupted"
                          : "")},
@@ -247,15 +247,29 @@ void WriteThread::run() {
   call_writer([](StepWriter& writer) { return writer.start(); });
   while (!is_last) {
     is_last = sleep();
-    while (read_lanes_safely()) {
+    while (!is_terminating_ && read_lanes_safely()) {
     }
-    if (is_terminating_) end_writing();
+    if (is_terminating_) {
+      read_published();
+      end_writing();
+    }
   }
   call_writer([](StepWriter& writer) { return writer.close(); });
   watch_.note_idle();  // a status that is read later must not see it as stuck
   const std::lock_guard lock(mutex_);
   has_ended_ = true;
   moved_.notify_all();
+}
+
+// Reads what the lanes hold now. A training that still runs can refill them
+// faster than they are read.
+void WriteThread::read_published() {
+  const std::uint64_t shared_end = shared_.published();
+  const std::uint64_t owner_end = owner_.published();
+  while ((owner_.read_position() < owner_end ||
+          shared_.read_position() < shared_end) &&
+         read_lanes_safely()) {
+  }
 }
 
 // The process is about to end. The training may still run, and has nothing to
@@ -346,6 +360,10 @@ void WriteThread::read(StagingRing& lane, const Message& message) {
     case Message::Kind::document:
       if (is_writing()) check(writer_->write(*message.document));
       delete message.document;
+      return;
+    case Message::Kind::scalars:
+      if (is_writing()) check(writer_->write(*message.scalars));
+      delete message.scalars;
       return;
   }
 }

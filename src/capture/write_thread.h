@@ -98,6 +98,7 @@ class WriteThread {
   WaitEnd wait_until(const WaitLimit& limit, const Condition& is_met);
   void give_up(WaitEnd reason);
   void latch(const Error& error, Step step);
+  void read_published();
   void end_writing();
   void finish_within(std::chrono::milliseconds at_most);
   bool is_writing() const;

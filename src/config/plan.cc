@@ -125,10 +125,13 @@ class CollectionList {
     if (!framework_.knows(collection.name()) &&
         collection.tensors.include_regex.empty() &&
         collection.tensors.tensor_names.empty()) {
-      return Error{Error::Code::invalid_config,
-                   fmt::format("collection '{}' can match nothing: it has "
-                               "neither include_regex nor tensor_names",
-                               collection.name())};
+      const auto meant = misspelled_name(collection.name(), names());
+      return Error{
+          Error::Code::invalid_config,
+          fmt::format("collection '{}' can match nothing: it has "
+                      "neither include_regex nor tensor_names{}",
+                      collection.name(),
+                      meant ? "; did you mean '" + *meant + "'?" : "")};
     }
     list_.push_back(collection);
     return {};
@@ -144,14 +147,19 @@ class CollectionList {
       find_or_add(name);
       return {};
     }
+    return Error{
+        Error::Code::invalid_config,
+        fmt::format("include_collections names '{}', which does not "
+                    "exist; nearest: {}",
+                    name, quoted_list(nearest_names(name, names(), 3)))};
+  }
+
+  std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const Collection& collection : list_) {
       names.push_back(collection.name());
     }
-    return Error{Error::Code::invalid_config,
-                 fmt::format("include_collections names '{}', which does not "
-                             "exist; nearest: {}",
-                             name, quoted_list(nearest_names(name, names, 3)))};
+    return names;
   }
 
   // Once an opt-in collection exists, the built-in ones exclude its tensors.
@@ -245,6 +253,7 @@ class Plan::Impl {
     auto impl = std::make_unique<Impl>();
     impl->framework = framework;
     impl->writes_tensorboard = config.tensorboard_dir.has_value();
+    impl->max_tensors_per_module = config.max_tensors_per_module;
     SMD_TRY(impl->collections, CollectionList(config, framework).build());
     for (std::size_t i = 0; i < impl->collections.size(); ++i) {
       // Compile the patterns of collections that are not saved as well, so that
@@ -284,6 +293,7 @@ class Plan::Impl {
 
   Framework framework;
   bool writes_tensorboard = false;
+  std::uint32_t max_tensors_per_module = 0;
   std::vector<Collection> collections;
   CollectionSet saved;
   std::vector<Matcher> matchers;  // one per collection
@@ -310,6 +320,10 @@ bool Plan::is_saved(std::size_t collection) const {
 }
 
 const Framework& Plan::framework() const { return impl_->framework; }
+
+std::uint32_t Plan::max_tensors_per_module() const {
+  return impl_->max_tensors_per_module;
+}
 
 CollectionSet Plan::match(std::string_view tensor_name) const {
   CollectionSet matched;

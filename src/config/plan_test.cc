@@ -376,6 +376,8 @@ TEST(Plan, RefusesABadPatternThatIsNotEvenSaved) {
 TEST(Plan, RefusesACollectionThatCanMatchNothing) {
   EXPECT_THAT(build({.collections = {collection_of("mine", {})}}),
               refused("collection 'mine' can match nothing"));
+  EXPECT_THAT(build({.collections = {collection_of("weigths", {})}}),
+              refused("nor tensor_names; did you mean 'weights'?"));
 }
 
 TEST(Plan, RefusesAnUnknownCollectionAndOffersTheNearest) {

@@ -11,6 +11,8 @@ namespace smdebug {
 namespace {
 
 constexpr std::string_view kCollectionsSuffix = "_collections.json";
+constexpr std::string_view kFactsSuffix = ".json";
+constexpr std::string_view kSeriesSuffix = ".json";
 constexpr Step kStepsPerIndexFolder = 1000;
 
 // Names of larger steps would not sort in the order of their numbers.
@@ -32,6 +34,17 @@ std::optional<std::pair<Step, std::size_t>> leading_step(
       std::from_chars(text.data(), text.data() + text.size(), step);
   if (end.ec != std::errc() || step > kMaxStep) return {};
   return std::pair(step, static_cast<std::size_t>(end.ptr - text.data()));
+}
+
+// Removes "-000000000007" from the end of `text` and returns the number.
+std::optional<Step> take_last_number(std::string_view& text) {
+  const std::size_t dash = text.rfind('-');
+  if (dash == text.npos || dash == 0) return std::nullopt;
+  const std::string_view digits = text.substr(dash + 1);
+  const auto number = leading_step(digits);
+  if (!number || number->second != digits.size()) return std::nullopt;
+  text = text.substr(0, dash);
+  return number->first;
 }
 
 constexpr std::string_view kRulesPrefix = "rules/";
@@ -58,7 +71,10 @@ bool is_attempt_file_key(std::string_view key) {
        {kClaimKey, kRefusedKey, kEndMarkerKey, kRunFileKey, kProgressKey}) {
     if (key == name) return true;
   }
-  if (parse_step_file_key(key) || parse_collections_file_key(key)) return true;
+  if (parse_step_file_key(key) || parse_collections_file_key(key) ||
+      parse_facts_file_key(key) || parse_series_file_key(key)) {
+    return true;
+  }
   const bool is_json = key.ends_with(".json");
   if (key.starts_with(kRulesPrefix)) return is_json;
   if (key.starts_with(kReportPrefix)) return is_json || key.ends_with(".html");
@@ -82,6 +98,17 @@ std::string index_file_key(Step step, std::string_view worker) {
 std::string collections_file_key(std::string_view worker) {
   return fmt::format("{}{}{}", kCollectionsPrefix, encode_worker(worker),
                      kCollectionsSuffix);
+}
+
+std::string facts_file_key(Step step, std::string_view worker) {
+  return fmt::format("{}{}-{:012}{}", kFactsPrefix, encode_worker(worker), step,
+                     kFactsSuffix);
+}
+
+std::string series_file_key(const SeriesFileName& name) {
+  return fmt::format("{}{}-{:012}-{:012}-{}{}", kSeriesPrefix,
+                     encode_worker(name.worker), name.first, name.last,
+                     name.number, kSeriesSuffix);
 }
 
 std::string worker_claim_key(std::string_view worker) {
@@ -114,6 +141,31 @@ std::optional<std::string> parse_collections_file_key(std::string_view key) {
   }
   name.remove_suffix(kCollectionsSuffix.size());
   return decode_worker(name);
+}
+
+std::optional<StepFileName> parse_facts_file_key(std::string_view key) {
+  if (!key.starts_with(kFactsPrefix)) return std::nullopt;
+  if (!key.ends_with(kFactsSuffix)) return std::nullopt;
+  key.remove_prefix(kFactsPrefix.size());
+  key.remove_suffix(kFactsSuffix.size());
+  if (!is_utf8(key) || key.find('/') != key.npos) return std::nullopt;
+  const auto step = take_last_number(key);
+  if (!step) return std::nullopt;
+  return StepFileName{*step, decode_worker(key)};
+}
+
+std::optional<SeriesFileName> parse_series_file_key(std::string_view key) {
+  if (!key.starts_with(kSeriesPrefix)) return std::nullopt;
+  if (!key.ends_with(kSeriesSuffix)) return std::nullopt;
+  key.remove_prefix(kSeriesPrefix.size());
+  key.remove_suffix(kSeriesSuffix.size());
+  if (!is_utf8(key) || key.find('/') != key.npos) return std::nullopt;
+  const auto number = take_last_number(key);
+  const auto last = number ? take_last_number(key) : std::nullopt;
+  const auto first = last ? take_last_number(key) : std::nullopt;
+  if (!first || *first > *last) return std::nullopt;
+  return SeriesFileName{decode_worker(key), *first, *last,
+                        static_cast<std::uint64_t>(*number)};
 }
 
 bool is_run_file_key(std::string_view key) {

@@ -21,12 +21,15 @@ inline constexpr std::string_view kProgressKey = "progress.json";
 inline constexpr std::string_view kIndexPrefix = "index/";
 inline constexpr std::string_view kEventsPrefix = "events/";
 inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
+inline constexpr std::string_view kFactsPrefix = "facts/";
+inline constexpr std::string_view kSeriesPrefix = "series/";
 inline constexpr std::string_view kAttemptsPrefix = "attempts/";
 inline constexpr std::string_view kTensorboardPrefix = "tensorboard/";
 
 std::string event_file_key(Step step, std::string_view worker);
 std::string index_file_key(Step step, std::string_view worker);
 std::string collections_file_key(std::string_view worker);
+std::string facts_file_key(Step step, std::string_view worker);
 // The claim of one worker, if the workers are separate processes.
 std::string worker_claim_key(std::string_view worker);
 // The folder of the steps of an attempt that a later one has written again:
@@ -45,6 +48,25 @@ std::optional<StepFileName> parse_step_file_key(std::string_view key);
 
 // Returns the worker of a collections file, if it is one.
 std::optional<std::string> parse_collections_file_key(std::string_view key);
+
+// Parses the key of a facts file. Returns nothing for other names.
+std::optional<StepFileName> parse_facts_file_key(std::string_view key);
+
+// The name of a file of scalar series: its worker, its first and last step, and
+// how many such files the worker had written before, because two of them may
+// have the same steps.
+struct SeriesFileName {
+  std::string worker;
+  Step first = 0;
+  Step last = 0;
+  std::uint64_t number = 0;
+
+  friend bool operator==(const SeriesFileName&,
+                         const SeriesFileName&) = default;
+};
+std::string series_file_key(const SeriesFileName& name);
+// Parses such a key. Returns nothing for other names.
+std::optional<SeriesFileName> parse_series_file_key(std::string_view key);
 
 // Whether smdebug or the original writes files of this name into a run,
 // unfinished ones (".tmp") included. The user may keep other files in the

@@ -15,6 +15,44 @@ TEST(FileNames, AreThoseOfTheOriginal) {
             "collections/000000000/worker_0_collections.json");
 }
 
+TEST(FileNames, OfFactsNameTheirWorkerAndStep) {
+  EXPECT_EQ(facts_file_key(1234, "algo-1"), "facts/algo-1-000000001234.json");
+  const std::string device = "/job:localhost/replica:0/task:0/device:GPU:1";
+  for (const std::string& worker : {std::string("algo-1"), device}) {
+    const StepFileName name = {1234, worker};
+    EXPECT_EQ(parse_facts_file_key(facts_file_key(1234, worker)), name);
+  }
+  for (const char* key :
+       {"facts/", "facts/worker_0.json", "facts/-000000000001.json",
+        "facts/worker_0-.json", "facts/worker_0-1x.json",
+        "facts/a/worker_0-000000000001.json", "worker_0-000000000001.json",
+        "facts/worker_0-99999999999999999999.json"}) {
+    EXPECT_FALSE(parse_facts_file_key(key)) << key;
+  }
+}
+
+TEST(FileNames, OfSeriesNameTheirWorkerAndSteps) {
+  EXPECT_EQ(series_file_key({"algo-1", 7, 1234, 5}),
+            "series/algo-1-000000000007-000000001234-5.json");
+  const std::string device = "/job:localhost/replica:0/task:0/device:GPU:1";
+  for (const std::string& worker : {std::string("algo-1"), device}) {
+    const SeriesFileName name = {worker, 7, 7, 123456};
+    EXPECT_EQ(parse_series_file_key(series_file_key(name)), name);
+  }
+  for (const char* key :
+       {"series/", "series/worker_0-000000000001.json",
+        "series/worker_0-000000000001-000000000002.json",
+        "series/-000000000001-000000000002-0.json",
+        "series/worker_0-000000000003-000000000002-0.json",
+        "series/worker_0-000000000001-000000000002-.json",
+        "series/worker_0-000000000001-000000000002-x.json",
+        "series/a/worker_0-000000000001-000000000002-0.json",
+        "series/worker_0-000000000001-99999999999999999999-0.json",
+        "worker_0-000000000001-000000000002-0.json"}) {
+    EXPECT_FALSE(parse_series_file_key(key)) << key;
+  }
+}
+
 TEST(FileNames, EncodeDeviceNames) {
   const std::string device = "/job:localhost/replica:0/task:0/device:GPU:1";
   EXPECT_EQ(index_file_key(2000, device),
@@ -60,17 +98,25 @@ TEST(FileNames, OfOtherFilesAreRefused) {
 
 TEST(FileNames, TellTheFilesOfARunFromThoseOfItsUser) {
   for (const char* key :
-       {"claim.smd", "refused.smd", "run.json", "progress.json",
-        "training_job_end.ts", "claims/worker_1.smd", "run.json.tmp",
+       {"claim.smd",
+        "refused.smd",
+        "run.json",
+        "progress.json",
+        "training_job_end.ts",
+        "claims/worker_1.smd",
+        "run.json.tmp",
         "claim.smd.0123456789abcdef.tmp",
         "collections/000000000/worker_0_collections.json",
         "events/000000000007/000000000007_worker_0.tfevents",
         "events/000000000007/000000000007_worker_0.tfevents.tmp",
-        "index/000000000/000000000007_worker_0.json", "rules/AllZero.json",
+        "index/000000000/000000000007_worker_0.json",
+        "rules/AllZero.json",
         "rules/events/1700000000000_AllZero_IssuesFound.json",
         "rule-output/CreateXgboostReport/xgboost_report.html",
         "tensorboard/TRAIN/events.out.tfevents.1700000000.node.7.1",
+        "facts/worker_0-000000000007.json",
         "attempts/1/run.json",
+        "series/worker_0-000000000007-000000000009-0.json",
         "attempts/1/index/000000000/000000000007_worker_0.json"}) {
     EXPECT_TRUE(is_run_file_key(key)) << key;
   }

@@ -21,6 +21,13 @@ inline constexpr std::uint64_t kMaxCollectionsFileBytes = 128 << 20;
 // The configuration in it has the form of a collections file.
 inline constexpr std::uint64_t kMaxRunFileBytes = kMaxCollectionsFileBytes;
 
+// A parameter takes about 300 bytes.
+inline constexpr std::uint64_t kMaxFactsFileBytes = kMaxCollectionsFileBytes;
+
+// 4096 samples, at worst each of a series of its own whose name has 1000 bytes
+// that are written as six.
+inline constexpr std::uint64_t kMaxSeriesFileBytes = 64 << 20;
+
 // Its writer bounds it to a few kilobytes.
 inline constexpr std::uint64_t kMaxProgressFileBytes = 64 << 10;
 

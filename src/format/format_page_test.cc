@@ -13,6 +13,7 @@
 #include "format/index_file.h"
 #include "format/progress_file.h"
 #include "format/run_file.h"
+#include "format/series_file.h"
 #include "format/tensor_record.h"
 #include "tests/support/source_dir_testing.h"
 
@@ -116,6 +117,14 @@ TEST(FormatPage, ShowsTheProgressThatIsWritten) {
   EXPECT_EQ(joined_example("progress"), write_progress_file(progress));
 }
 
+TEST(FormatPage, ShowsTheSeriesThatAreWritten) {
+  const StepId first = {7, Mode::train, 3}, second = {8, Mode::train, 4};
+  EXPECT_EQ(joined_example("series"),
+            write_series_file({"worker_0",
+                               {{"loss", {{first, 1.5}, {second, 1}}},
+                                {"lr", {{first, 0.5}}}}}));
+}
+
 TEST(FormatPage, ShowsTheRunFileThatIsWritten) {
   RunFile run;
   run.smdebug_version = "2.0.0";
@@ -136,7 +145,7 @@ TEST(FormatPage, NamesEveryFileOfARun) {
   const std::string text = page();
   for (const std::string_view name :
        {kClaimKey, kEndMarkerKey, kRunFileKey, kProgressKey, kIndexPrefix,
-        kEventsPrefix, kCollectionsPrefix}) {
+        kEventsPrefix, kCollectionsPrefix, kFactsPrefix, kSeriesPrefix}) {
     EXPECT_NE(text.find(name), text.npos) << name;
   }
   EXPECT_NE(text.find(event_file_key(7, "worker_0")), text.npos);

@@ -351,8 +351,9 @@ Result<IndexFile> parse_index_file(std::string_view text, IndexParts parts) {
   element document;
   const auto error = parser.parse(text.data(), text.size()).get(document);
   if (error != simdjson::SUCCESS) {
-    return corrupt(
-        fmt::format("expected JSON: {}", simdjson::error_message(error)));
+    return corrupt(error == simdjson::CAPACITY || error == simdjson::MEMALLOC
+                       ? simdjson::error_message(error)
+                       : "not JSON, or only a part of it");
   }
   object root;
   if (document.get(root) != simdjson::SUCCESS) {

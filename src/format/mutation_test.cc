@@ -10,8 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "format/collections_file.h"
+#include "format/facts_file.h"
 #include "format/index_file.h"
 #include "format/run_file.h"
+#include "format/series_file.h"
 #include "format/tensor_record.h"
 
 namespace smdebug {
@@ -63,6 +65,23 @@ std::string sample_run() {
   run.attempts[0].command = {"python", "train.py"};
   run.attempts[0].cost = {{"seconds", 0.5}};
   return write_run_file(run);
+}
+
+std::string sample_facts() {
+  RunFacts facts;
+  facts.parameters = {
+      {"w", true, "float32", "cpu", {2, 3}, "", GroupPosition{}}};
+  facts.optimizers = {{"SGD", {{1, 0, {{"learning_rate", 0.1}}}}}};
+  facts.modules = {{"Net_drop", "Dropout", true, {{"p", 0.5}}}};
+  facts.losses = {{"loss", "MSELoss", "mean", -100}};
+  return write_facts_file(facts);
+}
+
+std::string sample_series() {
+  const StepId first = {7, Mode::train, 3}, second = {8, Mode::train, 4};
+  return write_series_file({"worker_0",
+                            {{"loss", {{first, 1.5}, {second, 1}}},
+                             {"learning_rate", {{first, 0.5}}}}});
 }
 
 // Changes, drops, doubles or adds a few bytes.
@@ -121,6 +140,8 @@ void parse_as_text(std::string_view bytes) {
   (void)parse_index_file(tight.text(), IndexParts::locations);
   (void)parse_collections_file(tight.text());
   (void)parse_run_file(tight.text());
+  (void)parse_facts_file(tight.text());
+  (void)parse_series_file(tight.text());
 }
 
 TEST(DamagedRecord, DoesNoHarm) {
@@ -152,7 +173,8 @@ TEST(DamagedText, DoesNoHarm) {
   std::printf("seed %u\n", seed);
   std::mt19937_64 random(seed);
   const std::vector<std::string> sound = {sample_index(), sample_collections(),
-                                          sample_run()};
+                                          sample_run(), sample_facts(),
+                                          sample_series()};
   for (int i = 0; i < kMutations; ++i) {
     parse_as_text(mutate(sound[random() % sound.size()], random));
   }

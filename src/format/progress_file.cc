@@ -1,6 +1,5 @@
 #include "format/progress_file.h"
 
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -8,32 +7,13 @@
 #include "smdebug/base/try.h"
 
 #include "base/environment.h"
-#include "base/json.h"
+#include "format/json_fields.h"
 
 namespace smdebug {
 namespace {
 
 constexpr int kProgressVersion = 1;
 constexpr double kMaxSeconds = 1e12;
-
-// JSON has no numbers that are not finite, and a loss of NaN is what a reader
-// looks for.
-Json value_json(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "nan";
-  return value > 0 ? "inf" : "-inf";
-}
-
-std::optional<double> parse_value(const Json& json) {
-  if (const auto number = json.as_double()) return number;
-  const std::string* text = json.as_string();
-  if (text == nullptr) return std::nullopt;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (*text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (*text == "inf") return kInfinity;
-  if (*text == "-inf") return -kInfinity;
-  return std::nullopt;
-}
 
 // Cuts between two characters of UTF-8.
 std::string short_error(const std::string& error) {
@@ -53,19 +33,9 @@ Json losses_json(const std::vector<RunProgress::Loss>& losses) {
     array.push_back(Json::Object{{"tensor", loss.tensor},
                                  {"mode", mode_name(loss.mode)},
                                  {"step", loss.step},
-                                 {"value", value_json(loss.value)}});
+                                 {"value", number_json(loss.value)}});
   }
   return array;
-}
-
-Error out_of_range(std::string_view key) {
-  return {Error::Code::corrupt, "'" + std::string(key) + "' is out of range"};
-}
-
-Result<std::uint64_t> count_at(const Json& json, std::string_view key) {
-  SMD_TRY(const std::int64_t count, json.int_at(key));
-  if (count < 0) return out_of_range(key);
-  return static_cast<std::uint64_t>(count);
 }
 
 Result<Step> step_at(const Json& json, std::string_view key) {
@@ -109,7 +79,7 @@ Status parse_losses(const Json& json, RunProgress& progress) {
     SMD_TRY(loss.mode, mode_at(entry));
     SMD_TRY(loss.step, step_at(entry, "step"));
     const Json* value = entry.find("value");
-    const auto number = value ? parse_value(*value) : std::nullopt;
+    const auto number = value ? parse_number(*value) : std::nullopt;
     if (!number) {
       return Error{Error::Code::corrupt,
                    "'value' should be a number, 'nan', 'inf' or '-inf'"};
@@ -147,12 +117,7 @@ Status parse_state(const Json& json, RunProgress& progress) {
 
 Result<RunProgress> parse(std::string_view text) {
   SMD_TRY(const Json json, Json::parse(text));
-  SMD_TRY(const std::int64_t version, json.int_at("version"));
-  if (version != kProgressVersion) {
-    return Error{Error::Code::unsupported,
-                 "version " + std::to_string(version) +
-                     " is not supported; this smdebug reads version 1"};
-  }
+  SMD_CHECK_OK(check_version(json, kProgressVersion));
   RunProgress progress;
   SMD_CHECK_OK(parse_state(json, progress));
   SMD_TRY(progress.steps, count_at(json, "steps"));

@@ -216,7 +216,11 @@ void RunIndex::load_statistics() {
 
 std::vector<LeftOut> RunIndex::left_out() const {
   std::vector<LeftOut> all = left_out_;
-  for (const auto& [key, file] : broken_) all.push_back({key, file.what});
+  for (const auto& [key, file] : broken_) {
+    all.push_back(
+        {key, fmt::format("{}; step {} of '{}' is left out", file.what,
+                          file.name.step, file.name.worker)});
+  }
   if (has_more_foreign_) {
     all.push_back(
         {std::string(kIndexPrefix), "more files that are no index files"});

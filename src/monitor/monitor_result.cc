@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "smdebug/base/escape.h"
 #include "smdebug/report/likely_cause.h"
 #include "smdebug/report/verdict_groups.h"
@@ -9,6 +11,7 @@
 
 #include "report/json_parts.h"
 #include "report/text_table.h"
+#include "report/wording.h"
 
 namespace smdebug {
 namespace {
@@ -21,10 +24,7 @@ bool is_unjudged(const Verdict& verdict) {
 
 void add_rows(const MonitorResult& run, bool are_default_rules,
               TextTable& table) {
-  if (run.error) {
-    table.add({run.location, "", "Error", "", run.error->message});
-    return;
-  }
+  if (run.error) return;
   const std::size_t before = table.rows();
   for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
     if (are_default_rules && is_unjudged(verdict)) continue;
@@ -32,11 +32,19 @@ void add_rows(const MonitorResult& run, bool are_default_rules,
         {run.location, rule_title(verdict, run.verdicts),
          std::string(rule_status_name(verdict.status)),
          verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
-         verdict.message});
+         verdict.message +
+             (is_unjudged(verdict) ? damage_note(run.damage.size()) : "")});
   }
   if (table.rows() == before) {
-    table.add({run.location, "", "Error", "", outcome_text(run.verdicts)});
+    table.add({run.location, "", "Error", "",
+               outcome_text(run.verdicts) + damage_note(run.damage.size())});
   }
+}
+
+// Why a run may lack the tensors of a rule although its training had them.
+std::string loss_text(const MonitorResult& run) {
+  if (!run.recording_failure.empty()) return "whose recording failed";
+  return run.damage.empty() ? "" : "which is damaged";
 }
 
 // A line per rule with too little data, and one for those without any.
@@ -47,14 +55,37 @@ std::string unjudged_text(const MonitorResult& run) {
   for (const Verdict& verdict :
        verdicts_in(VerdictGroup::too_little, run.verdicts)) {
     text += "too little in " + location + ": " + verdict.rule + ": " +
-            printable(reason_text(verdict)) + "\n";
+            printable(reason_text(verdict.message)) + "\n";
   }
   if (const std::string rules =
           rules_in(VerdictGroup::not_applicable, run.verdicts);
       !rules.empty()) {
-    text += "not applicable to " + location + ": " + printable(rules) + "\n";
+    const std::string loss = loss_text(run);
+    text +=
+        (loss.empty() ? "not applicable to " + location
+                      : "no tensors in " + location + ", " + loss + ", for") +
+        (loss.empty() ? ": " : " ") + printable(rules) + "\n";
   }
   return text;
+}
+
+std::string recording_text(const MonitorResult& run) {
+  if (run.recording_failure.empty()) return "";
+  return "recording of " + printable(run.location) +
+         " failed, so later steps " +
+         "are missing: " + printable(run.recording_failure) + "\n";
+}
+
+// One line with the first damaged file, and the number of the others.
+std::string damage_text(const MonitorResult& run) {
+  if (run.damage.empty()) return "";
+  const Damage& first = run.damage.front();
+  std::string text = "damage in " + printable(run.location) + ": " +
+                     printable(first.key) + ": " + printable(first.what);
+  if (const std::size_t others = run.damage.size() - 1; others > 0) {
+    text += fmt::format("; and {} more, 'smdebug show' lists them", others);
+  }
+  return text + "\n";
 }
 
 }  // namespace
@@ -82,10 +113,12 @@ std::string monitor_results_text(std::span<const MonitorResult> results,
   for (const MonitorResult& run : results) {
     add_rows(run, are_default_rules, table);
   }
-  std::string text = table.text();
+  std::string text = table.rows() > 0 ? table.text() : "";
   if (are_default_rules) {
     for (const MonitorResult& run : results) text += unjudged_text(run);
   }
+  for (const MonitorResult& run : results)
+    text += recording_text(run) + damage_text(run);
   for (const MonitorResult& run : results) {
     if (const std::string cause = likely_cause_text(run.verdicts);
         !cause.empty()) {
@@ -110,6 +143,15 @@ std::string monitor_results_json(std::span<const MonitorResult> results) {
     one["verdicts"] = to_json(in_order_of_cause(run.verdicts));
     one["likely_cause"] = likely_cause_json(run.verdicts);
     one["actions"] = to_json(run.actions);
+    one["damage"] = Json::Array();
+    for (const Damage& damage : run.damage) {
+      Json file;
+      file["file"] = damage.key;
+      file["what"] = damage.what;
+      one["damage"].append(std::move(file));
+    }
+    one["recording_failure"] =
+        run.recording_failure.empty() ? Json() : Json(run.recording_failure);
     one["error"] = run.error ? Json(run.error->message) : Json();
     json.append(std::move(one));
   }

@@ -38,8 +38,6 @@ TEST(MonitorResults, ShowARowPerRunAndRule) {
       "gradient/a: too small\n"
       "/runs/a  VanishingGradient                  IssuesFound    40  "
       "gradient/a: too small\n"
-      "/runs/b                                     Error              the disk "
-      "said no\n"
       "likely cause in /runs/a: VanishingGradient at step 40 (TRAIN step 30), "
       "in gradient/a, the first of 2 rules that fired\n");
   EXPECT_THAT(monitor_results_json(runs),

@@ -9,6 +9,7 @@
 #include "smdebug/actions/action.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/base/try.h"
+#include "smdebug/report/run_overview.h"
 #include "smdebug/rules/runner.h"
 
 #include "monitor/run_feed.h"
@@ -72,7 +73,11 @@ class RunMonitor::Impl : private ForwardingSink {
       error_ = read.error();
     }
     runner_.on_run_end(0);
-    if (is_run_there) write_reports();
+    if (is_run_there) {
+      write_reports();
+      result_->damage = trial_->damage();
+      result_->recording_failure = recording_failure(*trial_);
+    }
     result_->location = location_;
     result_->steps = steps_;
     result_->actions = status_->finish(runner_.verdicts());

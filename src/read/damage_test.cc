@@ -43,6 +43,37 @@ TEST_F(DamageTest, NamesAMissingEventFile) {
   EXPECT_THAT(value.error().message, HasSubstr(events_));
 }
 
+TEST_F(DamageTest, ListsEventFilesThatAreMissingOrTooShort) {
+  const std::string whole = bytes_of(events_);
+  run_.put_end_marker();
+  run_.put(events_, whole.substr(0, whole.size() - 1));
+  ASSERT_TRUE(storage_->remove(event_file_key(0, "worker_0")).ok());
+  const auto damage = open()->damage();
+  ASSERT_EQ(damage.size(), 2u);
+  EXPECT_EQ(damage[0].key, event_file_key(0, "worker_0"));
+  EXPECT_EQ(damage[0].what, "missing");
+  EXPECT_EQ(damage[1].key, events_);
+  EXPECT_EQ(damage[1].what, std::to_string(whole.size() - 1) +
+                                " bytes, but its index expects " +
+                                std::to_string(whole.size()));
+}
+
+TEST_F(DamageTest, OfEventFilesIsNotListedWhileTheRunGrows) {
+  ASSERT_TRUE(storage_->remove(events_).ok());
+  EXPECT_THAT(open()->damage(), IsEmpty());
+}
+
+TEST_F(DamageTest, NamesTheIndexFileThatHidesAStep) {
+  run_.put(index_, "{");
+  put(2);
+  run_.put_end_marker();
+  const auto value = value_at(1);
+  ASSERT_FALSE(value.ok());
+  EXPECT_THAT(value.error().message,
+              HasSubstr("'w' at step 1: the step cannot be read: index file '" +
+                        index_ + "' is damaged"));
+}
+
 TEST_F(DamageTest, SaysThatTheFilesOfAnOpenStepWereRemoved) {
   const auto trial = open();
   ASSERT_THAT(trial->steps(), ElementsAre(0, 1));
@@ -109,7 +140,10 @@ TEST_F(DamageTest, SaysThatTheChecksumOfTheIndexIsNotMet) {
   run_.put(events_, flipped);
   const auto value = value_at(1);
   EXPECT_EQ(value.error().code, Error::Code::corrupt);
-  EXPECT_THAT(value.error().message, HasSubstr("checksum"));
+  EXPECT_THAT(
+      value.error().message,
+      HasSubstr("'w' at step 1: its value cannot be read: event file '" +
+                events_ + "' is damaged: the checksum in the index"));
 }
 
 TEST_F(DamageTest, RefusesTheRecordOfAnotherTensor) {

@@ -1,8 +1,11 @@
 // Turns the steps of a run on disk into the observations that rules judge.
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 #include <utility>
+
+#include "smdebug/base/try.h"
 
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
@@ -12,6 +15,10 @@ namespace {
 
 // Larger event files are read one record at a time, to bound the memory.
 constexpr std::uint64_t kMaxWholeFileBytes = 64 << 20;
+
+// Beyond these, the oldest feed is forgotten: its sink, if it still exists,
+// receives facts and collections again.
+constexpr std::size_t kMaxFeeds = 64;
 
 // The event files of one step, each read whole at most once if it is small.
 class StepFiles {
@@ -176,11 +183,15 @@ Result<Step> Trial::Impl::feed(
     ObservationSink& sink, std::size_t run, Step first,
     const std::function<bool(std::string_view)>& wanted, Step end) {
   load_statistics();
-  Step next = first;
+  SMD_CHECK_OK(load_series());
+  Feed& feed = feed_of(sink, run, first);
   const auto& steps = table().steps();
-  for (auto step = steps.lower_bound(first); step != steps.end(); ++step) {
+  auto step = steps.lower_bound(first);
+  for (; step != steps.end(); ++step) {
     if (step->first >= end || !completeness_.is_over(step->first)) break;
-    if (next == first) report_collections(sink, run, first);
+    report_collections(feed, sink);
+    report_facts(feed, sink, step->first);
+    feed.scalars.report(series_, sink, run, step->first + 1);
     StepObservations observations(*storage_, table(), event_files_, wanted);
     for (FileId file : step->second.files) observations.add_file(file);
     sink.on_step(
@@ -188,16 +199,43 @@ Result<Step> Trial::Impl::feed(
     for (const Damage& part : observations.damage()) {
       unreadable_.emplace(part.key, part.what);
     }
-    next = step->first + 1;
+    feed.next = step->first + 1;
   }
-  if (next != first) last_feed_ = {&sink, run, next, collections_.version()};
-  return next;
+  // The scalars after the last step. Not before the first one: the sink could
+  // be a new one at the address of an earlier one, and would miss them.
+  if (feed.next != feed.first || completeness_.has_ended()) {
+    const Step pending = step == steps.end() ? end : step->first;
+    feed.scalars.report(series_, sink, run, std::min(end, pending));
+  }
+  return feed.next;
 }
 
-void Trial::Impl::report_collections(ObservationSink& sink, std::size_t run,
-                                     Step first) {
-  if (last_feed_ == Feed{&sink, run, first, collections_.version()}) return;
-  sink.on_collections(run, collections_.groups());
+Trial::Impl::Feed& Trial::Impl::feed_of(ObservationSink& sink, std::size_t run,
+                                        Step first) {
+  const auto known = std::ranges::find_if(feeds_, [&](const Feed& feed) {
+    return feed.sink == &sink && feed.run == run;
+  });
+  if (known != feeds_.end()) {
+    if (known->next != first) *known = Feed{&sink, run, first};
+    return *known;
+  }
+  if (feeds_.size() == kMaxFeeds) feeds_.erase(feeds_.begin());
+  return feeds_.emplace_back(Feed{&sink, run, first});
+}
+
+void Trial::Impl::report_collections(Feed& feed, ObservationSink& sink) {
+  if (feed.collections_version == collections_.version()) return;
+  feed.collections_version = collections_.version();
+  sink.on_collections(feed.run, collections_.groups());
+}
+
+void Trial::Impl::report_facts(Feed& feed, ObservationSink& sink,
+                               Step step) const {
+  for (const WorkerFacts& one : facts_.all()) {
+    if (one.facts.step >= feed.facts_from && one.facts.step <= step)
+      sink.on_facts(feed.run, one.worker, one.facts);
+  }
+  feed.facts_from = step + 1;
 }
 
 }  // namespace smdebug

@@ -25,9 +25,19 @@ constexpr std::size_t kOpenFiles = 32;
 
 std::string description_of(const RunTable& table, EntryId id) {
   const IndexEntry& entry = table.entry(id);
-  return fmt::format("tensor '{}' at step {}: event file '{}'",
-                     table.tensor_name(entry.tensor), table.step_of(id),
-                     table.event_file(entry.file));
+  const std::string part = entry.is_reduction()
+                               ? "reduction " + reduction_op_name(entry.op())
+                               : "value";
+  return fmt::format(
+      "tensor '{}' at step {}: its {} cannot be read: event file '{}'",
+      table.tensor_name(entry.tensor), table.step_of(id), part,
+      table.event_file(entry.file));
+}
+
+Error bad_record(Error error, const RunTable& table, EntryId id) {
+  const bool is_damaged = error.code == Error::Code::corrupt;
+  return std::move(error).within(description_of(table, id) +
+                                 (is_damaged ? " is damaged" : ""));
 }
 
 // Whether the index lists this record under its own tag too: a tensor of
@@ -157,9 +167,7 @@ Result<TensorValue> read_entry(const Storage& storage, const RunTable& table,
     const auto head = read(range);
     if (!head) return unreadable_record(storage, head.error(), table, id);
     Status status = check_length(head->front(), table, id);
-    if (!status) {
-      return std::move(status).error().within(description_of(table, id));
-    }
+    if (!status) return bad_record(std::move(status).error(), table, id);
   }
   const auto parts = read(ByteRange{entry.start, entry.length});
   if (!parts) return unreadable_record(storage, parts.error(), table, id);
@@ -190,9 +198,9 @@ Result<TensorValue> parse(const Bytes& bytes, const RunTable& table,
   }
   if (entry.has_crc && elements_crc32c(record) != entry.payload_crc32c) {
     return Error{Error::Code::corrupt,
-                 fmt::format("the elements of the record at byte {} do not "
-                             "have the checksum {:08x} of the index",
-                             entry.start, entry.payload_crc32c)};
+                 fmt::format("the checksum in the index does not match the "
+                             "elements of the record at byte {}",
+                             entry.start)};
   }
   SMD_CHECK_OK(check_kind(record, table, id));
   return record_value(std::move(record), bytes);
@@ -257,7 +265,7 @@ Result<TensorValue> read_record_in(const Bytes& event_file,
 Result<TensorValue> parse_record(const Bytes& record, const RunTable& table,
                                  EntryId id) {
   auto value = parse(record, table, id);
-  if (!value) return std::move(value).error().within(description_of(table, id));
+  if (!value) return bad_record(std::move(value).error(), table, id);
   return value;
 }
 

@@ -64,6 +64,14 @@ RunState read_run_state(const Storage& storage, const RunProgress& progress,
   return is_here || !is_silent ? RunState::running : RunState::unknown;
 }
 
+bool lacks_parts(const Storage& storage) {
+  constexpr std::uint64_t kNoFolder = 0;
+  for (const auto folder : {kIndexPrefix, kEventsPrefix, kCollectionsPrefix})
+    if (storage.folder_version(folder) == kNoFolder) return true;
+  const auto has_run_file = storage.exists(kRunFileKey);
+  return has_run_file && !*has_run_file;
+}
+
 Result<RunSize> measure_run(const Storage& storage) {
   SMD_TRY(const auto objects, storage.list(""));
   RunSize size;

@@ -216,6 +216,12 @@ Error Tensor::why_unknown(const StepQuery& query) const {
       return fail(Error::Code::not_yet, Error::Detail::step_not_yet,
                   "the step has not been written yet");
     case StepState::unavailable:
+      if (const auto file = trial.find_damaged_index(query.step, query.mode)) {
+        return fail(Error::Code::not_found, Error::Detail::step_passed,
+                    fmt::format("the step cannot be read: index file '{}' is "
+                                "damaged",
+                                *file));
+      }
       return fail(Error::Code::not_found, Error::Detail::step_passed,
                   "the step was not saved" + neighbors_text(table, query));
     case StepState::available:

@@ -1,6 +1,8 @@
 #include "smdebug/read/trial.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,24 +10,72 @@
 #include "smdebug/base/escape.h"
 #include "smdebug/base/try.h"
 #include "smdebug/core/error_subject.h"
+#include "smdebug/read/run_folder.h"
 #include "smdebug/store/bounded_storage.h"
 #include "smdebug/store/open_storage.h"
 
 #include "base/suggestions.h"
+#include "format/facts_file.h"
 #include "format/file_names.h"
 #include "format/file_sizes.h"
 #include "read/name_filter.h"
 #include "read/trial_impl.h"
 
 namespace smdebug {
+namespace {
+
+// The number of names that an error suggests.
+constexpr std::size_t kOffered = 3;
+
+// Replaces the error of an internal file by one about the run.
+Error why_not_opened(const std::string& uri, Error error, bool has_waited) {
+  const bool is_missing = error.code == Error::Code::not_found &&
+                          error.detail == Error::Detail::none;
+  if (!is_missing && error.code != Error::Code::io) return error;
+  Error reason = no_run_error(uri);
+  if (reason.code == Error::Code::unavailable) return error;
+  // The failure was another one, such as a faulty disk.
+  if (!is_missing && reason.code != Error::Code::io) return error;
+  if (has_waited && is_missing)
+    reason.message += "; wait longer if the training begins later";
+  return reason;
+}
+
+// Returns "did you mean 'a' or 'b'?" as the end of a message; of a run without
+// names, its first damage.
+std::string offered(std::string_view wanted, std::span<const std::string> known,
+                    std::string_view kind,
+                    const std::function<std::vector<Damage>()>& find_damage) {
+  if (!known.empty()) {
+    return fmt::format("; did you mean {}?",
+                       quoted_choice(nearest_names(wanted, known, kOffered)));
+  }
+  const std::vector<Damage> damage = find_damage();
+  if (damage.empty()) return fmt::format(", which has no {}", kind);
+  return fmt::format(", which has no {}: {}: {}", kind, damage.front().key,
+                     damage.front().what);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Trial>> Trial::open(std::string_view location,
                                            TrialOptions options) {
   SMD_TRY(std::shared_ptr<Storage> storage,
           options.storage_limit
               ? open_bounded_storage(location, *options.storage_limit)
               : open_storage(location));
-  return open(std::shared_ptr<const Storage>(std::move(storage)),
-              std::move(options));
+  const std::string uri = storage->uri();
+  const bool waits = options.timeout != std::chrono::nanoseconds(0);
+  auto trial = open(std::shared_ptr<const Storage>(std::move(storage)),
+                    std::move(options));
+  if (!trial) return why_not_opened(uri, std::move(trial).error(), waits);
+  // A file counts as a run whose folders cannot be listed.
+  std::error_code ignored;
+  if ((*trial)->impl_->table().steps().empty() &&
+      std::filesystem::is_regular_file(uri, ignored)) {
+    return no_run_error(uri);
+  }
+  return trial;
 }
 
 Result<std::unique_ptr<Trial>> Trial::open(
@@ -72,6 +122,30 @@ std::uint64_t Trial::attempt() const { return impl_->attempt(); }
 
 Result<std::vector<Attempt>> Trial::attempts() { return impl_->attempts(); }
 
+std::vector<WorkerFacts> Trial::facts() {
+  impl_->refresh_for_query();
+  return impl_->facts();
+}
+
+std::vector<std::string> Trial::series_names() {
+  impl_->refresh_for_query();
+  if (!impl_->load_series()) return {};
+  return impl_->series().names();
+}
+
+Result<std::vector<WorkerSeries>> Trial::series(std::string_view series_name) {
+  impl_->refresh_for_query();
+  SMD_CHECK_OK(impl_->load_series());
+  auto series = impl_->series().series(series_name);
+  if (!series.empty()) return series;
+  return Error{
+      Error::Code::not_found,
+      fmt::format("no scalar series '{}' in run '{}'{}", printable(series_name),
+                  name(),
+                  offered(series_name, impl_->series().names(), "scalar series",
+                          [this] { return impl_->damage(); }))};
+}
+
 bool Trial::exists() { return impl_->exists(); }
 
 std::vector<std::string> Trial::tensor_names() {
@@ -97,8 +171,10 @@ Result<std::vector<std::string>> Trial::tensor_names(
         known.push_back(c.name());
       }
       return Error{Error::Code::not_found,
-                   fmt::format("no collection '{}' in run '{}'; there are {}",
-                               *query.collection, name(), quoted_list(known))};
+                   fmt::format("no collection '{}' in run '{}'{}",
+                               *query.collection, name(),
+                               offered(*query.collection, known, "collections",
+                                       [this] { return impl_->damage(); }))};
     }
     regexes = collection->tensors.include_regex;
     members = collection->tensors.tensor_names;
@@ -120,16 +196,14 @@ Result<Tensor> Trial::tensor(std::string_view tensor_name) {
   if (const auto id = impl_->table().find_tensor(tensor_name)) {
     return Tensor(this, *id);
   }
-  constexpr std::size_t kOffered = 3;
-  const auto nearest =
-      nearest_names(tensor_name, impl_->sorted_names(), kOffered);
   auto subject = std::make_shared<ErrorSubject>();
   subject->tensor = printable(tensor_name);
   return Error{
       Error::Code::not_found,
-      fmt::format("no tensor '{}' in run '{}'{}{}", printable(tensor_name),
-                  name(), nearest.empty() ? "" : "; did you mean ",
-                  quoted_list(nearest))}
+      fmt::format("no tensor '{}' in run '{}'{}", printable(tensor_name),
+                  name(),
+                  offered(tensor_name, impl_->sorted_names(), "tensors",
+                          [this] { return impl_->damage(); }))}
       .with(Error::Detail::tensor_unknown, std::move(subject));
 }
 
@@ -226,6 +300,7 @@ Status Trial::wait_for_steps(std::span<const Step> steps, Mode mode,
 
 std::vector<Damage> Trial::damage() {
   impl_->refresh_for_query();
+  (void)impl_->load_series();  // damage lists a folder that cannot be read
   return impl_->damage();
 }
 
@@ -252,6 +327,10 @@ Result<Step> Trial::feed(ObservationSink& sink, std::size_t run, Step first,
                          Step end) {
   impl_->refresh_for_query();
   return impl_->feed(sink, run, first, wanted, end);
+}
+
+std::string run_facts_json(const RunFacts& facts) {
+  return write_facts_file(facts);
 }
 
 }  // namespace smdebug

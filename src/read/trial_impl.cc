@@ -64,6 +64,7 @@ Trial::Impl::Impl(std::shared_ptr<const Storage> storage, TrialOptions options)
     : storage_(std::move(storage)),
       options_(with_defaults(std::move(options), *storage_)),
       index_(storage_, options_.first_step, options_.end_step),
+      series_(options_.first_step, options_.end_step),
       completeness_(*options_.incomplete_step_window),
       event_files_(*storage_, index_.table()) {}
 
@@ -89,6 +90,9 @@ Status Trial::Impl::load(bool all_folders) {
   follow_attempt();
   SMD_CHECK_OK(collections_.refresh(*storage_));
   SMD_CHECK_OK(index_.refresh(completeness_.listing_start(), all_folders));
+  // The facts of a step are written before its index file, as are most scalars.
+  SMD_CHECK_OK(facts_.refresh(*storage_));
+  if (has_series_) SMD_CHECK_OK(series_.refresh(*storage_));
   const std::vector<std::string> names = workers();
   completeness_.update(table(), collections_.num_workers(),
                        names.empty() ? std::string_view() : names.back());
@@ -104,7 +108,7 @@ void Trial::Impl::follow_attempt() {
   const auto file = find_run_file(*storage_);
   if (!file || file->attempts.size() == attempt_) return;
   attempt_ = file->attempts.size();
-  if (table().steps().empty()) return;
+  if (table().steps().empty() && series_.parts().empty()) return;
   logger().info(fmt::format(
       "run '{}': attempt {} has begun, and replaces the steps from {} on",
       options_.name, attempt_, file->attempts.back().first_step.value_or(0)));
@@ -114,11 +118,13 @@ void Trial::Impl::follow_attempt() {
 void Trial::Impl::restart() {
   index_.restart();
   collections_ = {};
+  facts_ = {};
+  series_ = RunSeriesFiles(options_.first_step, options_.end_step);
   completeness_ = Completeness(*options_.incomplete_step_window);
   event_files_.close();
   kept_values_.clear();
   unreadable_.clear();
-  last_feed_ = {};
+  feeds_.clear();
 }
 
 bool Trial::Impl::lacks_workers() const {
@@ -143,6 +149,13 @@ void Trial::Impl::load_statistics() {
   if (!std::exchange(has_statistics_, true)) index_.load_statistics();
 }
 
+Status Trial::Impl::load_series() {
+  if (has_series_) return {};
+  SMD_CHECK_OK(series_.refresh(*storage_));
+  has_series_ = true;
+  return {};
+}
+
 std::vector<std::string> Trial::Impl::workers() const {
   const auto& named = collections_.workers();
   std::vector<std::string> workers(named.begin(), named.end());
@@ -161,10 +174,26 @@ std::vector<Damage> Trial::Impl::damage() const {
   for (const auto& [key, what] : collections_.broken_files()) {
     all.push_back({key, what});
   }
+  for (const auto& [key, what] : facts_.broken_files()) {
+    all.push_back({key, what});
+  }
+  for (const auto& [key, what] : series_.broken_files()) {
+    all.push_back({key, what});
+  }
   for (Damage& part : damage_beside_index(*storage_)) {
     all.push_back(std::move(part));
   }
   for (const auto& [key, what] : unreadable_) all.push_back({key, what});
+  // Until the run ends, an event file may appear after its index file.
+  if (completeness_.has_ended() || has_writer_exited()) {
+    for (Damage& part : damage_of_event_files(*storage_, table())) {
+      if (!unreadable_.contains(part.key)) all.push_back(std::move(part));
+    }
+    const bool has_ended = completeness_.has_ended();
+    for (Damage& part : damage_by_progress(*storage_, has_ended)) {
+      all.push_back(std::move(part));
+    }
+  }
   if (const auto bytes = get_object(*storage_, kRefusedKey)) {
     const auto refused = parse_claim(bytes->text());
     all.push_back({std::string(kRefusedKey),
@@ -173,6 +202,16 @@ std::vector<Damage> Trial::Impl::damage() const {
                        "saved"});
   }
   return all;
+}
+
+std::optional<std::string> Trial::Impl::find_damaged_index(Step step,
+                                                           Mode mode) const {
+  if (mode != Mode::global) return std::nullopt;
+  for (const LeftOut& part : index_.left_out()) {
+    const auto name = parse_step_file_key(part.key);
+    if (name && name->step == step) return part.key;
+  }
+  return std::nullopt;
 }
 
 std::optional<Step> Trial::Impl::find_global(Step step, Mode mode) const {
@@ -258,7 +297,7 @@ bool Trial::Impl::exists() const {
     const auto files = storage_->list(prefix);
     if (!files || !files->empty()) return true;
   }
-  return has_unreadable_folder(*storage_);
+  return has_unreadable_folder(*storage_) || has_published(*storage_);
 }
 
 WriterState Trial::Impl::writer_state() {

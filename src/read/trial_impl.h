@@ -19,6 +19,8 @@
 #include "read/completeness.h"
 #include "read/record_reader.h"
 #include "read/run_collections.h"
+#include "read/run_facts_files.h"
+#include "read/run_series_files.h"
 
 namespace smdebug {
 
@@ -78,6 +80,9 @@ class Trial::Impl {
   // collections files.
   std::vector<std::string> workers() const;
   std::vector<Damage> damage() const;
+  // The index file of a step that could not be read, or none. Finds global
+  // steps only: the file would have named its step of the mode.
+  std::optional<std::string> find_damaged_index(Step step, Mode mode) const;
   // The global step of a step of `mode`, or none.
   std::optional<Step> find_global(Step step, Mode mode) const;
   std::vector<std::string> sorted_names() const;
@@ -102,6 +107,11 @@ class Trial::Impl {
   std::uint64_t attempt() const { return attempt_; }
   Result<std::vector<Attempt>> attempts() const;
   bool exists() const;
+  const std::vector<WorkerFacts>& facts() const { return facts_.all(); }
+  // Reads the scalar series of the run, now and at each refresh. Fails as
+  // `RunSeriesFiles::refresh`.
+  Status load_series();
+  const RunSeriesFiles& series() const { return series_; }
 
   Result<Step> feed(ObservationSink& sink, std::size_t run, Step first,
                     const std::function<bool(std::string_view)>& wanted,
@@ -132,12 +142,19 @@ class Trial::Impl {
   bool may_still_appear(EntryId entry);
   bool has_writer_exited() const;
   bool lacks_workers() const;
-  void report_collections(ObservationSink& sink, std::size_t run, Step first);
+  struct Feed;
+  // The feed that continues at `first`, or a new one.
+  Feed& feed_of(ObservationSink& sink, std::size_t run, Step first);
+  void report_collections(Feed& feed, ObservationSink& sink);
+  // Reports the facts that hold at `step` and were not reported yet.
+  void report_facts(Feed& feed, ObservationSink& sink, Step step) const;
 
   std::shared_ptr<const Storage> storage_;
   TrialOptions options_;
   RunIndex index_;
   RunCollections collections_;
+  RunFactsFiles facts_;
+  RunSeriesFiles series_;
   Completeness completeness_;
   EventFiles event_files_;
   std::uint64_t attempt_ = 0;
@@ -145,18 +162,22 @@ class Trial::Impl {
   std::optional<std::uint64_t> root_version_;
   std::string logged_failure_;
   bool has_statistics_ = false;
+  bool has_series_ = false;
   std::map<EntryId, TensorValue> kept_values_;
   std::map<std::string, std::string> unreadable_;  // event file -> reason
 
-  // Where the last feed ended, so that the next one can continue it.
+  // The position of a sink, so that its next feed can continue. Several sinks
+  // may be fed in turn.
   struct Feed {
-    const ObservationSink* sink = nullptr;
-    std::size_t run = 0;
-    Step next = 0;
-    int collections_version = 0;
-    friend bool operator==(const Feed&, const Feed&) = default;
+    const ObservationSink* sink;
+    std::size_t run;
+    Step first;
+    Step next = first;
+    int collections_version = -1;  // -1: none were reported
+    Step facts_from = 0;
+    SeriesCursor scalars = SeriesCursor(first);
   };
-  Feed last_feed_;
+  std::vector<Feed> feeds_;
 };
 
 }  // namespace smdebug

@@ -76,7 +76,7 @@ Result<bool> Trial::Impl::can_open() {
     // A run of a `FileWriter` may have no collections file.
     if (has_unreadable_folder(*storage_)) return true;
     SMD_TRY(const auto files, storage_->list(kIndexPrefix));
-    if (!files.empty()) return true;
+    if (!files.empty() || has_published(*storage_)) return true;
   }
   SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
   if (!has_ended || !options_.require_all_workers) return has_ended;

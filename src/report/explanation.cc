@@ -175,6 +175,13 @@ std::string kept_text(Tensor& tensor, const StepQuery& query) {
   return kept.empty() ? "its shape" : fmt::format("{}", fmt::join(kept, ", "));
 }
 
+// "; tensor 'a' at step 3: its value cannot be read: ..." if it was saved.
+std::string unreadable_text(Tensor& tensor, const StepQuery& query) {
+  const auto value = tensor.value(query);
+  if (value || value.error().code == Error::Code::not_found) return "";
+  return "; " + value.error().message;
+}
+
 // "collection 'weights'", "collections 'weights', 'all'".
 template <typename Wanted>
 std::string collections_text(const Explanation& explanation, Wanted wanted) {
@@ -230,8 +237,8 @@ std::string missing_text(Trial& trial, const Explanation& explanation) {
     return due + " is due, but " + end_text(trial, step, steps);
   }
   return due +
-         " was due, but the step has no files: they were removed, or the "
-         "training was stopped before they were complete";
+         " was due, but the step has no readable files: they were removed or "
+         "damaged, or the training was stopped before they were complete";
 }
 
 std::string not_due_text(const Explanation& explanation) {
@@ -254,12 +261,26 @@ std::string not_due_text(const Explanation& explanation) {
   return text;
 }
 
+// The argument that saves a tensor of this name.
+std::string remedy_text(const std::string& tensor) {
+  const bool is_pattern =
+      tensor.find_first_of("\\^$|?*+()[]{}\"'") == tensor.npos;
+  return "; if the model has such a tensor, " +
+         (is_pattern
+              ? fmt::format("include_regex=[\"{}\"] of the hook saves it",
+                            tensor)
+              : std::string("a pattern in include_regex of the hook "
+                            "saves it"));
+}
+
 // Explains why a tensor was not saved, at the step or at all.
 std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto& members = explanation.memberships;
-  if (members.empty())
+  if (members.empty()) {
     return "the run has no tensor of this name, and no collection lists it or "
-           "has a pattern that matches it";
+           "has a pattern that matches it" +
+           remedy_text(explanation.tensor);
+  }
   if (std::ranges::none_of(members, may_be_saved)) {
     return collections_text(explanation, [](const auto&) { return true; }) +
            " is not saved: add it to include_collections";
@@ -329,6 +350,8 @@ Result<Explanation> explain_tensor(Trial& trial,
   explanation.was_saved = workers.ok() && !workers->empty();
   if (!*explanation.was_saved) {
     explanation.answer = absence_text(trial, explanation);
+    if (!trial.step_id(explanation.step->global))
+      explanation.answer += damage_note(trial.damage().size());
     return explanation;
   }
   const StepQuery at{*query.step, query.mode, workers->front()};
@@ -337,6 +360,7 @@ Result<Explanation> explain_tensor(Trial& trial,
       "{} {}: {}, by {}", due.empty() ? "saved by the program itself" : due,
       due.empty() ? "at this step" : "was due", kept_text(*tensor, at),
       fmt::join(*workers, ", "));
+  explanation.answer += unreadable_text(*tensor, at);
   return explanation;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,15 +23,40 @@ bool is_cause(const Verdict& verdict) {
   return has_fired(verdict) && verdict.severity != Severity::advice;
 }
 
-// Verdicts that name no tensor of their step come last within it.
+// How near to the mistake a rule looks, the nearest first.
+enum class Distance {
+  script,  // a mistake in the script, which holds from the first step on
+  initialization,  // what the training starts from
+  update,          // the size of the updates
+  symptom,         // what any of these does to tensors
+};
+
+Distance distance_of(std::string_view rule) {
+  static constexpr std::pair<std::string_view, Distance> kDistances[] = {
+      {"ParametersNotTrained", Distance::script},
+      {"WrongMode", Distance::script},
+      {"ReplicasDiffer", Distance::script},
+      {"PoorWeightInitialization", Distance::initialization},
+      {"WeightUpdateRatio", Distance::update},
+  };
+  const auto* found = std::ranges::find(kDistances, rule,
+                                        [](const auto& e) { return e.first; });
+  return found == std::end(kDistances) ? Distance::symptom : found->second;
+}
+
+// A mistake in the script comes before everything that it leads to, although
+// some rules need more steps to see it. All else is ordered by onset. Verdicts
+// that name no tensor of their step come last within it.
 bool comes_before(const Verdict& a, const Verdict& b) {
   const auto place = [](const Verdict& verdict) {
-    const bool fired = has_fired(verdict);
+    if (!has_fired(verdict))
+      return std::tuple(true, true, true, Step(0), Distance::symptom,
+                        std::size_t(0));
+    const Distance distance = distance_of(verdict.rule);
     return std::tuple(
-        !fired, !is_cause(verdict), fired ? verdict.step.global : 0,
-        fired
-            ? verdict.position.value_or(std::numeric_limits<std::size_t>::max())
-            : 0);
+        false, !is_cause(verdict), distance != Distance::script,
+        verdict.step.global, distance,
+        verdict.position.value_or(std::numeric_limits<std::size_t>::max()));
   };
   return place(a) < place(b);
 }
@@ -55,8 +81,15 @@ std::string likely_cause_text(std::span<const Verdict> verdicts) {
   if (!cause->evidence.empty() && !cause->evidence.front().tensor.empty()) {
     place += ", in " + cause->evidence.front().tensor;
   }
+  const auto fired = std::ranges::count_if(verdicts, is_cause);
+  if (distance_of(cause->rule) == Distance::script) {
+    return fmt::format(
+        "{} {}, which can explain {}", cause->rule, place,
+        fired == 2 ? "the other rule that fired"
+                   : fmt::format("the {} other rules that fired", fired - 1));
+  }
   return fmt::format("{} {}, the first of {} rules that fired", cause->rule,
-                     place, std::ranges::count_if(verdicts, is_cause));
+                     place, fired);
 }
 
 Json likely_cause_json(std::span<const Verdict> verdicts) {

@@ -51,6 +51,33 @@ TEST(LikelyCause, EqualsKeepTheirOrder) {
   EXPECT_EQ(likely_cause(verdicts), &verdicts[0]);
 }
 
+TEST(LikelyCause, AMistakeInTheScriptComesBeforeWhatItLeadsTo) {
+  const std::vector<Verdict> verdicts = {fired("DeadRelu", 0),
+                                         fired("LossNotDecreasing", 30),
+                                         fired("ParametersNotTrained", 40)};
+  EXPECT_THAT(
+      rules_of(in_order_of_cause(verdicts)),
+      ElementsAre("ParametersNotTrained", "DeadRelu", "LossNotDecreasing"));
+  EXPECT_EQ(likely_cause_text(verdicts),
+            "ParametersNotTrained at step 40, which can explain the 2 other "
+            "rules that fired");
+}
+
+TEST(LikelyCause, OfOneStepTheInitializationComesBeforeItsSymptoms) {
+  const std::vector<Verdict> verdicts = {fired("DeadRelu", 0, 1),
+                                         fired("WeightUpdateRatio", 0, 0),
+                                         fired("PoorWeightInitialization", 0)};
+  EXPECT_THAT(
+      rules_of(in_order_of_cause(verdicts)),
+      ElementsAre("PoorWeightInitialization", "WeightUpdateRatio", "DeadRelu"));
+}
+
+TEST(LikelyCause, ASymptomThatCameEarlierIsNotExplainedByALargeUpdate) {
+  const std::vector<Verdict> verdicts = {fired("WeightUpdateRatio", 20),
+                                         fired("VanishingGradient", 10)};
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[1]);
+}
+
 TEST(LikelyCause, IsNotNamedWhereOneRuleFired) {
   const std::vector<Verdict> verdicts = {
       fired("A", 5), of("B", RuleStatus::no_issues_found, 5)};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/report/verdict_groups.h"
+
 #include "report/json_parts.h"
 #include "report/text_table.h"
 #include "report/wording.h"
@@ -14,11 +16,17 @@ constexpr std::size_t kDamageShown = 10;
 
 std::string state_text(const RunOverview& overview) {
   std::string text = "no end marker: still running or killed";
+  if (!overview.recording_failure.empty()) {
+    return "ended, but not all of it was recorded: " +
+           overview.recording_failure;
+  }
   if (overview.has_ended) text = "ended";
   if (overview.was_killed) {
     return "killed or crashed: its process has exited without an end marker";
   }
-  if (overview.attempt && !overview.attempt->status.empty()) {
+  // "finished" is the recording: the training may have failed.
+  if (overview.attempt && !overview.attempt->status.empty() &&
+      overview.attempt->status != "finished") {
     text += fmt::format(" ({})", overview.attempt->status);
   }
   return text;
@@ -80,8 +88,31 @@ void add_damage(const RunOverview& overview, TextTable& table) {
   }
 }
 
+bool is_unjudged(const RecordedStatus& rule) {
+  return rule.status == rule_status_name(RuleStatus::error) &&
+         is_nothing_to_judge(rule.message);
+}
+
+// As `smdebug check` without rules: those with too little data have a reason,
+// those without any share a line.
+void add_unjudged(const RunOverview& overview, TextTable& table) {
+  std::vector<std::string> left;
+  for (const RecordedStatus& rule : overview.rules) {
+    if (!is_unjudged(rule)) continue;
+    if (rule.observations_found == 0) {
+      left.push_back(rule.key);
+    } else {
+      table.add({"rule", fmt::format("{}: too little to judge: {}", rule.key,
+                                     reason_text(rule.message))});
+    }
+  }
+  if (left.empty()) return;
+  table.add({"rule", fmt::format("not applicable: {}", fmt::join(left, ", "))});
+}
+
 void add_rules(const RunOverview& overview, TextTable& table) {
   for (const RecordedStatus& rule : overview.rules) {
+    if (is_unjudged(rule)) continue;
     std::string text = rule.key + ": " + rule.status;
     if (rule.last_step >= 0) {
       text += fmt::format(", up to step {}", rule.last_step);
@@ -93,10 +124,12 @@ void add_rules(const RunOverview& overview, TextTable& table) {
           rule.lag_seconds);
     }
     table.add({"rule", text + ", at " + rule.last_modified});
-    if (rule.status == rule_status_name(RuleStatus::issues_found)) {
+    if (rule.status == rule_status_name(RuleStatus::issues_found) ||
+        rule.status == rule_status_name(RuleStatus::error)) {
       table.add({"", "  " + rule.message});
     }
   }
+  add_unjudged(overview, table);
 }
 
 Json to_json(const RecordedStatus& rule) {
@@ -144,9 +177,12 @@ std::string cost_text(const RunOverview& overview) {
     text +=
         " in " + count_text(static_cast<std::uint64_t>(steps->second), "step");
   }
+  // The first step has costs of its own: of a short run they are the most.
+  constexpr double kShortest = 1;
   if (const auto run = cost.find("run_seconds");
-      run != cost.end() && run->second > 0) {
-    text += fmt::format(", {:.2g} % of {}", 100 * spent->second / run->second,
+      run != cost.end() && run->second >= kShortest) {
+    text += fmt::format(", {:.2g} % of the {} since its first step",
+                        100 * spent->second / run->second,
                         seconds_text(run->second));
   }
   return text;
@@ -192,6 +228,9 @@ std::string run_overview_json(const RunOverview& overview) {
   json["run"] = overview.location;
   json["ended"] = overview.has_ended;
   json["killed"] = overview.was_killed;
+  json["recording_failure"] = overview.recording_failure.empty()
+                                  ? Json()
+                                  : Json(overview.recording_failure);
   json["framework"] = overview.framework;
   json["steps"] = overview.steps;
   json["modes"] = Json::Array();

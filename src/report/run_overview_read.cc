@@ -79,6 +79,18 @@ void read_run_file(Trial& trial, RunOverview& overview) {
   }
 }
 
+// The worker that writes `run.json` records its error there. If it could not,
+// it has left the entry open. It may also still run, after another worker has
+// ended the run.
+std::string failure_of(Trial& trial, const RunOverview& overview) {
+  if (!overview.has_ended || !overview.attempt) return "";
+  const RunOverview::Attempt& attempt = *overview.attempt;
+  if (attempt.ended_seconds) {
+    return attempt.status == "finished" ? "" : attempt.status;
+  }
+  return trial.writer() ? "" : "the last files could not be written";
+}
+
 void read_modes(Trial& trial, RunOverview& overview) {
   std::vector<Mode> modes = trial.modes();
   if (modes.empty()) modes.push_back(Mode::global);
@@ -128,6 +140,13 @@ void read_losses(Trial& trial, RunOverview& overview) {
 
 }  // namespace
 
+std::string recording_failure(Trial& trial) {
+  RunOverview overview;
+  overview.has_ended = trial.has_ended();
+  read_run_file(trial, overview);
+  return failure_of(trial, overview);
+}
+
 std::optional<double> latest_loss(Trial& trial) {
   TensorNameQuery query;
   query.collection = "losses";
@@ -156,6 +175,7 @@ Result<RunOverview> read_run_overview(Trial& trial) {
   overview.tensors = trial.tensor_names().size();
   SMD_TRY(overview.bytes, trial.bytes());
   read_run_file(trial, overview);
+  overview.recording_failure = failure_of(trial, overview);
   read_modes(trial, overview);
   read_collections(trial, overview);
   read_losses(trial, overview);

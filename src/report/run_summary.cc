@@ -145,10 +145,15 @@ std::string run_summary_text(const RunSummary& summary) {
                             : has_fired ? kLinesWithFindings
                                         : kLinesWithoutFinding;
   std::string outcome =
-      summary.overview ? outcome_text(summary.verdicts) : "nothing recorded";
+      summary.overview
+          ? outcome_text(summary.verdicts, summary.has_default_rules)
+          : "nothing recorded";
   if (has_failed(summary) && !has_fired) {
     outcome = "the training failed; " +
               (summary.overview ? "no rule fired before" : outcome);
+  } else if (summary.overview && !summary.overview->recording_failure.empty()) {
+    outcome = "the recording failed; " +
+              (has_fired ? outcome : "no rule fired before");
   }
   return "smdebug: " + outcome + "\n" +
          summary_table(std::move(lines), limit - 1);

@@ -11,6 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 RunSummary stopped() {
   RunOverview overview;
@@ -57,7 +58,8 @@ TEST(RunSummary, TellsHowTheTrainingWent) {
             "  training  stopped after 4.5 s, because VanishingGradient fired\n"
             "  steps     5 saved steps, TRAIN 0 to 30, EVAL 0 to 0\n"
             "  loss      Loss_output_0 from 2.25 to 0.5 (TRAIN)\n"
-            "  cost      20 ms in 31 steps, 0.5 % of 4 s\n"
+            "  cost      20 ms in 31 steps, 0.5 % of the 4 s since its "
+            "first step\n"
             "  dropped   2 tensors\n"
             "  found     VanishingGradient: gradient/a: too small for long\n"
             "  run       /runs/a\n"
@@ -173,6 +175,19 @@ TEST(RunSummary, SaysOneThingWhereNothingWasRecorded) {
       AllOf(HasSubstr("problem   nothing was recorded"),
             HasSubstr("smdebug: nothing recorded"),
             Not(HasSubstr("fired\n  found")), Not(HasSubstr("create_trial"))));
+}
+
+TEST(RunSummary, SaysThatTheRecordingFailedBeforeWhatTheRulesFound) {
+  RunSummary summary = stopped();
+  summary.overview->recording_failure = "the disk is full";
+  summary.exit_code = 0;
+  summary.signal.reset();
+  EXPECT_THAT(run_summary_text(summary),
+              StartsWith("smdebug: the recording failed; VanishingGradient"));
+  summary.verdicts[0].status = RuleStatus::no_issues_found;
+  EXPECT_THAT(
+      run_summary_text(summary),
+      StartsWith("smdebug: the recording failed; no rule fired before\n"));
 }
 
 TEST(RunSummary, HoldsThePageInItsJson) {

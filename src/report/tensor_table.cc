@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,12 @@ StepId step_id(Trial& trial, Step step, Mode mode) {
   return id.value_or(StepId{step, mode, step});
 }
 
+void note_missing(TensorTable::Row& row, const Error& error) {
+  row.missing = error.message;
+  // `not_found`: it was not saved.
+  row.is_unreadable = error.code != Error::Code::not_found;
+}
+
 // The row reports damage and missing data; only an unreadable run fails.
 TensorTable::Row read_row(Tensor& tensor, const StepId& id,
                           const StepQuery& query, bool with_elements) {
@@ -31,6 +38,8 @@ TensorTable::Row read_row(Tensor& tensor, const StepId& id,
   if (auto shape = tensor.shape(query)) row.shape = *std::move(shape);
   if (auto reductions = tensor.reductions(query)) {
     row.reductions = *std::move(reductions);
+  } else {
+    note_missing(row, reductions.error());
   }
   const auto dtype = tensor.dtype(query);
   const bool has_numbers = !dtype || !is_string(*dtype);
@@ -38,12 +47,13 @@ TensorTable::Row read_row(Tensor& tensor, const StepId& id,
   if (statistics) {
     if (has_numbers) row.statistics = *statistics;
   } else if (row.reductions.empty()) {
-    row.missing = statistics.error().message;
+    note_missing(row, statistics.error());
   }
   if (!with_elements) return row;
   const auto value = tensor.value(query);
   if (!value) {
-    row.missing = value.error().message;
+    // A value may be missing as usual, while a reduction cannot be read.
+    if (!row.is_unreadable) note_missing(row, value.error());
     return row;
   }
   row.dtype = dtype_name(value->dtype());
@@ -66,19 +76,19 @@ std::string reductions_text(const std::map<ReductionOp, double>& reductions) {
   return text;
 }
 
-std::string rest_text(const TensorTable::Row& row) {
+std::string rest_text(const TensorTable::Row& row, bool with_missing) {
   std::string text = reductions_text(row.reductions);
-  if (!row.missing.empty()) {
+  if (with_missing && !row.missing.empty()) {
     if (!text.empty()) text += "; ";
     text += row.missing;
   }
   return text;
 }
 
-std::string rows_text(std::span<const TensorTable::Row> rows) {
+std::string rows_text(const TensorTable& tensors) {
   TextTable table({">step", "worker", "shape", ">min", ">max", ">mean", ">std",
                    ">mean |x|", ">zeros", ">NaN", ">inf", ""});
-  for (const TensorTable::Row& row : rows) {
+  for (const TensorTable::Row& row : tensors.rows) {
     std::vector<std::string> cells = {step_number_text(row.step), row.worker,
                                       row.shape ? shape_text(*row.shape) : ""};
     if (row.statistics) {
@@ -93,10 +103,30 @@ std::string rows_text(std::span<const TensorTable::Row> rows) {
       cells.push_back(std::to_string(s.positive_inf + s.negative_inf));
     }
     cells.resize(11);
-    cells.push_back(rest_text(row));
+    cells.push_back(rest_text(row, !tensors.step));
     table.add(std::move(cells));
   }
   return table.text();
+}
+
+// Names the steps before and after the one that was asked for, or the same one
+// in the count of another mode.
+std::string other_steps_text(Tensor& tensor, const TensorQuery& query) {
+  if (query.mode == Mode::global) {
+    for (const Mode mode : {Mode::train, Mode::eval, Mode::predict}) {
+      const auto steps = tensor.steps(mode, /*incomplete=*/true);
+      if (std::ranges::find(steps, *query.step) == steps.end()) continue;
+      return fmt::format("; --mode {} has a step {}", mode_name(mode),
+                         *query.step);
+    }
+  }
+  const auto steps = tensor.steps(query.mode, /*incomplete=*/true);
+  const auto after = std::ranges::lower_bound(steps, *query.step);
+  std::string nearest;
+  if (after != steps.begin()) nearest = std::to_string(*std::prev(after));
+  if (after != steps.end())
+    nearest += (nearest.empty() ? "" : ", ") + std::to_string(*after);
+  return nearest.empty() ? "" : "; nearest: " + nearest;
 }
 
 // Names the steps that exist instead.
@@ -118,20 +148,15 @@ Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
                  : fmt::format("any {} step", mode_name(query.mode));
   std::string text = fmt::format("tensor '{}' was not saved at {}; saved: {}",
                                  query.tensor, asked, saved);
-  if (const auto damage = trial.damage(); !damage.empty()) {
-    text += fmt::format("; {} of the run damaged, 'smdebug show' lists them",
-                        damage.size() == 1
-                            ? "1 file is"
-                            : fmt::format("{} files are", damage.size()));
-  }
-  return {Error::Code::not_found, std::move(text)};
+  if (query.step) text += other_steps_text(tensor, query);
+  return {Error::Code::not_found, text + damage_note(trial.damage().size())};
 }
 
 }  // namespace
 
 Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
   SMD_TRY(Tensor tensor, trial.tensor(query.tensor));
-  TensorTable table{trial.location(), query.tensor, query.mode, {}};
+  TensorTable table{trial.location(), query.tensor, query.mode, query.step, {}};
   std::vector<Step> steps = tensor.steps(query.mode, /*incomplete=*/true);
   if (query.step) {
     const bool was_saved = std::ranges::find(steps, *query.step) != steps.end();
@@ -161,10 +186,18 @@ Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
   return table;
 }
 
+bool TensorTable::has_unreadable() const {
+  return std::ranges::any_of(rows, &Row::is_unreadable);
+}
+
 std::string tensor_table_text(const TensorTable& table) {
   const std::string name = printable(table.tensor);
-  std::string text = name + "\n" + rows_text(table.rows);
+  std::string text = name + "\n" + rows_text(table);
   for (const TensorTable::Row& row : table.rows) {
+    if (table.step && !row.missing.empty()) {
+      text +=
+          fmt::format("{} {}\n", printable(row.worker), printable(row.missing));
+    }
     if (row.elements.empty()) continue;
     text += fmt::format("{} {}: {}\n", printable(row.worker), row.dtype,
                         printable(row.elements));

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kFindingsShown = 3;
 constexpr std::size_t kReasonsShown = 3;
+constexpr std::string_view kNothingToJudge = "nothing to judge: ";
 
 bool is_advice(const Verdict& verdict) {
   return verdict.severity == Severity::advice;
@@ -36,8 +37,13 @@ void add_each(const std::string& title, std::span<const Verdict> group,
               std::vector<SummaryLine>& lines) {
   const std::size_t n = std::min(group.size(), shown);
   for (const Verdict& verdict : group.first(n)) {
-    lines.push_back(
-        {title, rule_title(verdict, among) + ": " + one_line(verdict.message)});
+    // The message of a rule in Python begins with its name.
+    std::string text = one_line(verdict.message);
+    if (const std::string name = rule_title(verdict, among) + ": ";
+        !text.starts_with(name)) {
+      text.insert(0, name);
+    }
+    lines.push_back({title, std::move(text)});
   }
   if (group.size() > n) {
     lines.push_back({title,
@@ -69,8 +75,21 @@ void add_too_little(std::span<const Verdict> verdicts,
   const auto group = verdicts_in(VerdictGroup::too_little, verdicts);
   if (group.empty()) return;
   std::string text = titles(group, verdicts);
-  if (group.size() == 1) text += ": " + reason_text(group.front());
+  if (group.size() == 1) text += ": " + reason_text(group.front().message);
   lines.push_back({"too little", text, 6});
+}
+
+// Returns "TreeDepth judged nothing", "2 rules judged nothing", or nothing.
+std::string unjudged_text(std::span<const Verdict> verdicts) {
+  std::vector<Verdict> unjudged =
+      verdicts_in(VerdictGroup::too_little, verdicts);
+  std::ranges::copy(verdicts_in(VerdictGroup::not_applicable, verdicts),
+                    std::back_inserter(unjudged));
+  if (unjudged.empty()) return "";
+  const std::string rules = unjudged.size() == 1
+                                ? rule_title(unjudged.front(), verdicts)
+                                : count_text(unjudged.size(), "rule");
+  return rules + " judged nothing";
 }
 
 }  // namespace
@@ -102,18 +121,22 @@ std::vector<Verdict> verdicts_in(VerdictGroup group,
   return found;
 }
 
-std::string reason_text(const Verdict& verdict) {
-  constexpr std::string_view kPrefix = "nothing to judge: ";
-  std::string text = one_line(verdict.message);
-  if (text.starts_with(kPrefix)) text.erase(0, kPrefix.size());
-  return text;
+bool is_nothing_to_judge(std::string_view message) {
+  return message.starts_with(kNothingToJudge);
+}
+
+std::string reason_text(std::string_view message) {
+  if (is_nothing_to_judge(message))
+    message.remove_prefix(kNothingToJudge.size());
+  return one_line(std::string(message));
 }
 
 std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts) {
   return titles(verdicts_in(group, verdicts), verdicts);
 }
 
-std::string outcome_text(std::span<const Verdict> verdicts) {
+std::string outcome_text(std::span<const Verdict> verdicts,
+                         bool are_default_rules) {
   const auto fired = verdicts_in(VerdictGroup::fired, verdicts);
   const auto issues = static_cast<std::size_t>(
       std::ranges::find_if(fired, is_advice) - fired.begin());
@@ -123,10 +146,14 @@ std::string outcome_text(std::span<const Verdict> verdicts) {
     return std::ranges::find(verdicts, group, group_of) != verdicts.end();
   };
   if (has(VerdictGroup::failed)) return "a rule failed";
+  const std::string unjudged = are_default_rules ? "" : unjudged_text(verdicts);
   if (has(VerdictGroup::clean)) {
-    return fired.empty() ? "nothing found" : "nothing found, except for advice";
+    return (fired.empty() ? "nothing found"
+                          : "nothing found, except for advice") +
+           (unjudged.empty() ? "" : ", but " + unjudged);
   }
   if (!fired.empty()) return "advice";
+  if (!unjudged.empty()) return unjudged;
   if (has(VerdictGroup::too_little)) return "too little to judge";
   if (has(VerdictGroup::unfinished)) return "not judged to the end";
   return "nothing to judge";
@@ -176,7 +203,7 @@ std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit) {
 
 std::string verdict_summary_text(std::span<const Verdict> verdicts) {
   constexpr std::size_t kLimit = 10;
-  return outcome_text(verdicts) + "\n" +
+  return outcome_text(verdicts, false) + "\n" +
          summary_table(summary_lines(verdicts, false), kLimit);
 }
 

@@ -44,6 +44,26 @@ TEST(VerdictGroups, TellTooLittleDataFromNoData) {
   EXPECT_EQ(group_of(verdict("A", RuleStatus::error)), VerdictGroup::failed);
 }
 
+TEST(VerdictGroups, NameARuleOnceIfItsMessageBeginsWithIt) {
+  EXPECT_EQ(table({verdict("Yes", RuleStatus::issues_found,
+                           "Yes: the condition is met at step 0")},
+                  false),
+            "  found  Yes: the condition is met at step 0\n");
+}
+
+TEST(VerdictGroups, CountTheRulesOfTheUserThatJudgedNothing) {
+  const Verdict clean = verdict("A", RuleStatus::no_issues_found);
+  const Verdict tree = without_data("TreeDepth", 0);
+  const Verdict images = without_data("CheckInputImages", 3);
+  EXPECT_EQ(outcome_text(std::vector{clean, tree}, false),
+            "nothing found, but TreeDepth judged nothing");
+  EXPECT_EQ(outcome_text(std::vector{clean, tree, images}, false),
+            "nothing found, but 2 rules judged nothing");
+  EXPECT_EQ(outcome_text(std::vector{images}, false),
+            "CheckInputImages judged nothing");
+  EXPECT_EQ(outcome_text(std::vector{clean, tree}, true), "nothing found");
+}
+
 TEST(VerdictGroups, SayNothingFoundOnlyIfARuleJudged) {
   const Verdict clean = verdict("A", RuleStatus::no_issues_found);
   const Verdict fired = verdict("B", RuleStatus::issues_found);

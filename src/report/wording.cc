@@ -22,10 +22,10 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 std::string seconds_text(double seconds) {
-  if (seconds < 0.1) return fmt::format("{:.2g} ms", seconds * 1000);
+  if (seconds < 0.0995) return fmt::format("{:.2g} ms", seconds * 1000);
   constexpr double kYears = 1e10;
   if (!(seconds < kYears)) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 60) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 59.95) return fmt::format("{:.3g} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) {
     return fmt::format("{} min {:02} s", whole / 60, whole % 60);
@@ -80,6 +80,13 @@ std::string names_text(std::span<const std::string> names, std::size_t shown) {
   if (names.size() > shown)
     text += fmt::format(", and {} more", names.size() - shown);
   return text;
+}
+
+std::string damage_note(std::size_t files) {
+  if (files == 0) return "";
+  return fmt::format("; {} of the run {} damaged, 'smdebug show' lists {}",
+                     count_text(files, "file"), files == 1 ? "is" : "are",
+                     files == 1 ? "it" : "them");
 }
 
 std::string one_line(std::string text) {

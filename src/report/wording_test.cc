@@ -15,7 +15,10 @@ TEST(ReportWording, GivesBytesAUnit) {
 
 TEST(ReportWording, GivesSecondsAUnit) {
   EXPECT_EQ(seconds_text(0.0123), "12 ms");
+  EXPECT_EQ(seconds_text(0.0994), "99 ms");
+  EXPECT_EQ(seconds_text(0.0996), "0.0996 s");
   EXPECT_EQ(seconds_text(0.35), "0.35 s");
+  EXPECT_EQ(seconds_text(59.97), "1 min 00 s");
   EXPECT_EQ(seconds_text(125.2), "2 min 05 s");
   EXPECT_EQ(seconds_text(7260), "2 h 01 min");
 }

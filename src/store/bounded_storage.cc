@@ -12,6 +12,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "base/bounded_call.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
 namespace {
@@ -103,7 +104,7 @@ class BoundedWriter final : public ObjectWriter {
   }
 
   Status append(std::span<const std::span<const std::byte>> parts) override {
-    return calls_->make<Status>("write '" + key_ + "'",
+    return calls_->make<Status>(call_text(StorageCall::append, key_),
                                 [inner = inner_, bytes = copy_of(parts)] {
                                   const std::span<const std::byte> part(bytes);
                                   return inner->append({&part, 1});
@@ -111,15 +112,16 @@ class BoundedWriter final : public ObjectWriter {
   }
 
   Status commit() override {
-    Status status = calls_->make<Status>(
-        "finish '" + key_ + "'", [inner = inner_] { return inner->commit(); });
+    Status status =
+        calls_->make<Status>(call_text(StorageCall::commit, key_),
+                             [inner = inner_] { return inner->commit(); });
     is_open_ = !status;
     return status;
   }
 
   void abort() override {
-    const Status status =
-        calls_->make<Status>("remove '" + key_ + "'", [inner = inner_] {
+    const Status status = calls_->make<Status>(
+        call_text(StorageCall::abort, key_), [inner = inner_] {
           inner->abort();
           return Status();
         });
@@ -146,7 +148,7 @@ class BoundedReader final : public ObjectReader {
   Result<std::vector<Bytes>> read(
       std::span<const ByteRange> ranges) const override {
     return calls_->make<Result<std::vector<Bytes>>>(
-        "read '" + key_ + "'",
+        call_text(StorageCall::read, key_),
         [inner = inner_, storage = storage_,
          ranges = std::vector(ranges.begin(), ranges.end())] {
           return inner->read(ranges);
@@ -172,7 +174,7 @@ class BoundedStorage final : public Storage {
     using Writer = std::shared_ptr<ObjectWriter>;
     SMD_TRY(Writer writer,
             calls_->make<Result<Writer>>(
-                "create '" + std::string(key) + "'",
+                call_text(StorageCall::create, key),
                 [inner = inner_, key = std::string(key)]() -> Result<Writer> {
                   SMD_TRY(auto created, inner->create(key));
                   return Writer(std::move(created));
@@ -184,7 +186,7 @@ class BoundedStorage final : public Storage {
   Result<bool> create_exclusive(std::string_view key,
                                 std::span<const std::byte> bytes) override {
     return calls_->make<Result<bool>>(
-        "create '" + std::string(key) + "'",
+        call_text(StorageCall::create_exclusive, key),
         [inner = inner_, key = std::string(key), bytes = copy_of({&bytes, 1})] {
           return inner->create_exclusive(key, bytes);
         });
@@ -193,7 +195,7 @@ class BoundedStorage final : public Storage {
   Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const override {
     return calls_->make<Result<std::vector<Bytes>>>(
-        "read '" + std::string(key) + "'",
+        call_text(StorageCall::read, key),
         [inner = inner_, key = std::string(key),
          ranges = std::vector(ranges.begin(), ranges.end())] {
           return inner->read(key, ranges);
@@ -203,14 +205,14 @@ class BoundedStorage final : public Storage {
   Result<Bytes> read_whole(std::string_view key,
                            std::uint64_t max_bytes) const override {
     return calls_->make<Result<Bytes>>(
-        "read '" + std::string(key) + "'",
+        call_text(StorageCall::read, key),
         [inner = inner_, key = std::string(key), max_bytes] {
           return inner->read_whole(key, max_bytes);
         });
   }
 
   Status check_folder(std::string_view folder) const override {
-    return calls_->make<Status>("list '" + std::string(folder) + "'",
+    return calls_->make<Status>(call_text(StorageCall::list, folder),
                                 [inner = inner_, folder = std::string(folder)] {
                                   return inner->check_folder(folder);
                                 });
@@ -245,7 +247,7 @@ class BoundedStorage final : public Storage {
       std::string_view folder) const override {
     using Version = std::optional<std::uint64_t>;
     auto version = calls_->make<Result<Version>>(
-        "look up '" + std::string(folder) + "'",
+        call_text(StorageCall::exists, folder),
         [inner = inner_, folder = std::string(folder)] {
           return Result<Version>(inner->folder_version(folder));
         });
@@ -255,13 +257,13 @@ class BoundedStorage final : public Storage {
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
                                         std::string_view after) const override {
     return calls_->make<Result<std::vector<ObjectEntry>>>(
-        "list '" + std::string(prefix) + "'",
+        call_text(StorageCall::list, prefix),
         [inner = inner_, prefix = std::string(prefix),
          after = std::string(after)] { return inner->list(prefix, after); });
   }
 
   Result<bool> exists(std::string_view key) const override {
-    return calls_->make<Result<bool>>("look up '" + std::string(key) + "'",
+    return calls_->make<Result<bool>>(call_text(StorageCall::exists, key),
                                       [inner = inner_, key = std::string(key)] {
                                         return inner->exists(key);
                                       });
@@ -269,14 +271,14 @@ class BoundedStorage final : public Storage {
 
   Status move(std::string_view from, std::string_view to) override {
     return calls_->make<Status>(
-        "move '" + std::string(from) + "'",
+        call_text(StorageCall::move, from),
         [inner = inner_, from = std::string(from), to = std::string(to)] {
           return inner->move(from, to);
         });
   }
 
   Status remove(std::string_view key) override {
-    return calls_->make<Status>("remove '" + std::string(key) + "'",
+    return calls_->make<Status>(call_text(StorageCall::remove, key),
                                 [inner = inner_, key = std::string(key)] {
                                   return inner->remove(key);
                                 });

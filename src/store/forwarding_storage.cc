@@ -2,10 +2,36 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "smdebug/base/try.h"
 
 namespace smdebug {
 namespace {
+
+std::string_view verb_of(StorageCall call) {
+  switch (call) {
+    case StorageCall::create:
+    case StorageCall::create_exclusive:
+      return "create";
+    case StorageCall::append:
+      return "write";
+    case StorageCall::commit:
+      return "finish";
+    case StorageCall::abort:
+    case StorageCall::remove:
+      return "remove";
+    case StorageCall::read:
+      return "read";
+    case StorageCall::list:
+      return "list";
+    case StorageCall::exists:
+      return "look up";
+    case StorageCall::move:
+      return "move";
+  }
+  return "use";
+}
 
 class ForwardingWriter final : public ObjectWriter {
  public:
@@ -49,6 +75,10 @@ class ForwardingLog final : public ObjectLog {
 };
 
 }  // namespace
+
+std::string call_text(StorageCall call, std::string_view key) {
+  return fmt::format("{} '{}'", verb_of(call), key);
+}
 
 ForwardingStorage::ForwardingStorage(std::shared_ptr<Storage> inner,
                                      std::shared_ptr<StorageHook> hook)

@@ -30,6 +30,9 @@ enum class StorageCall {
   move,
 };
 
+// Returns the call as an error message names it: "write 'events/a'".
+std::string call_text(StorageCall call, std::string_view key);
+
 // Shared by a storage and its writers. Used by every thread that makes calls.
 class StorageHook {
  public:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import smdebug.pytorch as smd
+from smdebug import _core
 from smdebug.core.writer import FileWriter
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -93,6 +94,30 @@ def test_the_original_reads_names_steps_modes_and_values_of_our_run(tmp_path):
             assert "raises" not in answer, f"{name} at step {step}: {answer}"
             value = as_array(answer["value"])
             np.testing.assert_array_equal(ours.tensor(name).value(int(step)), value)
+
+
+def test_the_original_reads_a_run_with_scalar_series_as_one_without(tmp_path):
+    config = _core.HookConfig(
+        str(tmp_path / "run"),
+        include_regex=["."],
+        include_collections=[],
+        save_all=True,
+        dry_run=False,
+        all_workers=False,
+        collections=[],
+    )
+    session = _core.Session.create(config, _core.pytorch_framework(), [], {}, {})
+    loss, weight = session.scalar("loss"), session.tensor("weight")
+    for step in range(600):
+        session.begin_step()
+        loss.note(step)
+        weight.put(np.full(3, step, np.float32))
+    session.close()
+    assert list((tmp_path / "run/series").iterdir())
+    answers = read_with_original(tmp_path / "run")
+    assert list(answers["tensors"]) == ["weight"]
+    assert answers["steps"]["GLOBAL"] == [0, 500]
+    assert answers["workers"] == ["worker_0"]
 
 
 def test_the_original_sees_one_training_in_a_folder_that_was_used_again(tmp_path):

@@ -28,6 +28,7 @@ RULES = {
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
     "Overfit": {},
     "Overtraining": {"patience_train": "2", "patience_validation": "2"},
+    "ParametersNotTrained": {"num_steps": "4"},
     "PoorWeightInitialization": {},
     "ReplicasDiffer": {},
     "SaturatedActivation": {"threshold_inactivity": "50"},
@@ -38,6 +39,7 @@ RULES = {
     "UnchangedTensor": {"tensor_regex": "^Perceptron_fc3.weight$", "num_steps": "2"},
     "VanishingGradient": {},
     "WeightUpdateRatio": {},
+    "WrongMode": {"num_steps": "4"},
 }
 
 
@@ -48,10 +50,11 @@ class Perceptron(torch.nn.Module):
         self.relu1 = torch.nn.ReLU()
         self.fc2 = torch.nn.Linear(16, 16)
         self.tanh1 = torch.nn.Tanh()
+        self.drop = torch.nn.Dropout(1e-6)
         self.fc3 = torch.nn.Linear(16, 2)
 
     def forward(self, x):
-        return self.fc3(self.tanh1(self.fc2(self.relu1(self.fc1(x)))))
+        return self.fc3(self.drop(self.tanh1(self.fc2(self.relu1(self.fc1(x))))))
 
 
 class Training:
@@ -68,6 +71,7 @@ class Training:
             with torch.no_grad():
                 self.model.fc1.bias[:12] = -100.0
                 self.model.fc2.weight.mul_(1e4)
+            self.model.drop.eval()
         rate = 0.0 if is_sick else 0.2
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=rate)
 

@@ -133,6 +133,18 @@ def test_watching_changes_no_bit_of_what_an_unmodified_script_prints(tmp_path):
     assert done.stdout == plain.stdout
 
 
+def test_a_recording_that_fails_does_not_end_with_nothing_found(tmp_path):
+    run = tmp_path / "full"
+    command = f"ulimit -f 20; exec {sys.executable} {DIGITS} --epochs 2"  # 20 KiB a file
+    done = smdebug("run", "--out", run, "--rule", "WeightUpdateRatio", "--", "bash", "-c", command)
+    assert "epoch 1" in done.stdout
+    assert "smdebug: the recording failed; no rule fired before" in done.stderr, done.stderr
+    assert "File too large" in line_of("problem", done)
+    assert "nothing found" not in done.stderr
+    shown = smdebug("show", run)
+    assert "not all of it was recorded" in shown.stdout and "File too large" in shown.stdout
+
+
 def test_a_rule_in_python_judges_while_it_trains(tmp_path):
     (tmp_path / "my_rules.py").write_text(
         "from smdebug.rules import Rule\n"
@@ -220,7 +232,7 @@ def test_torchrun_gives_one_run_with_a_worker_per_rank(tmp_path):
     assert done.returncode == 0, done.stderr
     trial = create_trial(str(run))
     assert trial.workers() == ["worker_0", "worker_1"]
-    assert trial.steps() == [0, 10]
+    assert trial.steps() == [*range(5), 10]
     loss = trial.tensor("loss_output_0")
     values = [loss.value(10, worker=worker) for worker in trial.workers()]
     assert all(np.isfinite(value) for value in values)
@@ -248,6 +260,7 @@ def test_a_finding_on_two_workers_counts_each_gradient_once(tmp_path):
         (["--rule", "VanishingGradiant"], "VanishingGradient"),
         (["--rule", "VanishingGradient", "--set", "treshold=1"], "threshold"),
         (["--rule", "VanishingGradient", "--set", "threshold=small"], "small"),
+        (["--rule", "AllZero", "--set", "tensor_regex=(("], "pattern '((' does not compile"),
     ],
 )
 def test_a_mistake_in_the_rules_is_said_before_anything_runs(tmp_path, arguments, words):

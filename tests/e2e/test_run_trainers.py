@@ -75,9 +75,10 @@ print(json.dumps(losses))
 """,
     )
     loss = create_trial(str(run)).tensor("loss_output_0")
-    assert loss.steps(mode=modes.TRAIN) == [0, 10, 20]
-    recorded = [loss.value(step, mode=modes.TRAIN).item() for step in (0, 10, 20)]
-    assert recorded == pytest.approx(printed(done)[::10])
+    assert loss.steps(mode=modes.TRAIN) == [*range(5), 10, 20]
+    recorded = [loss.value(step, mode=modes.TRAIN).item() for step in (0, 4, 10, 20)]
+    trained = printed(done)
+    assert recorded == pytest.approx([trained[step] for step in (0, 4, 10, 20)])
 
 
 GAN = """
@@ -284,7 +285,7 @@ print(json.dumps([line["loss"] for line in trainer.state.log_history if "loss" i
     )
     trial = create_trial(str(run))
     loss = trial.tensor("loss_output_0")
-    assert loss.steps(mode=modes.TRAIN) == [0, 10]
+    assert loss.steps(mode=modes.TRAIN) == [*range(5), 10]
     recorded = [loss.value(step, mode=modes.TRAIN).item() for step in (0, 10)]
     assert recorded == pytest.approx(printed(done)[::10], rel=1e-5)
     gradient = "gradient/BertForSequenceClassification_classifier.weight"
@@ -359,7 +360,7 @@ def test_two_processes_are_two_workers_of_one_run(tmp_path, launcher):
     _, run = smdebug_run(tmp_path, ACCELERATE, *launcher)
     trial = create_trial(str(run))
     assert trial.workers() == ["worker_0", "worker_1"]
-    assert trial.steps() == [0, 10]
+    assert trial.steps() == [*range(5), 10]
     loss = trial.tensor("loss_output_0")
     values = [loss.value(10, mode=modes.TRAIN, worker=each) for each in trial.workers()]
     assert np.isfinite(values).all()

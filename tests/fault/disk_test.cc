@@ -87,6 +87,29 @@ class DiskTest : public testing::Test {
   const std::string run_ = folder_.path() + "/run";
 };
 
+TEST_F(DiskTest, ThatIsFullWhenScalarsAreWrittenCostsTheLaterOnes) {
+  auto session = record();
+  const ScalarSlot loss = session->scalar("loss");
+  step(*session, 1);
+  loss.note(1);
+  ASSERT_TRUE(session->flush().ok());
+  {
+    const FileSizeLimit full(10'000);
+    for (int i = 0; i < 1000; ++i) {
+      session->begin_step();
+      loss.note(i);
+    }
+    EXPECT_FALSE(session->flush().ok());
+    loss.note(2);
+    EXPECT_FALSE(session->close().ok());
+  }
+  EXPECT_EQ(session->status().error->code, Error::Code::io);
+  expect_no_unfinished_file();
+  const auto trial = open();
+  EXPECT_EQ(trial->series("loss")->front().samples.size(), 1u);
+  EXPECT_THAT(trial->damage(), IsEmpty());
+}
+
 TEST_F(DiskTest, ThatIsFullInTheMiddleOfAnEventFileCostsThatStepAndNoOther) {
   auto session = record();
   step(*session, 1);

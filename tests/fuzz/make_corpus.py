@@ -10,6 +10,7 @@ under other names; this script does not change them.
 
 import base64
 import json
+import math
 import pathlib
 import struct
 
@@ -294,6 +295,106 @@ PROGRESS_FILES = {
     "error_of_10000": progress(error="\x1b\u00e4" * 5000),
     "later_version": progress(version=2),
 }
+
+
+def facts(**changes) -> dict:
+    parameter = {
+        "tensor": "Net_fc.weight",
+        "trainable": True,
+        "dtype": "float32",
+        "device": "cpu",
+        "shape": [2],
+        "shared_with": None,
+        "optimizer": 0,
+        "group": 0,
+    }
+    group = {"parameters": 1, "foreign_parameters": 0, "settings": {"learning_rate": 0.1}}
+    return {
+        "version": 1,
+        "step": 7,
+        "parameters": [parameter],
+        "optimizers": [{"kind": "SGD", "groups": [group]}],
+        "modules": [{"path": "fc", "kind": "Linear", "training": True, "settings": {}}],
+        "losses": [{"tensor": "l", "kind": "NLLLoss", "reduction": "mean", "ignored_label": -100}],
+    } | changes
+
+
+FACTS_FILES = {
+    "sound": facts(),
+    "empty_lists": facts(parameters=[], optimizers=[], modules=[], losses=[]),
+    "no_such_optimizer": facts(optimizers=[]),
+    "optimizer_2_63": facts(
+        parameters=[facts()["parameters"][0] | {"optimizer": 2**63 - 1, "group": 2**63 - 1}]
+    ),
+    "shape_below_zero": facts(parameters=[facts()["parameters"][0] | {"shape": [-1]}]),
+    "settings_not_finite": facts(
+        modules=[
+            {"path": "d", "kind": "D", "training": None, "settings": {"p": "nan", "q": "-inf"}}
+        ]
+    ),
+    "setting_1e400": facts(
+        modules=[{"path": "d", "kind": "D", "training": False, "settings": {"p": 10**400}}]
+    ),
+    "name_with_nul_and_escape": facts(
+        modules=[{"path": "a\0b\x1b[2J", "kind": "\u00e4", "training": True, "settings": {}}]
+    ),
+    "modules_1000": facts(modules=facts()["modules"] * 1000),
+    "step_below_zero": facts(step=-1),
+    "later_version": facts(version=2),
+}
+
+
+def column(format: str, *numbers: float) -> str:
+    packed = struct.pack(f"<{len(numbers)}{format}", *numbers)
+    return base64.b64encode(packed).decode()
+
+
+def series(steps: dict | None = None, **changes) -> dict:
+    of_steps = {
+        "global": column("q", 7, 8),
+        "mode": column("B", 1, 2),
+        "mode_step": column("q", 3, 0),
+    }
+    loss = {"name": "loss", "at": None, "value": column("d", 1.5, math.inf)}
+    rate = {"name": "learning_rate/Adam/0", "at": column("I", 1), "value": column("d", 0.5)}
+    return {
+        "version": 1,
+        "worker": "worker_0",
+        "steps": of_steps | (steps or {}),
+        "series": [loss, rate],
+    } | changes
+
+
+SERIES_FILES = {
+    "sound": series(),
+    "no_series": series(series=[]),
+    "no_steps": series(steps=dict.fromkeys(("global", "mode", "mode_step"), ""), series=[]),
+    "steps_descend": series(steps={"global": column("q", 8, 7)}),
+    "step_twice": series(steps={"global": column("q", 7, 7)}),
+    "step_2_63": series(steps={"global": column("q", 7, 2**63 - 1)}),
+    "step_below_zero": series(steps={"global": column("q", -7, 8)}),
+    "mode_0": series(steps={"mode": column("B", 0, 1)}),
+    "mode_5": series(steps={"mode": column("B", 1, 5)}),
+    "columns_differ": series(steps={"mode_step": column("q", 3)}),
+    "half_a_number": series(steps={"global": "BwAAAA=="}),
+    "at_2_32": series(
+        series=[{"name": "a", "at": column("I", 2**32 - 1), "value": column("d", 1)}]
+    ),
+    "at_twice": series(series=[{"name": "a", "at": column("I", 1, 1), "value": column("d", 1, 2)}]),
+    "nan": series(series=[{"name": "a", "at": column("I", 0), "value": column("d", math.nan)}]),
+    "no_samples": series(series=[{"name": "a", "at": "", "value": ""}]),
+    "name_twice": series(series=series()["series"] * 2),
+    "name_with_nul_and_escape": series(
+        series=[{"name": "a\0b\x1b[2J", "at": None, "value": column("d", 1, 2)}]
+    ),
+    "worker_with_slash": series(worker="../x"),
+    "series_1000": series(
+        series=[
+            {"name": str(i), "at": column("I", i % 2), "value": column("d", i)} for i in range(1000)
+        ]
+    ),
+    "later_version": series(version=2),
+}
 CLAIMS = {
     "sound": {"host": "node", "pid": 4711, "start_ticks": 90210},
     "pid_1e300": {"host": "node", "pid": 1e300, "start_ticks": 1},
@@ -351,6 +452,8 @@ def corpora() -> dict[str, dict[str, bytes]]:
         "collections_file": texts(COLLECTIONS_FILES) | JSON_TEXTS,
         "run_file": texts(RUN_FILES) | JSON_TEXTS,
         "progress_file": texts(PROGRESS_FILES) | JSON_TEXTS,
+        "facts_file": texts(FACTS_FILES) | JSON_TEXTS,
+        "series_file": texts(SERIES_FILES) | JSON_TEXTS,
         "claim": texts(CLAIMS) | JSON_TEXTS,
         "run": run_inputs(),
     }

@@ -1,5 +1,5 @@
 // Repeats a hot path, so that test_instruction_counts.py can count its
-// instructions: puts tensors into a session, which writes them.
+// instructions: puts tensors and scalars into a session, which writes them.
 //
 //     smdebug_instruction_driver FOLDER STEPS TENSORS ELEMENTS INTERVAL
 
@@ -36,9 +36,13 @@ int main(int, char** argv) {
                           reinterpret_cast<const std::byte*>(values.data()),
                           shape,
                           {}};
+  const ScalarSlot loss = session->scalar("loss");
   for (int step = 0; step < steps; ++step) {
     session->begin_step();
-    for (const TensorSlot& slot : slots) slot.put(tensor);
+    for (const TensorSlot& slot : slots) {
+      slot.put(tensor);
+      loss.note(step);
+    }
     session->end_step();
     if (!session->flush()) return 1;
   }

@@ -68,6 +68,12 @@ def test_a_tensor_that_is_not_due_takes_no_more_than_eight_instructions(tmp_path
     assert (with_unsaved - saved) / (STEPS * TENSORS) <= 8
 
 
+def test_a_scalar_takes_no_more_instructions_than(tmp_path):
+    note = "smdebug::ScalarSlot::note(double) const"
+    taken = count(note, tmp_path / "run") / (STEPS * TENSORS)
+    check_limit("noting a scalar", taken, 47)
+
+
 VALUES = 200
 
 

@@ -470,7 +470,7 @@ def test_a_failure_of_ours_stays_with_the_hook_and_the_training_goes_on(out_dir,
     def broken(*arguments):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr("smdebug.mxnet.block_hooks.readable", broken)
+    monkeypatch.setattr("smdebug.mxnet.arrays.readable", broken)
     training.steps(3)
     assert "ours" in hook.status().error and hook.status().state == "failed"
 
@@ -521,7 +521,7 @@ def test_the_run_ends_with_the_program(tmp_path, out_dir, read):
 
 def test_what_is_due_seldom_costs_no_look_at_the_arrays(out_dir, monkeypatch):
     looked = []
-    monkeypatch.setattr("smdebug.mxnet.block_hooks.readable", lambda array: looked.append(array))
+    monkeypatch.setattr("smdebug.mxnet.arrays.readable", lambda array: looked.append(array))
     hook = smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(start_step=100))
     Training(hook).steps(3)
     assert not looked

@@ -67,12 +67,12 @@ def test_a_script_is_recorded_with_its_modes_losses_and_gradients(tmp_path, word
     done, trial = run(tmp_path, *words)
     assert "done mxnet.gluon.block" in done.stdout
     assert "smdebug: nothing found" in done.stderr
-    assert trial.steps(mode=smd.modes.TRAIN) == [0, 10]
-    assert trial.steps(mode=smd.modes.EVAL) == [0]
+    assert trial.steps(mode=smd.modes.TRAIN) == [*range(5), 10]
+    assert trial.steps(mode=smd.modes.EVAL) == [0, 1]
     assert "gradient/net_dense0_weight" in trial.tensor_names(mode=smd.modes.TRAIN, step=0)
     (loss,) = trial.tensor_names(collection="losses")
     assert loss == "l2loss0_output_0"
-    assert trial.tensor(loss).steps(mode=smd.modes.EVAL) == [0]
+    assert trial.tensor(loss).steps(mode=smd.modes.EVAL) == [0, 1]
     values = [trial.tensor(loss).value(step, mode=smd.modes.TRAIN).mean() for step in (0, 10)]
     assert values[1] < values[0]
 
@@ -82,7 +82,7 @@ def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path, 
     _, trial = run(tmp_path, "functional", *words)
     assert "loss_output_1" not in trial.tensor_names()
     losses = trial.tensor("loss_output_0")
-    assert losses.steps(mode=smd.modes.TRAIN) == [0, 10]
+    assert losses.steps(mode=smd.modes.TRAIN) == [*range(5), 10]
     assert np.asarray(losses.value(0, mode=smd.modes.TRAIN)).size == 1
 
 
@@ -141,7 +141,7 @@ for step in range(11):
         trainer.step(4)
 """
     _, trial = run(tmp_path, text=script)
-    assert trial.steps(mode=smd.modes.TRAIN) == [0, 10]
+    assert trial.steps(mode=smd.modes.TRAIN) == [*range(5), 10]
     names = trial.tensor_names(step=10, mode=smd.modes.TRAIN)
     assert {"gradient/one_weight", "gradient/two_weight"} <= set(names)
 

@@ -61,3 +61,25 @@ def test_a_hook_that_records_logs_no_advice(out_dir, logged):
     make_model().fit(*digits(8), verbose=0, callbacks=[hook])
     hook.close()
     assert not [line for line in logged if "callbacks=[hook]" in line]
+
+
+def test_a_second_training_with_a_closed_hook_is_logged_once_and_runs(out_dir, logged):
+    hook = smd.KerasHook(out_dir)
+    model = make_model()
+    model.fit(*digits(8), verbose=0, callbacks=[hook])
+    hook.close()
+    assert not [line for line in logged if "create another one" in line]
+    model.fit(*digits(8), verbose=0, callbacks=[hook])
+    model.evaluate(*digits(8), verbose=0, callbacks=[hook])
+    (warning,) = [line for line in logged if "create another one" in line]
+    assert "the callback in fit, evaluate or predict after close() has no effect" in warning
+    assert smd.create_trial(out_dir).steps() == [0]
+
+
+def test_the_location_and_a_wrong_pattern_are_logged_once_for_several_epochs(out_dir, capfd):
+    hook = smd.KerasHook(out_dir, include_regex="nosuch", save_config=EVERY_STEP)
+    make_model().fit(*digits(16), epochs=3, batch_size=8, verbose=0, callbacks=[hook])
+    hook.close()
+    text = capfd.readouterr().err
+    assert text.count("recording to") == 1
+    assert text.count("'nosuch' matched no tensor") == 1

@@ -152,3 +152,96 @@ def test_sparse_inputs_are_left_out_with_a_word(out_dir, logged, how):
     np.testing.assert_array_equal(trial.tensor("labels").value(1).reshape(-1), Y[8:])
     assert trial.tensor("last/outputs").value(1).shape == (8, 10)
     assert not [name for name in trial.tensor_names() if name.endswith("inputs")]
+
+
+# --- outputs of layers ---
+
+
+def ragged(x):
+    lengths = tf.fill([tf.shape(x)[0]], tf.shape(x)[1])
+    return tf.RaggedTensor.from_row_lengths(tf.reshape(x, [-1]), lengths)
+
+
+def rows_of(x):
+    return tf.IndexedSlices(x, tf.range(tf.shape(x)[0]), tf.shape(x, tf.int32))
+
+
+# Name -> (the output of a layer, a function of the next layer that makes it dense, the numbers of
+# its saved outputs; none: it is skipped).
+OUTPUTS = {
+    "ragged": (ragged, lambda value: value.to_tensor(shape=[None, 64]), []),
+    "sparse": (tf.sparse.from_dense, tf.sparse.to_dense, []),
+    "strings": (tf.strings.as_string, tf.strings.to_number, [""]),
+    "bfloat16": (lambda x: tf.cast(x, tf.bfloat16), lambda x: tf.cast(x, tf.float32), [""]),
+    "complex": (lambda x: tf.cast(x, tf.complex64), tf.math.real, [""]),
+    "dict": (lambda x: {"a": x, "b": [x, None]}, lambda value: value["a"], ["_0", "_1"]),
+}
+
+
+class Calls(L.Layer):
+    """A layer that is one function."""
+
+    def __init__(self, function, name):
+        super().__init__(name=name)
+        self.function = function
+
+    def call(self, x):
+        return self.function(x)
+
+
+class Through(keras.Model):
+    """A model, not built, whose first layer gives what `make` makes."""
+
+    def __init__(self, make, back):
+        super().__init__()
+        self.make, self.back = Calls(make, "make"), Calls(back, "back")
+        self.last = L.Dense(10, name="last")
+
+    def call(self, x):
+        return self.last(tf.ensure_shape(self.back(self.make(x)), (None, 64)))
+
+
+def trained_through(make, back, eagerly, hook=None):
+    keras.utils.set_random_seed(1)
+    model = Through(make, back)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("sgd", loss, run_eagerly=eagerly)
+    callbacks = [hook] if hook else []
+    model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=callbacks)
+    return model.get_weights()
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_an_output_of_any_kind_is_saved_or_left_out_and_changes_nothing(
+    out_dir, logged, kind, eagerly
+):
+    make, back, numbers = OUTPUTS[kind]
+    expected = trained_through(make, back, eagerly)
+    with recorder(out_dir, "layers") as hook:
+        found = trained_through(make, back, eagerly, hook)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert hook.status().error is None
+    trial = read(out_dir)
+    names = [name for name in trial.tensor_names(step=1) if name.startswith("make/outputs")]
+    assert names == [f"make/outputs{number}" for number in numbers]
+    for name in names:
+        value = trial.tensor(name).value(1)
+        np.testing.assert_array_equal(np.real(value.astype(complex)), X[8:])
+    if not numbers:
+        said = [message for message in logged if "'make/outputs' is not saved" in message]
+        assert len(said) == 1
+    np.testing.assert_array_equal(trial.tensor("make/inputs").value(1), X[8:])
+
+
+@pytest.mark.parametrize("make", [tf.identity, rows_of])
+def test_a_layer_that_keras_builds_in_an_eager_step_is_recorded_once(out_dir, make):
+    back = tf.identity if make is tf.identity else tf.convert_to_tensor
+    with recorder(out_dir, "layers") as hook:
+        trained_through(make, back, True, hook)
+    assert hook.status().error is None
+    trial = read(out_dir)
+    layers = [trial.tensor_names(step=step, collection="layers") for step in (0, 1)]
+    assert layers[0] == layers[1]
+    np.testing.assert_array_equal(trial.tensor("make/inputs").value(0), X[:8])

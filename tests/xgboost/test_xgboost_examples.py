@@ -73,4 +73,4 @@ def test_the_unmodified_script_is_judged_by_smdebug_run(tmp_path):
     )
     assert "trained 31 rounds" in out and "Overfit: IssuesFound" in out, out
     assert code == 3
-    assert smd.create_trial(str(tmp_path / "run")).steps() == [0, 10, 20, 30]
+    assert smd.create_trial(str(tmp_path / "run")).steps() == [*range(5), 10, 20, 30]

@@ -167,6 +167,16 @@ def test_a_hook_in_a_second_training_goes_on_counting_and_says_so(out_dir, logge
     assert [line for line in logged if "second training" in line and "step 3" in line]
 
 
+def test_a_second_training_with_a_closed_hook_is_logged_once(out_dir, logged):
+    hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
+    train(hook)
+    hook.close()
+    for _ in range(2):
+        assert train(hook).num_boosted_rounds() == 3
+    (warning,) = [line for line in logged if "second training" in line or "create another" in line]
+    assert "the callback in a training after close() has no effect: the hook is closed" in warning
+
+
 def test_a_closed_hook_lets_a_training_be(out_dir):
     hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
     train(hook)

@@ -30,12 +30,14 @@
 #include "smdebug/base/logger.h"
 #include "smdebug/base/result.h"
 #include "smdebug/capture/capture_plan_view.h"
+#include "smdebug/capture/scalar_slot.h"
 #include "smdebug/capture/session_status.h"
 #include "smdebug/capture/tensor_slot.h"
 #include "smdebug/config/framework.h"
 #include "smdebug/config/hook_config.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
+#include "smdebug/core/run_facts.h"
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
@@ -182,6 +184,17 @@ class Session {
                        std::span(collections.begin(), collections.size()));
   }
 
+  /// Reports what is trained from the current step on, or from the first step
+  /// on if none has begun. Writes it beside the steps and shows it to the sink.
+  /// Ignores `RunFacts::step`, and does nothing if all else equals the facts
+  /// reported last.
+  void set_facts(RunFacts facts);
+
+  /// Returns the slot of a scalar series, which has one number per step, saved
+  /// or not, and creates it on first use. A name that is empty, longer than
+  /// 1000 bytes or not UTF-8 is logged, and its samples are ignored.
+  ScalarSlot scalar(std::string_view name);
+
   /// Feeds the steps of this session to `sink`, on the owner's thread; null
   /// stops this. Setting the same sink again repeats the query for the data
   /// that it needs. The sink must live until the next call or the end of the
@@ -195,10 +208,10 @@ class Session {
 
   // --- the end ---
 
-  /// Writes the collections file with the tensors seen so far, as `flush` and
-  /// `close` do. Without these calls, the end of a saved step writes it when a
-  /// fourth of the tensors are new, or after 10 seconds. Does nothing before
-  /// the first step.
+  /// Writes the collections file with the tensors seen so far and the scalars
+  /// noted so far, as `flush` and `close` do. Without these calls, the end of a
+  /// saved step writes it when a fourth of the tensors are new, or after 10
+  /// seconds. Does nothing before the first step.
   void export_collections();
   /// Blocks until readers can see all ended steps. Fails with the latched
   /// error: `unavailable` if the storage does not respond within its limit.

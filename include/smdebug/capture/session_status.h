@@ -40,6 +40,8 @@ struct SessionStatus {
   // Lost because the buffer was full (`OverflowPolicy::drop`).
   std::uint64_t dropped_tensors = 0;
   std::uint64_t dropped_bytes = 0;
+  // Scalars noted by another thread than the owner, or for an unknown step.
+  std::uint64_t dropped_scalars = 0;
   // Calls that had no effect because the session had failed or was inactive.
   std::uint64_t calls_after_failure = 0;
   // Names of tensors that could not be captured, with the reason.

@@ -35,9 +35,13 @@ enum class StepOn {
   optimizer,
   // Models that are called together share a step, for scripts that do not
   // report when a step begins. The model that was called first leads: a step
-  // begins with each of its calls, as for `forward`. After two backward passes
-  // without the leader, the next model to be called becomes the leader. A call
-  // that does not train begins a step, whichever model it is.
+  // begins with its first call after a backward pass or an update. Several
+  // calls before one backward pass, such as the two views of a contrastive
+  // loss or the steps of an episode, are one step. Until the first backward
+  // pass or update is reported, each of its calls begins a step, as for
+  // `forward`. After two backward passes without the leader, the next model to
+  // be called becomes the leader. A call that does not train begins a step,
+  // whichever model it is.
   leading_model,
 };
 
@@ -52,6 +56,10 @@ struct ModelCall {
   // Whether the framework is training. `StepOn::optimizer` needs it only if
   // `mode` is global: the other modes imply it.
   bool is_training = true;
+  // Whether a backward pass can follow. `StepOn::leading_model`: a few calls of
+  // the leader without one, for a target value, belong to a step that waits for
+  // its backward pass.
+  bool can_learn = true;
   // The device that holds this call's part of the batch; empty if unknown.
   std::string_view device = {};
 };
@@ -69,7 +77,7 @@ class StepPolicy {
   bool each_call_is_a_step() const { return step_on_ == StepOn::forward; }
 
   /// Reports that a backward pass begins.
-  void backward_began() { ++backwards_; }
+  void backward_began();
 
   /// Reports that an optimizer has updated parameters of the models.
   void optimizer_acted();
@@ -77,7 +85,9 @@ class StepPolicy {
  private:
   bool begins_by_forward(const ModelCall& call);
   bool begins_by_update(const ModelCall& call);
-  bool leads(const ModelCall& call);
+  bool begins_by_leader(const ModelCall& call);
+  bool continues_step(const ModelCall& call);
+  void note_learning();
 
   StepOn step_on_;
 
@@ -92,7 +102,10 @@ class StepPolicy {
 
   // leading_model
   std::optional<std::uint64_t> leader_;
-  int backwards_ = 0;  // since the leader was called
+  int backwards_ = 0;                // since the leader was called
+  bool has_learned_ = false;         // there was a backward pass or an update
+  bool awaits_backward_ = false;     // the open step, since the leader's call
+  int calls_without_gradients_ = 0;  // of the leader in the open step
 };
 
 }  // namespace smdebug

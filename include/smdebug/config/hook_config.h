@@ -64,6 +64,10 @@ struct HookConfig {
   // Logs a line when the first step is saved. A launcher that has announced the
   // run itself turns it off.
   bool announces_first_step = true;
+  // The most inputs, and outputs, of each module that a step saves; 0: all. A
+  // launcher limits them, because a script may call a module any number of
+  // times in a step.
+  std::uint32_t max_tensors_per_module = 0;
   // For adapters of frameworks with modules and optimizers; the core ignores
   // them. `step_on`: the event that begins a step, "forward" (default) or
   // "optimizer". `gradients`: which gradients are saved, "backward" (default,

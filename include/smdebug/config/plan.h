@@ -90,6 +90,8 @@ class Plan {
   /// Returns whether the collection at this index is saved at all.
   bool is_saved(std::size_t collection) const;
   const Framework& framework() const;
+  /// Returns the setting of the configuration, see HookConfig.
+  std::uint32_t max_tensors_per_module() const;
 
   /// Returns the saved collections that `tensor_name` belongs to. A pattern
   /// that is too complex matches nothing; see `pattern_errors`.

@@ -22,6 +22,8 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/reduction.h"
+#include "smdebug/core/run_facts.h"
+#include "smdebug/core/scalar_series.h"
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
@@ -91,6 +93,18 @@ class ObservationSink {
   virtual void on_collections(std::size_t run,
                               std::span<const TensorGroup> collections) = 0;
 
+  /// Reports what a worker trains, before the first step to which it applies.
+  /// A later report replaces those before it. By default ignored.
+  virtual void on_facts(std::size_t run, std::string_view worker,
+                        const RunFacts& facts);
+
+  /// Reports the samples of a worker since the last report, in ascending order
+  /// of their steps within each series, before the complete step that is equal
+  /// to or later than theirs. A sample that is known late follows later, and
+  /// one for the same step replaces the one before. By default ignored.
+  virtual void on_scalars(std::size_t run, std::string_view worker,
+                          std::span<const ScalarSeriesView> series);
+
   /// Returns the data of this tensor that the sink needs, so that nothing
   /// else is gathered; by default everything. Capture calls it once per
   /// tensor and `set_sink`. Elements of a running step are kept only for
@@ -116,6 +130,10 @@ class ForwardingSink : public ObservationSink {
  public:
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;
+  void on_facts(std::size_t run, std::string_view worker,
+                const RunFacts& facts) override;
+  void on_scalars(std::size_t run, std::string_view worker,
+                  std::span<const ScalarSeriesView> series) override;
   DataNeed data_need(std::size_t run, std::string_view tensor_name) override;
   void on_step(const StepView& step) override;
   void on_tick(double wall_seconds) override;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "smdebug/base/result.h"
+#include "smdebug/read/trial.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -20,6 +21,10 @@ struct MonitorResult {
   std::vector<Verdict> verdicts;      // in the order of the rules
   std::vector<ActionResult> actions;  // in the order in which they began
   std::vector<std::string> reports;   // the paths of the rules' reports
+  std::vector<Damage> damage;         // of the files of the run
+  // Why the run has ended without all of its steps, as on a full disk; empty if
+  // it has them.
+  std::string recording_failure;
   std::optional<Error> report_error;  // why a report could not be written
   // Why the run, or a run that it is compared with, could not be read
   // completely.
@@ -39,9 +44,10 @@ inline constexpr int kExitRuleFired = 3;
 /// is not a failure if another one judged.
 int exit_code(std::span<const Verdict> verdicts, bool asked);
 
-/// Returns a table with a row per run and rule. `are_default_rules`: the user
-/// did not name the rules, so those that could not judge a run share a line
-/// below the table.
+/// Returns a table with a row per run and rule, without runs that could not be
+/// read; `MonitorResult::error` of those is for the caller.
+/// `are_default_rules`: the user did not name the rules, so those that could
+/// not judge a run share a line below the table.
 std::string monitor_results_text(std::span<const MonitorResult> results,
                                  bool are_default_rules = false);
 

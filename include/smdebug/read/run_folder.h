@@ -30,6 +30,11 @@ std::string_view run_state_name(RunState state);
 RunState read_run_state(const Storage& storage, const RunProgress& progress,
                         double wall_seconds);
 
+/// Returns whether a run with saved steps lacks one of its folders or
+/// `run.json`: `Trial::damage` then names it. Reads and lists nothing. False if
+/// the storage has no folders.
+bool lacks_parts(const Storage& storage);
+
 // The files of a run, counted by listing them.
 struct RunSize {
   std::uint64_t bytes = 0;
@@ -39,6 +44,12 @@ struct RunSize {
 /// Lists all files of a run, outside `attempts/` for the steps. Fails as
 /// `Storage::list`.
 Result<RunSize> measure_run(const Storage& storage);
+
+/// Returns the reason why there is no run at `location`, a path or URI: it is
+/// missing, with the nearest run beside it, or a file, or a folder without a
+/// run (`not_found`); the user may not read it (`io`); or its file system has
+/// not responded for 5 s (`unavailable`).
+Error no_run_error(std::string_view location);
 
 /// Returns whether files with this key, relative to the run, are part of runs.
 /// Users may keep other files in the same folder.

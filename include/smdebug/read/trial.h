@@ -26,6 +26,8 @@
 #include "smdebug/config/collection.h"
 #include "smdebug/core/mode.h"
 #include "smdebug/core/observation.h"
+#include "smdebug/core/run_facts.h"
+#include "smdebug/core/scalar_series.h"
 #include "smdebug/read/tensor.h"
 #include "smdebug/store/storage.h"
 
@@ -149,6 +151,17 @@ class Trial {
   /// Returns every attempt, in order; none for a run without `run.json`. Fails
   /// with `io`.
   Result<std::vector<Attempt>> attempts();
+  /// Returns what the workers train: the facts that each of them reported,
+  /// sorted by the step from which on they hold. Empty for a run without them,
+  /// as runs of the original.
+  std::vector<WorkerFacts> facts();
+  /// Returns the names of the scalar series, sorted. A run without them, as
+  /// runs of the original, has none.
+  std::vector<std::string> series_names();
+  /// Returns the samples of a scalar series of each worker that recorded it,
+  /// sorted by worker. Fails with `not_found` and names the nearest names, and
+  /// with `io`.
+  Result<std::vector<WorkerSeries>> series(std::string_view name);
   /// Returns false if the run's folder was removed; true if it has files or
   /// cannot be listed.
   bool exists();
@@ -220,7 +233,8 @@ class Trial {
   Result<std::string> run_file_text();
 
   /// Feeds every complete step in [first, end) to `sink`, in order, as run
-  /// number `run`, and returns the next global step to feed from. Feeds only
+  /// number `run`, with the scalars of these and all other steps of the range
+  /// so far, and returns the next global step to feed from. Feeds only
   /// tensors for which `wanted` returns true; all tensors if it is empty. Does
   /// not wait. Observations of a run of the original have its reductions
   /// instead of statistics. The caller calls `on_tick` and `on_run_end`.
@@ -240,5 +254,8 @@ class Trial {
 /// pattern that does not compile.
 Result<std::vector<std::string>> find_names(
     std::vector<std::string> names, const std::vector<std::string>& patterns);
+
+/// Returns facts as JSON, as a run stores them (docs/format.md).
+std::string run_facts_json(const RunFacts& facts);
 
 }  // namespace smdebug

@@ -11,10 +11,12 @@
 
 namespace smdebug {
 
-/// Returns the verdicts in the order of a report: first those that fired, by
-/// step and, within a step, by the position of the first offender in the order
-/// of execution, with advice behind all other findings; then the others, in the
-/// given order.
+/// Returns the verdicts in the order of a report: first those that fired, with
+/// mistakes in the script, such as ParametersNotTrained, before all others, and
+/// advice behind all others. Within these, they are in the order of their steps
+/// and, within a step, by how near to the mistake the rule looks and by the
+/// position of the first offender in the order of execution. Then the verdicts
+/// that did not fire, in the given order.
 std::vector<Verdict> in_order_of_cause(std::span<const Verdict> verdicts);
 
 /// Returns the first of the verdicts that fired, in that order; null if fewer

@@ -51,6 +51,8 @@ struct RunOverview {
   std::string location;
   bool has_ended = false;
   bool was_killed = false;  // its process has exited without an end marker
+  // Why the run ended without all of its steps, as on a full disk.
+  std::string recording_failure;
   std::uint64_t steps = 0;  // of all modes
   std::vector<ModeSteps> modes;
   std::vector<std::string> workers;
@@ -74,6 +76,10 @@ struct RunOverview {
 /// Reads the overview. Fails with `io`; damage is part of the result.
 Result<RunOverview> read_run_overview(Trial& trial);
 
+/// Returns why the run ended without all of its steps, as on a full disk; empty
+/// if it has all of them, or has not ended.
+std::string recording_failure(Trial& trial);
+
 /// Returns the newest saved value of the first loss, by name, that is a single
 /// number; none if there is no such loss. Reads the index only.
 std::optional<double> latest_loss(Trial& trial);
@@ -84,8 +90,9 @@ std::string run_overview_text(const RunOverview& overview);
 /// Returns the overview as a JSON object, indented.
 std::string run_overview_json(const RunOverview& overview);
 
-/// Returns "12 ms in 340 steps, 0.4 % of the training", or nothing if the run
-/// does not record its overhead.
+/// Returns "12 ms in 340 steps, 0.4 % of the 3 s since its first step", without
+/// a share for less than a second; nothing if the run does not record its
+/// overhead.
 std::string cost_text(const RunOverview& overview);
 
 /// Returns a line of Python that opens the run, without a line feed.

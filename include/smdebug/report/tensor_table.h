@@ -35,12 +35,18 @@ struct TensorTable {
     std::string dtype;
     std::string elements;  // "[0.1, 0.2, ..., 0.9]"
     std::string missing;   // why there are no statistics or elements
+    // Whether `missing` names a file that cannot be read.
+    bool is_unreadable = false;
   };
 
   std::string run;
   std::string tensor;
   Mode mode = Mode::global;
-  std::vector<Row> rows;  // by step, then by worker
+  std::optional<Step> step;  // the only one that was requested
+  std::vector<Row> rows;     // by step, then by worker
+
+  // Whether data that was requested and saved could not be read.
+  bool has_unreadable() const;
 };
 
 /// Reads the table. Fails with `not_found` for a tensor, step or worker that

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/rules/verdict.h"
@@ -26,17 +27,22 @@ VerdictGroup group_of(const Verdict& verdict);
 std::vector<Verdict> verdicts_in(VerdictGroup group,
                                  std::span<const Verdict> verdicts);
 
+/// Returns whether this is the message of a rule that could not judge.
+bool is_nothing_to_judge(std::string_view message);
+
 /// Returns, on one line, why a rule could not judge: its message without
 /// "nothing to judge: ".
-std::string reason_text(const Verdict& verdict);
+std::string reason_text(std::string_view message);
 
 /// Returns the rules of a group: "DeadRelu, TreeDepth"; empty if there are
 /// none.
 std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts);
 
 /// Returns the result in a few words: "VanishingGradient fired", "nothing
-/// found", "too little to judge".
-std::string outcome_text(std::span<const Verdict> verdicts);
+/// found", "too little to judge". `are_default_rules` as in `summary_lines`:
+/// rules that the user named and that judged nothing are counted.
+std::string outcome_text(std::span<const Verdict> verdicts,
+                         bool are_default_rules = true);
 
 // A line of a summary. If a summary has too many, those of the highest rank are
 // left out first.

@@ -22,6 +22,8 @@ struct RequestedCollection {
   std::vector<std::string> include_regex;  // empty: the framework's own
   bool summary = true;                     // statistics suffice
   Step save_interval = 10;
+  // It adds to another collection, so it may be empty.
+  bool is_optional = false;
 
   friend bool operator==(const RequestedCollection&,
                          const RequestedCollection&) = default;
@@ -30,6 +32,9 @@ struct RequestedCollection {
 struct CaptureRequest {
   std::string out_dir;
   Step save_interval = 10;
+  // The first steps of each mode are saved whatever the interval: most mistakes
+  // in a script show there.
+  Step first_steps = 5;
   std::vector<RequestedCollection> collections;
   // The rules are the default set: a collection without tensors is not logged,
   // except for losses.

@@ -90,6 +90,22 @@ class Rule {
   /// An error ends only this rule and becomes its verdict.
   virtual Outcome on_step(const RuleStep& step) = 0;
 
+  /// Receives what a worker trains, before the first step to which it applies.
+  /// A later call for a worker replaces those before it. Most rules ignore it.
+  virtual void on_facts(std::string_view /*worker*/,
+                        const RunFacts& /*facts*/) {}
+
+  /// Judges the samples of a worker since the last call, in ascending order of
+  /// their steps within each series. They arrive before the complete step that
+  /// is equal to or later than theirs; samples that are known late follow
+  /// later. How many arrive at once depends on the source and must not change
+  /// the verdict. A finding is dated by its first evidence, otherwise by the
+  /// last sample. Most rules ignore it.
+  virtual Outcome on_scalars(std::string_view /*worker*/,
+                             std::span<const ScalarSeriesView> /*series*/) {
+    return no_finding();
+  }
+
   /// Receives the time, in seconds since the epoch. Most rules ignore it.
   virtual Outcome on_tick(double /*wall_seconds*/) { return no_finding(); }
 
@@ -114,12 +130,18 @@ class Rule {
   /// Whether `smdebug rules` explains what the rule looks for.
   bool is_builtin() const { return is_builtin_; }
 
+  /// Returns the only framework whose trainings have the tensors of the rule:
+  /// "XGBoost". Empty for most rules.
+  std::string_view framework() const { return framework_; }
+
   /// Sets the name and the given parameters. For the code that makes the rule.
+  /// `framework` lives as long as the program.
   void identify(std::string_view name, std::map<std::string, std::string> given,
-                bool is_builtin = false) {
+                bool is_builtin = false, std::string_view framework = {}) {
     name_ = name;
     given_ = std::move(given);
     is_builtin_ = is_builtin;
+    framework_ = framework;
   }
 
  protected:
@@ -130,6 +152,7 @@ class Rule {
   std::string name_;
   std::map<std::string, std::string> given_;
   bool is_builtin_ = false;
+  std::string_view framework_;
   std::uint64_t judged_ = 0;
 };
 
@@ -153,6 +176,7 @@ struct RuleFactory {
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
   // "start_step" does not limit the steps: the rule receives earlier ones too.
   bool has_own_start_step = false;
+  std::string_view framework = {};  // see `Rule::framework`
 };
 
 }  // namespace smdebug

@@ -36,6 +36,10 @@ class RuleRunner : public ObservationSink {
 
   void on_collections(std::size_t run,
                       std::span<const TensorGroup> collections) override;
+  void on_facts(std::size_t run, std::string_view worker,
+                const RunFacts& facts) override;
+  void on_scalars(std::size_t run, std::string_view worker,
+                  std::span<const ScalarSeriesView> series) override;
   /// Returns `none` if no rule in progress selects the tensor, and `values` if
   /// such a rule needs the elements. Messages may suggest the name from now on.
   DataNeed data_need(std::size_t run, std::string_view tensor_name) override;
@@ -73,8 +77,10 @@ class RuleRunner : public ObservationSink {
   bool is_asked(std::size_t judge) const;
   void judge_step(Judge& judge, Verdict& verdict, const StepView& step);
   void take(Judge& judge, Verdict& verdict, Outcome outcome);
-  void report_finding(const Verdict& verdict, const StepView& step,
-                      const Outcome& outcome);
+  void judge_scalars(Judge& judge, Verdict& verdict, std::string_view worker,
+                     std::span<const ScalarSeriesView> series);
+  void report_finding(const Verdict& verdict, std::size_t run,
+                      const StepId& step, const Outcome& outcome);
   void leave(Verdict& verdict, RuleStatus status);
   void take_end(Judge& judge, Verdict& verdict);
   void finish(Judge& judge, Verdict& verdict);

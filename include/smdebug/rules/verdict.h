@@ -113,7 +113,8 @@ struct RecordedStatus {
   std::string last_modified;  // UTC: "2026-11-21T03:07:24Z"
   std::uint64_t attempt = 0;  // of the training that was judged
   std::uint64_t steps_judged = 0;
-  Step last_step = -1;  // the last one judged
+  std::uint64_t observations_found = 0;  // that the rule selected
+  Step last_step = -1;                   // the last one judged
   Step lag_steps = 0;
   double lag_seconds = 0;
 };

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mxnet import gluon
 
-from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable
+from smdebug.mxnet.arrays import arrays_in, is_symbolic, put
 
 if TYPE_CHECKING:
     from smdebug._core import ModuleSlots, TensorSlot
@@ -101,8 +101,12 @@ class WatchedBlock:
     def _put(self, next_slot: Callable[[], TensorSlot | None], values: Iterable[Any]) -> None:
         for value in values:
             slot = next_slot()
-            if slot is not None and value is not None:
-                slot.put(readable(value) if hasattr(value, "asnumpy") else value)
+            if slot is None or value is None:
+                continue
+            if hasattr(value, "asnumpy"):
+                put(slot, value)
+            else:
+                slot.put(value)
 
     def _before(self, block: gluon.Block, arguments: tuple[Any, ...]) -> None:
         if self._graphs is None or is_symbolic(arguments):

@@ -25,7 +25,7 @@ from smdebug.hook_arguments import checked_choice, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import trainers, workers
 from smdebug.mxnet.activations import activation_patterns
-from smdebug.mxnet.arrays import arrays_in, is_symbolic, readable, user_array
+from smdebug.mxnet.arrays import arrays_in, is_symbolic, put, user_array
 from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
 from smdebug.mxnet.collection import Collection
 from smdebug.mxnet.hybrid import Graphs
@@ -169,7 +169,7 @@ class Hook(BaseHook):
         with self._isolate("a loss"):
             slot = self._session.module(name).next_output()
             if slot is not None:
-                slot.put(readable(loss))
+                put(slot, loss)
 
     def _watch(self, block: gluon.Block) -> None:
         name = encodable(block.name or type(block).__name__.lower())
@@ -193,7 +193,7 @@ class Hook(BaseHook):
         device = "" if first is None else str(first.context)
         try:
             is_training = autograd.is_training()
-            if self._steps.begins_step(id(block), self.mode, is_training, device):
+            if self._steps.begins_step(id(block), self.mode, is_training, device=device):
                 self._begin_model_step(block)
         except MXNetError:  # of the training, which computes asynchronously
             self._switch.is_on = False

@@ -12,7 +12,7 @@ from mxnet.ndarray import NDArray
 from smdebug._core import gradient_name
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.mxnet.arrays import host_copy, readable
+from smdebug.mxnet.arrays import host_copy, put
 from smdebug.mxnet.private_names import is_fresh, is_sparse
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ModelParameters:
                 continue
             arrays = _present(parameter.list_data)
             if arrays:
-                slot.put(readable(arrays[0]))
+                put(slot, arrays[0])
 
     def put_gradients(
         self,
@@ -75,7 +75,7 @@ class ModelParameters:
                 continue
             gradients = _present(parameter.list_grad)
             if len(gradients) == 1 or (gradients and is_reduced):
-                slot.put(readable(gradients[0]))
+                put(slot, gradients[0])
             elif gradients:
                 slot.put(sum(host_copy(gradient) for gradient in gradients))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from smdebug.import_watch import after_import
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import current_graph_task_id, graphs_compiled
 
@@ -90,10 +91,27 @@ def _owner_of(point: str) -> GraphPoints | None:
     return _owners.get(point[: point.find("/") + 1])
 
 
-# The following run once when a graph is compiled, and not when the graph runs.
+def after_compiler_import(inform: Callable[[], None]) -> None:
+    """Calls `inform` when the program has imported the compiler of torch. smdebug does not import
+    it: that takes a second, and some modules of torch.distributed, which the compiler imports, keep
+    the process group that exists at that time alive until the process ends."""
+
+    def complain(reason: str) -> None:
+        _logger.warning("torch.compile compiles the hooks of smdebug: %s", reason)
+
+    def inform_safely() -> None:
+        try:
+            inform()
+        except Exception as error:
+            complain(repr(error))
+
+    after_import("torch._dynamo", inform_safely, complain)
 
 
-@torch.compiler.assume_constant_result
+# `_note_trace` and `refresh_capture_flag` run once when a graph is compiled, and not when the graph
+# runs.
+
+
 def _note_trace(point: str) -> bool:
     owner = _owner_of(point)
     if owner is not None:
@@ -101,7 +119,6 @@ def _note_trace(point: str) -> bool:
     return True
 
 
-@torch.compiler.assume_constant_result
 def refresh_capture_flag(point: str) -> bool:
     """Updates the bool that selects a graph that begins the steps of a root."""
     owner = _owner_of(point)
@@ -124,9 +141,17 @@ def is_traced() -> bool:
     return False
 
 
-@torch.compiler.substitute_in_graph(is_traced)
 def _is_traced_in_graph() -> bool:
     return True
+
+
+def _inform_compiler() -> None:
+    for run_once in (_note_trace, refresh_capture_flag):
+        torch.compiler.assume_constant_result(run_once)
+    torch.compiler.substitute_in_graph(is_traced)(_is_traced_in_graph)
+
+
+after_compiler_import(_inform_compiler)
 
 
 def has_real_values() -> bool:

@@ -27,6 +27,7 @@ from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
+from smdebug.pytorch.facts import FactsReport
 from smdebug.pytorch.hook_installer import HookInstaller
 from smdebug.pytorch.module_hooks import (
     CaptureSwitch,
@@ -143,6 +144,7 @@ class Hook(BaseHook):
             self._isolate,
             self._make_veto(),
         )
+        self._facts = FactsReport(self._session, self._roots, self._modules)
 
     # --- registration ---
 
@@ -336,7 +338,8 @@ class Hook(BaseHook):
         if self._optimizers.take_compiled_step():
             self._steps.optimizer_acted()
         is_training = self._counts_evaluations or root.module.training
-        return self._steps.begins_step(root.number, self.mode, is_training)
+        can_learn = root.module.training and torch.is_grad_enabled()
+        return self._steps.begins_step(root.number, self.mode, is_training, can_learn)
 
     def _continue_step(self, root: Root) -> None:
         """Adds another call to the open step."""
@@ -347,6 +350,8 @@ class Hook(BaseHook):
 
     def _begin_step(self) -> bool:
         self._device_copies.hand_over()  # the previous step ends here
+        if self._facts.has_acted:
+            self._facts.end_step()
         return super()._begin_step()
 
     def _begin_root_step(self, root: Root) -> None:
@@ -440,6 +445,7 @@ class Hook(BaseHook):
         for each in self._roots:
             each.parameters.follow_gradients(is_saved_step)
         self._activation_gradients.follow(self._roots, is_saved_step)
+        self._facts.follow(is_saved_step)
         self._optimizers.warn_if_compiled()
         if is_saved_step:
             self._installer.install()
@@ -501,6 +507,8 @@ class Hook(BaseHook):
 
     def _detach(self) -> None:
         self._device_copies.hand_over()
+        self._facts.end_step()
+        self._facts.close()
         self._switch.is_on = False
         self._switch.points.close()
         show_hooks(self._switch)

@@ -27,7 +27,9 @@ from smdebug.launched_hook import is_recorded, make_hook
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
+from smdebug.pytorch.optimizers import has_closure
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
+from smdebug.pytorch.step_series import StepSeries
 
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
@@ -35,22 +37,43 @@ if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root
 
 FUNCTIONAL_LOSS = "loss"
+# Without a call of a recorded model, this many backward passes and updates belong to another one.
+# A step of one model may have many of either, but hardly of both.
+_BACKWARDS_OF_ANOTHER = 8
+_UPDATES_OF_ANOTHER = 3
 
 
 def watch(settings: Mapping[str, Any]) -> None:
     """Waits for a model. `settings` are those that SMDEBUG_RUN holds."""
-    Launch(settings).find()
-    _note_at_first_update()
+    launch = Launch(settings)
+    launch.find()
+    _note_updates(launch)
 
 
 class LaunchedHook(Hook):
     """A hook for a script that sets neither its mode nor its rank."""
 
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
+    # Since a recorded model was called:
+    backwards: int = 0
+    updates: int = 0
+    _knows_another = False
+    _series: StepSeries | None = None
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
+
+    def _begins_step(self, root: Root) -> bool:
+        self.backwards = self.updates = 0
+        return super()._begins_step(root)
+
+    def _begin_step(self) -> bool:
+        if self._series is not None:
+            self._series.end_step()
+        elif self._session and self._device_copies:
+            self._series = StepSeries(self._session, self._device_copies, FUNCTIONAL_LOSS)
+        return super()._begin_step()
 
     def _begin_root_step(self, root: Root) -> None:
         is_training = root.module.training and torch.is_grad_enabled()
@@ -63,8 +86,40 @@ class LaunchedHook(Hook):
     def backward_began(self, name: str, loss: torch.Tensor | None) -> None:
         """Notes a backward pass. It starts from `loss`, or from None if that is not one number."""
         if loss is not None:
+            if self._series is not None:
+                self._series.note_loss(loss)
             self.record_loss_of_backward(name, loss)
         self._steps.backward_began()
+        self.backwards += 1
+        if (
+            self.backwards >= _BACKWARDS_OF_ANOTHER
+            and self.updates >= _UPDATES_OF_ANOTHER
+            and not self._knows_another
+        ):
+            self._knows_another = True
+            get_logger().warning(
+                "another model trains now, and this run does not record it: smdebug run records "
+                "the models that are called before the first update; to record each model in a "
+                "run of its own, make a Hook for each, or run the script once per model"
+            )
+
+    def update_began(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
+        """Notes that an optimizer is about to act. Backward passes that follow in this step are
+        those of other models, for example of a generator through its discriminator: the models
+        that the optimizer updates then get gradients that nothing uses."""
+        self.updates += 1
+        self._steps.optimizer_acted()
+        if self._series is not None:
+            self._series.note_rates(optimizer)
+        if not self._switch.is_on or len(self._roots) < 2:
+            return
+        if has_closure(optimizer, arguments, keywords):
+            return
+        with self._isolate("before an optimizer's step"):
+            updated = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            for root in self._roots:
+                if any(id(parameter) in updated for parameter, _ in root.parameters.named()):
+                    root.parameters.close_gradients()
 
     def on_mode_change(self) -> None:
         """Called when the mode changes: another loss may come into use. The launch replaces it."""
@@ -74,6 +129,8 @@ class LaunchedHook(Hook):
 
     def _detach(self) -> None:
         self.on_detach()
+        if self._series is not None:
+            self._series.close()
         super()._detach()
 
     def _rank_and_size(self) -> tuple[int, int]:
@@ -89,12 +146,12 @@ class Launch:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
-        self._hook: Any = None
+        self.hook: Any = None  # the LaunchedHook, once a model was called
         self._depth = threading.local()
         self._handles: list[RemovableHandle] = []
         self._optimizer_handle: RemovableHandle | None = None
         self._backwards = 0  # since the search began
-        self._backward_watch = BackwardWatch(self._on_backward, self._wants_loss, self._give_up)
+        self._backward_watch = BackwardWatch(self._on_backward, lambda: True, self._give_up)
 
     def find(self) -> None:
         """Installs hooks on all modules, at first to find roots, later to find losses."""
@@ -136,39 +193,36 @@ class Launch:
 
     def _is_new_root(self, module: torch.nn.Module) -> bool:
         """Every root after the first must be training, unlike the teacher in a distillation."""
-        if self._hook is None:
+        if self.hook is None:
             return _is_trainable(module)
         is_training = module.training and torch.is_grad_enabled()
         takes_hooks = not isinstance(unwrapped(module), torch.jit.ScriptModule)
         return is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
 
     def _is_known(self, module: torch.nn.Module) -> bool:
-        return any(map(self._hook.is_registered, unwrapped(module).modules()))
+        return any(map(self.hook.is_registered, unwrapped(module).modules()))
 
     def _found_root(self, root: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
-        if self._hook is None:
-            self._hook = hook = make_hook(LaunchedHook, self._settings)
+        if self.hook is None:
+            self.hook = hook = make_hook(LaunchedHook, self._settings)
             hook.on_mode_change = self.find
             hook.on_detach = self._undo
             self._backward_watch.install()
-        self._hook.register_module(root)
-        self._hook.begin_during_call(root, arguments)
+        self.hook.register_module(root)
+        self.hook.begin_during_call(root, arguments)
 
     def _found_loss(self, loss: torch.nn.Module) -> None:
-        if self._hook is not None and not self._hook.is_registered(loss):
-            self._hook.register_loss(loss)
+        if self.hook is not None and not self.hook.is_registered(loss):
+            self.hook.register_loss(loss)
 
     def _undo(self) -> None:
         self._stop_finding()
         self._forget_optimizers()
         self._backward_watch.remove()
 
-    def _wants_loss(self) -> bool:
-        return self._hook.wants_loss_of_backward()
-
     def _on_optimizer(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
         # torch is iterating over its optimizer hooks, so this one is removed later.
-        if self._hook is not None:
+        if self.hook is not None:
             self._stop_finding()
 
     def _forget_optimizers(self) -> None:
@@ -182,13 +236,13 @@ class Launch:
             self._stop_finding()
         if not self._handles:
             self._forget_optimizers()
-        self._hook.backward_began(FUNCTIONAL_LOSS, loss)
+        self.hook.backward_began(FUNCTIONAL_LOSS, loss)
 
     def _give_up(self, error: Exception) -> None:
         self._stop_finding()
         complain(repr(error))
-        if self._hook is not None:
-            self._hook.close()
+        if self.hook is not None:
+            self.hook.close()
 
 
 def _is_trainable(module: torch.nn.Module) -> bool:
@@ -202,19 +256,25 @@ def _is_placeholder(argument: Any) -> bool:
     return getattr(argument, "is_meta", False) or type(argument).__name__ == "KerasTensor"
 
 
-def _note_at_first_update() -> None:
-    """When an optimizer acts for the first time, logs the parts of the script that cannot be
-    recorded. The hook stays installed, because torch iterates over its hooks while it calls one."""
+def _note_updates(launch: Launch) -> None:
+    """Counts the updates. At the first one, logs the parts of the script that cannot be recorded.
+    The hook stays installed, because torch iterates over its hooks while it calls one."""
     has_noted = False
 
     def note(optimizer: Any, arguments: Any, keywords: Any) -> None:
         nonlocal has_noted
-        if not has_noted:
-            has_noted = True
-            try:
-                _note_gaps(current_hook.open_hooks())
-            except Exception as error:
-                complain(repr(error))
+        if launch.hook is not None and not torch.compiler.is_compiling():
+            launch.hook.update_began(optimizer, arguments, keywords)
+        if has_noted:
+            return
+        try:
+            hooks = current_hook.open_hooks()
+            # The first closure may be the first to call the model.
+            if hooks or not has_closure(optimizer, arguments, keywords):
+                has_noted = True
+                _note_gaps(hooks)
+        except Exception as error:
+            complain(repr(error))
 
     register_optimizer_step_pre_hook(note)
 

@@ -17,6 +17,7 @@ import torch
 
 from smdebug.pytorch.compiled import (
     GraphPoints,
+    after_compiler_import,
     emit_capture_op,
     has_real_values,
     is_captured,
@@ -24,6 +25,7 @@ from smdebug.pytorch.compiled import (
     refresh_capture_flag,
 )
 from smdebug.pytorch.detachable_hook import DetachableHook
+from smdebug.pytorch.private_names import never_compile
 
 if TYPE_CHECKING:
     from smdebug._core import ModuleSlots
@@ -169,16 +171,27 @@ class RootStart(PicklableHook):
             self.target(arguments, keywords)
 
 
+def _call(hook: Any, *arguments: Any) -> None:
+    hook(*arguments)
+
+
 # The hooks of a module that is called from outside run before and after its compiled code, not in
 # it. There, torch.compile would compile a graph for each hook.
-@torch.compiler.disable
+_call_outside_graph = _call
+
+
 def _run(hook: Any, *arguments: Any) -> None:
-    hook(*arguments)
+    _call_outside_graph(hook, *arguments)
 
 
-@torch.compiler.substitute_in_graph(_run, skip_signature_check=True)
-def _run_in_graph(hook: Any, *arguments: Any) -> None:
-    hook(*arguments)
+def _inform_compiler() -> None:
+    global _call_outside_graph
+    _call_outside_graph = torch.compiler.disable(_call)
+    never_compile(_run)
+    torch.compiler.substitute_in_graph(_run, skip_signature_check=True)(_call)
+
+
+after_compiler_import(_inform_compiler)
 
 
 class _OutsideGraph(functools.partial):  # type: ignore[type-arg]

@@ -69,7 +69,7 @@ class Optimizers:
         self._veto = veto
         self._saves_state = False
         self._saves_rates = False
-        self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._names = OptimizerNames()
         self._ours: weakref.WeakSet[Any] = weakref.WeakSet()  # they update parameters of `roots`
         self._slots: dict[tuple[Any, ...], _core.TensorSlot] = {}
         self._handles: list[RemovableHandle] = []
@@ -116,15 +116,15 @@ class Optimizers:
         """Saves what the optimizer uses. Raises what a veto requests."""
         if not self._switch.is_on:
             return
-        named, has_closure = [], _has_closure(optimizer, args, kwargs)
+        named, takes_closure = [], has_closure(optimizer, args, kwargs)
         with self._isolate("before an optimizer's step"):
             named = self._parameters_of(optimizer)
             if named and self._saves_rates:
                 self._put_rates(optimizer)
-            if named and self._final_gradients and not has_closure:
+            if named and self._final_gradients and not takes_closure:
                 self._put_gradients(optimizer, named)
         if named and self._veto is not None:
-            self._veto.before(optimizer, has_closure)
+            self._veto.before(optimizer, takes_closure)
 
     def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Saves what the optimizer has changed."""
@@ -135,7 +135,7 @@ class Optimizers:
                 return
             if self._switch.is_on:
                 named = self._parameters_of(optimizer)
-                if self._final_gradients and _has_closure(optimizer, args, kwargs):
+                if self._final_gradients and has_closure(optimizer, args, kwargs):
                     self._put_gradients(optimizer, named)
                 if self._saves_state:
                     self._put_state(optimizer, named)
@@ -176,10 +176,7 @@ class Optimizers:
                     self._slot(_state_name, root, path, key).put(value)
 
     def _put_rates(self, optimizer: Any) -> None:
-        name = self._names.get(optimizer)
-        if name is None:
-            names = _core.UniqueNames(list(self._names.values()))
-            name = self._names[optimizer] = names.take(type(optimizer).__name__)
+        name = self._names.name_of(optimizer)
         for number, group in enumerate(optimizer.param_groups):
             slot = self._slot(_core.learning_rate_name, name, number)
             if "lr" in group and slot.is_due():
@@ -191,6 +188,21 @@ class Optimizers:
         if key not in self._slots:
             self._slots[key] = self._session.tensor(name_of(*parts))
         return self._slots[key]
+
+
+class OptimizerNames:
+    """Names optimizers after their classes. One that was freed makes way for another."""
+
+    def __init__(self) -> None:
+        self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+    def name_of(self, optimizer: Any) -> str:
+        """The name of an optimizer: `Adam`, and for a second one of that class `Adam_1`."""
+        name = self._names.get(optimizer)
+        if name is None:
+            names = _core.UniqueNames(list(self._names.values()))
+            name = self._names[optimizer] = names.take(type(optimizer).__name__)
+        return name
 
 
 class _CompiledSteps:
@@ -235,7 +247,7 @@ def _state_name(root: str, path: str, key: object) -> str:
     return _core.optimizer_state_name(_core.parameter_name(root, path), encodable(str(key)))
 
 
-def _has_closure(optimizer: Any, args: Any, kwargs: Any) -> bool:
-    """`args` are those of `step`, beginning with the optimizer itself."""
+def has_closure(optimizer: Any, args: Any, kwargs: Any) -> bool:
+    """Whether an optimizer's `step` computes the gradients. `args` begin with the optimizer."""
     given = (*args, *kwargs.values())
     return any(callable(each) and each is not optimizer for each in given)

@@ -11,6 +11,7 @@
 | Module._forward_hooks, _forward_pre_hooks | a hook keeps its number | it gets a new one |
 | torch.jit._recursive.create_script_module | scripting without our hooks | scripting fails |
 | torch._dynamo.utils.counters | whether anything was compiled | assumed |
+| torch._dynamo.decorators.skip | calling eager hooks without compiling the call | it is compiled |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | the whole is saved |
 | _StridedShard.split_factor | the position of shards cut twice in one dimension | they have none |
 """
@@ -48,6 +49,17 @@ def script_maker() -> tuple[Any, str] | None:
     place = getattr(torch.jit, "_recursive", None)
     name = "create_script_module"
     return (place, name) if callable(getattr(place, name, None)) else None
+
+
+def never_compile(function: Callable[..., object]) -> None:
+    """Makes torch.compile leave a function as it is, but not what the function calls. Call it only
+    after torch.compile was imported."""
+    try:
+        from torch._dynamo.decorators import skip
+
+        skip(function)
+    except (ImportError, AttributeError, TypeError):
+        pass
 
 
 def graphs_compiled() -> int:

@@ -20,23 +20,30 @@ from smdebug.pytorch.private_names import fsdp_parameters
 def local_part(
     tensor: torch.Tensor,
 ) -> tuple[torch.Tensor, list[int] | None, list[int] | None] | None:
-    """Returns (part in this process, shape of the whole, offsets of the part) of a DTensor, and
-    None for any other tensor.
+    """Returns (part in this process, shape of the whole, offsets of the part) of a DTensor, the
+    tensor itself for the result of a collective operation, and None for any other tensor.
 
     Shape and offsets are None if the part is the whole, or is not a box in it, as with partial
     sums.
     """
     if not hasattr(tensor, "placements") or not hasattr(tensor, "to_local"):
-        return None
+        return (_awaited(tensor).detach(), None, None) if _is_pending(tensor) else None
     with torch.no_grad():
-        part = tensor.to_local()
-    if hasattr(part, "trigger_wait"):  # its redistribution has not finished
-        part = part.trigger_wait()
+        part = _awaited(tensor.to_local())
     mesh = tensor.device_mesh
     offsets = offsets_of_part(
         tensor.shape, mesh.shape, mesh.get_coordinate(), tensor.placements, part.shape
     )
     return part.detach(), offsets and list(tensor.shape), offsets
+
+
+def _is_pending(tensor: torch.Tensor) -> bool:
+    """Whether `tensor` is the result of a collective operation that may still run."""
+    return hasattr(tensor, "trigger_wait")
+
+
+def _awaited(tensor: Any) -> torch.Tensor:
+    return tensor.trigger_wait() if _is_pending(tensor) else tensor
 
 
 def offsets_of_part(

@@ -10,8 +10,10 @@ from smdebug.analysis.utils import refuse_path
 from smdebug.exceptions import (
     InsufficientInformationForRuleInvocation,
     RuleEvaluationConditionMet,
+    SMDebugTypeError,
     SMDebugValueError,
 )
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ def builtin(name: str, base_trial: Trial | None = None, **parameters: object) ->
 
     `smdebug rules NAME` and docs/rules.md list the parameters and their defaults. Pass a list where
     the command line takes text with commas, and None for the default. Raises SMDebugError with the
-    code "not_found" for an unknown name and SMDebugValueError for invalid parameters.
+    code "not_found" for an unknown name, SMDebugTypeError for a name that is not text, and
+    SMDebugValueError for invalid parameters.
     """
     return BuiltinRule(name, base_trial, parameters)
 
@@ -42,6 +45,8 @@ class BuiltinRule:
     """
 
     def __init__(self, name: str, base_trial: Trial | None, parameters: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise SMDebugTypeError(_wrong_name(name, base_trial))
         refuse_path(f"rule {name}", base_trial)
         self.parameters: dict[str, str] = {key: _text(value) for key, value in parameters.items()}
         self.rule_name: str = _core.checked_rule_name(name, self.parameters)
@@ -99,6 +104,15 @@ class BuiltinRule:
                 f"rule {self.rule_name} has no trial to judge; make it with builtin(name, trial)"
             )
         return self.base_trial, self._monitor
+
+
+def _wrong_name(name: object, base_trial: object) -> str:
+    if isinstance(base_trial, str):
+        return (
+            f"the name of the rule and the trial are swapped: builtin({shown(name)}, "
+            f"{base_trial!r}); use builtin({base_trial!r}, trial)"
+        )
+    return f"builtin takes the name of a rule first, found {shown(name)}; use builtin(name, trial)"
 
 
 def _text(value: object) -> str:

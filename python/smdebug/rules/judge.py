@@ -36,13 +36,7 @@ class Judge:
     """
 
     def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
-        signature = inspect.signature(rule_class)
-        try:
-            signature.bind(None, **parameters)
-        except TypeError as error:
-            raise SMDebugValueError(
-                f"{rule_class.__name__} does not accept {parameters}: {error}; it takes {signature}"
-            ) from None
+        _check_parameters(rule_class, parameters)
         self.name: str = rule_class.__name__
         self.steps_judged: int = 0
         self.missing: str = ""
@@ -129,6 +123,38 @@ def _import_file(path: str) -> ModuleType:
         text = f"the rule's file '{path}' cannot be imported: {_one_line(error)}"
         raise SMDebugValueError(text) from error
     return module
+
+
+def _check_parameters(rule_class: type[Rule], parameters: Mapping[str, Any]) -> None:
+    """Raises SMDebugValueError for parameters that the class does not take, and for those that it
+    needs and does not get."""
+    signature = inspect.signature(rule_class)
+    rest = list(signature.parameters.values())[1:]  # without the trial
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in rest)
+    named = [each for each in rest if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    known = [each.name for each in named]
+    for name in parameters:
+        if name not in known and not takes_any:
+            raise SMDebugValueError(
+                f"rule {rule_class.__name__} has no parameter '{name}'; {_known_text(known)}"
+            )
+    for each in named:
+        if each.default is each.empty and each.name not in parameters:
+            raise SMDebugValueError(
+                f"rule {rule_class.__name__} needs a value for its parameter '{each.name}': "
+                f"pass --set {each.name}=... on the command line, or "
+                f"({rule_class.__name__}, {{'{each.name}': ...}}) in the rules of a hook"
+            )
+    try:
+        signature.bind(None, **parameters)
+    except TypeError as error:
+        raise SMDebugValueError(
+            f"rule {rule_class.__name__} cannot be made: {error}; it takes {signature}"
+        ) from None
+
+
+def _known_text(known: list[str]) -> str:
+    return f"it takes {', '.join(known)}" if known else "it takes none"
 
 
 def _one_line(error: BaseException) -> str:

@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from smdebug.analysis.utils import no_refresh, refuse_path
-from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugNotImplementedError
+from smdebug.exceptions import (
+    RuleEvaluationConditionMet,
+    SMDebugNotImplementedError,
+    SMDebugRuntimeError,
+)
 from smdebug.log import get_logger
 from smdebug.rules.action import Actions
 from smdebug.rules.required_tensors import RequiredTensors
@@ -32,6 +36,7 @@ class Rule:
     """
 
     _has_warned_of_text: bool = False
+    _actions: Actions | None = None  # until the constructor of this class was called
 
     def __init__(
         self,
@@ -72,6 +77,8 @@ class Rule:
         actions and raises RuleEvaluationConditionMet. Also raises what `Trial.wait_for_steps` and
         `RequiredTensors.fetch` raise.
         """
+        if self._actions is None:
+            raise SMDebugRuntimeError(self._missing_call())
         self.base_trial.wait_for_steps([step])
         with no_refresh(self.trials):
             self.req_tensors.clear()
@@ -83,6 +90,13 @@ class Rule:
         if condition_met:
             self._actions.invoke(f"the condition of the rule is met at step {step}", step)
             raise RuleEvaluationConditionMet(self.rule_name, step)
+
+    def _missing_call(self) -> str:
+        code = type(self).__init__.__code__
+        return (
+            f"{type(self).__name__}.__init__ does not call super().__init__(base_trial) "
+            f"({code.co_filename}:{code.co_firstlineno})"
+        )
 
     def _warn_of_text(self, returned: str) -> None:
         if returned and not self._has_warned_of_text:

@@ -8,6 +8,7 @@ from smdebug.exceptions import (
     NoMoreProfilerData,
     RuleEvaluationConditionMet,
     SMDebugTypeError,
+    SMDebugValueError,
     StepUnavailable,
     TensorUnavailable,
     TensorUnavailableForStep,
@@ -39,13 +40,19 @@ def invoke_rule(
     the condition of the rule is met, logs it and continues with the next step, unless the exception
     has `end_of_rule` set. With `raise_eval_cond`, raises the RuleEvaluationConditionMet instead.
 
-    Raises SMDebugTypeError for anything but a rule object. Without `end_step`, raises NoMoreData at
+    Raises SMDebugTypeError for anything but a rule object, and SMDebugValueError for an `end_step`
+    below `start_step`. Without `end_step`, raises NoMoreData at
     the end of the run and returns at NoMoreProfilerData. Other exceptions of the
     rule reach the caller.
     """
     if not hasattr(rule_obj, "invoke"):
         raise SMDebugTypeError(
             f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, trial)"
+        )
+    if end_step is not None and end_step < start_step:
+        raise SMDebugValueError(
+            f"end_step must not be less than start_step, found start_step={start_step}, "
+            f"end_step={end_step}"
         )
     step = start_step
     while end_step is None or step < end_step:

@@ -56,6 +56,7 @@ def request_tensors(hook: BaseHook, request: str) -> None:
         if wanted["name"] in asked:
             continue
         collection = hook.get_collection(wanted["name"])
+        collection.is_optional = wanted.get("optional", False)
         if wanted.get("include_regex"):
             collection.include(wanted["include_regex"])
         is_plain = collection.reduction_config is None and hook.reduction_config is None

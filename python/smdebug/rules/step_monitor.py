@@ -20,6 +20,10 @@ from smdebug.rules.rule_specs import core_rule, request_tensors
 
 _logger = get_logger()
 
+_NOTHING_TO_JUDGE = "nothing to judge"
+# The end of the reason if nothing was recorded, which the hook reports itself.
+_EMPTY_RUN = ("the run has no tensor", "the run has no complete step")
+
 RECORD = "record"
 # The later one wins where several rules fire at once.
 ANSWERS = (RECORD, "skip_step", "raise", "stop")
@@ -27,7 +31,7 @@ ANSWERS = (RECORD, "skip_step", "raise", "stop")
 
 def exit_training(verdict: Verdict) -> None:
     """Ends the program with the exit code of a rule that fired: raises SystemExit(3)."""
-    _logger.error("a rule ends the training: %s", verdict["message"])
+    _logger.error("%s ends the training at step %d", verdict["rule"], verdict["step"]["global"])
     raise SystemExit(_core.EXIT_RULE_FIRED)
 
 
@@ -58,6 +62,7 @@ class StepMonitor:
         self._add_worker()
         self._fired: set[str] = set()
         self.skipped_steps: list[int] = []
+        self._is_finished = False
 
     def join(self, hook: Any, session: _core.Session) -> None:
         """Makes `hook` save what the rules need, and judges the steps of `session`."""
@@ -82,8 +87,15 @@ class StepMonitor:
         return verdict if answer == "skip_step" else None
 
     def finish(self) -> None:
-        """Ends the rules: no step follows."""
+        """Ends the rules: no step follows. Logs each rule that judged nothing."""
         self._core.finish()
+        if self._is_finished:
+            return
+        self._is_finished = True
+        for verdict in self.verdicts():
+            prefix, _, reason = verdict["message"].partition(": ")
+            if prefix == _NOTHING_TO_JUDGE and not reason.endswith(_EMPTY_RUN):
+                _logger.warning("rule %s judged nothing: %s", verdict["rule"], reason)
 
     def verdicts(self) -> list[Verdict]:
         """The verdict of each rule, in the order given. With several workers it is that of the

@@ -8,7 +8,7 @@ from smdebug._core import ModeKeys
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import shown
+from smdebug.hook_arguments import shown, wrong_mode
 from smdebug.tensorflow import names
 
 __all__ = ["Collection", "CollectionKeys"]
@@ -32,7 +32,7 @@ class Collection(BaseCollection):
         """Does the same as `add`, because the graph of each mode has its own names. `mode` is one
         of smdebug.modes or None; raises SMDebugTypeError for anything else."""
         if mode is not None and not isinstance(mode, ModeKeys):
-            raise SMDebugTypeError(f"mode must be one of smdebug.modes, found {mode!r}")
+            raise SMDebugTypeError(wrong_mode(mode))
         self.add(arg)
 
     def add_keras_layer(self, layer: Any, inputs: bool = False, outputs: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smdebug.array_values import NotTaken, has_arrays, why_too_large
+from smdebug.array_values import NotTaken, check_depth, has_arrays, why_too_large
 from smdebug.tensorflow.tensors import dense
 from smdebug.tensorflow.variable_values import value_of
 
@@ -45,8 +45,10 @@ def user_value(value: Any) -> UserValue:
         return UserValue([value.values, value.indices, value.dense_shape], _of_rows)
     if kind in _RAGGED:
         raise NotTaken("its rows differ in length: save its flat_values, or its to_tensor()")
-    if isinstance(value, (list, tuple)) and has_arrays(value):
-        return _of_list(value)
+    if isinstance(value, (list, tuple)):
+        check_depth(value)
+        if has_arrays(value):
+            return _of_list(value)
     return UserValue([_tensor_of(value)], _itself)
 
 
@@ -55,6 +57,17 @@ def is_symbolic(value: Any) -> bool:
     runs."""
     tf = sys.modules.get("tensorflow")
     return tf is not None and isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
+
+
+def is_reachable(value: Any) -> bool:
+    """Returns whether a graph that is being made can use `value`: a tensor of the same graph or of
+    one around it, or any other value."""
+    if not is_symbolic(value):
+        return True
+    graph = sys.modules["tensorflow"].compat.v1.get_default_graph()
+    while graph is not None and graph is not value.graph:
+        graph = getattr(graph, "outer_graph", None)
+    return graph is not None
 
 
 def _tensor_of(value: Any) -> Any:
@@ -108,10 +121,11 @@ def _itself(value: Any) -> Any:
 
 
 def _of_rows(rows: Any, indices: Any, shape: Any) -> np.ndarray:
-    rows = np.asarray(rows)
+    rows, indices = np.asarray(rows), np.asarray(indices)
     extents = _checked_shape(shape, rows)
+    _check_indices(indices)
     try:
-        return dense(rows, np.asarray(indices), extents)
+        return dense(rows, indices, extents)
     except (IndexError, TypeError, ValueError) as error:
         raise NotTaken(f"its rows do not fit into its shape: {error}") from None
 
@@ -121,6 +135,7 @@ def _of_sparse(values: Any, indices: Any, shape: Any) -> np.ndarray:
     whole = np.zeros(_checked_shape(shape, values), values.dtype)
     if values.dtype == object:
         whole.fill(b"")
+    _check_indices(indices)
     try:
         whole[tuple(indices.T)] = values
     except (IndexError, ValueError) as error:
@@ -128,8 +143,15 @@ def _of_sparse(values: Any, indices: Any, shape: Any) -> np.ndarray:
     return whole
 
 
+def _check_indices(indices: np.ndarray) -> None:
+    if indices.size and indices.min() < 0:
+        raise NotTaken(f"its values do not fit into its shape: there is an index {indices.min()}")
+
+
 def _checked_shape(shape: Any, elements: np.ndarray) -> list[int]:
     extents = np.asarray(shape).tolist()
+    if any(extent < 0 for extent in extents):
+        raise NotTaken(f"its shape is {extents}")
     reason = why_too_large(extents, elements.dtype.itemsize)
     if reason:
         raise NotTaken(reason)

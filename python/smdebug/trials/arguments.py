@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import InvalidWorker, SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown, wrong_mode
 
 _LARGEST_STEP = 2**63 - 1
+
+
+def checked_path(path: Any) -> str:
+    """`path`, of a run, as text without blanks around it. Raises SMDebugTypeError if it is not a
+    path of text and SMDebugValueError if it is empty."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise SMDebugTypeError(
+            f"path must be the path of a run, as text or a pathlib.Path, found {shown(path)}"
+        )
+    if not text.strip():
+        raise SMDebugValueError("create_trial needs the path of a run, found an empty one")
+    return text.strip()
 
 
 def checked_mode(mode: Any) -> ModeKeys:
@@ -17,7 +32,7 @@ def checked_mode(mode: Any) -> ModeKeys:
     if mode is None:
         return ModeKeys.GLOBAL
     if not isinstance(mode, ModeKeys):
-        raise SMDebugValueError(f"a mode is one of smdebug.modes, found {mode!r}")
+        raise SMDebugValueError(wrong_mode(mode))
     return mode
 
 
@@ -41,10 +56,14 @@ def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str
 
 
 def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
-    """(first, end) of `range_steps`; either may be None. Raises AssertionError for an invalid
-    range."""
+    """(first, end) of `range_steps`; either may be None. Raises SMDebugTypeError for text and
+    AssertionError for an invalid range."""
     if range_steps is None:
         return None, None
+    if isinstance(range_steps, (str, bytes)):
+        raise SMDebugTypeError(
+            f"range_steps must be a pair of steps such as (0, 100), found {range_steps!r}"
+        )
     if not isinstance(range_steps, (tuple, list)) or len(range_steps) != 2:
         raise AssertionError(f"range_steps is a pair (first, end), found {range_steps!r}")
     first, end = range_steps

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from smdebug._core import Attempt, ModeKeys, StepState
+from smdebug._core import Attempt, ModeKeys, StepState, WorkerFacts
 from smdebug._core import Trial as CoreTrial
 from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
@@ -19,6 +20,7 @@ from smdebug.trials.arguments import (
     checked_mode,
     checked_name,
     checked_patterns,
+    checked_query,
     checked_range,
     checked_step,
 )
@@ -35,6 +37,10 @@ _logger = get_logger()
 GLOBAL = ModeKeys.GLOBAL
 Mode = ModeKeys | None  # None stands for GLOBAL
 Patterns = str | Sequence[str]
+
+# The files and folders that show that a folder is a run; "index" for one of a FileWriter.
+_FILES_OF_A_RUN = ("claim.smd", "run.json", "collections", "index", "training_job_end.ts")
+_MAX_FOLDERS = 64  # that are searched for runs, as the core does
 
 
 class Trial:
@@ -64,7 +70,7 @@ class Trial:
         path: str | os.PathLike[str] | None = None,
         timeout: float | None = None,
     ) -> None:
-        if isinstance(range_steps, str):  # Trial(path, name)
+        if isinstance(range_steps, str) and path is None:  # Trial(path, name)
             name, path, range_steps = range_steps, name, None
         where = name if path is None else path
         if where is None:
@@ -74,9 +80,9 @@ class Trial:
         self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))
         self._collections: dict[str, Collection] = {}
         first, end = checked_range(range_steps)
-        if timeout is None:
-            _require_path(self.path)
         drain = before_refresh(self.path)
+        if timeout is None:
+            _require_run(self.path, drain)
         self._core = CoreTrial.open(self.path, self.name, first, end, timeout, drain, bool(cache))
         self._published = self._core  # without a running step, which LiveTrial adds
 
@@ -169,8 +175,12 @@ class Trial:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
         known = self._current_collections()
         if coll_name not in known:
-            text = "run '%s' has no collection '%s'; there are %s"
-            _logger.warning(text, self.name, coll_name, ", ".join(map(repr, known)))
+            _logger.warning(
+                "run '%s' has no collection '%s'; %s",
+                self.name,
+                coll_name,
+                _suggested(coll_name, known),
+            )
             known[coll_name] = Collection(coll_name)
         return known[coll_name]
 
@@ -184,6 +194,26 @@ class Trial:
         """Every start of the training in this folder, in order; the last one is shown. Steps that
         a later attempt has replaced are a run of their own: `create_trial(attempt.location)`."""
         return self._core.attempts()
+
+    def facts(self) -> list[WorkerFacts]:
+        """The facts of each worker, sorted by the step from which on they hold: parameters,
+        optimizers, modules and losses, as far as its framework knows them. Empty for a run without
+        facts, such as one of the original."""
+        return self._core.facts()
+
+    def series_names(self) -> list[str]:
+        """The names of the scalar series, sorted: numbers that were recorded at every step, saved
+        or not, such as a loss. Empty for a run without them, such as one of the original."""
+        return self._core.series_names()
+
+    def series(
+        self, name: str, mode: Mode = GLOBAL, worker: str | None = None
+    ) -> list[tuple[int, float]]:
+        """The samples of a scalar series as pairs (step of `mode`, value), in ascending order:
+        those of `worker`, or of the first worker that recorded it. Raises SMDebugError for an
+        unknown name or worker."""
+        _, mode, worker = checked_query(0, mode, worker)
+        return self._core.series(checked_name(name), mode, worker)
 
     def damage(self) -> list[tuple[str, str]]:
         """The parts of the run that could not be read: pairs of a file and a sentence."""
@@ -304,16 +334,40 @@ class Trial:
         return trial_html(self)
 
 
-def _require_path(path: str) -> None:
-    """Raises SMDebugError for a path that does not exist or is a file. Without a timeout, a trial
-    would wait for a mistyped path forever."""
-    if "://" in path or os.path.isdir(path):
+def _require_run(path: str, drain: Callable[[], None] | None) -> None:
+    """Raises SMDebugError for a path that does not exist, is a file, or is a folder above runs.
+    Without a timeout, a trial would wait for a mistyped path forever."""
+    if "://" in path or (os.path.isdir(path) and not _is_above_runs(path)):
         return
-    error = SMDebugError(
-        f"no run at '{path}': it is a file; pass the folder of the run"
-        if os.path.exists(path)
-        else f"no run at '{path}': the path does not exist; check it, or pass `timeout` to wait "
-        "for a run that begins later"
-    )
-    error.code = "not_found"
-    raise error
+    try:
+        CoreTrial.open(path, "", None, None, 0, drain, False)
+    except SMDebugError as found:
+        if os.path.exists(path):
+            raise
+        error = SMDebugError(f"{found}; pass `timeout` to wait for a run that begins later")
+        error.code = found.code
+        raise error from None
+
+
+def _is_above_runs(folder: str) -> bool:
+    """Whether `folder` holds no files of a run, but one of its folders does."""
+    if _holds_run(folder):
+        return False
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return False
+    return any(_holds_run(os.path.join(folder, name)) for name in names[:_MAX_FOLDERS])
+
+
+def _holds_run(folder: str) -> bool:
+    return any(os.path.exists(os.path.join(folder, name)) for name in _FILES_OF_A_RUN)
+
+
+def _suggested(coll_name: str, known: Iterable[str]) -> str:
+    """The names in `known` that are near to `coll_name`, or all of them if none is."""
+    names = list(known)
+    nearest = difflib.get_close_matches(str(coll_name), names, n=3)
+    if nearest:
+        return "the nearest names are " + ", ".join(map(repr, nearest))
+    return "there are " + ", ".join(map(repr, names)) if names else "it has no collections"

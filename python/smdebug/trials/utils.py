@@ -9,8 +9,8 @@ from typing import Any
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
     SMDebugTypeError,
-    SMDebugValueError,
 )
+from smdebug.trials.arguments import checked_path
 from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial, is_s3
 from smdebug.trials.trial import Trial
@@ -44,20 +44,20 @@ def create_trial(
     verified, and runs are always read by their index. `output_dir` is for the reports of a
     profiler trial.
 
-    Without a `timeout`, only a folder that exists is waited for; a path that does not exist raises
-    at once. To open a run before its training begins, pass a `timeout`.
+    Without a `timeout`, only a folder that exists is waited for; a path that does not exist, and a
+    folder that only holds other runs, raise at once. To open a run before its training begins, pass
+    a `timeout`.
 
     Raises SMDebugError with the code "not_found" if no run appears in time, MissingCollectionFiles
-    for a run that ended before every worker wrote its collections file, AssertionError for an
-    invalid range of steps, and SMDebugNotImplementedError for `profiler=True` and for addresses in
-    S3, which cannot be read yet.
+    for a run that ended before every worker wrote its collections file, SMDebugTypeError for a path
+    of another type and for text as `range_steps`, AssertionError for an invalid range of steps, and
+    SMDebugNotImplementedError for `profiler=True` and for addresses in S3, which cannot be read
+    yet.
     """
     path = path if path is not None else out_dir
     if path is None:
         raise SMDebugTypeError("create_trial needs the path of a run")
-    path = os.fspath(path).strip()
-    if not path:
-        raise SMDebugValueError("create_trial needs the path of a run, found an empty one")
+    path = checked_path(path)
     if profiler:
         raise SMDebugNotImplementedError("profiler output cannot be read yet")
     options: dict[str, Any] = {"range_steps": range_steps, "cache": cache, "timeout": timeout}

@@ -186,7 +186,9 @@ class Hook(BaseHook, TrainingCallback):
 
     def before_training(self, model: Any) -> Any:
         """Counts the trainings of this hook. Returns `model`, as XGBoost requires."""
-        if self._session:
+        if self._was_closed:
+            self._warn_if_closed("the callback in a training")
+        elif self._session:
             self._trainings += 1
             if self._trainings == 2 and self._has_begun:
                 _logger.warning(

@@ -110,6 +110,10 @@ class AllZero : public ThresholdRule {
     return Bound{">=", threshold_};
   }
 
+  std::string amount_text(double percent) const override {
+    return fmt::format("{:.3g} % zeros", percent);
+  }
+
   std::string describe(const Evidence& worst) const override {
     return fmt::format(
         "{}: {:.3g} % of the elements in layer {} are zero (threshold: {:g} %) "

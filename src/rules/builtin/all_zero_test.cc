@@ -50,8 +50,9 @@ TEST(AllZero, SaysWhichTensorOfWhichLayerAndListsAllWorstFirst) {
   EXPECT_EQ(
       rule.verdict().message,
       "Net_fc2.weight: 80 % of the elements in layer Net_fc2 are zero "
-      "(threshold: 50 %) at step 4 (TRAIN step 4); next to it, Net_fc1 has 60 "
-      "and Net_fc3 10; this applies to 2 tensors of this step");
+      "(threshold: 50 %) at step 4 (TRAIN step 4); in the adjacent layers, "
+      "Net_fc1.weight has 60 % zeros and Net_fc3.weight has 10 % zeros; this "
+      "applies to 2 tensors of this step");
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "Net_fc1.weight");
 }

@@ -23,6 +23,7 @@ extern const RuleFactory kLossNotDecreasing;
 extern const RuleFactory kNLPSequenceRatio;
 extern const RuleFactory kOverfit;
 extern const RuleFactory kOvertraining;
+extern const RuleFactory kParametersNotTrained;
 extern const RuleFactory kPoorWeightInitialization;
 extern const RuleFactory kReplicasDiffer;
 extern const RuleFactory kSaturatedActivation;
@@ -33,6 +34,7 @@ extern const RuleFactory kTreeDepth;
 extern const RuleFactory kUnchangedTensor;
 extern const RuleFactory kVanishingGradient;
 extern const RuleFactory kWeightUpdateRatio;
+extern const RuleFactory kWrongMode;
 
 // Makes a rule of type R. Serves as `RuleFactory::make` for rules that are
 // constructed from only their parameters.

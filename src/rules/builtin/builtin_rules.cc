@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/rules/runner.h"
 
 #include "base/strings.h"
 #include "base/suggestions.h"
@@ -88,6 +89,7 @@ std::span<const RuleFactory> builtin_rules() {
       kNLPSequenceRatio,
       kOverfit,
       kOvertraining,
+      kParametersNotTrained,
       kPoorWeightInitialization,
       kReplicasDiffer,
       kSaturatedActivation,
@@ -98,6 +100,7 @@ std::span<const RuleFactory> builtin_rules() {
       kUnchangedTensor,
       kVanishingGradient,
       kWeightUpdateRatio,
+      kWrongMode,
   };
   return kRules;
 }
@@ -109,6 +112,21 @@ const RuleFactory* find_builtin_rule(std::string_view name) {
   }
   return nullptr;
 }
+
+namespace {
+
+// A pattern of the user that does not compile would otherwise end the rule at
+// its first step.
+Status check_patterns(const Rule& rule, std::string_view name) {
+  for (const TensorSelector& selector : rule.needs().selectors) {
+    if (auto made = TensorMatcher::create(selector, {}); !made) {
+      return std::move(made).error().within(fmt::format("rule '{}'", name));
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Rule>> make_builtin_rule(
     std::string_view name, const std::map<std::string, std::string>& given) {
@@ -134,9 +152,11 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
           Parameters::parse(factory->name, factory->parameters,
                             with_other_trials(factory->parameters, given)));
   SMD_TRY(auto rule, factory->make(parameters));
+  SMD_CHECK_OK(check_patterns(*rule, factory->name));
   auto bounded = within_step_bounds(std::move(rule), parameters,
                                     factory->has_own_start_step);
-  bounded->identify(factory->name, given, /*is_builtin=*/true);
+  bounded->identify(factory->name, given, /*is_builtin=*/true,
+                    factory->framework);
   return bounded;
 }
 
@@ -159,8 +179,9 @@ std::span<const RuleRequest> default_rules() {
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
           "FeatureImportanceOverweight", "LossNotDecreasing",
-          "NLPSequenceRatio", "ReplicasDiffer", "SaturatedActivation",
-          "StalledTrainingRule", "TreeDepth", "VanishingGradient"}) {
+          "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
+          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
+          "VanishingGradient", "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;

@@ -107,6 +107,12 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
   EXPECT_THAT(errors,
               testing::ElementsAre("ExplodingTensor",
                                    "LossNotDecreasing: the loss is not finite",
+                                   "ParametersNotTrained: nothing moves and no "
+                                   "optimizer acts",
+                                   "ParametersNotTrained: nothing moves "
+                                   "although an optimizer acts",
+                                   "ParametersNotTrained: the optimizer holds "
+                                   "other parameters",
                                    "ReplicasDiffer", "StalledTrainingRule",
                                    "VanishingGradient"));
 }
@@ -123,8 +129,9 @@ TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
                         .with_statistics("gradient/fc2.weight", small)
                         .with_statistics("gradient/fc3.weight", large)));
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("at step 7 (TRAIN step 7); next to it, fc1 has 0.0003 "
-                        "and fc3 0.0003"));
+              HasSubstr("at step 7 (TRAIN step 7); in the adjacent "
+                        "layers, gradient/fc1.weight has mean |g| 0.0003 and "
+                        "gradient/fc3.weight has mean |g| 0.0003"));
   EXPECT_EQ(rule.verdict().evidence[0].before->tensor, "gradient/fc1.weight");
   EXPECT_EQ(rule.verdict().evidence[0].after->value, 3e-4);
   EXPECT_EQ(rule.verdict().position, 1u);
@@ -140,7 +147,24 @@ TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {
                                 .with_statistics("fc2_output_0", spoiled)
                                 .with_statistics("fc3_output_0", spoiled)));
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("; next to it, fc1 has 0 and fc3 3"));
+              HasSubstr("; in the adjacent layers, fc1_output_0 has no NaN or "
+                        "infinite elements and fc3_output_0 has 3 NaN or "
+                        "infinite elements of 8"));
+}
+
+TEST(BuiltinRules, CountOnlyNanInTheAdjacentLayersIfOnlyNanIsJudged) {
+  TensorStatistics infinite, spoiled;
+  infinite.count = spoiled.count = 8;
+  infinite.positive_inf = 2;
+  spoiled.nan = 1;
+  RuleHarness rule("ExplodingTensor", {{"only_nan", "true"}});
+  ASSERT_TRUE(rule.fires_at(StepBuilder(0)
+                                .with_statistics("fc1_output_0", infinite)
+                                .with_statistics("fc2_output_0", spoiled)
+                                .with_statistics("fc3_output_0", spoiled)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("; in the adjacent layers, fc1_output_0 has no NaN "
+                        "elements and fc3_output_0 has 1 NaN element of 8"));
 }
 
 TEST(BuiltinRules, AProfilerRuleOfTheCloudIsSaidNotToBeRun) {
@@ -188,6 +212,23 @@ TEST(BuiltinRules, JudgeOnlyStepsWithinTheirBounds) {
               step == 2 || step == 3)
         << step;
   }
+}
+
+TEST(BuiltinRules, SayThatNoStepLiesWithinTheirBounds) {
+  RuleHarness rule("ExplodingTensor", {{"start_step", "9999"}});
+  rule.fires_at(StepBuilder(0).with_statistics("a", TensorStatistics()));
+  EXPECT_EQ(rule.finish().message,
+            "nothing to judge: the run has no complete step from step 9999 on "
+            "(parameters 'start_step' and 'end_step')");
+  EXPECT_TRUE(rule.verdict().lacks_data);
+}
+
+TEST(BuiltinRules, AreNotMadeWithAPatternThatDoesNotCompile) {
+  const auto rule = make_builtin_rule("AllZero", {{"tensor_regex", "(("}});
+  ASSERT_FALSE(rule);
+  EXPECT_THAT(rule.error().message,
+              AllOf(HasSubstr("rule 'AllZero': "), HasSubstr("'(('"),
+                    HasSubstr("does not compile")));
 }
 
 TEST(BuiltinRules, RefuseToChooseTensorsWhereTheDocumentsAskTheUserTo) {

@@ -63,6 +63,7 @@ const RuleFactory kCreateXgboostReport = {
     .condition = "Never fires.",
     .parameters = kParameters,
     .make = make,
+    .framework = "XGBoost",
 };
 
 }  // namespace smdebug

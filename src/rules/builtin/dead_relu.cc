@@ -64,6 +64,7 @@ class DeadRelu : public InactiveLayerRule {
  private:
   static constexpr ActiveRange kActive = {};
   static constexpr Words kWords = {.quantity = "dead units in percent",
+                                   .units = "dead units",
                                    .tensors = "outputs of ReLUs"};
 
   std::vector<Input> inputs_of(const RuleStep& step) override {

@@ -39,8 +39,9 @@ TEST(DeadRelu, SaysHowManyUnitsOfWhichLayerSinceWhen) {
   EXPECT_EQ(rule.verdict().message,
             "layer2.relu_output_0: 8 of 8 units of layer layer2.relu (100 %) "
             "are above 0 in less than 1 % of the samples, more than the 50 % "
-            "allowed, at step 20 (TRAIN step 20); next to it, "
-            "layer1.relu has 75; this applies to 2 layers of this step");
+            "allowed, at step 20 (TRAIN step 20); in the adjacent layer, "
+            "layer1.relu_output_0 has 75 % dead units; this applies to 2 "
+            "layers of this step");
   EXPECT_THAT(rule.verdict().advice, HasSubstr("learning rate"));
   ASSERT_EQ(rule.verdict().evidence.size(), 2u);
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "layer2.relu_output_0");

@@ -4,6 +4,8 @@
 // skipped. If only reductions were saved, NaN or infinity in mean, sum, l1 or
 // l2, or NaN in min or max, proves that the tensor contained one.
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
@@ -113,11 +115,29 @@ class ExplodingTensor : public Rule {
   Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> tensors, Evidence& first) const {
     std::vector<JudgedTensor> judged;
+    std::map<const Observation*, NonFinite> all_found;
     for (const Observation* tensor : tensors) {
       SMD_TRY(const auto found, find_non_finite(*tensor));
-      if (found) judged.push_back({tensor, amount(*found)});
+      if (!found) continue;
+      judged.push_back({tensor, amount(*found)});
+      all_found.emplace(tensor, *found);
     }
-    return describe_adjacent_layers(judged, first);
+    return describe_adjacent_layers(
+        judged, first, [&](const JudgedTensor& one) {
+          return amount_text(one, all_found.at(one.tensor));
+        });
+  }
+
+  // "no NaN or infinite elements", "3 NaN elements of 8".
+  std::string amount_text(const JudgedTensor& judged,
+                          const NonFinite& found) const {
+    const std::string_view kind = only_nan_ ? "NaN" : "NaN or infinite";
+    if (judged.value == 0) return fmt::format("no {} elements", kind);
+    if (!found.counts) return fmt::format("{} elements", kind);
+    return fmt::format("{} of {}",
+                       count_text(static_cast<std::uint64_t>(judged.value),
+                                  fmt::format("{} element", kind)),
+                       element_count(judged.tensor->shape));
   }
 
   double amount(const NonFinite& found) const {

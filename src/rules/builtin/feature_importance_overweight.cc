@@ -218,6 +218,7 @@ const RuleFactory kFeatureImportanceOverweight = {
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<FeatureImportanceOverweight>,
+    .framework = "XGBoost",
 };
 
 }  // namespace smdebug

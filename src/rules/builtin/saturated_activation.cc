@@ -139,6 +139,7 @@ class SaturatedActivation : public InactiveLayerRule {
 
  private:
   static constexpr Words kWords = {.quantity = "saturated units in percent",
+                                   .units = "saturated units",
                                    .tensors = "inputs of tanh or sigmoid"};
 
   std::vector<Input> inputs_of(const RuleStep& step) override {

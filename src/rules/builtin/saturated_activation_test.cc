@@ -115,8 +115,9 @@ TEST(SaturatedActivation, SaysWhatIsWrongAndWhatToTry) {
       rule.verdict().message,
       "b_tanh_input_0: 4 of 4 units of layer b_tanh (100 %) have an input of "
       "tanh between -9.4999 and 9.4999 in less than 1 % of the samples, more "
-      "than the 50 % allowed, at step 6 (TRAIN step 6); next to it, "
-      "a_tanh has 75; this applies to 2 layers of this step");
+      "than the 50 % allowed, at step 6 (TRAIN step 6); in the adjacent layer, "
+      "a_tanh_input_0 has 75 % saturated units; this applies to 2 layers of "
+      "this step");
   EXPECT_EQ(rule.verdict().evidence.front().tensor, "b_tanh_input_0");
   EXPECT_THAT(rule.verdict().advice, HasSubstr("normalize"));
 }

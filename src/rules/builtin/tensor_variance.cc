@@ -74,6 +74,10 @@ class TensorVariance : public ThresholdRule {
     return std::nullopt;
   }
 
+  std::string amount_text(double variance) const override {
+    return "a variance of " + short_number(variance);
+  }
+
   std::string describe(const Evidence& worst) const override {
     return fmt::format("{}: the variance {} in layer {} is {} {:g} at {}",
                        tensor_text(worst.tensor, worst.worker),

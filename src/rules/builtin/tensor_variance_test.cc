@@ -61,9 +61,9 @@ TEST(TensorVariance, SaysWhichTensorIsWorst) {
           .with_statistics("Net_fc3.weight", of_variance(1))));
   EXPECT_EQ(rule.verdict().message,
             "Net_fc2.weight: the variance 1e-07 in layer Net_fc2 is below "
-            "1e-05 at step 3 (TRAIN step 3); next to it, Net_fc1 has 20 and "
-            "Net_fc3 1; 2 tensors of this step are out of "
-            "bounds");
+            "1e-05 at step 3 (TRAIN step 3); in the adjacent layers, "
+            "Net_fc1.weight has a variance of 20 and Net_fc3.weight has a "
+            "variance of 1; 2 tensors of this step are out of bounds");
   EXPECT_EQ(rule.verdict().evidence[1].tensor, "Net_fc1.weight");
   EXPECT_EQ(rule.verdict().evidence[1].relation, ">");
   EXPECT_EQ(rule.verdict().evidence[1].threshold, 10);

@@ -139,6 +139,7 @@ const RuleFactory kTreeDepth = {
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
+    .framework = "XGBoost",
 };
 
 }  // namespace smdebug

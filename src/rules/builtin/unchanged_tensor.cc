@@ -216,12 +216,15 @@ class UnchangedTensor : public Rule {
   Finding finding(std::vector<Evidence> offenders, const StepId& step) const {
     const Evidence& worst = offenders.front();
     Finding finding;
+    const std::string amount =
+        *worst.threshold > 0
+            ? fmt::format("{}, within {}", short_number(worst.value),
+                          short_number(*worst.threshold))
+            : short_number(worst.value);
     finding.message = fmt::format(
-        "{}: unchanged in layer {} over {} saved steps: the {} is {}, within "
-        "{}, at {}",
+        "{}: unchanged in layer {} over {} saved steps: the {} is {}, at {}",
         tensor_text(worst.tensor, worst.worker), layer_of(worst.tensor),
-        num_steps_, worst.quantity, short_number(worst.value),
-        short_number(*worst.threshold), step_text(step));
+        num_steps_, worst.quantity, amount, step_text(step));
     const TensorCount found = count_tensors(offenders);
     finding.message += others_text(
         found, fmt::format("{} tensors are unchanged", found.tensors));

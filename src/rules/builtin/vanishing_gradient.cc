@@ -104,6 +104,10 @@ class VanishingGradient : public ThresholdRule {
     return aggregate_.is_met(vanished, judged);
   }
 
+  std::string amount_text(double mean) const override {
+    return "mean |g| " + short_number(mean);
+  }
+
   std::string describe(const Evidence& worst) const override {
     return fmt::format("{}: mean |g| {} is below {:g} at {}",
                        tensor_text(worst.tensor, worst.worker),

@@ -262,8 +262,10 @@ class WeightUpdateRatio : public Rule {
     for (const Update& update : updates) {
       judged.push_back({update.weight, update.ratio});
     }
-    const std::string adjacent =
-        describe_adjacent_layers(judged, finding.evidence.front());
+    const std::string adjacent = describe_adjacent_layers(
+        judged, finding.evidence.front(), [](const JudgedTensor& one) {
+          return "a ratio of " + short_number(one.value);
+        });
     const Evidence& worst = finding.evidence.front();
     const bool is_large = worst.relation == ">";
     finding.message = fmt::format(

@@ -47,6 +47,9 @@ void require(CaptureRequest& request, const Rule& rule) {
         own.include_regex.push_back(regex);
       }
     }
+    // The user may not know the patterns of a built-in rule.
+    own.is_optional = rule.is_builtin() && !selector.collections.empty() &&
+                      rule.given().empty();
     require(own, needs, request.save_interval);
   }
 }
@@ -78,6 +81,7 @@ std::string CaptureRequest::json() const {
   Json request;
   request["out_dir"] = out_dir;
   request["save_interval"] = save_interval;
+  request["first_steps"] = first_steps;
   request["collections"] = Json::Array();
   for (const RequestedCollection& wanted : collections) {
     Json collection;
@@ -87,7 +91,8 @@ std::string CaptureRequest::json() const {
     }
     collection["summary"] = wanted.summary;
     collection["save_interval"] = wanted.save_interval;
-    if (is_optional && wanted.name != kLosses) collection["optional"] = true;
+    if ((is_optional && wanted.name != kLosses) || wanted.is_optional)
+      collection["optional"] = true;
     request["collections"].append(std::move(collection));
   }
   request["include_workers"] = "all";

@@ -36,7 +36,8 @@ std::vector<std::unique_ptr<Rule>> built_in(std::string_view name) {
 
 TEST(CaptureRequest, IsTheDocumentThatAutostartReads) {
   EXPECT_EQ(capture_request(built_in("VanishingGradient"), "/runs/a").json(),
-            R"({"out_dir":"/runs/a","save_interval":10,"collections":[)"
+            R"({"out_dir":"/runs/a","save_interval":10,"first_steps":5,)"
+            R"("collections":[)"
             R"({"name":"gradients","summary":true,"save_interval":10},)"
             R"({"name":"losses","summary":false,"save_interval":10}],)"
             R"("include_workers":"all"})");
@@ -84,6 +85,14 @@ TEST(CaptureRequest, LeavesOutWhatARuleLooksAtOnlyIfItIsSaved) {
   EXPECT_EQ(request.collections[1].name, "losses");
 }
 
+TEST(CaptureRequest, DoesNotExpectThePatternsOfABuiltInRuleToMatch) {
+  for (const auto& wanted :
+       capture_request(built_in("DeadRelu"), "/r").collections) {
+    EXPECT_EQ(wanted.is_optional, wanted.name == "rule_DeadRelu")
+        << wanted.name;
+  }
+}
+
 // Rule -> collections it must find saved, and whether with their elements.
 TEST(CaptureRequest, TurnsOnWhatEachBuiltInRuleReads) {
   struct Expected {
@@ -101,6 +110,9 @@ TEST(CaptureRequest, TurnsOnWhatEachBuiltInRuleReads) {
        true},
       {"WeightUpdateRatio", {"weights", "losses"}, true},
       {"ReplicasDiffer", {"weights", "biases", "losses"}, false},
+      {"ParametersNotTrained",
+       {"weights", "biases", "gradients", "losses"},
+       false},
   };
   for (const Expected& expected : all) {
     const auto request = capture_request(built_in(expected.rule), "/r");

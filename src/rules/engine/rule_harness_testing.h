@@ -33,6 +33,12 @@ class RuleHarness {
     return *this;
   }
 
+  // Reports the facts of a worker.
+  RuleHarness& knows(const RunFacts& facts, std::string_view worker) {
+    runner_.on_facts(0, worker, facts);
+    return *this;
+  }
+
   // Returns whether the rule has fired by now.
   bool fires_at(StepBuilder step) {
     runner_.on_step(step.view());

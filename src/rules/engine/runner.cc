@@ -81,6 +81,40 @@ std::string nearest_text(const RuleNeeds& needs,
                      quoted_list(nearest));
 }
 
+// The collections that the user named and the run does not have.
+std::vector<std::string> unknown_collections(
+    const Rule& rule, const RuleNeeds& needs,
+    std::span<const TensorGroup> groups) {
+  std::vector<std::string> unknown;
+  for (const TensorSelector& selector : needs.selectors) {
+    for (const std::string& name : selector.collections) {
+      const bool is_known =
+          std::ranges::find(groups, name, &TensorGroup::name) != groups.end();
+      if (!is_known && is_of_user(name, rule)) unknown.push_back(name);
+    }
+  }
+  return unknown;
+}
+
+// Why the run has no tensor for the rule.
+std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
+                           std::span<const TensorGroup> groups,
+                           const std::set<std::string, std::less<>>& seen) {
+  const auto unknown = unknown_collections(rule, needs, groups);
+  if (!unknown.empty() && !groups.empty()) {
+    std::vector<std::string> names;
+    for (const TensorGroup& group : groups) names.push_back(group.name);
+    return fmt::format(
+        "the run has no collection {}; nearest: {}", quoted_list(unknown),
+        quoted_list(nearest_names(unknown.front(), names, kNamesShown)));
+  }
+  std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
+                                 nearest_text(needs, seen));
+  if (rule.framework().empty() || !rule.given().empty()) return text;
+  return fmt::format("{} judges the tensors of {}; {}", rule.name(),
+                     rule.framework(), text);
+}
+
 void set_finding(Verdict& verdict, Finding finding) {
   verdict.severity = finding.severity;
   verdict.message = std::move(finding.message);
@@ -88,6 +122,21 @@ void set_finding(Verdict& verdict, Finding finding) {
   verdict.advice = std::move(finding.advice);
   verdict.evidence = std::move(finding.evidence);
   verdict.stop_training = finding.stop_training;
+}
+
+// The step of the first evidence of a finding, else that of the last sample.
+StepId step_of(std::span<const ScalarSeriesView> series,
+               const Outcome& outcome) {
+  if (outcome && *outcome && !(*outcome)->evidence.empty() &&
+      (*outcome)->evidence.front().step.global >= 0) {
+    return (*outcome)->evidence.front().step;
+  }
+  StepId last;
+  for (const ScalarSeriesView& one : series) {
+    if (!one.samples.empty() && one.samples.back().step.global > last.global)
+      last = one.samples.back().step;
+  }
+  return last;
 }
 
 // The position of the first tensor of `evidence` in the step.
@@ -168,6 +217,27 @@ struct RuleRunner::Judge {
     std::size_t observations;
   };
   std::optional<Seen> seen;
+
+  // Counts the steps of the judged run that are later than those counted
+  // before: a step may be judged by its scalars and by its tensors.
+  std::uint64_t count_steps(std::span<const ScalarSeriesView> series) {
+    std::set<Step> steps;
+    for (const ScalarSeriesView& one : series) {
+      for (const ScalarSample& sample : one.samples) {
+        if (sample.step.global > last_counted) steps.insert(sample.step.global);
+      }
+    }
+    if (!steps.empty()) last_counted = *steps.rbegin();
+    return steps.size();
+  }
+  std::uint64_t count_step(const StepView& step) {
+    if (!is_first_look(step)) return 0;
+    if (step.run != 0) return 1;
+    if (step.step.global <= last_counted) return 0;
+    last_counted = step.step.global;
+    return 1;
+  }
+  Step last_counted = -1;
 };
 
 RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
@@ -223,6 +293,40 @@ void RuleRunner::on_collections(std::size_t run,
   for (auto& judge : judges_) judge->matchers.erase(run);
 }
 
+// Rules that compare runs receive the facts of the judged run only.
+void RuleRunner::on_facts(std::size_t run, std::string_view worker,
+                          const RunFacts& facts) {
+  if (run != 0) return;
+  for (auto& judge : judges_) judge->rule->on_facts(worker, facts);
+}
+
+// As the facts.
+void RuleRunner::on_scalars(std::size_t run, std::string_view worker,
+                            std::span<const ScalarSeriesView> series) {
+  if (run != 0) return;
+  open_runs_.insert(run);
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    if (is_asked(i)) judge_scalars(*judges_[i], verdicts_[i], worker, series);
+  }
+}
+
+void RuleRunner::judge_scalars(Judge& judge, Verdict& verdict,
+                               std::string_view worker,
+                               std::span<const ScalarSeriesView> series) {
+  const std::uint64_t before = judge.rule->observations_judged();
+  auto outcome = judge.rule->on_scalars(worker, series);
+  const bool has_judged = judge.rule->observations_judged() > before;
+  if (!has_judged && outcome && !*outcome) return;
+  verdict.steps_judged += judge.count_steps(series);
+  const StepId step = step_of(series, outcome);
+  if (verdict.status == RuleStatus::in_progress) {
+    verdict.run = 0;
+    verdict.step = step;
+  }
+  if (on_finding_) report_finding(verdict, 0, step, outcome);
+  take(judge, verdict, std::move(outcome));
+}
+
 void RuleRunner::on_step(const StepView& step) {
   open_runs_.insert(step.run);
   if (!all_have_judged()) {
@@ -246,7 +350,7 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
   auto outcome =
       judge.rule->on_step({run->second, step.step, step.phase, judge.selected});
   if (judge.rule->observations_judged() > before || !outcome || *outcome) {
-    verdict.steps_judged += judge.is_first_look(step);
+    verdict.steps_judged += judge.count_step(step);
     if (verdict.status == RuleStatus::in_progress) {
       verdict.run = step.run;
       verdict.step = step.step;
@@ -256,7 +360,7 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
   if (verdict.status == RuleStatus::in_progress && outcome && *outcome) {
     verdict.position = position_in(step, (*outcome)->evidence);
   }
-  if (on_finding_) report_finding(verdict, step, outcome);
+  if (on_finding_) report_finding(verdict, step.run, step.step, outcome);
   take(judge, verdict, std::move(outcome));
 }
 
@@ -335,9 +439,9 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   } else if (judge.needs.selectors.empty()) {
     verdict.message = "nothing to judge: the run has no complete step";
   } else {
-    verdict.message = fmt::format("nothing to judge: looked for {}; {}",
-                                  wanted_text(judge.needs, *judge.rule),
-                                  nearest_text(judge.needs, names_seen_));
+    verdict.message =
+        "nothing to judge: " +
+        not_found_text(*judge.rule, judge.needs, groups_[0], names_seen_);
   }
   leave(verdict, RuleStatus::error);
 }
@@ -349,13 +453,13 @@ bool RuleRunner::is_asked(std::size_t judge) const {
           !judges_[judge]->has_failed);
 }
 
-void RuleRunner::report_finding(const Verdict& verdict, const StepView& step,
-                                const Outcome& outcome) {
+void RuleRunner::report_finding(const Verdict& verdict, std::size_t run,
+                                const StepId& step, const Outcome& outcome) {
   if (!outcome || !*outcome) return;
   Verdict found = verdict;
   found.status = RuleStatus::issues_found;
-  found.run = step.run;
-  found.step = step.step;
+  found.run = run;
+  found.step = step;
   set_finding(found, **outcome);
   on_finding_(found);
 }

@@ -1,5 +1,6 @@
 #include "rules/engine/shared_parameters.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -17,9 +18,26 @@ class BoundedRule : public Rule {
 
   RuleNeeds needs() const override { return rule_->needs(); }
 
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    rule_->on_facts(worker, facts);
+  }
+
+  Outcome on_scalars(std::string_view worker,
+                     std::span<const ScalarSeriesView> series) override {
+    std::vector<ScalarSeriesView> within;
+    for (const ScalarSeriesView& one : series) {
+      const auto samples = samples_within(one.samples);
+      if (!samples.empty()) within.push_back({one.name, samples});
+    }
+    if (within.empty()) return no_finding();
+    has_received_ = true;
+    return rule_->on_scalars(worker, within);
+  }
+
   Outcome on_step(const RuleStep& step) override {
     is_within_ = step.step.global >= start_ && step.step.global < end_;
     if (!is_within_) return no_finding();
+    has_received_ = true;
     return rule_->on_step(step);
   }
 
@@ -28,7 +46,16 @@ class BoundedRule : public Rule {
     return rule_->on_tick(wall_seconds);
   }
 
-  Outcome finish() override { return rule_->finish(); }
+  Outcome finish() override {
+    if (has_received_) return rule_->finish();
+    std::string range = fmt::format("from step {} on", start_);
+    if (end_ != std::numeric_limits<Step>::max())
+      range = fmt::format("from step {} to step {}", start_, end_ - 1);
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: the run has no complete step "
+                             "{} (parameters 'start_step' and 'end_step')",
+                             range)};
+  }
 
   std::uint64_t observations_judged() const override {
     return rule_->observations_judged();
@@ -37,9 +64,18 @@ class BoundedRule : public Rule {
   std::string not_judged() const override { return rule_->not_judged(); }
 
  private:
+  std::span<const ScalarSample> samples_within(
+      std::span<const ScalarSample> samples) const {
+    const auto step = [](const ScalarSample& one) { return one.step.global; };
+    const auto begin = std::ranges::lower_bound(samples, start_, {}, step);
+    const auto end = std::ranges::lower_bound(samples, end_, {}, step);
+    return {begin, std::max(begin, end)};
+  }
+
   std::unique_ptr<Rule> rule_;
   Step start_;
   Step end_;
+  bool has_received_ = false;
   bool is_within_;  // otherwise the rule receives no time either
 };
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
 
 namespace smdebug {
@@ -22,8 +21,7 @@ std::string_view kind_of(std::string_view tensor) {
 // Returns the first other layer among `tensors`, which are in order of distance
 // from `offender`; of its tensors, the one of the same kind if there is one.
 template <typename Range>
-std::optional<AdjacentLayer> next_layer(const Range& tensors,
-                                        const Evidence& offender) {
+const JudgedTensor* next_layer(const Range& tensors, const Evidence& offender) {
   const JudgedTensor* found = nullptr;
   for (const JudgedTensor& one : tensors) {
     const Observation& tensor = *one.tensor;
@@ -35,35 +33,41 @@ std::optional<AdjacentLayer> next_layer(const Range& tensors,
     if (!found || is_alike) found = &one;
     if (is_alike) break;
   }
-  if (!found) return std::nullopt;
-  return AdjacentLayer{std::string(found->tensor->name), found->value};
+  return found;
+}
+
+std::optional<AdjacentLayer> as_evidence(const JudgedTensor* layer) {
+  if (!layer) return std::nullopt;
+  return AdjacentLayer{std::string(layer->tensor->name), layer->value};
 }
 
 }  // namespace
 
-std::string describe_adjacent_layers(std::span<const JudgedTensor> judged,
-                                     Evidence& offender) {
+std::string describe_adjacent_layers(
+    std::span<const JudgedTensor> judged, Evidence& offender,
+    const std::function<std::string(const JudgedTensor&)>& amount_text) {
   const auto place = std::ranges::find_if(judged, [&](const JudgedTensor& one) {
     return one.tensor->name == offender.tensor &&
            one.tensor->worker == offender.worker;
   });
   const auto index = static_cast<std::size_t>(place - judged.begin());
   if (index == judged.size()) return "";
-  offender.before =
+  const JudgedTensor* before =
       next_layer(std::views::reverse(judged.first(index)), offender);
-  offender.after = next_layer(judged.subspan(index + 1), offender);
-  if (!offender.before && !offender.after) return "";
-  const AdjacentLayer& first =
-      offender.before ? *offender.before : *offender.after;
-  const std::string_view layer = layer_of(first.tensor);
-  std::string text =
-      fmt::format("; next to it, {} has {}", layer, short_number(first.value));
+  const JudgedTensor* after = next_layer(judged.subspan(index + 1), offender);
+  offender.before = as_evidence(before);
+  offender.after = as_evidence(after);
+  if (!before && !after) return "";
+  const auto has_text = [&](const JudgedTensor& one) {
+    return fmt::format("{} has {}", one.tensor->name, amount_text(one));
+  };
   // Outputs precede gradients in a step, so both sides may show one layer.
-  if (offender.after && layer_of(offender.after->tensor) != layer) {
-    text += fmt::format(" and {} {}", layer_of(offender.after->tensor),
-                        short_number(offender.after->value));
+  if (before && after &&
+      layer_of(before->tensor->name) != layer_of(after->tensor->name)) {
+    return fmt::format("; in the adjacent layers, {} and {}", has_text(*before),
+                       has_text(*after));
   }
-  return text;
+  return "; in the adjacent layer, " + has_text(before ? *before : *after);
 }
 
 }  // namespace smdebug

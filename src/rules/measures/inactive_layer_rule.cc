@@ -34,7 +34,10 @@ Outcome InactiveLayerRule::on_step(const RuleStep& step) {
   }
   if (finding.evidence.empty()) return no_finding();
   sort_worst_first(finding.evidence);
-  finding.message += describe_adjacent_layers(judged, finding.evidence.front());
+  finding.message += describe_adjacent_layers(
+      judged, finding.evidence.front(), [this](const JudgedTensor& one) {
+        return fmt::format("{:.3g} % {}", one.value, words_.units);
+      });
   const TensorCount found = count_tensors(finding.evidence);
   finding.message += others_text(
       found,

@@ -27,6 +27,7 @@ class InactiveLayerRule : public Rule {
   };
   struct Words {
     std::string_view quantity;  // of the evidence: "dead units in percent"
+    std::string_view units;     // "dead units"
     std::string_view tensors;   // "outputs of ReLUs"
   };
 

@@ -29,7 +29,9 @@ Outcome ThresholdRule::on_step(const RuleStep& step) {
   sort_worst_first(offenders);
   Finding finding;
   finding.message = describe(offenders.front());
-  finding.message += describe_adjacent_layers(judged_, offenders.front());
+  finding.message += describe_adjacent_layers(
+      judged_, offenders.front(),
+      [this](const JudgedTensor& one) { return amount_text(one.value); });
   const TensorCount found = count_tensors(offenders);
   finding.message +=
       others_text(found, describe_all(found.tensors, names_judged()));

@@ -42,6 +42,9 @@ class ThresholdRule : public Rule {
     return offenders > 0;
   }
 
+  // Returns a number with its unit, for the message: "a variance of 3".
+  virtual std::string amount_text(double value) const = 0;
+
   // Return the message about the worst offender, and the clause that follows
   // "; " if there are several tensors: "3 tensors of this step are". A tensor
   // counts once, however many workers saved it.

@@ -76,6 +76,10 @@ class DeviceCopies:
                 return False
             return copy is not None and self._begin(slot, source, copy, put)
 
+    def is_recorded(self, device: torch.device) -> bool:
+        """Whether the current calls on `device` are recorded to run later."""
+        return self._accelerator.is_recorded(device)
+
     def hand_over(self) -> None:
         """Waits for the copies that are in progress, if any, and captures them."""
         if not self._under_way:

@@ -105,6 +105,7 @@ class TrainerHook(Hook):
             self._is_step_open = False
             with self._isolate("at the end of a step"):
                 self._device_copies.hand_over()
+                self._facts.end_step()  # before the step can be judged
                 self._session.end_step()
 
     def is_saving(self) -> bool:

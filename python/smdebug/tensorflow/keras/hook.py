@@ -18,6 +18,7 @@ from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
+from smdebug.tensorflow.user_values import UserValue
 
 if TYPE_CHECKING or HAS_TENSORFLOW:
     from smdebug.tensorflow.tape.tape_adapter import TapeAdapter
@@ -105,6 +106,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         Raises SMDebugTypeError for anything else, and SMDebugNotImplementedError where Keras runs
         without TensorFlow.
         """
+        self._warn_if_closed("wrap_tape")
         if self._tapes:
             self._tapes.watch_tape(tape)
         elif self._keras:
@@ -187,6 +189,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     def set_model(self, model: keras.Model) -> None:
         """Prepares for a run of `model`."""
         super().set_model(model)
+        self._warn_if_closed("the callback in fit, evaluate or predict")
         if self._keras:
             self._keras.attach(model)
 
@@ -231,7 +234,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         arguments_of: Callable[[Any], tuple[Any, ...]],
     ) -> None:
         """Calls `save(*arguments_of(value))`; for a value of a graph, `method` with the value that
-        it has when the graph runs."""
+        it has when the graph runs. An exception there would end the graph, so that a mistake in the
+        arguments is logged."""
         try:
             if self._tapes:
                 self._tapes.save(method, save, value, arguments_of)
@@ -239,6 +243,10 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
                 save(*arguments_of(value))
         except NotTaken as why:
             self._skip(tensor_name, str(why))
+        except SMDebugTypeError as mistake:
+            if not isinstance(value, UserValue):
+                raise
+            self._skip(tensor_name, str(mistake))
 
     def _module_patterns(self, collection):
         layers = self._keras.named_layers() if self._keras else []

@@ -61,6 +61,8 @@ class StepTrace:
         self, layer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: Any
     ) -> None:
         """Collects the inputs and outputs of a call of `layer`; of the model, its predictions."""
+        if self._is_being_built():
+            return
         if layer is self._model:
             self._add(names.PREDICTIONS, ("outputs",), outputs)
             return
@@ -71,6 +73,8 @@ class StepTrace:
 
     def activation_called(self, layer: Any, x: Any) -> None:
         """Collects the input of the activation inside `layer`."""
+        if self._is_being_built():
+            return
         name = _core.activation_input_name(self._layer_names(layer), activation_kind(layer))
         self._add(name, (), [x])
 
@@ -93,6 +97,11 @@ class StepTrace:
                     self._skip(name, why)
                 else:
                     yield name, collections, tensor
+
+    def _is_being_built(self):
+        """Returns whether eager code has entered a graph: Keras 3 calls a layer there to build
+        it."""
+        return self._graph is None and backend.graph() is not None
 
     def _add(self, name, collections, structure):
         found = backend.flat(structure, self._graph)

@@ -69,6 +69,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     def begin(self) -> None:
         """Finds the tensors to save in the default graph, which can still grow."""
+        self._warn_if_closed("the hook in a session")
         with self._sink.isolate_errors("at the beginning of a session"):
             self._adapter.follow(tf.compat.v1.get_default_graph())
 

@@ -136,7 +136,14 @@ def call_in_graph(
     called = weakly(method, None)
 
     def call(*arrays):
-        called(*arguments_of(UserValue(list(arrays), value.join)))
+        parts = [_zero_dimensional(each) if isinstance(each, bytes) else each for each in arrays]
+        called(*arguments_of(UserValue(parts, value.join)))
         return _DONE
 
     tf.numpy_function(call, value.parts, tf.bool)
+
+
+def _zero_dimensional(text):
+    """Returns a tensor of one string, which TensorFlow passes as bytes. Objects keep a NUL at the
+    end."""
+    return np.array(text, object)

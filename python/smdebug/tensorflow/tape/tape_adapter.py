@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook_arguments import shown
 from smdebug.tensorflow.capture_sink import CaptureContext
@@ -21,7 +22,7 @@ from smdebug.tensorflow.tape.compiled_steps import CompiledStep, CompiledSteps
 from smdebug.tensorflow.tape.function_lifetime import weakly
 from smdebug.tensorflow.tape.function_steps import FunctionStep, call_in_graph
 from smdebug.tensorflow.tape.tape_steps import EagerStep, TapeSteps
-from smdebug.tensorflow.user_values import is_symbolic, user_value
+from smdebug.tensorflow.user_values import is_reachable, is_symbolic, user_value
 
 TapeStep = EagerStep | FunctionStep | CompiledStep
 
@@ -100,6 +101,11 @@ class TapeAdapter:
             return self._save_copies(save, copies, arguments_of)
         value, replica = user_value(value), current_replica()
         if any(map(is_symbolic, value.parts)):
+            if not all(map(is_reachable, value.parts)):
+                raise NotTaken(
+                    "it is a tensor of another graph, which has a value only while that graph "
+                    "runs: save the result of the run"
+                )
             weak = weakly(method, None)
             call_in_graph(
                 self._call_for_replica, value, lambda found: (replica, weak, *arguments_of(found))

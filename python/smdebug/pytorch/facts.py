@@ -1,0 +1,262 @@
+"""Reports what a training is made of: parameters, optimizers, modules and losses.
+
+They are gathered when an optimizer acts for the first time, and when one has acted in a saved step,
+and reported when that step ends, if they differ from those before. Other steps pay nothing.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.compiler import is_compiling
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from smdebug import _core
+from smdebug.hook_arguments import encodable
+from smdebug.log import get_logger
+from smdebug.pytorch.private_names import is_loss
+from smdebug.pytorch.shards import class_name
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from smdebug.pytorch.roots import Root
+
+_logger = get_logger()
+
+_DROPOUTS = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d),
+    *(nn.AlphaDropout, nn.FeatureAlphaDropout),
+)
+_NORMALIZATIONS = (
+    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm),
+    *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
+    *(nn.LayerNorm, nn.GroupNorm, nn.RMSNorm),
+)
+# Modules that apply dropout themselves.
+_WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
+# The attributes of a module that are facts.
+_DROPOUT_SETTINGS = ("p",)
+_WITH_DROPOUT_SETTINGS = ("dropout",)
+_NORMALIZATION_SETTINGS = ("eps", "momentum", "num_groups", "track_running_stats")
+# The keys of an optimizer's group that are facts -> their names.
+_GROUP_SETTINGS = {
+    "lr": "learning_rate",
+    "weight_decay": "weight_decay",
+    "momentum": "momentum",
+    "eps": "eps",
+}
+
+
+class FactsReport:
+    """Reports the facts of `roots` and of `modules`, which maps every recorded module to its path.
+
+    A fact is missing if torch does not tell it: a program that updates its parameters itself has
+    no optimizers.
+    """
+
+    def __init__(
+        self,
+        session: _core.Session,
+        roots: list[Root],
+        modules: Mapping[nn.Module, str],
+    ) -> None:
+        self._session = session
+        self._roots = roots
+        self._modules = modules
+        self._optimizers: list[weakref.ref[Any]] = []  # in the order in which they first acted
+        self._described: object = None  # the state that was described last
+        self._is_saved_step = False  # the open one
+        self._handle: RemovableHandle | None = None
+        self.has_failed: bool = False
+        self.has_acted: bool = False  # an optimizer, in the open step
+        self._due: _core.RunFacts | None = None  # to be reported when the open step ends
+
+    def follow(self, is_saved_step: bool) -> None:
+        """Notes the optimizers that act in a saved step, and the first that acts in any: if
+        gradients are accumulated, the update may never be in a saved step."""
+        self._is_saved_step = is_saved_step
+        is_wanted = is_saved_step or (self._described is None and not self.has_failed)
+        if is_wanted and self._handle is None:
+            self._handle = register_optimizer_step_post_hook(_call_of(self))
+        elif not is_wanted:
+            self.close()
+
+    def close(self) -> None:
+        """Removes the hook."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+    def note(self, optimizer: Any) -> None:
+        """Notes that an optimizer has acted, and what it has updated."""
+        try:
+            is_new = not any(known() is optimizer for known in self._optimizers)
+            if is_new:
+                self._optimizers.append(weakref.ref(optimizer))
+            if is_new or not self.has_acted:
+                self.has_acted = True
+                self._describe()
+        except Exception as error:  # an optimizer of a library may lack what torch's have
+            self.has_failed = True
+            _logger.warning(
+                "the model is not described to rules and to 'smdebug show --model': %r", error
+            )
+
+    def _describe(self) -> None:
+        optimizers = [each for each in (known() for known in self._optimizers) if each is not None]
+        state = self._state(optimizers)
+        if state != self._described:
+            self._described = state
+            self._due = self._facts(optimizers)
+
+    def end_step(self) -> None:
+        """Reports the facts of the step that ends now, if they are new."""
+        facts, self._due, self.has_acted = self._due, None, False
+        if facts is not None:
+            self._session.set_facts(facts)
+        if not self._is_saved_step:
+            self.close()
+
+    def _state(self, optimizers: list[Any]) -> object:
+        """The state that the facts depend on, cheap to compare."""
+        return (
+            [(id(module), module.training) for module in self._modules],
+            [
+                (id(parameter), parameter.requires_grad)
+                for root in self._roots
+                for parameter, _ in root.parameters.named()
+            ],
+            [
+                (id(each), [len(group["params"]) for group in each.param_groups])
+                for each in optimizers
+            ],
+        )
+
+    def _facts(self, optimizers: list[Any]) -> _core.RunFacts:
+        positions = {
+            id(parameter): (number, group_number)
+            for number, optimizer in enumerate(optimizers)
+            for group_number, group in enumerate(optimizer.param_groups)
+            for parameter in group["params"]
+        }
+        ours = {id(p) for root in self._roots for p, _ in root.parameters.named()}
+        return _core.RunFacts(
+            parameters=self._parameters(positions),
+            optimizers=[_optimizer_facts(optimizer, ours) for optimizer in optimizers],
+            modules=self._module_facts(),
+            losses=[
+                _loss_facts(module, path)
+                for module, path in self._modules.items()
+                if is_loss(module)
+            ],
+        )
+
+    def _parameters(self, positions: dict[int, tuple[int, int]]) -> list[_core.ParameterFacts]:
+        first_with: dict[int, str] = {}  # address -> tensor
+        facts = []
+        for root in self._roots:
+            for parameter, path in root.parameters.named():
+                name = _core.parameter_name(root.name, path)
+                address = _address(parameter)
+                owner = first_with.setdefault(address, name) if address else name
+                facts.append(
+                    _core.ParameterFacts(
+                        name,
+                        is_trainable=parameter.requires_grad,
+                        dtype=str(parameter.dtype).removeprefix("torch."),
+                        device=str(parameter.device),
+                        shape=list(parameter.shape),
+                        shared_with="" if owner == name else owner,
+                        updated_by=positions.get(id(parameter)),
+                    )
+                )
+        return facts
+
+    def _module_facts(self) -> list[_core.ModuleFacts]:
+        return [
+            _core.ModuleFacts(
+                path,
+                encodable(class_name(module)),
+                is_training=module.training,
+                settings=_settings(module),
+            )
+            for module, path in self._modules.items()
+        ]
+
+
+def _call_of(owner: FactsReport) -> Callable[..., None]:
+    """Returns the hook for optimizers. torch keeps it for the whole process, so it does not keep
+    `owner` alive."""
+    reference = weakref.ref(owner)
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        found = None if is_compiling() else reference()
+        if found is not None and not found.has_failed:
+            found.note(optimizer)
+
+    return after
+
+
+def _address(parameter: torch.Tensor) -> int:
+    """Where the elements are; 0 if they are nowhere, or if it is unknown."""
+    try:
+        return parameter.data_ptr() if parameter.numel() else 0
+    except RuntimeError:  # a tensor without memory of its own
+        return 0
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {name: _number(value) for name, value in values.items() if value is not None}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def _optimizer_facts(optimizer: Any, ours: set[int]) -> _core.OptimizerFacts:
+    groups = []
+    for group in optimizer.param_groups:
+        settings = {name: group.get(key) for key, name in _GROUP_SETTINGS.items()}
+        betas = group.get("betas")
+        if isinstance(betas, (tuple, list)):
+            settings |= {f"beta{number}": beta for number, beta in enumerate(betas, start=1)}
+        groups.append(
+            _core.OptimizerGroupFacts(
+                parameters=len(group["params"]),
+                foreign_parameters=sum(id(parameter) not in ours for parameter in group["params"]),
+                settings=_numbers(settings),
+            )
+        )
+    return _core.OptimizerFacts(encodable(type(optimizer).__name__), groups)
+
+
+def _settings(module: nn.Module) -> dict[str, float]:
+    if isinstance(module, _DROPOUTS):
+        names = _DROPOUT_SETTINGS
+    elif isinstance(module, _WITH_DROPOUT):
+        names = _WITH_DROPOUT_SETTINGS
+    elif isinstance(module, _NORMALIZATIONS):
+        names = _NORMALIZATION_SETTINGS
+    else:
+        return {}
+    return _numbers({name: getattr(module, name, None) for name in names})
+
+
+def _loss_facts(module: nn.Module, path: str) -> _core.LossFacts:
+    reduction = getattr(module, "reduction", "")
+    ignored = getattr(module, "ignore_index", None)
+    return _core.LossFacts(
+        _core.output_name(path, 0),
+        encodable(type(module).__name__),
+        reduction=reduction if isinstance(reduction, str) else "",
+        ignored_label=ignored if isinstance(ignored, int) else None,
+    )

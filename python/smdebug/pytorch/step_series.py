@@ -1,0 +1,151 @@
+"""`StepSeries`: notes the losses and the learning rates of every step, saved or not."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from smdebug import _core
+from smdebug.log import get_logger
+from smdebug.pytorch.optimizers import OptimizerNames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from smdebug.pytorch.device.device_copies import DeviceCopies
+
+_logger = get_logger()
+
+# A step of most trainings has one or two backward passes, and one optimizer with few groups.
+_MOST_LOSSES = 4
+_MOST_GROUPS = 4
+# Losses on a device wait for the next saved step, but no longer than this many steps.
+_MOST_LATE = 64
+
+
+class StepSeries:
+    """Scalar series of one hook.
+
+    | series | value |
+    |---|---|
+    | `<loss>_output_0`, `_1`, … | the number from which a backward pass of the step starts |
+    | `learning_rate/<optimizer>/<group>` | the learning rate, when the optimizer acts |
+
+    A loss on a device is copied with the tensors of the next saved step, so that the training does
+    not wait for it. No method raises.
+    """
+
+    def __init__(self, session: _core.Session, copies: DeviceCopies, loss: str) -> None:
+        self._session = session
+        self._copies = copies
+        self._loss_slots = [session.scalar(f"{loss}_output_{i}") for i in range(_MOST_LOSSES)]
+        self._losses = 0  # of the open step
+        # (slot, step, loss on a device)
+        self._late: list[tuple[_core.ScalarSlot, Any, torch.Tensor]] = []
+        self._names = OptimizerNames()
+        self._rate_slots: weakref.WeakKeyDictionary[Any, list[_core.ScalarSlot]] = (
+            weakref.WeakKeyDictionary()
+        )
+        # The optimizer that acted last, and its slots.
+        self._last: Callable[[], Any] = lambda: None
+        self._last_slots: list[_core.ScalarSlot] = []
+        self._is_off = False
+
+    def end_step(self) -> None:
+        """Notes the end of a step, before the copies of its tensors are waited for."""
+        self._losses = 0
+        if self._late and self._session.is_capturing():
+            self.copy_late()
+
+    def close(self) -> None:
+        """Copies the losses that are left. No further one is noted."""
+        self._is_off = True
+        self.copy_late()
+
+    def note_loss(self, loss: torch.Tensor) -> None:
+        """Notes the number from which a backward pass starts."""
+        if self._is_off or self._losses == _MOST_LOSSES:
+            return
+        slot = self._loss_slots[self._losses]
+        self._losses += 1
+        try:
+            if loss.is_cpu:
+                slot.note(loss.item())
+            elif not self._copies.is_recorded(loss.device):
+                self._late.append((slot, self._session.step, loss.detach()))
+                if len(self._late) >= _MOST_LATE:
+                    self.copy_late()
+        except Exception as error:  # a tensor of another library, or without a value
+            self._stop(error)
+
+    def note_rates(self, optimizer: Any) -> None:
+        """Notes the learning rates of an optimizer that is about to act."""
+        if self._is_off:
+            return
+        try:
+            if self._last() is not optimizer:
+                self._follow(optimizer)
+            for slot, group in zip(self._last_slots, optimizer.param_groups, strict=False):
+                rate = group["lr"]
+                if isinstance(rate, (float, int)) or rate.is_cpu:  # a tensor may be on a device
+                    slot.note(float(rate))
+        except Exception as error:  # an optimizer of a library may lack what torch's have
+            self._stop(error)
+
+    def copy_late(self) -> None:
+        """Copies the losses that are on a device with the tensors of the open step."""
+        late, self._late = self._late, []
+        by_device: dict[torch.device, _LateLosses] = {}
+        for slot, step, loss in late:
+            by_device.setdefault(loss.device, _LateLosses()).add(slot, step, loss)
+        for losses in by_device.values():
+            losses.begin(self._copies)
+
+    def _follow(self, optimizer: Any) -> None:
+        slots = self._rate_slots.get(optimizer)
+        if slots is None:
+            slots = self._rate_slots[optimizer] = self._make_rate_slots(optimizer)
+        self._last, self._last_slots = weakref.ref(optimizer), slots
+
+    def _make_rate_slots(self, optimizer: Any) -> list[_core.ScalarSlot]:
+        groups = min(len(optimizer.param_groups), _MOST_GROUPS)
+        if not all("lr" in group for group in optimizer.param_groups[:groups]):
+            return []
+        name = self._names.name_of(optimizer)
+        return [self._session.scalar(_core.learning_rate_name(name, i)) for i in range(groups)]
+
+    def _stop(self, error: Exception) -> None:
+        self._is_off = True
+        _logger.warning(
+            "losses and learning rates are recorded in saved steps only from now on: %r", error
+        )
+
+
+class _LateLosses:
+    """Losses of several steps on one device. Takes their copy as a slot of a tensor does."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[_core.ScalarSlot, Any]] = []
+        self._losses: list[torch.Tensor] = []
+
+    def add(self, slot: _core.ScalarSlot, step: Any, loss: torch.Tensor) -> None:
+        self._places.append((slot, step))
+        self._losses.append(loss.reshape(()))
+
+    def begin(self, copies: DeviceCopies) -> None:
+        """Starts the copy. If the device does not take it, the losses are missing."""
+        slot = cast("_core.TensorSlot", self)
+        copies.take(slot, torch.stack([loss.float() for loss in self._losses]))
+
+    def needs_elements(self) -> bool:
+        return True
+
+    def put_copy(self, copy: torch.Tensor) -> None:
+        """Notes the losses when they have arrived."""
+        for (slot, step), value in zip(self._places, copy.tolist(), strict=True):
+            slot.note_at(step, value)
+
+    def skip(self, reason: str) -> None:
+        """The losses are missing."""

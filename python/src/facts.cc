@@ -1,0 +1,159 @@
+// Bindings of include/smdebug/core/run_facts.h: an adapter fills in what it
+// knows, and `Session.set_facts` reports it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "smdebug/core/run_facts.h"
+
+#include "bindings.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smdebug {
+namespace {
+
+using Settings = std::map<std::string, double>;
+
+void bind_parameter(nb::module_& m) {
+  nb::class_<ParameterFacts>(m, "ParameterFacts", "The facts of one parameter.")
+      .def(
+          "__init__",
+          [](ParameterFacts* self, std::string tensor, bool is_trainable,
+             std::string dtype, std::string device,
+             std::vector<std::int64_t> shape, std::string shared_with,
+             std::optional<std::pair<std::size_t, std::size_t>> updated_by) {
+            new (self) ParameterFacts{std::move(tensor), is_trainable,
+                                      std::move(dtype),  std::move(device),
+                                      std::move(shape),  std::move(shared_with),
+                                      std::nullopt};
+            if (updated_by) {
+              self->updated_by =
+                  GroupPosition{updated_by->first, updated_by->second};
+            }
+          },
+          "tensor"_a, nb::kw_only(), "is_trainable"_a = true, "dtype"_a = "",
+          "device"_a = "", "shape"_a = std::vector<std::int64_t>(),
+          "shared_with"_a = "", "updated_by"_a.none() = nb::none(),
+          "`updated_by` is (position of the optimizer, of its group).")
+      .def_ro("tensor", &ParameterFacts::tensor)
+      .def_ro("is_trainable", &ParameterFacts::is_trainable)
+      .def_ro("dtype", &ParameterFacts::dtype)
+      .def_ro("device", &ParameterFacts::device)
+      .def_ro("shape", &ParameterFacts::shape)
+      .def_ro("shared_with", &ParameterFacts::shared_with)
+      .def_prop_ro("updated_by",
+                   [](const ParameterFacts& self)
+                       -> std::optional<std::pair<std::size_t, std::size_t>> {
+                     if (!self.updated_by) return std::nullopt;
+                     return std::pair(self.updated_by->optimizer,
+                                      self.updated_by->group);
+                   });
+}
+
+void bind_optimizer(nb::module_& m) {
+  nb::class_<OptimizerGroupFacts>(m, "OptimizerGroupFacts",
+                                  "The facts of a group of an optimizer.")
+      .def(
+          "__init__",
+          [](OptimizerGroupFacts* self, std::uint64_t parameters,
+             std::uint64_t foreign_parameters, Settings settings) {
+            new (self) OptimizerGroupFacts{parameters, foreign_parameters,
+                                           std::move(settings)};
+          },
+          nb::kw_only(), "parameters"_a, "foreign_parameters"_a = 0,
+          "settings"_a = Settings(),
+          "`foreign_parameters` of `parameters` are of no recorded model.")
+      .def_ro("parameters", &OptimizerGroupFacts::parameters)
+      .def_ro("foreign_parameters", &OptimizerGroupFacts::foreign_parameters)
+      .def_ro("settings", &OptimizerGroupFacts::settings);
+  nb::class_<OptimizerFacts>(m, "OptimizerFacts", "The facts of one optimizer.")
+      .def(
+          "__init__",
+          [](OptimizerFacts* self, std::string kind,
+             std::vector<OptimizerGroupFacts> groups) {
+            new (self) OptimizerFacts{std::move(kind), std::move(groups)};
+          },
+          "kind"_a, "groups"_a)
+      .def_ro("kind", &OptimizerFacts::kind)
+      .def_ro("groups", &OptimizerFacts::groups);
+}
+
+void bind_module(nb::module_& m) {
+  nb::class_<ModuleFacts>(m, "ModuleFacts", "The facts of a module or a layer.")
+      .def(
+          "__init__",
+          [](ModuleFacts* self, std::string path, std::string kind,
+             std::optional<bool> is_training, Settings settings) {
+            new (self) ModuleFacts{std::move(path), std::move(kind),
+                                   is_training, std::move(settings)};
+          },
+          "path"_a, "kind"_a, nb::kw_only(),
+          "is_training"_a.none() = nb::none(), "settings"_a = Settings())
+      .def_ro("path", &ModuleFacts::path)
+      .def_ro("kind", &ModuleFacts::kind)
+      .def_ro("is_training", &ModuleFacts::is_training)
+      .def_ro("settings", &ModuleFacts::settings);
+  nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
+      .def(
+          "__init__",
+          [](LossFacts* self, std::string tensor, std::string kind,
+             std::string reduction, std::optional<std::int64_t> ignored_label) {
+            new (self) LossFacts{std::move(tensor), std::move(kind),
+                                 std::move(reduction), ignored_label};
+          },
+          "tensor"_a, "kind"_a, nb::kw_only(), "reduction"_a = "",
+          "ignored_label"_a.none() = nb::none())
+      .def_ro("tensor", &LossFacts::tensor)
+      .def_ro("kind", &LossFacts::kind)
+      .def_ro("reduction", &LossFacts::reduction)
+      .def_ro("ignored_label", &LossFacts::ignored_label);
+}
+
+}  // namespace
+
+void bind_facts(nb::module_& m) {
+  bind_parameter(m);
+  bind_optimizer(m);
+  bind_module(m);
+  nb::class_<RunFacts>(m, "RunFacts",
+                       "The facts of a worker from `step` on: its parameters, "
+                       "optimizers, modules and losses.")
+      .def(
+          "__init__",
+          [](RunFacts* self, std::vector<ParameterFacts> parameters,
+             std::vector<OptimizerFacts> optimizers,
+             std::vector<ModuleFacts> modules, std::vector<LossFacts> losses) {
+            new (self) RunFacts{0, std::move(parameters), std::move(optimizers),
+                                std::move(modules), std::move(losses)};
+          },
+          nb::kw_only(), "parameters"_a = std::vector<ParameterFacts>(),
+          "optimizers"_a = std::vector<OptimizerFacts>(),
+          "modules"_a = std::vector<ModuleFacts>(),
+          "losses"_a = std::vector<LossFacts>())
+      .def_ro("step", &RunFacts::step)
+      .def_ro("parameters", &RunFacts::parameters)
+      .def_ro("optimizers", &RunFacts::optimizers)
+      .def_ro("modules", &RunFacts::modules)
+      .def_ro("losses", &RunFacts::losses)
+      .def("__eq__", [](const RunFacts& self, const RunFacts& other) {
+        return self == other;
+      });
+  nb::class_<WorkerFacts>(m, "WorkerFacts", "The facts of one worker.")
+      .def_ro("worker", &WorkerFacts::worker)
+      .def_ro("facts", &WorkerFacts::facts);
+}
+
+}  // namespace smdebug

@@ -1,0 +1,210 @@
+#include "format/facts_file.h"
+
+#include <utility>
+
+#include "smdebug/base/try.h"
+
+#include "format/json_fields.h"
+
+namespace smdebug {
+namespace {
+
+constexpr int kFactsVersion = 1;
+
+// --- writing ---
+
+Json settings_json(const std::map<std::string, double>& settings) {
+  Json::Object json;
+  for (const auto& [name, value] : settings)
+    json.push_back({name, number_json(value)});
+  return json;
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json to_json(const ParameterFacts& parameter) {
+  Json::Array shape;
+  for (const std::int64_t size : parameter.shape) shape.push_back(size);
+  Json json = Json::Object{{"tensor", parameter.tensor},
+                           {"trainable", parameter.is_trainable},
+                           {"dtype", text_or_null(parameter.dtype)},
+                           {"device", text_or_null(parameter.device)},
+                           {"shape", std::move(shape)},
+                           {"shared_with", text_or_null(parameter.shared_with)},
+                           {"optimizer", Json()},
+                           {"group", Json()}};
+  if (parameter.updated_by) {
+    json["optimizer"] = parameter.updated_by->optimizer;
+    json["group"] = parameter.updated_by->group;
+  }
+  return json;
+}
+
+Json to_json(const OptimizerFacts& optimizer) {
+  Json::Array groups;
+  for (const OptimizerGroupFacts& group : optimizer.groups) {
+    groups.push_back(
+        Json::Object{{"parameters", group.parameters},
+                     {"foreign_parameters", group.foreign_parameters},
+                     {"settings", settings_json(group.settings)}});
+  }
+  return Json::Object{{"kind", optimizer.kind}, {"groups", std::move(groups)}};
+}
+
+Json to_json(const ModuleFacts& module) {
+  return Json::Object{{"path", module.path},
+                      {"kind", module.kind},
+                      {"training", Json(module.is_training)},
+                      {"settings", settings_json(module.settings)}};
+}
+
+Json to_json(const LossFacts& loss) {
+  return Json::Object{{"tensor", loss.tensor},
+                      {"kind", loss.kind},
+                      {"reduction", text_or_null(loss.reduction)},
+                      {"ignored_label", Json(loss.ignored_label)}};
+}
+
+template <typename Facts>
+Json list_json(const std::vector<Facts>& all) {
+  Json::Array list;
+  for (const Facts& facts : all) list.push_back(to_json(facts));
+  return list;
+}
+
+// --- parsing ---
+
+// Returns the text of a member that may be null.
+Result<std::string> optional_text_at(const Json& json, std::string_view key) {
+  const Json* value = json.find(key);
+  if (value != nullptr && value->is_null()) return std::string();
+  return json.string_at(key);
+}
+
+Result<std::map<std::string, double>> settings_at(const Json& json) {
+  SMD_TRY(const Json::Object* members, json.object_at("settings"));
+  std::map<std::string, double> settings;
+  for (const Json::Member& member : *members) {
+    const auto value = parse_number(member.value);
+    if (!value) {
+      return Error{Error::Code::corrupt,
+                   "the setting '" + member.key +
+                       "' should be a number but is " +
+                       std::string(member.value.type_name())};
+    }
+    settings[member.key] = *value;
+  }
+  return settings;
+}
+
+Status parse_into(const Json& json, ParameterFacts& parameter) {
+  SMD_TRY(parameter.tensor, json.string_at("tensor"));
+  SMD_TRY(parameter.is_trainable, json.bool_at("trainable"));
+  SMD_TRY(parameter.dtype, optional_text_at(json, "dtype"));
+  SMD_TRY(parameter.device, optional_text_at(json, "device"));
+  SMD_TRY(parameter.shared_with, optional_text_at(json, "shared_with"));
+  SMD_TRY(const Json::Array* shape, json.array_at("shape"));
+  for (const Json& size : *shape) {
+    const auto number = size.as_int();
+    if (!number || *number < 0) return out_of_range("shape");
+    parameter.shape.push_back(*number);
+  }
+  const Json* optimizer = json.find("optimizer");
+  if (optimizer == nullptr || optimizer->is_null()) return {};
+  GroupPosition& position = parameter.updated_by.emplace();
+  SMD_TRY(position.optimizer, count_at(json, "optimizer"));
+  SMD_TRY(position.group, count_at(json, "group"));
+  return {};
+}
+
+Status parse_into(const Json& json, OptimizerFacts& optimizer) {
+  SMD_TRY(optimizer.kind, json.string_at("kind"));
+  SMD_TRY(const Json::Array* groups, json.array_at("groups"));
+  for (const Json& entry : *groups) {
+    OptimizerGroupFacts& group = optimizer.groups.emplace_back();
+    SMD_TRY(group.parameters, count_at(entry, "parameters"));
+    SMD_TRY(group.foreign_parameters, count_at(entry, "foreign_parameters"));
+    SMD_TRY(group.settings, settings_at(entry));
+  }
+  return {};
+}
+
+Status parse_into(const Json& json, ModuleFacts& module) {
+  SMD_TRY(module.path, json.string_at("path"));
+  SMD_TRY(module.kind, json.string_at("kind"));
+  SMD_TRY(module.settings, settings_at(json));
+  const Json* mode = json.find("training");
+  if (mode == nullptr || mode->is_null()) return {};
+  SMD_TRY(module.is_training, json.bool_at("training"));
+  return {};
+}
+
+Status parse_into(const Json& json, LossFacts& loss) {
+  SMD_TRY(loss.tensor, json.string_at("tensor"));
+  SMD_TRY(loss.kind, json.string_at("kind"));
+  SMD_TRY(loss.reduction, optional_text_at(json, "reduction"));
+  const Json* label = json.find("ignored_label");
+  if (label == nullptr || label->is_null()) return {};
+  SMD_TRY(loss.ignored_label, json.int_at("ignored_label"));
+  return {};
+}
+
+template <typename Facts>
+Status parse_list(const Json& json, std::string_view key,
+                  std::vector<Facts>& list) {
+  SMD_TRY(const Json::Array* entries, json.array_at(key));
+  list.reserve(entries->size());
+  for (const Json& entry : *entries) {
+    if (Status parsed = parse_into(entry, list.emplace_back()); !parsed)
+      return std::move(parsed).error().within(key);
+  }
+  return {};
+}
+
+// A rule may look up what a position names.
+Status check_positions(const RunFacts& facts) {
+  for (const ParameterFacts& parameter : facts.parameters) {
+    if (!parameter.updated_by) continue;
+    const auto [optimizer, group] = *parameter.updated_by;
+    if (optimizer >= facts.optimizers.size()) return out_of_range("optimizer");
+    if (group >= facts.optimizers[optimizer].groups.size())
+      return out_of_range("group");
+  }
+  return {};
+}
+
+Result<RunFacts> parse_facts(std::string_view text) {
+  SMD_TRY(const Json json, Json::parse(text));
+  SMD_CHECK_OK(check_version(json, kFactsVersion));
+  RunFacts facts;
+  SMD_TRY(facts.step, json.int_at("step"));
+  if (facts.step < 0) return out_of_range("step");
+  SMD_CHECK_OK(parse_list(json, "parameters", facts.parameters));
+  SMD_CHECK_OK(parse_list(json, "optimizers", facts.optimizers));
+  SMD_CHECK_OK(parse_list(json, "modules", facts.modules));
+  SMD_CHECK_OK(parse_list(json, "losses", facts.losses));
+  SMD_CHECK_OK(check_positions(facts));
+  return facts;
+}
+
+}  // namespace
+
+std::string write_facts_file(const RunFacts& facts) {
+  const Json json = Json::Object{{"version", kFactsVersion},
+                                 {"step", facts.step},
+                                 {"parameters", list_json(facts.parameters)},
+                                 {"optimizers", list_json(facts.optimizers)},
+                                 {"modules", list_json(facts.modules)},
+                                 {"losses", list_json(facts.losses)}};
+  return json.dump(JsonStyle::spaced);
+}
+
+Result<RunFacts> parse_facts_file(std::string_view text) {
+  auto facts = parse_facts(text);
+  if (!facts) return std::move(facts).error().within("facts");
+  return facts;
+}
+
+}  // namespace smdebug

@@ -1,0 +1,98 @@
+#include "format/facts_file.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using ::testing::HasSubstr;
+
+RunFacts facts_of_all_kinds() {
+  RunFacts facts;
+  facts.step = 12;
+  facts.parameters.resize(2);
+  ParameterFacts& weight = facts.parameters[0];
+  weight.tensor = "Net_fc.weight";
+  weight.dtype = "float32";
+  weight.device = "cpu";
+  weight.shape = {2, 0, 3};
+  weight.updated_by = GroupPosition{0, 1};
+  facts.parameters[1].tensor = "Net_head.weight";
+  facts.parameters[1].is_trainable = false;
+  facts.parameters[1].shared_with = "Net_fc.weight";
+  facts.optimizers = {
+      {"SGD", {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}}}};
+  facts.modules = {{"Net", "Net", std::nullopt, {}},
+                   {"Net_drop", "Dropout", false, {{"p", 0.5}}}};
+  facts.losses = {
+      {"CrossEntropyLoss_output_0", "CrossEntropyLoss", "mean", -100},
+      {"loss", "MSELoss", "", std::nullopt}};
+  return facts;
+}
+
+// The text of facts_of_all_kinds(), with `from` replaced.
+std::string changed_facts(std::string_view from, std::string_view to) {
+  std::string text = write_facts_file(facts_of_all_kinds());
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(FactsFile, ComesBack) {
+  const auto facts = parse_facts_file(write_facts_file(facts_of_all_kinds()));
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(*facts, facts_of_all_kinds());
+  const auto empty = parse_facts_file(write_facts_file({}));
+  ASSERT_TRUE(empty) << empty.error().message;
+  EXPECT_EQ(*empty, RunFacts());
+}
+
+TEST(FactsFile, KeepsSettingsThatAreNotFinite) {
+  RunFacts facts = facts_of_all_kinds();
+  auto& settings = facts.optimizers[0].groups[1].settings;
+  settings["learning_rate"] = std::numeric_limits<double>::quiet_NaN();
+  settings["eps"] = -std::numeric_limits<double>::infinity();
+  const auto again = parse_facts_file(write_facts_file(facts));
+  ASSERT_TRUE(again) << again.error().message;
+  auto& read = again->optimizers[0].groups[1].settings;
+  EXPECT_TRUE(std::isnan(read.at("learning_rate")));
+  EXPECT_EQ(read.at("eps"), settings["eps"]);
+}
+
+TEST(FactsFile, IgnoresUnknownMembers) {
+  const auto facts = parse_facts_file(
+      changed_facts("{\"version\": 1", "{\"data\": [1], \"version\": 1"));
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(*facts, facts_of_all_kinds());
+}
+
+TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
+  const auto fails_with = [](std::string_view text, const char* message) {
+    const auto facts = parse_facts_file(text);
+    ASSERT_FALSE(facts) << text;
+    EXPECT_THAT(facts.error().message, HasSubstr(message));
+  };
+  fails_with(changed_facts("\"trainable\": true", "\"trainable\": 1"),
+             "facts: parameters: 'trainable' should be a boolean");
+  fails_with(changed_facts("\"version\": 1", "\"version\": 2"),
+             "version 2 is not supported");
+  fails_with(changed_facts("\"step\": 12", "\"step\": -1"),
+             "'step' is out of range");
+  fails_with(changed_facts("[2, 0, 3]", "[2, -1, 3]"),
+             "'shape' is out of range");
+  fails_with(changed_facts("\"group\": 1", "\"group\": 2"),
+             "'group' is out of range");
+  fails_with(changed_facts("\"optimizer\": 0", "\"optimizer\": 1"),
+             "'optimizer' is out of range");
+  fails_with(changed_facts("\"p\": 0.5", "\"p\": \"half\""),
+             "the setting 'p' should be a number but is a string");
+  fails_with("[]", "");
+  fails_with(write_facts_file(facts_of_all_kinds()).substr(0, 300), "");
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,153 @@
+#include "smdebug/report/model_table.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "smdebug/read/trial.h"
+
+#include "report/json_parts.h"
+#include "report/text_table.h"
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::size_t kWorkersShown = 6;
+
+// The last facts of each worker. Those of several workers are listed once if
+// they are equal.
+struct SharedFacts {
+  std::vector<std::string> workers;
+  const RunFacts* facts;
+};
+
+std::vector<SharedFacts> last_facts(std::span<const WorkerFacts> all) {
+  std::map<std::string, const RunFacts*> last;
+  for (const WorkerFacts& one : all) last[one.worker] = &one.facts;
+  std::vector<SharedFacts> shared;
+  for (const auto& [worker, facts] : last) {
+    const auto same = std::ranges::find_if(
+        shared, [&](const SharedFacts& s) { return *s.facts == *facts; });
+    if (same != shared.end()) {
+      same->workers.push_back(worker);
+    } else {
+      shared.push_back({{worker}, facts});
+    }
+  }
+  return shared;
+}
+
+std::string optimizer_title(const RunFacts& facts, std::size_t position) {
+  return fmt::format("{} {}", position, facts.optimizers[position].kind);
+}
+
+// "0 Adam, group 1"; "none"; the group is left out if there is only one.
+std::string updater_text(const RunFacts& facts,
+                         const ParameterFacts& parameter) {
+  if (!parameter.updated_by) return "none";
+  const auto [optimizer, group] = *parameter.updated_by;
+  std::string text = optimizer_title(facts, optimizer);
+  if (facts.optimizers[optimizer].groups.size() > 1)
+    text += fmt::format(", group {}", group);
+  return text;
+}
+
+std::string settings_text(const std::map<std::string, double>& settings) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : settings)
+    texts.push_back(fmt::format("{} {:g}", name, value));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string parameters_text(const RunFacts& facts) {
+  TextTable table({"parameter", "shape", "dtype", "device", "trainable",
+                   "optimizer", "shared with"});
+  for (const ParameterFacts& parameter : facts.parameters) {
+    table.add({parameter.tensor,
+               fmt::format("({})", fmt::join(parameter.shape, ", ")),
+               parameter.dtype, parameter.device,
+               parameter.is_trainable ? "yes" : "no",
+               updater_text(facts, parameter), parameter.shared_with});
+  }
+  return table.text();
+}
+
+std::string optimizers_text(const RunFacts& facts) {
+  TextTable table({"optimizer", ">group", ">parameters", "settings"});
+  for (std::size_t i = 0; i < facts.optimizers.size(); ++i) {
+    const auto& groups = facts.optimizers[i].groups;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      std::string settings = settings_text(groups[group].settings);
+      if (const auto foreign = groups[group].foreign_parameters; foreign > 0) {
+        settings +=
+            fmt::format("; {} of its parameters {} of no recorded model",
+                        foreign, foreign == 1 ? "is" : "are");
+      }
+      table.add({optimizer_title(facts, i), std::to_string(group),
+                 std::to_string(groups[group].parameters),
+                 std::move(settings)});
+    }
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+std::string mode_text(const ModuleFacts& module) {
+  if (!module.is_training) return "";
+  return *module.is_training ? "train" : "eval";
+}
+
+std::string modules_text(const RunFacts& facts) {
+  TextTable table({"module", "kind", "mode", "settings"});
+  for (const ModuleFacts& module : facts.modules) {
+    table.add({module.path, module.kind, mode_text(module),
+               settings_text(module.settings)});
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+std::string losses_text(const RunFacts& facts) {
+  TextTable table({"loss", "kind", "reduction", ">ignored label"});
+  for (const LossFacts& loss : facts.losses) {
+    table.add({loss.tensor, loss.kind, loss.reduction,
+               loss.ignored_label ? std::to_string(*loss.ignored_label) : ""});
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+}  // namespace
+
+std::string model_text(std::span<const WorkerFacts> facts) {
+  std::string text;
+  const std::vector<SharedFacts> all = last_facts(facts);
+  for (const SharedFacts& shared : all) {
+    if (!text.empty()) text += "\n";
+    if (all.size() > 1 || shared.workers.size() > 1) {
+      text += names_text(shared.workers, kWorkersShown) +
+              fmt::format(", from step {} on:\n", shared.facts->step);
+    }
+    text += parameters_text(*shared.facts) + optimizers_text(*shared.facts) +
+            modules_text(*shared.facts) + losses_text(*shared.facts);
+  }
+  return text;
+}
+
+std::string model_json(std::span<const WorkerFacts> facts) {
+  Json json = Json::Array{};
+  for (const SharedFacts& shared : last_facts(facts)) {
+    Json model = Json::Object{
+        {"workers", to_json(std::span<const std::string>(shared.workers))}};
+    const auto file = Json::parse(run_facts_json(*shared.facts));
+    for (const Json::Member& member : *file->as_object()) {
+      if (member.key != "version") model[member.key] = member.value;
+    }
+    json.append(std::move(model));
+  }
+  return json.dump(JsonStyle::indented) + "\n";
+}
+
+}  // namespace smdebug

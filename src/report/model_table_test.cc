@@ -1,0 +1,86 @@
+#include "smdebug/report/model_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RunFacts facts_of_a_net() {
+  RunFacts facts;
+  facts.parameters = {
+      {"Net_fc.weight",
+       true,
+       "float32",
+       "cpu",
+       {4, 3},
+       "",
+       GroupPosition{0, 1}},
+      {"Net_head.weight", false, "float32", "cpu", {}, "Net_fc.weight", {}}};
+  facts.optimizers = {{"Adam",
+                       {{1, 0, {{"learning_rate", 1e-3}, {"eps", 1e-8}}},
+                        {3, 1, {{"learning_rate", 0}}}}}};
+  facts.modules = {{"fc", "Linear", true, {}},
+                   {"drop", "Dropout", false, {{"p", 0.5}}}};
+  facts.losses = {{"loss_output_0", "CrossEntropyLoss", "mean", -100}};
+  return facts;
+}
+
+TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
+  const std::vector<WorkerFacts> facts = {{"worker_0", facts_of_a_net()}};
+  EXPECT_EQ(
+      model_text(facts),
+      "parameter        shape   dtype    device  trainable  optimizer        "
+      "shared with\n"
+      "Net_fc.weight    (4, 3)  float32  cpu     yes        0 Adam, group 1\n"
+      "Net_head.weight  ()      float32  cpu     no         none             "
+      "Net_fc.weight\n"
+      "\n"
+      "optimizer  group  parameters  settings\n"
+      "0 Adam         0           1  eps 1e-08, learning_rate 0.001\n"
+      "0 Adam         1           3  learning_rate 0; 1 of its parameters is "
+      "of no recorded model\n"
+      "\n"
+      "module  kind     mode   settings\n"
+      "fc      Linear   train\n"
+      "drop    Dropout  eval   p 0.5\n"
+      "\n"
+      "loss           kind              reduction  ignored label\n"
+      "loss_output_0  CrossEntropyLoss  mean                -100\n");
+}
+
+TEST(ModelTable, ShowsTheLastFactsOfWorkersThatDiffer) {
+  RunFacts later = facts_of_a_net();
+  later.step = 7;
+  later.parameters[1].is_trainable = true;
+  const std::vector<WorkerFacts> facts = {{"worker_0", facts_of_a_net()},
+                                          {"worker_1", facts_of_a_net()},
+                                          {"worker_2", facts_of_a_net()},
+                                          {"worker_1", later}};
+  const std::string text = model_text(facts);
+  EXPECT_THAT(text, HasSubstr("worker_0, worker_2, from step 0 on:\n"));
+  EXPECT_THAT(text, HasSubstr("\nworker_1, from step 7 on:\n"));
+}
+
+TEST(ModelTable, IsTheSameInJson) {
+  const std::vector<WorkerFacts> facts = {{"worker_0", facts_of_a_net()}};
+  const auto json = Json::parse(model_json(facts));
+  ASSERT_TRUE(json);
+  const Json& one = json->as_array()->front();
+  const Json& weight = one.find("parameters")->as_array()->front();
+  EXPECT_EQ(*weight.find("group"), Json(1));
+  EXPECT_EQ(*weight.find("trainable"), Json(true));
+  EXPECT_TRUE(
+      one.find("parameters")->as_array()->back().find("group")->is_null());
+  EXPECT_EQ(one.find("optimizers")->as_array()->size(), 1u);
+  EXPECT_EQ(one.find("modules")->as_array()->size(), 2u);
+  EXPECT_EQ(one.find("losses")->as_array()->size(), 1u);
+}
+
+}  // namespace
+}  // namespace smdebug

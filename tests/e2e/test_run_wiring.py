@@ -1,0 +1,117 @@
+"""Trainings whose updates do not reach the model as intended, under `smdebug run` without options:
+scripts that know nothing of smdebug."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+
+SCRIPT = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x = torch.randn(512, 8)
+y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2))
+        self.head = nn.Linear(16, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+model = Net()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+{before}
+optimizer = {optimizer}
+loss_function = nn.CrossEntropyLoss()
+model.train()
+for step in range(120):
+    rows = torch.randint(512, (32,))
+    loss = loss_function(model(x[rows]), y[rows])
+    loss.backward()
+    {update}
+    if step % 40 == 39:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+        {after}
+print("trained to the end")
+"""
+HEALTHY = {
+    "before": "model.head = nn.Linear(16, 3)",
+    "optimizer": "torch.optim.Adam(model.parameters(), lr=1e-3)",
+    "update": "optimizer.step(); optimizer.zero_grad()",
+    "after": "model.train()",
+}
+
+
+def told(folder, **changes):
+    """Rule -> verdict of the findings of the training with `changes`."""
+    script = folder / "train.py"
+    script.write_text(SCRIPT.format(**HEALTHY | changes))
+    done = subprocess.run(
+        [SMDEBUG, "run", "--json", "--out", folder / "run", "--", sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=folder,
+    )
+    assert "trained to the end" in done.stdout, done.stderr
+    result = json.loads(done.stdout[done.stdout.index("{") :])
+    return {each["rule"]: each for each in result["verdicts"] if each["status"] == "IssuesFound"}
+
+
+def test_a_healthy_training_with_a_new_head_and_evaluations_passes(tmp_path):
+    assert told(tmp_path) == {}
+
+
+@pytest.mark.parametrize("update", ["optimizer.zero_grad()", "model.zero_grad(); optimizer.step()"])
+def test_updates_that_never_come_are_found_within_60_steps(tmp_path, update):
+    verdict = told(tmp_path, update=update)["ParametersNotTrained"]
+    assert verdict["step"]["global"] <= 80  # with an evaluation in between
+    assert verdict["severity"] == "error"
+    assert verdict["message"].startswith("none of 6 trainable parameters has moved since step 0")
+    is_forgotten = "step()" not in update
+    assert ("is never called" in verdict["cause"]) == is_forgotten
+    assert ("cleared" in verdict["cause"]) != is_forgotten
+
+
+def test_a_head_that_was_replaced_after_the_optimizer_was_made_is_named(tmp_path):
+    verdict = told(tmp_path, optimizer="optimizer")["ParametersNotTrained"]
+    assert verdict["step"]["global"] <= 40
+    assert "2 of 6 trainable parameters" in verdict["message"]
+    assert "Net_head.weight, Net_head.bias; " in verdict["message"]
+    assert "replaced after the optimizer was made" in verdict["cause"]
+
+
+def test_an_optimizer_of_an_older_model_is_told(tmp_path):
+    changes = {"before": "model = Net(); model.head = nn.Linear(16, 3)", "optimizer": "optimizer"}
+    verdict = told(tmp_path, **changes)["ParametersNotTrained"]
+    assert verdict["severity"] == "error"
+    assert "only parameters that no recorded model has" in verdict["message"]
+
+
+def test_a_body_that_is_detached_from_the_loss_is_found(tmp_path):
+    before = "model.head = nn.Linear(16, 3); model.body[3].register_forward_hook("
+    before += "lambda module, given, returned: returned.detach())"
+    verdict = told(tmp_path, before=before)["ParametersNotTrained"]
+    assert "Net_body.0.weight" in verdict["message"]
+    assert "never receive a gradient" in verdict["message"]
+    assert verdict["step"]["global"] <= 80
+
+
+def test_an_evaluation_mode_that_is_never_undone_is_found(tmp_path):
+    verdict = told(tmp_path, after="")["WrongMode"]
+    assert 40 < verdict["step"]["global"] <= 70
+    assert "2 of 2 dropout and normalization modules" in verdict["message"]
+    assert "body.1 (BatchNorm1d)" in verdict["message"]
