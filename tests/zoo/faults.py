@@ -196,7 +196,7 @@ FAULTS = (
     Fault(
         "layer not in the optimizer",
         "a layer has gradients that no optimizer applies",
-        ("UnchangedTensor", "WeightUpdateRatio"),
+        ("ParametersNotTrained", "UnchangedTensor", "WeightUpdateRatio"),
         ("perceptron", "tanh_perceptron", "transformer"),
         _forgotten_by_the_optimizer,
     ),
