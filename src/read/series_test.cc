@@ -29,7 +29,7 @@ class SeriesTest : public TrialTest {
                          const std::string& worker = "worker_0") {
     const SeriesFile file = {worker, std::move(series)};
     const auto [first, last] = steps_of(file);
-    const std::string key = series_file_key({worker, first, last, files_++});
+    std::string key = series_file_key({worker, first, last, files_++});
     run_.put(key, write_series_file(file));
     return key;
   }
