@@ -24,7 +24,7 @@ class RmCommandTest : public testing::Test {
   }
 
   // Answers the question on a terminal.
-  Spoken answer(const std::string& text, std::vector<std::string> args) {
+  Spoken answer(const std::string& text, const std::vector<std::string>& args) {
     std::istringstream in(text);
     CliHooks hooks;
     hooks.in = &in;

@@ -87,8 +87,7 @@ std::string find_program(const std::string& program) {
   }
   while (true) {
     const std::size_t colon = folders.find(':');
-    const std::string path =
-        std::string(folders.substr(0, colon)) + "/" + program;
+    std::string path = std::string(folders.substr(0, colon)) + "/" + program;
     if (::access(path.c_str(), X_OK) == 0) return path;
     if (colon == folders.npos) return "";
     folders.remove_prefix(colon + 1);

@@ -16,7 +16,6 @@
 namespace smdebug {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 class CommandActionTest : public testing::Test {
