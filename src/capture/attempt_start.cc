@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kPollInterval(100);
 AttemptStart::AttemptStart(std::shared_ptr<Storage> storage, Attempt attempt,
                            const Clock& clock, Logger& logger)
     : storage_(std::move(storage)),
-      attempt_(attempt),
+      attempt_(std::move(attempt)),
       clock_(clock),
       logger_(logger) {}
 
