@@ -41,6 +41,8 @@ def optimizer_state_name(parameter: str, key: str) -> str:
 def learning_rate_name(optimizer: str, group: int) -> str:
     """Returns 'learning_rate/SGD/0'."""
 
+REPEATED_CALLS: str = 'repeated_calls'
+
 def scalar_name(name: str) -> str:
     """Returns 'scalar/accuracy'."""
 

@@ -405,3 +405,24 @@ def test_the_loss_and_the_learning_rates_of_every_step_are_recorded(tmp_path, ou
         steps, values = zip(*trial.series(name, mode=modes.TRAIN), strict=True)
         assert list(steps) == list(range(25))
         assert values == pytest.approx([line[column] for line in expected], rel=1e-6)
+
+
+REPEATED = """
+import torch
+torch.manual_seed(0)
+encoder, decoder = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.1)
+for repeats in (0, 3, 0, 1):
+    hidden = encoder(torch.randn(3, 4))
+    loss = sum(decoder(hidden).square().mean() for _ in range(1 + repeats))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_the_calls_of_a_model_after_the_first_of_a_step_are_counted(tmp_path, out_dir):
+    run_script(
+        tmp_path, GATE + REPEATED, environment={"SMDEBUG_RUN": json.dumps({"out_dir": out_dir})}
+    )
+    assert read(out_dir).series("repeated_calls", mode=modes.TRAIN) == [(1, 3.0), (3, 1.0)]

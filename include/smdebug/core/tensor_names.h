@@ -40,6 +40,9 @@ inline constexpr std::string_view kOutputs = "/outputs";
 
 inline constexpr std::string_view kScalar = "scalar/";
 
+// A series: how many calls of its models a step has beyond the first of each.
+inline constexpr std::string_view kRepeatedCalls = "repeated_calls";
+
 }  // namespace name_parts
 
 // --- modules and blocks ---

@@ -82,6 +82,13 @@ class LaunchedHook(Hook):
             self.set_mode(mode)
             self.on_mode_change()
         super()._begin_root_step(root)
+        if self._series is not None:
+            self._series.note_call(root.number)
+
+    def _continue_step(self, root: Root) -> None:
+        if self._series is not None:
+            self._series.note_call(root.number)
+        super()._continue_step(root)
 
     def backward_began(self, name: str, loss: torch.Tensor | None) -> None:
         """Notes a backward pass. It starts from `loss`, or from None if that is not one number."""

@@ -32,6 +32,7 @@ class StepSeries:
     |---|---|
     | `<loss>_output_0`, `_1`, … | the number from which a backward pass of the step starts |
     | `learning_rate/<optimizer>/<group>` | the learning rate, when the optimizer acts |
+    | `repeated_calls` | the calls of models beyond the first of each, if there are any |
 
     A loss on a device is copied with the tensors of the next saved step, so that the training does
     not wait for it. No method raises.
@@ -42,6 +43,9 @@ class StepSeries:
         self._copies = copies
         self._loss_slots = [session.scalar(f"{loss}_output_{i}") for i in range(_MOST_LOSSES)]
         self._losses = 0  # of the open step
+        self._repeats_slot = session.scalar(_core.REPEATED_CALLS)
+        self._called: set[int] = set()  # models, in the open step
+        self._repeats = 0
         # (slot, step, loss on a device)
         self._late: list[tuple[_core.ScalarSlot, Any, torch.Tensor]] = []
         self._names = OptimizerNames()
@@ -55,7 +59,8 @@ class StepSeries:
 
     def end_step(self) -> None:
         """Notes the end of a step, before the copies of its tensors are waited for."""
-        self._losses = 0
+        self._losses = self._repeats = 0
+        self._called.clear()
         if self._late and self._session.is_capturing():
             self.copy_late()
 
@@ -63,6 +68,14 @@ class StepSeries:
         """Copies the losses that are left. No further one is noted."""
         self._is_off = True
         self.copy_late()
+
+    def note_call(self, model: int) -> None:
+        """Notes that a model is called."""
+        if model not in self._called:
+            self._called.add(model)
+        elif not self._is_off:
+            self._repeats += 1
+            self._repeats_slot.note(self._repeats)
 
     def note_loss(self, loss: torch.Tensor) -> None:
         """Notes the number from which a backward pass starts."""
