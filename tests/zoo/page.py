@@ -37,10 +37,9 @@ REASONS = {
         "three classes takes more than one split and has less than seven tenths"
     ),
     "LossNotDecreasing": (
-        "to average out the noise of small batches, it compares means of up to 100 saved "
-        "losses, 200 steps apart, so a loss that oscillates or stays at its start passes; trees "
-        "memorize shuffled labels, and their loss on validation rows rises by less than the "
-        "threshold"
+        "a loss that falls, if only a little, passes, and so does one that crosses zero; losses "
+        "that are minimized in turn, and those of models that a step calls several times, may "
+        "rise up to a thousandfold; trees memorize shuffled labels"
     ),
     "Overfit": (
         "it fires if the training loss continues toward 0 after the validation loss has reached "

@@ -104,17 +104,19 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
         errors.back() += ": " + std::string(advice.when);
     }
   }
-  EXPECT_THAT(errors,
-              testing::ElementsAre("ExplodingTensor",
-                                   "LossNotDecreasing: the loss is not finite",
-                                   "ParametersNotTrained: nothing moves and no "
-                                   "optimizer acts",
-                                   "ParametersNotTrained: nothing moves "
-                                   "although an optimizer acts",
-                                   "ParametersNotTrained: the optimizer holds "
-                                   "other parameters",
-                                   "ReplicasDiffer", "StalledTrainingRule",
-                                   "VanishingGradient"));
+  EXPECT_THAT(
+      errors,
+      testing::ElementsAre(
+          "ExplodingTensor", "LossNotDecreasing: the loss is not finite",
+          "LossNotDecreasing: the loss is the same at every step",
+          "LossNotDecreasing: the loss diverges",
+          "ParametersNotTrained: nothing moves and no "
+          "optimizer acts",
+          "ParametersNotTrained: nothing moves "
+          "although an optimizer acts",
+          "ParametersNotTrained: the optimizer holds "
+          "other parameters",
+          "ReplicasDiffer", "StalledTrainingRule", "VanishingGradient"));
 }
 
 TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {

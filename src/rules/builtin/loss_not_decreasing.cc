@@ -12,6 +12,8 @@
 // one does not; `strict` makes both fire. A loss of NaN or infinity fires at
 // once. Without `mode`, the rule judges TRAIN steps and those of a run without
 // modes. The losses of one evaluation belong to one model and need not fall.
+//
+// With `trend`, loss_trend_rule.cc judges instead.
 
 #include <cmath>
 #include <deque>
@@ -23,6 +25,8 @@
 #include "smdebug/core/tensor_view.h"
 
 #include "rules/builtin/builtin.h"
+#include "rules/builtin/loss_findings.h"
+#include "rules/builtin/loss_trend_rule.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
@@ -48,23 +52,20 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "10",
      .description = "Distance in steps between two losses that are compared.",
-     .minimum = 1.0,
-     .tuned_text = "200"},
+     .minimum = 1.0},
     {.name = "diff_percent",
      .type = ParameterType::real,
      .default_text = "0.1",
      .description =
          "A loss that fell by less than this percentage has not decreased.",
      .minimum = 0.0,
-     .maximum = 100.0,
-     .tuned_text = "0.0001"},
+     .maximum = 100.0},
     {.name = "increase_threshold_percent",
      .type = ParameterType::real,
      .default_text = "5",
      .description = "A loss may rise by up to this percentage.",
      .minimum = 0.0,
-     .maximum = 100.0,
-     .tuned_text = "40"},
+     .maximum = 100.0},
     {.name = "mode",
      .type = ParameterType::text,
      .default_text = "",
@@ -82,35 +83,24 @@ const ParameterSpec kParameters[] = {
          "Number of saved losses up to a step that are averaged before the "
          "comparison, to reduce the noise of small batches.",
      .minimum = 1.0,
-     .maximum = 10000.0,
-     .tuned_text = "100"},
+     .maximum = 10000.0},
     {.name = "use_mean",
      .type = ParameterType::boolean,
      .default_text = "false",
      .description = "Whether a loss with several elements is judged by its "
                     "mean; otherwise it is skipped.",
      .tuned_text = "true"},
+    {.name = "trend",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .description =
+         "Whether to judge the course of all losses together with their noise. "
+         "'num_steps', 'diff_percent', 'increase_threshold_percent', 'strict' "
+         "and 'average' then do not apply.",
+     .tuned_text = "true"},
     kStartStep,
     kEndStep,
     kPreset,
-};
-
-const Advice kAdvice[] = {
-    {.when = "the loss is not finite",
-     .cause = "a training that diverged because of a learning rate that is too "
-              "high or an overflow",
-     .advice = "lower the learning rate or clip the gradients, and use the "
-               "rule ExplodingTensor to find where it began",
-     .severity = Severity::error},
-    {.when = "the loss rose",
-     .cause = "a learning rate that is too high, or labels that do not fit "
-              "the loss",
-     .advice = "lower the learning rate, and check the labels and the loss"},
-    {.when = "the loss does not change",
-     .cause = "gradients that do not reach the weights, a learning rate that "
-              "is too low, or a converged training",
-     .advice = "check that gradients reach the weights, raise the learning "
-               "rate, or stop if the training has converged"},
 };
 
 struct Thresholds {
@@ -187,20 +177,25 @@ class LossSeries {
   std::deque<double> recent_;  // before averaging
 };
 
+TensorSelector selected_losses(const Parameters& parameters) {
+  TensorSelector selector = selected_tensors(parameters);
+  if (parameters.boolean("use_losses_collection")) {
+    selector.collections.push_back("losses");
+  }
+  return selector;
+}
+
 class LossNotDecreasing : public Rule {
  public:
   explicit LossNotDecreasing(const Parameters& parameters)
       : num_steps_(parameters.integer("num_steps")),
         average_(static_cast<std::size_t>(parameters.integer("average"))),
         use_mean_(parameters.boolean("use_mean")),
-        mode_(find_mode(parameters.text("mode"))) {
+        mode_(find_mode(parameters.text("mode"))),
+        selector_(selected_losses(parameters)) {
     thresholds_.fall_percent = parameters.real("diff_percent");
     thresholds_.rise_percent = parameters.real("increase_threshold_percent");
     thresholds_.strict = parameters.boolean("strict");
-    selector_ = selected_tensors(parameters);
-    if (parameters.boolean("use_losses_collection")) {
-      selector_.collections.push_back("losses");
-    }
   }
 
   RuleNeeds needs() const override {
@@ -257,16 +252,8 @@ class LossNotDecreasing : public Rule {
                                Loss loss, const StepId& step) {
     Finding finding;
     Evidence evidence = evidence_of(tensor, step);
-    const std::string subject = tensor_text(tensor.name, tensor.worker);
     if (!std::isfinite(loss.value)) {
-      finding.message = fmt::format("{}: the loss is not finite: {} at {}",
-                                    subject, loss.value, step_text(step));
-      set_advice(finding, kAdvice[0]);
-      evidence.quantity = "loss";
-      evidence.value = loss.value;
-      evidence.relation = "is not finite";
-      finding.evidence.push_back(std::move(evidence));
-      return finding;
+      return not_finite_finding(std::move(evidence), loss.value);
     }
     const auto compared = losses.add(loss);
     has_compared_ |= compared.has_value();
@@ -274,26 +261,27 @@ class LossNotDecreasing : public Rule {
         !thresholds_.is_met(compared->before.value, compared->now.value)) {
       return std::nullopt;
     }
-    describe(*compared, subject, step, finding, evidence);
+    describe(*compared, step, finding, evidence);
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }
 
-  void describe(const LossSeries::Comparison& compared,
-                const std::string& subject, const StepId& step,
+  void describe(const LossSeries::Comparison& compared, const StepId& step,
                 Finding& finding, Evidence& evidence) const {
     const auto& [before, now] = compared;
     const double change = before.value == 0 ? 0
                                             : 100 * (now.value - before.value) /
                                                   std::abs(before.value);
     const bool rose = now.value > before.value;
-    finding.message = fmt::format(
-        "{}: the {}loss {:.4g} at {} {} {:.4g} {} steps before", subject,
-        average_ > 1 ? "average " : "", now.value, step_text(step),
-        rose ? fmt::format("is {:.2g} % above", change)
-             : fmt::format("is only {:.2g} % below", -change),
-        before.value, now.step - before.step);
-    set_advice(finding, kAdvice[rose ? 1 : 2]);
+    finding.message =
+        fmt::format("{}: the {}loss {:.4g} at {} {} {:.4g} {} steps before",
+                    tensor_text(evidence.tensor, evidence.worker),
+                    average_ > 1 ? "average " : "", now.value, step_text(step),
+                    rose ? fmt::format("is {:.2g} % above", change)
+                         : fmt::format("is only {:.2g} % below", -change),
+                    before.value, now.step - before.step);
+    set_advice(finding,
+               advice_on(rose ? LossFault::rose : LossFault::unchanged));
     evidence.quantity = rose ? "increase of the loss in percent"
                              : "decrease of the loss in percent";
     evidence.value = std::abs(change);
@@ -331,6 +319,13 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
         "rule LossNotDecreasing: no loss to judge: use_losses_collection is "
         "false, and neither collection_names nor tensor_regex is given"};
   }
+  if (parameters.boolean("trend")) {
+    return make_loss_trend_rule(
+        {.tensors = selected_losses(parameters),
+         .use_series = parameters.boolean("use_losses_collection"),
+         .use_mean = parameters.boolean("use_mean"),
+         .mode = find_mode(parameters.text("mode"))});
+  }
   return make_rule<LossNotDecreasing>(parameters);
 }
 
@@ -343,8 +338,13 @@ const RuleFactory kLossNotDecreasing = {
         "Every 'num_steps' steps, compares the loss with the newest saved one "
         "that is at least 'num_steps' steps older. Fires when it fell by less "
         "than 'diff_percent', or rose by more than "
-        "'increase_threshold_percent'.",
-    .advice = kAdvice,
+        "'increase_threshold_percent'. With 'trend', compares the first losses "
+        "with the newest after 40 steps, 60, 90 and so on, and fires for a "
+        "loss that is constant, that did not fall although a fall of 5 % would "
+        "have been seen, that leapt and stayed up, rises or diverges, or that "
+        "fell and is as high again as it began. Fires at once if the loss is "
+        "not finite.",
+    .advice = loss_advice(),
     .parameters = kParameters,
     .make = make,
 };

@@ -1,4 +1,9 @@
 #include <cmath>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -174,6 +179,200 @@ TEST(LossNotDecreasing, FiresForALossThatStandsStillWhateverItsMeanRoundsTo) {
     }
     EXPECT_TRUE(fired) << loss;
   }
+}
+
+// --- the course of a loss ---
+
+const std::map<std::string, std::string> kTrend = {{"trend", "true"}};
+
+// Losses of consecutive training steps as a series of a worker.
+class Course {
+ public:
+  Course& with(const std::string& name,
+               const std::function<double(Step)>& value, Step steps) {
+    auto& samples = samples_[name];
+    for (Step step = 0; step < steps; ++step) {
+      samples.push_back({{step, Mode::train, step}, value(step)});
+    }
+    return *this;
+  }
+
+  // The verdict of a rule that receives `at_once` samples of each series at a
+  // time.
+  Verdict judged(std::size_t at_once, const std::string& worker = "worker_0") {
+    RuleHarness rule("LossNotDecreasing", kTrend);
+    std::size_t longest = 0;
+    for (const auto& [name, samples] : samples_) {
+      longest = std::max(longest, samples.size());
+    }
+    for (std::size_t from = 0; from < longest; from += at_once) {
+      std::vector<ScalarSeriesView> views;
+      for (const auto& [name, samples] : samples_) {
+        const std::span all(samples);
+        if (from >= all.size()) continue;
+        views.push_back(
+            {name, all.subspan(from, std::min(at_once, all.size() - from))});
+      }
+      rule.notes(views, worker);
+    }
+    return rule.finish();
+  }
+
+  // The same verdict, however many samples arrive at a time.
+  Verdict judged() {
+    Verdict verdict = judged(1);
+    for (const std::size_t at_once : {std::size_t(7), std::size_t(1000)}) {
+      const Verdict other = judged(at_once);
+      EXPECT_EQ(other.status, verdict.status) << at_once;
+      EXPECT_EQ(other.message, verdict.message) << at_once;
+      EXPECT_EQ(other.step, verdict.step) << at_once;
+    }
+    return verdict;
+  }
+
+ private:
+  std::map<std::string, std::vector<ScalarSample>> samples_;
+};
+
+// Noise between -1 and 1 that has no trend.
+double jitter(Step step) { return std::sin(double(step * step) * 2.4); }
+
+TEST(LossCourse, IsFoundAt40StepsIfItIsConstant) {
+  const Verdict verdict =
+      Course()
+          .with(
+              "loss_output_0", [](Step) { return 2.5; }, 100)
+          .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_EQ(verdict.step.global, 39);
+  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(verdict.message,
+            "loss_output_0: the loss is 2.5 at every one of 40 steps");
+}
+
+TEST(LossCourse, IsNotFoundIfTheLossFalls) {
+  const auto falling = [](Step step) {
+    return std::exp(-double(step) / 50) + 0.05 * jitter(step) + 0.2;
+  };
+  const Verdict verdict = Course().with("loss_output_0", falling, 200).judged();
+  EXPECT_EQ(verdict.status, RuleStatus::no_issues_found);
+  EXPECT_EQ(verdict.steps_judged, 200u);
+}
+
+TEST(LossCourse, NamesBothEndsOfALossThatStandsStill) {
+  const Verdict verdict =
+      Course()
+          .with(
+              "loss_output_0",
+              [](Step step) { return 2.3 + 0.02 * jitter(step); }, 200)
+          .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_THAT(verdict.message, HasSubstr("the loss does not fall: 2.3"));
+  EXPECT_EQ(verdict.severity, Severity::warning);
+}
+
+TEST(LossCourse, DivergesIfTheLossIsTenTimesHigher) {
+  const Verdict verdict =
+      Course()
+          .with(
+              "loss_output_0",
+              [](Step step) { return 4.5 + 0.2 * step * step; }, 70)
+          .judged();
+  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_THAT(verdict.message, HasSubstr("the loss rises: "));
+  EXPECT_THAT(verdict.cause, HasSubstr("learning rate that is too high"));
+}
+
+TEST(LossCourse, OfTooFewStepsSaysHowManyItNeeds) {
+  const auto noisy = [](Step step) { return 1 + 0.5 * jitter(step); };
+  const Verdict few = Course().with("loss_output_0", noisy, 12).judged();
+  EXPECT_EQ(few.status, RuleStatus::error);
+  EXPECT_TRUE(few.lacks_data);
+  EXPECT_EQ(few.message,
+            "nothing to judge: 12 steps are too few to tell whether the loss "
+            "falls; it needs about 40");
+  const Verdict many = Course().with("loss_output_0", noisy, 80).judged();
+  EXPECT_THAT(many.message, HasSubstr("80 steps are too few to tell"));
+
+  RuleHarness sparse("LossNotDecreasing", kTrend);
+  for (Step step = 0; step < 100; step += 10) sparse.fires_at(loss_at(step, 1));
+  EXPECT_THAT(sparse.finish().message,
+              HasSubstr("91 steps are too few to tell whether the loss falls; "
+                        "it needs about 190"));
+}
+
+TEST(LossCourse, IsJudgedAtTheEndOfAShortTraining) {
+  const Verdict verdict = Course()
+                              .with(
+                                  "loss_output_0", [](Step) { return 0.7; }, 25)
+                              .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_EQ(verdict.step.global, 24);
+}
+
+TEST(LossCourse, OfAdversariesMayRise) {
+  const auto up = [](Step step) { return 1 + 0.01 * step; };
+  const auto down = [](Step step) { return 3 - 0.01 * step; };
+  const Verdict rivals = Course()
+                             .with("loss_output_0", up, 200)
+                             .with("loss_output_1", down, 200)
+                             .judged();
+  EXPECT_EQ(rivals.status, RuleStatus::no_issues_found);
+  EXPECT_EQ(Course().with("loss_output_0", up, 200).judged().status,
+            RuleStatus::issues_found);
+}
+
+TEST(LossCourse, OfAModelThatIsCalledAgainInAStepMayRise) {
+  const auto up = [](Step step) { return 1 + 0.01 * step; };
+  Course course;
+  course.with("loss_output_0", up, 200)
+      .with(
+          "repeated_calls", [](Step) { return 12; }, 200);
+  EXPECT_NE(course.judged().status, RuleStatus::issues_found);
+}
+
+TEST(LossCourse, TakesTheSeriesOfAWorkerBeforeItsSavedTensors) {
+  RuleHarness rule("LossNotDecreasing", kTrend);
+  for (Step step = 0; step < 100; ++step) {
+    const std::vector<ScalarSample> sample = {
+        {{step, Mode::train, step}, 3 * std::exp(-double(step) / 30)}};
+    rule.notes(std::vector<ScalarSeriesView>{{"loss_output_0", sample}},
+               "worker_0");
+    // The loss of a part rises.
+    EXPECT_FALSE(rule.fires_at(StepBuilder({step, Mode::train, step})
+                                   .with_scalar("Part_loss", 1.0 + step)));
+  }
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
+TEST(LossCourse, OfSavedTensorsIsJudgedIfThereIsNoSeries) {
+  RuleHarness rule("LossNotDecreasing", kTrend);
+  bool has_fired = false;
+  for (Step step = 0; step < 400 && !has_fired; step += 10) {
+    has_fired = rule.fires_at(loss_at(step, 1.0));
+  }
+  EXPECT_TRUE(has_fired);
+  EXPECT_EQ(rule.verdict().step.global, 190);
+}
+
+TEST(LossCourse, IgnoresSeriesThatAreNoLosses) {
+  const Verdict verdict =
+      Course()
+          .with(
+              "learning_rate/SGD/0", [](Step) { return 0.1; }, 100)
+          .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::error);
+}
+
+TEST(LossCourse, FiresAtOnceOnALossThatIsNan) {
+  const Verdict verdict =
+      Course()
+          .with(
+              "loss_output_0",
+              [](Step step) { return step < 7 ? 1.0 : std::nan(""); }, 60)
+          .judged();
+  EXPECT_EQ(verdict.step.global, 7);
+  EXPECT_THAT(verdict.message, HasSubstr("the loss is not finite"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ class RuleHarness {
   RuleHarness& knows(const RunFacts& facts, std::string_view worker) {
     runner_.on_facts(0, worker, facts);
     return *this;
+  }
+
+  // Notes samples of a worker.
+  void notes(std::span<const ScalarSeriesView> series,
+             std::string_view worker) {
+    runner_.on_scalars(0, worker, series);
   }
 
   // Returns whether the rule has fired by now.

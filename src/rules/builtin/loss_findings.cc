@@ -1,0 +1,84 @@
+#include "rules/builtin/loss_findings.h"
+
+#include <fmt/format.h>
+
+#include "rules/engine/finding.h"
+
+namespace smdebug {
+namespace {
+
+const Advice kAdvice[] = {
+    {.when = "the loss is not finite",
+     .cause = "a training that diverged because of a learning rate that is too "
+              "high or an overflow",
+     .advice = "lower the learning rate or clip the gradients, and use the "
+               "rule ExplodingTensor to find where it began",
+     .severity = Severity::error},
+    {.when = "the loss rose",
+     .cause = "a learning rate that is too high, or labels that do not fit "
+              "the loss",
+     .advice = "lower the learning rate, and check the labels and the loss"},
+    {.when = "the loss does not change",
+     .cause = "gradients that do not reach the weights, a learning rate that "
+              "is too low, or a converged training",
+     .advice = "check that gradients reach the weights, raise the learning "
+               "rate, or stop if the training has converged"},
+    {.when = "the loss is the same at every step",
+     .cause = "a loss that does not depend on the weights, or weights that do "
+              "not move",
+     .advice = "check that the model's output is what the loss receives, that "
+               "backward() starts from this loss, and that the optimizer holds "
+               "the parameters of this model",
+     .severity = Severity::error},
+    {.when = "the loss does not fall",
+     .cause = "a learning rate that is too low or far too high, gradients that "
+              "do not reach the weights, or labels that do not belong to the "
+              "inputs",
+     .advice = "train on a single batch: if its loss falls to nearly 0, check "
+               "the order of inputs and labels; if not, check the learning "
+               "rate and the gradients of the first layers"},
+    {.when = "the loss leapt in the first steps",
+     .cause = "a learning rate that is too high: the first updates destroyed "
+              "the initial weights",
+     .advice = "lower the learning rate to a tenth, or raise it slowly over "
+               "the first steps (warm-up)"},
+    {.when = "the loss rises",
+     .cause = "a learning rate that is too high, gradients that are not "
+              "cleared between updates, or a loss with the wrong sign",
+     .advice = "lower the learning rate, call zero_grad() before each backward "
+               "pass, and check the sign of the loss"},
+    {.when = "the loss diverges",
+     .cause = "a learning rate that is too high, inputs or targets that are "
+              "not scaled, or a loss with the wrong sign",
+     .advice = "lower the learning rate to a tenth, and scale inputs and "
+               "targets to a mean of 0 and a deviation of 1",
+     .severity = Severity::error},
+    {.when = "the loss fell and is as high again as it began",
+     .cause = "a learning rate that is too high for this part of the training, "
+              "or a batch with broken data",
+     .advice = "lower the learning rate or clip the gradients, and go on from "
+               "a checkpoint of a step before the rise"},
+};
+
+}  // namespace
+
+std::span<const Advice> loss_advice() { return kAdvice; }
+
+const Advice& advice_on(LossFault fault) {
+  return kAdvice[static_cast<std::size_t>(fault)];
+}
+
+Finding not_finite_finding(Evidence evidence, double value) {
+  Finding finding;
+  finding.message = fmt::format("{}: the loss is not finite: {} at {}",
+                                tensor_text(evidence.tensor, evidence.worker),
+                                value, step_text(evidence.step));
+  set_advice(finding, advice_on(LossFault::not_finite));
+  evidence.quantity = "loss";
+  evidence.value = value;
+  evidence.relation = "is not finite";
+  finding.evidence.push_back(std::move(evidence));
+  return finding;
+}
+
+}  // namespace smdebug

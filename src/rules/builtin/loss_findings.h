@@ -1,0 +1,35 @@
+#pragma once
+
+// What LossNotDecreasing can find, in one place for its two ways to judge.
+
+#include <span>
+#include <string_view>
+
+#include "smdebug/core/mode.h"
+#include "smdebug/rules/rule.h"
+
+namespace smdebug {
+
+enum class LossFault {
+  not_finite,
+  // Of two losses that are compared:
+  rose,
+  unchanged,
+  // Of the course of a loss:
+  constant,
+  still,
+  leapt,
+  rises,
+  diverges,
+  returned,
+};
+
+// In the order of `LossFault`.
+std::span<const Advice> loss_advice();
+
+const Advice& advice_on(LossFault fault);
+
+// A finding about `value`, a loss that is not finite.
+Finding not_finite_finding(Evidence evidence, double value);
+
+}  // namespace smdebug

@@ -1,0 +1,314 @@
+#include "rules/builtin/loss_trend_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "smdebug/base/try.h"
+#include "smdebug/core/tensor_names.h"
+#include "smdebug/core/tensor_view.h"
+
+#include "base/strings.h"
+#include "rules/builtin/loss_findings.h"
+#include "rules/engine/counted_step.h"
+#include "rules/engine/finding.h"
+#include "rules/measures/loss_trend.h"
+#include "rules/measures/quantity.h"
+
+namespace smdebug {
+namespace {
+
+using Kind = LossTrend::Kind;
+
+// A loss that rose by this factor diverges.
+constexpr double kDivergence = 10;
+// Steps whose calls and losses are counted, to know the kind of the training.
+constexpr std::size_t kMostCounted = 4096;
+// A need of more steps than this only says that the losses are too noisy.
+constexpr double kMostNeeded = 1e6;
+
+bool names_loss(std::string_view series) {
+  return series.find("loss") != series.npos ||
+         series.find("Loss") != series.npos;
+}
+
+// What the user reads of one loss: "loss_output_0 (worker_1): the loss ...".
+std::string course_text(const LossTrend::Answer& answer, Step steps) {
+  const auto& [kind, before, now, least, most, needed] = answer;
+  switch (kind) {
+    case Kind::constant:
+      return fmt::format("the loss is {:.4g} at every one of {} steps", now,
+                         steps);
+    case Kind::still:
+      return fmt::format(
+          "the loss does not fall: {:.4g} in the first steps, {:.4g} after {} "
+          "steps",
+          before, now, steps);
+    case Kind::leapt:
+      return fmt::format(
+          "the loss leapt from {:.4g} to {:.4g} in the first steps; after {} "
+          "steps it is {:.4g}, no lower than it began",
+          before, most, steps, now);
+    case Kind::rises:
+      return fmt::format(
+          "the loss rises: {:.4g} in the earlier steps, {:.4g} after {} steps",
+          before, now, steps);
+    case Kind::returned:
+      return fmt::format(
+          "the loss fell to {:.4g} and is {:.4g} after {} steps, as high again "
+          "as in the first steps ({:.4g})",
+          least, now, steps, before);
+    case Kind::unknown:
+    case Kind::falls:
+    case Kind::not_judged:
+      break;
+  }
+  return {};
+}
+
+LossFault fault_of(const LossTrend::Answer& answer) {
+  switch (answer.kind) {
+    case Kind::constant:
+      return LossFault::constant;
+    case Kind::leapt:
+      return LossFault::leapt;
+    case Kind::returned:
+      return LossFault::returned;
+    case Kind::rises:
+      return answer.now > kDivergence * answer.before ? LossFault::diverges
+                                                      : LossFault::rises;
+    default:
+      return LossFault::still;
+  }
+}
+
+void set_numbers(const LossTrend::Answer& answer, Evidence& evidence) {
+  evidence.quantity = "loss";
+  evidence.value = answer.now;
+  evidence.relation = ">=";
+  evidence.threshold = answer.before;
+  if (answer.kind == Kind::still) {
+    evidence.quantity = "decrease of the loss in percent";
+    evidence.value = 100 * (answer.before - answer.now) / answer.before;
+    evidence.relation = "<";
+    evidence.threshold = 5;
+  } else if (answer.kind == Kind::returned) {
+    evidence.threshold = answer.least;
+  }
+}
+
+class LossTrendRule : public Rule {
+ public:
+  explicit LossTrendRule(LossSelection selection)
+      : selection_(std::move(selection)) {}
+
+  RuleNeeds needs() const override {
+    RuleNeeds needs;
+    needs.selectors.push_back(selection_.tensors);
+    return needs;
+  }
+
+  Outcome on_scalars(std::string_view worker_name,
+                     std::span<const ScalarSeriesView> series) override {
+    std::optional<Finding> finding;
+    if (!selection_.use_series) return finding;
+    Worker& worker = workers_[std::string(worker_name)];
+    // First what tells the kind of the training, so that the verdict does not
+    // depend on how many samples arrive at once.
+    for (const ScalarSeriesView& one : series) count_steps(worker, one);
+    for (const ScalarSeriesView& one : series) {
+      if (!names_loss(one.name)) continue;
+      for (const ScalarSample& sample : one.samples) {
+        Evidence evidence;
+        evidence.tensor = one.name;
+        evidence.worker = worker_name;
+        evidence.step = sample.step;
+        take(finding,
+             judge(worker, worker.series, std::move(evidence), sample.value));
+      }
+    }
+    return finding;
+  }
+
+  Outcome on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    for (const Observation* tensor : step.by_selector(0)) {
+      if (!selection_.use_mean && element_count(tensor->shape) != 1) continue;
+      SMD_TRY(const auto value, quantity(*tensor, {Reduction::mean}));
+      if (!value) continue;
+      Worker& worker = workers_[std::string(tensor->worker)];
+      // The losses of layers may rise while their sum falls.
+      if (!worker.series.empty() && std::isfinite(*value)) continue;
+      take(finding, judge(worker, worker.tensors,
+                          evidence_of(*tensor, step.step), *value));
+    }
+    return finding;
+  }
+
+  Outcome finish() override {
+    std::optional<Finding> finding;
+    seen_ = 0;
+    needed_ = 0;
+    for (auto& [name, worker] : workers_) {
+      for (auto& [tensor, loss] : losses_of(worker)) {
+        Evidence evidence;
+        evidence.tensor = tensor;
+        evidence.worker = name;
+        evidence.step = loss.newest;
+        take(finding, conclude(worker, loss, std::move(evidence)));
+      }
+    }
+    if (finding || !has_judged() || has_answer_) return finding;
+    return Error{Error::Code::not_found,
+                 "nothing to judge: " + too_little_text()};
+  }
+
+  std::string not_judged() const override {
+    if (!has_undirected_) return {};
+    return "the course of losses that are negative or minimized in turn: they "
+           "may rise";
+  }
+
+ private:
+  struct Loss {
+    LossTrend trend;
+    StepId newest;
+    std::optional<Step> counted;  // the newest step, in its mode
+  };
+  using Losses = std::map<std::string, Loss, std::less<>>;
+
+  struct Worker {
+    Losses series, tensors;
+    // Steps that call a model more than once, and the steps of each loss.
+    std::set<Step> repeated_calls;
+    std::map<std::string, std::set<Step>, std::less<>> loss_steps;
+  };
+
+  static Losses& losses_of(Worker& worker) {
+    return worker.series.empty() ? worker.tensors : worker.series;
+  }
+
+  void count_steps(Worker& worker, const ScalarSeriesView& series) const {
+    std::set<Step>* steps = nullptr;
+    if (series.name == name_parts::kRepeatedCalls) {
+      steps = &worker.repeated_calls;
+    } else if (names_loss(series.name)) {
+      steps = &worker.loss_steps[std::string(series.name)];
+    }
+    if (!steps) return;
+    for (const ScalarSample& sample : series.samples) {
+      if (steps->size() == kMostCounted) return;
+      if (const auto counted = counted_step(sample.step, selection_.mode)) {
+        steps->insert(*counted);
+      }
+    }
+  }
+
+  std::optional<Finding> judge(Worker& worker, Losses& losses,
+                               Evidence evidence, double value) {
+    const auto counted = counted_step(evidence.step, selection_.mode);
+    if (!counted) return std::nullopt;
+    auto known = losses.find(evidence.tensor);
+    if (known == losses.end()) {
+      known = losses.try_emplace(evidence.tensor).first;
+    }
+    Loss& loss = known->second;
+    if (loss.counted && *loss.counted >= *counted) return std::nullopt;
+    loss.counted = *counted;
+    loss.newest = evidence.step;
+    count_judged();
+    if (!std::isfinite(value)) {
+      return not_finite_finding(std::move(evidence), value);
+    }
+    if (!loss.trend.add(*counted, value)) return std::nullopt;
+    return conclude(worker, loss, std::move(evidence));
+  }
+
+  std::optional<Finding> conclude(const Worker& worker, Loss& loss,
+                                  Evidence evidence) {
+    const LossTrend::Answer answer =
+        loss.trend.judge(setting_of(worker, evidence.tensor, loss));
+    if (answer.kind == Kind::unknown) {
+      needed_ = std::max(needed_, answer.needed);
+      seen_ = std::max(seen_, loss.trend.steps());
+      return std::nullopt;
+    }
+    has_answer_ = true;
+    has_undirected_ |= answer.kind == Kind::not_judged;
+    if (answer.kind == Kind::falls || answer.kind == Kind::not_judged) {
+      return std::nullopt;
+    }
+    Finding finding;
+    finding.message =
+        fmt::format("{}: {}", tensor_text(evidence.tensor, evidence.worker),
+                    course_text(answer, loss.trend.steps()));
+    set_advice(finding, advice_on(fault_of(answer)));
+    set_numbers(answer, evidence);
+    finding.evidence.push_back(std::move(evidence));
+    return finding;
+  }
+
+  static LossTrend::Setting setting_of(const Worker& worker,
+                                       std::string_view tensor,
+                                       const Loss& loss) {
+    const Step end = loss.counted.value_or(0);
+    const Step steps = std::min<Step>(loss.trend.steps(), kMostCounted);
+    const auto until_now = [&](const std::set<Step>& all) {
+      return std::distance(all.begin(), all.upper_bound(end));
+    };
+    LossTrend::Setting setting;
+    setting.has_repeated_calls = 2 * until_now(worker.repeated_calls) > steps;
+    setting.has_rivals =
+        worker.series.empty()
+            ? worker.tensors.size() > 1
+            : std::ranges::any_of(worker.loss_steps, [&](const auto& one) {
+                return one.first != tensor && 4 * until_now(one.second) > steps;
+              });
+    return setting;
+  }
+
+  std::string too_little_text() const {
+    const std::string seen =
+        count_text(static_cast<std::uint64_t>(seen_), "step");
+    if (needed_ > kMostNeeded) {
+      return fmt::format(
+          "the losses of {} are too noisy to tell whether they fall", seen);
+    }
+    // More digits would promise too much.
+    const double unit = std::pow(10, std::floor(std::log10(needed_)) - 1);
+    return fmt::format(
+        "{} are too few to tell whether the loss falls; it needs about {:.0f}",
+        seen, std::ceil(needed_ / unit) * unit);
+  }
+
+  // The message describes the first loss, the evidence lists all.
+  static void take(std::optional<Finding>& finding,
+                   std::optional<Finding> more) {
+    if (!more) return;
+    if (!finding) {
+      finding = std::move(more);
+      return;
+    }
+    finding->evidence.push_back(std::move(more->evidence.front()));
+  }
+
+  LossSelection selection_;
+  std::map<std::string, Worker> workers_;
+  bool has_answer_ = false;
+  bool has_undirected_ = false;
+  Step seen_ = 0;      // of an unknown course
+  double needed_ = 0;  // steps
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_loss_trend_rule(LossSelection selection) {
+  return std::make_unique<LossTrendRule>(std::move(selection));
+}
+
+}  // namespace smdebug

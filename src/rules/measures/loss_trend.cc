@@ -1,0 +1,206 @@
+#include "rules/measures/loss_trend.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "rules/measures/noisy_values.h"
+
+namespace smdebug {
+namespace {
+
+using Losses = std::span<const double>;
+
+// Quantile of the normal distribution for an error of 0.5 %, one-sided.
+constexpr double kCritical = 2.58;
+// A small rise has to be certain, because the losses of a model that is nearly
+// perfect are seldom large.
+constexpr double kCertain = 4;
+// Below this, the rank test does not even hint at a fall.
+constexpr double kHint = 0.8;
+// A loss that fell by this share trains; one that did not by the second stands
+// still even if the fall is certain.
+constexpr double kFall = 0.05, kNegligibleFall = 0.001;
+constexpr double kSmallRise = 1.1, kRise = 10;
+// If a loss may rise, only a rise by this factor says that it diverges.
+constexpr double kExplosion = 1000;
+
+constexpr std::size_t kFirstCheck = 20;  // losses
+constexpr Step kFirstSteps = 40;
+// Some healthy losses stand still for so many steps, and then fall slowly.
+constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
+constexpr std::size_t kMostBetweenChecks = 200;
+constexpr std::size_t kMostKept = 8192;
+
+}  // namespace
+
+// The losses in the groups that are compared.
+struct LossTrend::Parts {
+  explicit Parts(Losses all)
+      : all(all),
+        begin(all.first(std::max<std::size_t>(3, all.size() / 10))),
+        first_third(all.first(all.size() / 3)),
+        last_third(all.last(all.size() / 3)),
+        newest(all.last(std::clamp<std::size_t>(all.size() / 5, 8, 100))),
+        before(median(begin)),
+        first(median(first_third)),
+        last(median(last_third)),
+        now(median(newest)),
+        last_noise(noise(last_third)) {
+    const std::size_t half = newest.size() / 2;
+    is_settled =
+        median(newest.subspan(half)) >= 0.95 * median(newest.first(half));
+  }
+
+  Losses all, begin, first_third, last_third, newest;
+  double before, first, last, now;  // medians
+  double last_noise;
+  bool is_settled;  // the newest losses do not fall
+};
+
+bool LossTrend::add(Step step, double loss) {
+  if (losses_ == 0) {
+    first_ = step;
+    first_loss_ = loss;
+  }
+  are_equal_ &= loss == first_loss_;
+  last_ = step;
+  ++losses_;
+  keep(loss);
+  if (losses_ < kFirstCheck || steps() < kFirstSteps || losses_ < next_check_) {
+    return false;
+  }
+  next_check_ = losses_ + std::min(losses_ / 2, kMostBetweenChecks);
+  return true;
+}
+
+void LossTrend::keep(double loss) {
+  open_sum_ += loss;
+  if (++open_count_ < per_kept_) return;
+  kept_.push_back(open_sum_ / static_cast<double>(per_kept_));
+  open_sum_ = 0;
+  open_count_ = 0;
+  if (kept_.size() < kMostKept) return;
+  for (std::size_t i = 0; i < kept_.size() / 2; ++i) {
+    kept_[i] = (kept_[2 * i] + kept_[2 * i + 1]) / 2;
+  }
+  kept_.resize(kept_.size() / 2);
+  per_kept_ *= 2;
+}
+
+LossTrend::Answer LossTrend::judge(Setting setting) {
+  Answer answer;
+  const double steps_per_loss =
+      static_cast<double>(steps()) /
+      static_cast<double>(std::max<std::size_t>(losses_, 1));
+  answer.needed = std::max(static_cast<double>(kFirstSteps),
+                           static_cast<double>(kFirstCheck) * steps_per_loss);
+  if (losses_ < kFirstCheck) return answer;
+  const Parts parts(kept_);
+  const bool may_rise = setting.has_repeated_calls || setting.has_rivals;
+  answer.before = parts.before;
+  answer.now = parts.now;
+  if (are_equal_) {
+    // Without a reward yet, the loss is 0.
+    const bool may_be_zero = may_rise && first_loss_ == 0;
+    answer.kind = may_be_zero ? Kind::not_judged : Kind::constant;
+  } else if (std::ranges::min(kept_) < 0 || parts.before <= 0) {
+    answer.kind = has_fallen_ ? Kind::falls : Kind::not_judged;
+  } else if (has_exploded(parts, may_rise)) {
+    answer.kind = Kind::rises;
+  } else if (!may_rise && has_returned(parts)) {
+    answer.kind = Kind::returned;
+    answer.least = *lowest_;
+  } else if (!may_rise && has_risen(parts)) {
+    answer.kind = Kind::rises;
+    answer.before = parts.first;
+  } else if (!may_rise && has_leapt(parts, answer)) {
+    answer.kind = Kind::leapt;
+  } else if (has_fallen_ || has_fallen(parts)) {
+    has_fallen_ = true;
+    answer.kind = Kind::falls;
+  } else {
+    answer.kind = standstill(parts, setting, answer.needed);
+  }
+  lowest_ = std::min(lowest_.value_or(parts.now), parts.now);
+  return answer;
+}
+
+bool LossTrend::has_exploded(const Parts& parts, bool may_rise) {
+  return parts.is_settled &&
+         parts.now > (may_rise ? kExplosion : kRise) * parts.before &&
+         rank_test(parts.begin, parts.newest) < -kCritical;
+}
+
+bool LossTrend::has_risen(const Parts& parts) {
+  return parts.is_settled && parts.now >= parts.last &&
+         parts.last > kSmallRise * parts.first &&
+         rank_test(parts.first_third, parts.last_third) < -kCertain;
+}
+
+// A task that changes makes a loss leap as well, but it falls again.
+bool LossTrend::has_returned(const Parts& parts) const {
+  return lowest_ && parts.is_settled && *lowest_ < 0.7 * parts.before &&
+         parts.now > 0.95 * parts.before &&
+         quantile(parts.newest, 0.25) > 0.9 * parts.before &&
+         noise(parts.newest) < 0.3 * parts.now;
+}
+
+// The first loss is that of the initial weights. By itself it says something
+// only if there is little noise, or if nearly all later losses are far above
+// it.
+bool LossTrend::has_leapt(const Parts& parts, Answer& answer) const {
+  answer.most = std::ranges::max(parts.first_third.subspan(1));
+  const bool is_calm =
+      parts.last_noise <= 0.15 * parts.last &&
+      answer.most >= 1.5 * first_loss_ + 6 * parts.last_noise &&
+      parts.last >= first_loss_ - parts.last_noise;
+  if (!is_calm && quantile(parts.last_third, 0.05) <= 10 * first_loss_) {
+    return false;
+  }
+  answer.before = first_loss_;
+  return true;
+}
+
+// Some losses fall in their first steps, others over all of them.
+bool LossTrend::has_fallen(const Parts& parts) const {
+  return std::ranges::any_of(
+      std::array{parts.all.first(5), parts.all.first(10), parts.first_third},
+      [&](Losses early) {
+        return parts.last < (1 - kFall) * median(early) &&
+               rank_test(early, parts.last_third) > kCritical;
+      });
+}
+
+LossTrend::Kind LossTrend::standstill(const Parts& parts, Setting setting,
+                                      double& needed) const {
+  if (setting.has_rivals) return Kind::not_judged;
+  // The standard error of a median of normal values is 1.2533 times that of
+  // their mean.
+  const double error =
+      kCritical * 1.2533 *
+      std::max(noise(parts.first_third), parts.last_noise) *
+      std::sqrt(2.0 / static_cast<double>(parts.last_third.size()));
+  const double enough = kFall * parts.first;
+  needed = static_cast<double>(steps()) *
+           std::max({1.5, std::pow(error / enough, 2),
+                     static_cast<double>(kSlowStart) /
+                         static_cast<double>(losses_)});
+  const double fall = parts.first - parts.last;
+  double hint = rank_test(parts.first_third, parts.last_third);
+  if (losses_ < kSlowStart ||
+      (setting.has_repeated_calls && error - fall >= enough)) {
+    return Kind::unknown;
+  }
+  if (losses_ >= kSlowFall) {
+    // A loss that settles in its first steps falls no more.
+    const Losses middle_third =
+        parts.all.subspan(parts.first_third.size(), parts.first_third.size());
+    hint = std::min(hint, rank_test(middle_third, parts.last_third));
+  }
+  const bool is_still = (fall + error < enough && hint < kHint) ||
+                        fall + error < kNegligibleFall * parts.first;
+  return is_still ? Kind::still : Kind::unknown;
+}
+
+}  // namespace smdebug

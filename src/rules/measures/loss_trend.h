@@ -1,0 +1,91 @@
+#pragma once
+
+// A `LossTrend` tells from the losses of a training whether they fall, and if
+// not, how they fail to.
+//
+// Losses are noisy, so the first losses are compared with the newest by tests
+// that know the noise (noisy_values.h). Each test errs in at most 0.5 % of the
+// cases with normal noise. Because it is made again as the training goes on,
+// the whole errs more often; docs/rule-quality.md has the measured rate.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "smdebug/core/mode.h"
+
+namespace smdebug {
+
+class LossTrend {
+ public:
+  enum class Kind {
+    unknown,     // too few losses for their noise
+    falls,       // it has been lower than it began
+    not_judged,  // its course says nothing: it is negative, or has rivals
+    constant,    // all losses are equal to the last bit
+    still,       // it did not fall, and a fall of 5 % would have been seen
+    leapt,       // it rose in the first steps, and is no lower than it began
+    rises,       // it is higher than it began
+    returned,    // it fell, and is as high again as it began
+  };
+
+  // What else is known of the training.
+  struct Setting {
+    // Most steps call a model more than once, as in reinforcement learning: the
+    // loss depends on what the model did, and may rise.
+    bool has_repeated_calls = false;
+    // Several losses are minimized in turn, as in adversarial learning: one may
+    // rise or stand still because another falls.
+    bool has_rivals = false;
+  };
+
+  struct Answer {
+    Kind kind = Kind::unknown;
+    double before = 0;  // the typical loss of earlier steps
+    double now = 0;     // and of the newest
+    double least = 0;   // `returned`: the typical loss when it was lowest
+    double most = 0;    // `leapt`: the highest loss after the first
+    double needed = 0;  // `unknown`: steps after which an answer is likely
+  };
+
+  /// Adds the loss of the step with this number in its mode. Returns whether it
+  /// is time to judge: after 40 steps, 60, 90 and so on, and then every 200
+  /// losses.
+  bool add(Step step, double loss);
+
+  /// Judges all losses until now. A loss that fell once has fallen for good,
+  /// unless it returned.
+  Answer judge(Setting setting);
+
+  /// Returns the number of steps from the first loss to the newest, both
+  /// included.
+  Step steps() const { return losses_ == 0 ? 0 : last_ - first_ + 1; }
+
+ private:
+  struct Parts;
+
+  void keep(double loss);
+  static bool has_exploded(const Parts& parts, bool may_rise);
+  static bool has_risen(const Parts& parts);
+  bool has_returned(const Parts& parts) const;
+  bool has_leapt(const Parts& parts, Answer& answer) const;
+  bool has_fallen(const Parts& parts) const;
+  Kind standstill(const Parts& parts, Setting setting, double& needed) const;
+
+  // Means of `per_kept_` losses each, so that a long training needs no more
+  // memory.
+  std::vector<double> kept_;
+  std::size_t per_kept_ = 1;
+  double open_sum_ = 0;  // of the next mean
+  std::size_t open_count_ = 0;
+
+  std::size_t losses_ = 0, next_check_ = 0;
+  Step first_ = 0, last_ = 0;
+  double first_loss_ = 0;
+  bool are_equal_ = true;
+  bool has_fallen_ = false;
+  std::optional<double> lowest_;  // the typical loss when it was lowest
+};
+
+}  // namespace smdebug

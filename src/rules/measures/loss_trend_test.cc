@@ -1,0 +1,220 @@
+// The losses are made by the formulas in the tests; noise comes from a seed
+// that a failure prints.
+
+#include "rules/measures/loss_trend.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace smdebug {
+namespace {
+
+using Kind = LossTrend::Kind;
+
+// The answers of all checks, as if they came from a training.
+std::vector<Kind> course(const std::function<double(Step)>& loss, Step steps,
+                         LossTrend::Setting setting = {}, Step stride = 1) {
+  LossTrend trend;
+  std::vector<Kind> kinds;
+  for (Step step = 0; step < steps; step += stride) {
+    if (trend.add(step, loss(step))) kinds.push_back(trend.judge(setting).kind);
+  }
+  return kinds;
+}
+
+// Normal noise with this deviation.
+class Noise {
+ public:
+  explicit Noise(unsigned seed) : random_(seed) {}
+  double operator()(double deviation) {
+    return std::normal_distribution<double>(0, deviation)(random_);
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST(LossTrend, AnswersAfter40Steps60And90AndLaterEvery200Losses) {
+  LossTrend trend;
+  std::vector<Step> checks;
+  for (Step step = 0; step < 1200; ++step) {
+    if (trend.add(step, 1)) checks.push_back(step + 1);
+  }
+  EXPECT_EQ(checks, (std::vector<Step>{40, 60, 90, 135, 202, 303, 454, 654, 854,
+                                       1054}));
+}
+
+TEST(LossTrend, WaitsFor20LossesThatAreFarApart) {
+  LossTrend trend;
+  std::vector<Step> checks;
+  for (Step step = 0; step < 400; step += 10) {
+    if (trend.add(step, 1)) checks.push_back(step);
+  }
+  EXPECT_EQ(checks, (std::vector<Step>{190, 290}));
+}
+
+TEST(LossTrend, FallsWhereALossDecaysThroughItsNoise) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    const auto kinds = course(
+        [&](Step step) {
+          return 0.3 + 2 * std::exp(-double(step) / 60) + noise(0.1);
+        },
+        200);
+    EXPECT_EQ(kinds.back(), Kind::falls) << seed;
+    for (const Kind kind : kinds) {
+      EXPECT_TRUE(kind == Kind::falls || kind == Kind::unknown) << seed;
+    }
+  }
+}
+
+TEST(LossTrend, StaysFallenOnItsPlateau) {
+  Noise noise(1);
+  const auto kinds = course(
+      [&](Step step) { return step < 10 ? 5.0 : 1 + noise(0.05); }, 3000);
+  EXPECT_THAT(kinds, testing::Each(Kind::falls));
+}
+
+TEST(LossTrend, StandsStillWhereOnlyNoiseMovesIt) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Noise noise(seed);
+    const auto kinds = course([&](Step) { return 2.303 + noise(0.03); }, 300);
+    found += std::ranges::count(kinds, Kind::still) > 0;
+    EXPECT_EQ(std::ranges::count(kinds, Kind::falls), 0) << seed;
+  }
+  EXPECT_GE(found, 38);
+}
+
+TEST(LossTrend, StandsStillWhereItsFallIsCertainButNegligible) {
+  const auto kinds =
+      course([](Step step) { return 2.3 - 1e-6 * double(step); }, 120);
+  EXPECT_EQ(kinds.back(), Kind::still);
+}
+
+TEST(LossTrend, StandsStillAfterItSettledOnTheLossOfAGuess) {
+  Noise noise(2);
+  const auto kinds = course(
+      [&](Step step) {
+        return 1.61 + 0.04 * std::exp(-double(step) / 25) + noise(0.03);
+      },
+      320);
+  EXPECT_THAT(kinds, testing::Contains(Kind::still));
+}
+
+TEST(LossTrend, IsConstantOnlyIfEqualToTheLastBit) {
+  EXPECT_THAT(course([](Step) { return 0.7; }, 60),
+              testing::Each(Kind::constant));
+  EXPECT_THAT(course([](Step) { return -0.7; }, 60),
+              testing::Each(Kind::constant));
+  EXPECT_EQ(course([](Step step) { return std::nextafter(0.7, step % 2); }, 100)
+                .back(),
+            Kind::still);
+}
+
+TEST(LossTrend, MayBeZeroUntilAnAgentIsRewarded) {
+  EXPECT_THAT(course([](Step) { return 0; }, 60, {.has_repeated_calls = true}),
+              testing::Each(Kind::not_judged));
+  EXPECT_THAT(course([](Step) { return 0; }, 60),
+              testing::Each(Kind::constant));
+}
+
+TEST(LossTrend, IsUnknownInNoiseThatCouldHideAFall) {
+  Noise noise(3);
+  LossTrend trend;
+  for (Step step = 0; step < 60; ++step) trend.add(step, 1 + noise(0.3));
+  const LossTrend::Answer answer = trend.judge({});
+  EXPECT_EQ(answer.kind, Kind::unknown);
+  // (2.58 * 1.2533 * 0.3)^2 * 2 / 0.05^2 losses in a third: about 2260 in all.
+  EXPECT_GT(answer.needed, 900);
+  EXPECT_LT(answer.needed, 6000);
+}
+
+TEST(LossTrend, RisesWhereItGrows) {
+  EXPECT_EQ(course([](Step step) { return 1 + double(step) / 50; }, 60).back(),
+            Kind::rises);
+  EXPECT_EQ(
+      course([](Step step) { return std::pow(1.5, double(step)); }, 60).front(),
+      Kind::rises);
+}
+
+TEST(LossTrend, LeavesARiseToTrainingsThatCallAModelAgain) {
+  const auto growing = [](Step step) { return 1 + double(step) / 50; };
+  EXPECT_THAT(course(growing, 200, {.has_repeated_calls = true}),
+              testing::Not(testing::Contains(Kind::rises)));
+  EXPECT_THAT(course(growing, 200, {.has_rivals = true}),
+              testing::Each(Kind::not_judged));
+  const auto exploding = [](Step step) { return std::pow(1.5, double(step)); };
+  EXPECT_EQ(course(exploding, 60, {.has_repeated_calls = true}).front(),
+            Kind::rises);
+}
+
+TEST(LossTrend, ReturnsWhereItFellBefore) {
+  Noise noise(5);
+  const auto kinds = course(
+      [&](Step step) {
+        const bool is_sick = step >= 220;
+        return (is_sick ? 2.4 : 2.3 * std::exp(-double(step) / 50) + 0.1) +
+               noise(0.02);
+      },
+      320);
+  EXPECT_EQ(kinds.front(), Kind::falls);
+  EXPECT_EQ(kinds.back(), Kind::returned);
+}
+
+TEST(LossTrend, DoesNotTakeANewTaskForAReturn) {
+  Noise noise(6);
+  const auto kinds = course(
+      [&](Step step) {
+        return 0.2 + 2.1 * std::exp(-double(step % 120) / 20) + noise(0.05);
+      },
+      480);
+  EXPECT_THAT(kinds, testing::Each(Kind::falls));
+}
+
+TEST(LossTrend, LeapsWhereTheFirstUpdatesDestroyTheWeights) {
+  Noise noise(7);
+  const auto kinds = course(
+      [&](Step step) {
+        return 2.3 + (step > 0 && step < 12 ? 40.0 : 0.05) + noise(0.02);
+      },
+      60);
+  EXPECT_THAT(kinds, testing::Contains(Kind::leapt));
+}
+
+TEST(LossTrend, HasLeaptWhereItSwingsFarAboveTheFirstLoss) {
+  const auto kinds = course(
+      [](Step step) {
+        return step == 0 ? 1.6 : 20 + 300 * std::abs(std::sin(double(step)));
+      },
+      60);
+  EXPECT_THAT(kinds, testing::Each(Kind::leapt));
+}
+
+TEST(LossTrend, DoesNotJudgeLossesBelowZero) {
+  Noise noise(8);
+  EXPECT_THAT(course([&](Step) { return noise(0.1); }, 400),
+              testing::Each(Kind::not_judged));
+}
+
+TEST(LossTrend, JudgesALongTrainingLikeAShortOne) {
+  Noise noise(9);
+  LossTrend trend;
+  std::vector<Kind> kinds;
+  for (Step step = 0; step < 100'000; ++step) {
+    const double loss = 0.5 + 2 * std::exp(-double(step) / 20'000);
+    if (trend.add(step, loss + noise(0.05))) {
+      kinds.push_back(trend.judge({}).kind);
+    }
+  }
+  EXPECT_EQ(kinds.back(), Kind::falls);
+  EXPECT_EQ(trend.steps(), 100'000);
+}
+
+}  // namespace
+}  // namespace smdebug
