@@ -985,10 +985,47 @@ class ModuleFacts:
     @property
     def settings(self) -> dict[str, float]: ...
 
+class LossInputFacts:
+    """
+    The input of a loss in the first saved steps. Texts are empty, and shares None, if they are unknown or differed between the steps.
+    """
+
+    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None) -> None: ...
+
+    @property
+    def function(self) -> str: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def target_shape(self) -> list[int] | None: ...
+
+    @property
+    def activation(self) -> str: ...
+
+    @property
+    def values(self) -> str: ...
+
+    @property
+    def ignored(self) -> float | None: ...
+
+    @property
+    def equal_outputs(self) -> int: ...
+
+    @property
+    def outside(self) -> float | None: ...
+
+    @property
+    def target_range(self) -> tuple[float, float] | None: ...
+
 class LossFacts:
     """The facts of a loss."""
 
-    def __init__(self, tensor: str, kind: str, *, reduction: str = '', ignored_label: int | None = None) -> None: ...
+    def __init__(self, tensor: str, kind: str, *, reduction: str = '', ignored_label: int | None = None, input: LossInputFacts | None = None) -> None: ...
 
     @property
     def tensor(self) -> str: ...
@@ -1001,6 +1038,9 @@ class LossFacts:
 
     @property
     def ignored_label(self) -> int | None: ...
+
+    @property
+    def input(self) -> LossInputFacts | None: ...
 
 class RunFacts:
     """

@@ -106,20 +106,73 @@ void bind_module(nb::module_& m) {
       .def_ro("kind", &ModuleFacts::kind)
       .def_ro("is_training", &ModuleFacts::is_training)
       .def_ro("settings", &ModuleFacts::settings);
+}
+
+void bind_loss(nb::module_& m) {
+  using Shape = std::vector<std::int64_t>;
+  using Range = std::pair<double, double>;
+  nb::class_<LossInputFacts>(
+      m, "LossInputFacts",
+      "The input of a loss in the first saved steps. Texts are empty, and "
+      "shares None, if they are unknown or differed between the steps.")
+      .def(
+          "__init__",
+          [](LossInputFacts* self, std::string function, std::uint64_t steps,
+             Shape shape, std::optional<Shape> target_shape,
+             std::string activation, std::string values,
+             std::optional<double> ignored, std::uint64_t equal_outputs,
+             std::optional<double> outside, std::optional<Range> target_range) {
+            new (self) LossInputFacts{.function = std::move(function),
+                                      .steps = steps,
+                                      .shape = std::move(shape),
+                                      .target_shape = std::move(target_shape),
+                                      .activation = std::move(activation),
+                                      .values = std::move(values),
+                                      .ignored = ignored,
+                                      .equal_outputs = equal_outputs,
+                                      .outside = outside,
+                                      .target_low = {},
+                                      .target_high = {}};
+            if (!target_range) return;
+            self->target_low = target_range->first;
+            self->target_high = target_range->second;
+          },
+          "function"_a, nb::kw_only(), "steps"_a, "shape"_a = Shape(),
+          "target_shape"_a.none() = nb::none(), "activation"_a = "",
+          "values"_a = "", "ignored"_a.none() = nb::none(),
+          "equal_outputs"_a = 0, "outside"_a.none() = nb::none(),
+          "target_range"_a.none() = nb::none())
+      .def_ro("function", &LossInputFacts::function)
+      .def_ro("steps", &LossInputFacts::steps)
+      .def_ro("shape", &LossInputFacts::shape)
+      .def_ro("target_shape", &LossInputFacts::target_shape)
+      .def_ro("activation", &LossInputFacts::activation)
+      .def_ro("values", &LossInputFacts::values)
+      .def_ro("ignored", &LossInputFacts::ignored)
+      .def_ro("equal_outputs", &LossInputFacts::equal_outputs)
+      .def_ro("outside", &LossInputFacts::outside)
+      .def_prop_ro("target_range",
+                   [](const LossInputFacts& self) -> std::optional<Range> {
+                     if (!self.target_low || !self.target_high) return {};
+                     return Range(*self.target_low, *self.target_high);
+                   });
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(
           "__init__",
           [](LossFacts* self, std::string tensor, std::string kind,
-             std::string reduction, std::optional<std::int64_t> ignored_label) {
+             std::string reduction, std::optional<std::int64_t> ignored_label,
+             std::optional<LossInputFacts> input) {
             new (self) LossFacts{std::move(tensor), std::move(kind),
-                                 std::move(reduction), ignored_label};
+                                 std::move(reduction), ignored_label,
+                                 std::move(input)};
           },
           "tensor"_a, "kind"_a, nb::kw_only(), "reduction"_a = "",
-          "ignored_label"_a.none() = nb::none())
+          "ignored_label"_a.none() = nb::none(), "input"_a.none() = nb::none())
       .def_ro("tensor", &LossFacts::tensor)
       .def_ro("kind", &LossFacts::kind)
       .def_ro("reduction", &LossFacts::reduction)
-      .def_ro("ignored_label", &LossFacts::ignored_label);
+      .def_ro("ignored_label", &LossFacts::ignored_label)
+      .def_ro("input", &LossFacts::input);
 }
 
 }  // namespace
@@ -128,6 +181,7 @@ void bind_facts(nb::module_& m) {
   bind_parameter(m);
   bind_optimizer(m);
   bind_module(m);
+  bind_loss(m);
   nb::class_<RunFacts>(m, "RunFacts",
                        "The facts of a worker from `step` on: its parameters, "
                        "optimizers, modules and losses.")

@@ -24,14 +24,22 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-Json to_json(const ParameterFacts& parameter) {
+Json shape_json(const std::vector<std::int64_t>& sizes) {
   Json::Array shape;
-  for (const std::int64_t size : parameter.shape) shape.push_back(size);
+  for (const std::int64_t size : sizes) shape.push_back(size);
+  return shape;
+}
+
+Json number_or_null(const std::optional<double>& number) {
+  return number ? number_json(*number) : Json();
+}
+
+Json to_json(const ParameterFacts& parameter) {
   Json json = Json::Object{{"tensor", parameter.tensor},
                            {"trainable", parameter.is_trainable},
                            {"dtype", text_or_null(parameter.dtype)},
                            {"device", text_or_null(parameter.device)},
-                           {"shape", std::move(shape)},
+                           {"shape", shape_json(parameter.shape)},
                            {"shared_with", text_or_null(parameter.shared_with)},
                            {"optimizer", Json()},
                            {"group", Json()}};
@@ -60,11 +68,28 @@ Json to_json(const ModuleFacts& module) {
                       {"settings", settings_json(module.settings)}};
 }
 
+Json to_json(const LossInputFacts& input) {
+  return Json::Object{
+      {"function", input.function},
+      {"steps", input.steps},
+      {"shape", shape_json(input.shape)},
+      {"target_shape",
+       input.target_shape ? shape_json(*input.target_shape) : Json()},
+      {"activation", text_or_null(input.activation)},
+      {"values", text_or_null(input.values)},
+      {"ignored", number_or_null(input.ignored)},
+      {"equal_outputs", input.equal_outputs},
+      {"outside", number_or_null(input.outside)},
+      {"target_low", number_or_null(input.target_low)},
+      {"target_high", number_or_null(input.target_high)}};
+}
+
 Json to_json(const LossFacts& loss) {
   return Json::Object{{"tensor", loss.tensor},
                       {"kind", loss.kind},
                       {"reduction", text_or_null(loss.reduction)},
-                      {"ignored_label", Json(loss.ignored_label)}};
+                      {"ignored_label", Json(loss.ignored_label)},
+                      {"input", loss.input ? to_json(*loss.input) : Json()}};
 }
 
 template <typename Facts>
@@ -99,18 +124,46 @@ Result<std::map<std::string, double>> settings_at(const Json& json) {
   return settings;
 }
 
+Result<std::vector<std::int64_t>> shape_at(const Json& json,
+                                           std::string_view key) {
+  SMD_TRY(const Json::Array* shape, json.array_at(key));
+  std::vector<std::int64_t> sizes;
+  for (const Json& size : *shape) {
+    const auto number = size.as_int();
+    if (!number || *number < 0) return out_of_range(key);
+    sizes.push_back(*number);
+  }
+  return sizes;
+}
+
+bool is_given(const Json& json, std::string_view key) {
+  const Json* value = json.find(key);
+  return value != nullptr && !value->is_null();
+}
+
+// Returns the number of a member that may be null.
+Result<std::optional<double>> optional_number_at(const Json& json,
+                                                 std::string_view key) {
+  if (!is_given(json, key)) return std::optional<double>();
+  const auto number = parse_number(*json.find(key));
+  if (!number) return out_of_range(key);
+  return number;
+}
+
+// Returns the share of a member that may be null.
+Result<std::optional<double>> share_at(const Json& json, std::string_view key) {
+  SMD_TRY(const std::optional<double> share, optional_number_at(json, key));
+  if (share && !(*share >= 0 && *share <= 1)) return out_of_range(key);
+  return share;
+}
+
 Status parse_into(const Json& json, ParameterFacts& parameter) {
   SMD_TRY(parameter.tensor, json.string_at("tensor"));
   SMD_TRY(parameter.is_trainable, json.bool_at("trainable"));
   SMD_TRY(parameter.dtype, optional_text_at(json, "dtype"));
   SMD_TRY(parameter.device, optional_text_at(json, "device"));
   SMD_TRY(parameter.shared_with, optional_text_at(json, "shared_with"));
-  SMD_TRY(const Json::Array* shape, json.array_at("shape"));
-  for (const Json& size : *shape) {
-    const auto number = size.as_int();
-    if (!number || *number < 0) return out_of_range("shape");
-    parameter.shape.push_back(*number);
-  }
+  SMD_TRY(parameter.shape, shape_at(json, "shape"));
   const Json* optimizer = json.find("optimizer");
   if (optimizer == nullptr || optimizer->is_null()) return {};
   GroupPosition& position = parameter.updated_by.emplace();
@@ -141,14 +194,35 @@ Status parse_into(const Json& json, ModuleFacts& module) {
   return {};
 }
 
+Status parse_into(const Json& json, LossInputFacts& input) {
+  SMD_TRY(input.function, json.string_at("function"));
+  SMD_TRY(input.steps, count_at(json, "steps"));
+  SMD_TRY(input.shape, shape_at(json, "shape"));
+  if (is_given(json, "target_shape")) {
+    SMD_TRY(input.target_shape, shape_at(json, "target_shape"));
+  }
+  SMD_TRY(input.activation, optional_text_at(json, "activation"));
+  SMD_TRY(input.values, optional_text_at(json, "values"));
+  SMD_TRY(input.ignored, share_at(json, "ignored"));
+  SMD_TRY(input.equal_outputs, count_at(json, "equal_outputs"));
+  if (input.equal_outputs > input.steps) return out_of_range("equal_outputs");
+  SMD_TRY(input.outside, share_at(json, "outside"));
+  SMD_TRY(input.target_low, optional_number_at(json, "target_low"));
+  SMD_TRY(input.target_high, optional_number_at(json, "target_high"));
+  return {};
+}
+
 Status parse_into(const Json& json, LossFacts& loss) {
   SMD_TRY(loss.tensor, json.string_at("tensor"));
   SMD_TRY(loss.kind, json.string_at("kind"));
   SMD_TRY(loss.reduction, optional_text_at(json, "reduction"));
-  const Json* label = json.find("ignored_label");
-  if (label == nullptr || label->is_null()) return {};
-  SMD_TRY(loss.ignored_label, json.int_at("ignored_label"));
-  return {};
+  if (is_given(json, "ignored_label")) {
+    SMD_TRY(loss.ignored_label, json.int_at("ignored_label"));
+  }
+  if (!is_given(json, "input")) return {};
+  SMD_TRY([[maybe_unused]] const Json::Object* members,
+          json.object_at("input"));
+  return parse_into(*json.find("input"), loss.input.emplace());
 }
 
 template <typename Facts>

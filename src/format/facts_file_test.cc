@@ -28,9 +28,24 @@ RunFacts facts_of_all_kinds() {
       {"SGD", {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}}}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
                    {"Net_drop", "Dropout", false, {{"p", 0.5}}}};
+  LossInputFacts input;
+  input.function = "mse_loss";
+  input.steps = 10;
+  input.shape = {50, 1};
+  input.target_shape = {50};
+  input.activation = "Relu";
+  input.values = "scores";
+  input.ignored = 0.5;
+  input.equal_outputs = 4;
+  input.outside = 0.25;
+  input.target_low = -1;
+  input.target_high = 3;
+  LossInputFacts unknown;
+  unknown.function = "nll_loss";
   facts.losses = {
-      {"CrossEntropyLoss_output_0", "CrossEntropyLoss", "mean", -100},
-      {"loss", "MSELoss", "", std::nullopt}};
+      {"CrossEntropyLoss_output_0", "CrossEntropyLoss", "mean", -100, unknown},
+      {"loss", "MSELoss", "", std::nullopt, input},
+      {"other", "CustomLoss", "", std::nullopt, std::nullopt}};
   return facts;
 }
 
@@ -63,6 +78,18 @@ TEST(FactsFile, KeepsSettingsThatAreNotFinite) {
   EXPECT_EQ(read.at("eps"), settings["eps"]);
 }
 
+// A run of an earlier version does not have it.
+TEST(FactsFile, NeedsNoInputOfALoss) {
+  RunFacts facts;
+  facts.losses = {{"loss", "MSELoss", "mean", {}, {}}};
+  std::string text = write_facts_file(facts);
+  const std::string_view input = ", \"input\": null";
+  text.erase(text.find(input), input.size());
+  const auto read = parse_facts_file(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, facts);
+}
+
 TEST(FactsFile, IgnoresUnknownMembers) {
   const auto facts = parse_facts_file(
       changed_facts("{\"version\": 1", "{\"data\": [1], \"version\": 1"));
@@ -90,6 +117,15 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
              "'optimizer' is out of range");
   fails_with(changed_facts("\"p\": 0.5", "\"p\": \"half\""),
              "the setting 'p' should be a number but is a string");
+  fails_with(changed_facts("\"ignored\": 0.5", "\"ignored\": 1.5"),
+             "'ignored' is out of range");
+  fails_with(changed_facts("\"outside\": 0.25", "\"outside\": \"nan\""),
+             "'outside' is out of range");
+  fails_with(changed_facts("\"equal_outputs\": 4", "\"equal_outputs\": 11"),
+             "'equal_outputs' is out of range");
+  fails_with(changed_facts("[50, 1]", "[50, -1]"), "'shape' is out of range");
+  fails_with(changed_facts("\"target_low\": -1.0", "\"target_low\": \"low\""),
+             "'target_low' is out of range");
   fails_with("[]", "");
   fails_with(write_facts_file(facts_of_all_kinds()).substr(0, 300), "");
 }

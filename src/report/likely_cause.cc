@@ -35,6 +35,7 @@ Distance distance_of(std::string_view rule) {
   static constexpr std::pair<std::string_view, Distance> kDistances[] = {
       {"ParametersNotTrained", Distance::script},
       {"WrongMode", Distance::script},
+      {"LossInput", Distance::script},
       {"ReplicasDiffer", Distance::script},
       {"PoorWeightInitialization", Distance::initialization},
       {"WeightUpdateRatio", Distance::update},

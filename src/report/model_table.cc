@@ -64,14 +64,16 @@ std::string settings_text(const std::map<std::string, double>& settings) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
+
 std::string parameters_text(const RunFacts& facts) {
   TextTable table({"parameter", "shape", "dtype", "device", "trainable",
                    "optimizer", "shared with"});
   for (const ParameterFacts& parameter : facts.parameters) {
-    table.add({parameter.tensor,
-               fmt::format("({})", fmt::join(parameter.shape, ", ")),
-               parameter.dtype, parameter.device,
-               parameter.is_trainable ? "yes" : "no",
+    table.add({parameter.tensor, shape_text(parameter.shape), parameter.dtype,
+               parameter.device, parameter.is_trainable ? "yes" : "no",
                updater_text(facts, parameter), parameter.shared_with});
   }
   return table.text();
@@ -110,11 +112,22 @@ std::string modules_text(const RunFacts& facts) {
   return table.rows() > 0 ? "\n" + table.text() : "";
 }
 
+// "(32, 10) Softmax, probabilities; targets (32)".
+std::string input_text(const LossInputFacts& input) {
+  std::string text = shape_text(input.shape);
+  if (!input.activation.empty()) text += " " + input.activation;
+  if (!input.values.empty()) text += ", " + input.values;
+  if (input.target_shape)
+    text += "; targets " + shape_text(*input.target_shape);
+  return text;
+}
+
 std::string losses_text(const RunFacts& facts) {
-  TextTable table({"loss", "kind", "reduction", ">ignored label"});
+  TextTable table({"loss", "kind", "reduction", ">ignored label", "input"});
   for (const LossFacts& loss : facts.losses) {
     table.add({loss.tensor, loss.kind, loss.reduction,
-               loss.ignored_label ? std::to_string(*loss.ignored_label) : ""});
+               loss.ignored_label ? std::to_string(*loss.ignored_label) : "",
+               loss.input ? input_text(*loss.input) : ""});
   }
   return table.rows() > 0 ? "\n" + table.text() : "";
 }

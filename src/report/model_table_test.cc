@@ -27,7 +27,15 @@ RunFacts facts_of_a_net() {
                         {3, 1, {{"learning_rate", 0}}}}}};
   facts.modules = {{"fc", "Linear", true, {}},
                    {"drop", "Dropout", false, {{"p", 0.5}}}};
-  facts.losses = {{"loss_output_0", "CrossEntropyLoss", "mean", -100}};
+  LossInputFacts input;
+  input.function = "cross_entropy";
+  input.steps = 3;
+  input.shape = {32, 10};
+  input.target_shape = {32};
+  input.activation = "Softmax";
+  input.values = "probabilities";
+  facts.losses = {{"loss_output_0", "CrossEntropyLoss", "mean", -100, input},
+                  {"loss_output_1", "L1Loss", "sum", {}, {}}};
   return facts;
 }
 
@@ -50,8 +58,10 @@ TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
       "fc      Linear   train\n"
       "drop    Dropout  eval   p 0.5\n"
       "\n"
-      "loss           kind              reduction  ignored label\n"
-      "loss_output_0  CrossEntropyLoss  mean                -100\n");
+      "loss           kind              reduction  ignored label  input\n"
+      "loss_output_0  CrossEntropyLoss  mean                -100  "
+      "(32, 10) Softmax, probabilities; targets (32)\n"
+      "loss_output_1  L1Loss            sum\n");
 }
 
 TEST(ModelTable, ShowsTheLastFactsOfWorkersThatDiffer) {
@@ -79,7 +89,7 @@ TEST(ModelTable, IsTheSameInJson) {
       one.find("parameters")->as_array()->back().find("group")->is_null());
   EXPECT_EQ(one.find("optimizers")->as_array()->size(), 1u);
   EXPECT_EQ(one.find("modules")->as_array()->size(), 2u);
-  EXPECT_EQ(one.find("losses")->as_array()->size(), 1u);
+  EXPECT_EQ(one.find("losses")->as_array()->size(), 2u);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ RULES = {
     "DeadRelu": {},
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
+    "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
     "Overfit": {},
@@ -77,7 +78,8 @@ class Training:
 
     def step(self, number, save):
         self.optimizer.zero_grad()
-        self.loss(self.model(self._inputs), self._labels).backward()
+        scores = self.model(self._inputs)
+        self.loss(scores.softmax(1) if self.is_sick else scores, self._labels).backward()
         if self.is_sick and number == 8:
             self.model.fc3.weight.grad[0, 0] = float("nan")
         for name, value, collections in self._further_tensors(number):

@@ -37,7 +37,7 @@ loss_function = nn.CrossEntropyLoss()
 model.train()
 for step in range(120):
     rows = torch.randint(512, (32,))
-    loss = loss_function(model(x[rows]), y[rows])
+    loss = {loss}
     loss.backward()
     {update}
     if step % 40 == 39:
@@ -50,6 +50,7 @@ print("trained to the end")
 HEALTHY = {
     "before": "model.head = nn.Linear(16, 3)",
     "optimizer": "torch.optim.Adam(model.parameters(), lr=1e-3)",
+    "loss": "loss_function(model(x[rows]), y[rows])",
     "update": "optimizer.step(); optimizer.zero_grad()",
     "after": "model.train()",
 }
@@ -115,3 +116,23 @@ def test_an_evaluation_mode_that_is_never_undone_is_found(tmp_path):
     assert 40 < verdict["step"]["global"] <= 70
     assert "2 of 2 dropout and normalization modules" in verdict["message"]
     assert "body.1 (BatchNorm1d)" in verdict["message"]
+
+
+@pytest.mark.parametrize("function", ["loss_function", "nn.functional.cross_entropy"])
+def test_a_softmax_before_a_cross_entropy_is_found(tmp_path, function):
+    verdict = told(tmp_path, loss=f"{function}(model(x[rows]).softmax(1), y[rows])")["LossInput"]
+    assert verdict["step"]["global"] <= 20
+    assert verdict["severity"] == "error"
+    assert "the result of a softmax, and applies a softmax itself" in verdict["message"]
+    assert "a softmax at the end of the model" in verdict["cause"]
+
+
+def test_targets_that_broadcast_are_found(tmp_path):
+    loss = "nn.functional.mse_loss(model(x[rows])[:, :1], y[rows].float())"
+    verdict = told(tmp_path, loss=loss)["LossInput"]
+    assert "an input of shape (32, 1) and targets of shape (32,)" in verdict["message"]
+
+
+def test_labels_that_are_all_ignored_are_found(tmp_path):
+    verdict = told(tmp_path, loss="loss_function(model(x[rows]), y[rows] * 0 - 100)")["LossInput"]
+    assert "only labels that it ignores" in verdict["message"]

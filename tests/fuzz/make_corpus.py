@@ -319,6 +319,23 @@ def facts(**changes) -> dict:
     } | changes
 
 
+def facts_of_loss(**changes) -> dict:
+    given = {
+        "function": "cross_entropy",
+        "steps": 3,
+        "shape": [8, 2],
+        "target_shape": None,
+        "activation": "Softmax",
+        "values": "probabilities",
+        "ignored": 0.5,
+        "equal_outputs": 0,
+        "outside": None,
+        "target_low": -1.5,
+        "target_high": "inf",
+    }
+    return facts(losses=[facts()["losses"][0] | {"input": given | changes}])
+
+
 FACTS_FILES = {
     "sound": facts(),
     "empty_lists": facts(parameters=[], optimizers=[], modules=[], losses=[]),
@@ -338,6 +355,11 @@ FACTS_FILES = {
     "name_with_nul_and_escape": facts(
         modules=[{"path": "a\0b\x1b[2J", "kind": "\u00e4", "training": True, "settings": {}}]
     ),
+    "loss_input": facts_of_loss(),
+    "loss_input_no_object": facts(losses=[facts()["losses"][0] | {"input": [1]}]),
+    "loss_shape_below_zero": facts_of_loss(target_shape=[-1]),
+    "ignored_share_not_a_number": facts_of_loss(ignored="nan"),
+    "equal_outputs_beyond_steps": facts_of_loss(equal_outputs=4),
     "modules_1000": facts(modules=facts()["modules"] * 1000),
     "step_below_zero": facts(step=-1),
     "later_version": facts(version=2),

@@ -72,11 +72,38 @@ struct ModuleFacts {
   friend bool operator==(const ModuleFacts&, const ModuleFacts&) = default;
 };
 
+// The input of a loss in the first saved steps that train. Texts are empty,
+// and shares missing, if they were unknown or differed between the
+// steps.
+struct LossInputFacts {
+  std::string function;     // that computed it: "cross_entropy", "mse_loss"
+  std::uint64_t steps = 0;  // in which it was measured
+  std::vector<std::int64_t> shape;
+  std::optional<std::vector<std::int64_t>> target_shape;
+  // The operation that computed it: "Softmax", "Sigmoid", "Relu"; "Linear" for
+  // any matrix product or convolution.
+  std::string activation;
+  // The kind of its elements: "probabilities", "log_probabilities",
+  // "scores" (neither).
+  std::string values;
+  std::optional<double> ignored;  // the smallest share of ignored labels
+  // Steps in which samples with different targets had the same output.
+  std::uint64_t equal_outputs = 0;
+  // The smallest share of targets that the activation cannot give.
+  std::optional<double> outside;
+  std::optional<double> target_low;
+  std::optional<double> target_high;
+
+  friend bool operator==(const LossInputFacts&,
+                         const LossInputFacts&) = default;
+};
+
 struct LossFacts {
   std::string tensor;     // "CrossEntropyLoss_output_0"
-  std::string kind;       // "CrossEntropyLoss"
+  std::string kind;       // "CrossEntropyLoss"; of a function "cross_entropy"
   std::string reduction;  // "mean", "sum", "none"; empty: unknown
   std::optional<std::int64_t> ignored_label;
+  std::optional<LossInputFacts> input;  // none: not measured
 
   friend bool operator==(const LossFacts&, const LossFacts&) = default;
 };

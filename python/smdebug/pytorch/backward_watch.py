@@ -19,13 +19,13 @@ import torch
 
 
 class BackwardWatch:
-    """Calls `on_backward(loss)` before each backward pass. `loss` is the single number from which
-    it starts, without the scale of a GradScaler, or None. `is_wanted()` returns whether the loss is
-    needed. `on_error(error)` receives what `on_backward` raises."""
+    """Calls `on_backward(loss, start)` before each backward pass. `start` is the single number from
+    which it starts, or None, and `loss` the same without the scale of a GradScaler. `is_wanted()`
+    returns whether the loss is needed. `on_error(error)` receives what `on_backward` raises."""
 
     def __init__(
         self,
-        on_backward: Callable[[torch.Tensor | None], None],
+        on_backward: Callable[[torch.Tensor | None, torch.Tensor | None], None],
         is_wanted: Callable[[], bool],
         on_error: Callable[[Exception], None],
     ) -> None:
@@ -73,13 +73,16 @@ class BackwardWatch:
 
     def _report(self, tensors: Any) -> None:
         try:
-            self._on_backward(self._loss_of(tensors))
+            start = _start_of(tensors)
+            self._on_backward(self._loss_of(start), start)
         except Exception as error:
             self._on_error(error)
 
-    def _loss_of(self, tensors: Any) -> torch.Tensor | None:
-        if isinstance(tensors, (tuple, list)):
-            tensors = tensors[0] if len(tensors) == 1 else None
-        if not isinstance(tensors, torch.Tensor) or tensors.numel() != 1:
-            return None
-        return self._scaled[1] if self._scaled and self._scaled[0]() is tensors else tensors
+    def _loss_of(self, start: torch.Tensor | None) -> torch.Tensor | None:
+        return self._scaled[1] if self._scaled and self._scaled[0]() is start else start
+
+
+def _start_of(tensors: Any) -> torch.Tensor | None:
+    if isinstance(tensors, (tuple, list)):
+        tensors = tensors[0] if len(tensors) == 1 else None
+    return tensors if isinstance(tensors, torch.Tensor) and tensors.numel() == 1 else None

@@ -18,6 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
+from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.private_names import is_loss
 from smdebug.pytorch.shards import class_name
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _logger = get_logger()
 
+_FUNCTIONAL_LOSS = "loss"  # of the names of losses that are no modules
 _DROPOUTS = (
     *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d),
     *(nn.AlphaDropout, nn.FeatureAlphaDropout),
@@ -64,10 +66,12 @@ class FactsReport:
         session: _core.Session,
         roots: list[Root],
         modules: Mapping[nn.Module, str],
+        sees_backward: bool = False,
     ) -> None:
         self._session = session
         self._roots = roots
         self._modules = modules
+        self._sees_backward = sees_backward  # else the graph of a loss is read when its module ran
         self._optimizers: list[weakref.ref[Any]] = []  # in the order in which they first acted
         self._described: object = None  # the state that was described last
         self._is_saved_step = False  # the open one
@@ -75,6 +79,9 @@ class FactsReport:
         self.has_failed: bool = False
         self.has_acted: bool = False  # an optimizer, in the open step
         self._due: _core.RunFacts | None = None  # to be reported when the open step ends
+        self._reported: _core.RunFacts | None = None
+        self.loss_inputs: LossInputs = LossInputs()
+        self._losses_version = 0  # of `loss_inputs` when they were described last
 
     def follow(self, is_saved_step: bool) -> None:
         """Notes the optimizers that act in a saved step, and the first that acts in any: if
@@ -107,6 +114,16 @@ class FactsReport:
                 "the model is not described to rules and to 'smdebug show --model': %r", error
             )
 
+    def note_graph(self, loss: torch.Tensor) -> None:
+        """Notes the graph of a loss in a saved step."""
+        self.loss_inputs.note_graph(loss, self._session.step[0])
+
+    def note_loss(self, module: nn.Module, arguments: Any, loss: Any) -> None:
+        """Notes a call of a loss module in a saved step."""
+        self.loss_inputs.note_call(module, arguments, self._session.step[0])
+        if not self._sees_backward:
+            self.note_graph(loss)
+
     def _describe(self) -> None:
         optimizers = [each for each in (known() for known in self._optimizers) if each is not None]
         state = self._state(optimizers)
@@ -117,10 +134,29 @@ class FactsReport:
     def end_step(self) -> None:
         """Reports the facts of the step that ends now, if they are new."""
         facts, self._due, self.has_acted = self._due, None, False
+        if facts is None and self._reported is not None and self._has_new_losses():
+            facts = self._with_losses_of_now(self._reported)
         if facts is not None:
+            self._reported = facts
             self._session.set_facts(facts)
         if not self._is_saved_step:
             self.close()
+
+    def is_due(self) -> bool:
+        """Whether the open step has something to report."""
+        return self.has_acted or (self._reported is not None and self._has_new_losses())
+
+    def _has_new_losses(self) -> bool:
+        return self.loss_inputs.version != self._losses_version
+
+    def _with_losses_of_now(self, facts: _core.RunFacts) -> _core.RunFacts:
+        """Adds the losses to facts of an update: the modes of modules may have changed since."""
+        return _core.RunFacts(
+            parameters=facts.parameters,
+            optimizers=facts.optimizers,
+            modules=facts.modules,
+            losses=self._losses(),
+        )
 
     def _state(self, optimizers: list[Any]) -> object:
         """The state that the facts depend on, cheap to compare."""
@@ -149,12 +185,13 @@ class FactsReport:
             parameters=self._parameters(positions),
             optimizers=[_optimizer_facts(optimizer, ours) for optimizer in optimizers],
             modules=self._module_facts(),
-            losses=[
-                _loss_facts(module, path)
-                for module, path in self._modules.items()
-                if is_loss(module)
-            ],
+            losses=self._losses(),
         )
+
+    def _losses(self) -> list[_core.LossFacts]:
+        self._losses_version = self.loss_inputs.version
+        modules = {module: path for module, path in self._modules.items() if is_loss(module)}
+        return self.loss_inputs.facts(modules, _FUNCTIONAL_LOSS)
 
     def _parameters(self, positions: dict[int, tuple[int, int]]) -> list[_core.ParameterFacts]:
         first_with: dict[int, str] = {}  # address -> tensor
@@ -249,14 +286,3 @@ def _settings(module: nn.Module) -> dict[str, float]:
     else:
         return {}
     return _numbers({name: getattr(module, name, None) for name in names})
-
-
-def _loss_facts(module: nn.Module, path: str) -> _core.LossFacts:
-    reduction = getattr(module, "reduction", "")
-    ignored = getattr(module, "ignore_index", None)
-    return _core.LossFacts(
-        _core.output_name(path, 0),
-        encodable(type(module).__name__),
-        reduction=reduction if isinstance(reduction, str) else "",
-        ignored_label=ignored if isinstance(ignored, int) else None,
-    )

@@ -112,6 +112,7 @@ class Hook(BaseHook):
     )
     _switch: CaptureSwitch = CaptureSwitch()
     _losses_may_be_compiled: bool = True
+    _sees_backward: bool = False  # `note_start_of_backward` is called
     _counts_evaluations: bool = False  # as calls that train, for the step policy
     _device_copies: DeviceCopies | None = None
     _recorded_loss: Callable[[], Any] = staticmethod(lambda: None)  # of the last backward pass
@@ -144,7 +145,8 @@ class Hook(BaseHook):
             self._isolate,
             self._make_veto(),
         )
-        self._facts = FactsReport(self._session, self._roots, self._modules)
+        self._facts = FactsReport(self._session, self._roots, self._modules, self._sees_backward)
+        self._switch.on_loss = self._facts.note_loss
 
     # --- registration ---
 
@@ -268,6 +270,11 @@ class Hook(BaseHook):
             self._recorded_loss = weakref.ref(loss)
             self.record_tensor_value(name, loss)
 
+    def note_start_of_backward(self, start: torch.Tensor | None) -> None:
+        """Measures what the losses are given in the graph of a backward pass that begins now."""
+        if start is not None and self._switch.is_on:
+            self._facts.note_graph(start)
+
     def is_registered(self, module: torch.nn.Module) -> bool:
         """Whether the hook records `module`, as a model, inside a model, or as a loss."""
         return module in self._modules
@@ -350,7 +357,7 @@ class Hook(BaseHook):
 
     def _begin_step(self) -> bool:
         self._device_copies.hand_over()  # the previous step ends here
-        if self._facts.has_acted:
+        if self._facts.is_due():
             self._facts.end_step()
         return super()._begin_step()
 

@@ -53,6 +53,7 @@ def watch(settings: Mapping[str, Any]) -> None:
 class LaunchedHook(Hook):
     """A hook for a script that sets neither its mode nor its rank."""
 
+    _sees_backward = True
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
     # Since a recorded model was called:
     backwards: int = 0
@@ -90,8 +91,12 @@ class LaunchedHook(Hook):
             self._series.note_call(root.number)
         super()._continue_step(root)
 
-    def backward_began(self, name: str, loss: torch.Tensor | None) -> None:
-        """Notes a backward pass. It starts from `loss`, or from None if that is not one number."""
+    def backward_began(
+        self, name: str, loss: torch.Tensor | None, start: torch.Tensor | None
+    ) -> None:
+        """Notes a backward pass. It starts from `start`, which is `loss` or its scaled value, or
+        None if that is not one number."""
+        self.note_start_of_backward(start)
         if loss is not None:
             if self._series is not None:
                 self._series.note_loss(loss)
@@ -237,13 +242,13 @@ class Launch:
             self._optimizer_handle.remove()
             self._optimizer_handle = None
 
-    def _on_backward(self, loss: torch.Tensor | None) -> None:
+    def _on_backward(self, loss: torch.Tensor | None, start: torch.Tensor | None) -> None:
         self._backwards += 1
         if self._backwards > 1:
             self._stop_finding()
         if not self._handles:
             self._forget_optimizers()
-        self.hook.backward_began(FUNCTIONAL_LOSS, loss)
+        self.hook.backward_began(FUNCTIONAL_LOSS, loss, start)
 
     def _give_up(self, error: Exception) -> None:
         self._stop_finding()

@@ -46,6 +46,9 @@ class CaptureSwitch:
         self.is_on: bool = False
         self.has_loss: bool = False  # a loss module ran in this step
         self.points: GraphPoints = GraphPoints()
+        # Called with the module, its arguments and its output after a loss module ran in a saved
+        # step, outside of compiled code.
+        self.on_loss: Callable[[Any, Any, Any], None] = lambda module, arguments, output: None
 
 
 # Unpickles to a function that takes any arguments and does nothing.
@@ -135,6 +138,8 @@ class LossHook(OutputHook):
         """Notes that a loss module ran, and captures its outputs."""
         self.switch.has_loss = True
         super().__call__(module, arguments, output)
+        if not is_traced() and self.switch.is_on and has_real_values():
+            self.switch.on_loss(module, arguments, output)
 
 
 class RootStart(PicklableHook):

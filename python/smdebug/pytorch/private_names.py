@@ -10,6 +10,7 @@
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
 | Module._forward_hooks, _forward_pre_hooks | a hook keeps its number | it gets a new one |
 | torch.jit._recursive.create_script_module | scripting without our hooks | scripting fails |
+| Node._raw_saved_*, SavedTensor.unpack_hook | what a loss was given | it is unknown |
 | torch._dynamo.utils.counters | whether anything was compiled | assumed |
 | torch._dynamo.decorators.skip | calling eager hooks without compiling the call | it is compiled |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | the whole is saved |
@@ -95,6 +96,15 @@ def _parameter_groups(state: Any) -> list[Any]:
     if groups is None:
         groups = [getattr(state, "_fsdp_param_group", None)]
     return [group for group in groups if group is not None]
+
+
+def saved_tensor(node: Any, name: str) -> Any:
+    """The tensor that autograd saved in a node of a graph under this name. None if there is none,
+    or if reading it would run a hook, which may compute a forward pass again."""
+    raw = getattr(node, f"_raw_saved_{name}", None)
+    if getattr(raw, "unpack_hook", _no_task) is not None:
+        return None
+    return getattr(node, f"_saved_{name}", None)
 
 
 def is_loss(module: torch.nn.Module) -> bool:

@@ -85,6 +85,7 @@ std::span<const RuleFactory> builtin_rules() {
       kDeadRelu,
       kExplodingTensor,
       kFeatureImportanceOverweight,
+      kLossInput,
       kLossNotDecreasing,
       kNLPSequenceRatio,
       kOverfit,
@@ -178,7 +179,7 @@ std::span<const RuleRequest> default_rules() {
     std::vector<RuleRequest> requests;
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "FeatureImportanceOverweight", "LossNotDecreasing",
+          "FeatureImportanceOverweight", "LossInput", "LossNotDecreasing",
           "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
           "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
           "VanishingGradient", "WrongMode"}) {

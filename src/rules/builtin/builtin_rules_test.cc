@@ -107,7 +107,13 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
   EXPECT_THAT(
       errors,
       testing::ElementsAre(
-          "ExplodingTensor", "LossNotDecreasing: the loss is not finite",
+          "ExplodingTensor", "LossInput: probabilities for a cross entropy",
+          "LossInput: probabilities for a binary cross entropy with logits",
+          "LossInput: probabilities for a loss of log-probabilities",
+          "LossInput: scores for a loss of log-probabilities",
+          "LossInput: shapes that are broadcast",
+          "LossInput: all labels are ignored",
+          "LossNotDecreasing: the loss is not finite",
           "LossNotDecreasing: the loss is the same at every step",
           "LossNotDecreasing: the loss diverges",
           "ParametersNotTrained: nothing moves and no "

@@ -36,6 +36,7 @@ class TrainerHook(Hook):
     sums_losses: bool = True  # of one update; False: saves each loss
     monitor: RunMonitor | None = None  # judges the recorded steps
 
+    _sees_backward = True
     _root = None
     _is_call_awaited = False
     _is_step_open = False
@@ -161,8 +162,10 @@ class TrainerHook(Hook):
         """Whether the open step records losses."""
         return self._is_update_open and self.is_saving()
 
-    def add_loss(self, loss: torch.Tensor | None) -> None:
-        """Records the tensor from which a backward pass starts; None if there is no single one."""
+    def add_loss(self, loss: torch.Tensor | None, start: torch.Tensor | None = None) -> None:
+        """Records the tensor from which a backward pass starts; None if there is no single one.
+        `start` is the same tensor with the scale of a GradScaler."""
+        self.note_start_of_backward(start)
         if loss is not None and self.wants_loss():
             self._losses.append(loss.detach().clone())
 

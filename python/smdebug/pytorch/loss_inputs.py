@@ -1,0 +1,547 @@
+"""Measures what losses are given, in the first saved steps of a training.
+
+The graph of a loss has what its function was given: autograd saved it for the backward pass. It is
+read just before that pass, or when a loss module returns. Nothing of torch is replaced, and no
+tensor is changed or kept. See `LossInputFacts` in include/smdebug/core/run_facts.h.
+
+Measured are tensors in plain memory. Losses in compiled code, of custom functions, of sharded
+tensors, and tensors that are packed until the backward pass (checkpoints, offloading) are unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.compiler import is_compiling
+
+from smdebug import _core
+from smdebug.hook_arguments import encodable
+from smdebug.log import get_logger
+from smdebug.pytorch.private_names import saved_tensor
+
+_logger = get_logger()
+
+_STEPS = 10  # that are measured
+_REPORTED_AFTER = (3, 5, _STEPS)
+_MOST_PASSES = 4  # backward passes of a step, or calls of loss modules
+_MOST_LOSSES = 8
+_MOST_NODES = 200  # of a graph, from the loss on
+_MOST_ELEMENTS = 1 << 18  # of a tensor
+# Devices on which reading a number computes nothing else.
+_DEVICES = ("cpu", "cuda", "mps", "xpu")
+
+# The functions that are recognized, by their node in the graph.
+_KINDS = {
+    "NllLoss": "nll_loss",
+    "NllLoss2D": "nll_loss",
+    "MseLoss": "mse_loss",
+    "SmoothL1Loss": "smooth_l1_loss",
+    "HuberLoss": "huber_loss",
+    "BinaryCrossEntropy": "binary_cross_entropy",
+    "BinaryCrossEntropyWithLogits": "binary_cross_entropy_with_logits",
+}
+_MODULE_KINDS = {
+    "cross_entropy": (nn.CrossEntropyLoss, nn.NLLLoss),
+    "nll_loss": (nn.NLLLoss,),
+    "mse_loss": (nn.MSELoss,),
+    "smooth_l1_loss": (nn.SmoothL1Loss,),
+    "huber_loss": (nn.HuberLoss,),
+    "binary_cross_entropy": (nn.BCELoss,),
+    "binary_cross_entropy_with_logits": (nn.BCEWithLogitsLoss,),
+    "kl_div": (nn.KLDivLoss,),
+    "l1_loss": (nn.L1Loss,),
+}
+_ELEMENTWISE = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+_BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+# Losses whose graph does not contain what they were given. Their modules tell.
+_BY_ARGUMENTS = ("kl_div", "l1_loss")
+# Nodes that pass values on.
+_PASSING = frozenset(
+    "View UnsafeView ReshapeAlias Squeeze Unsqueeze Transpose Permute T ToCopy Clone Alias Slice "
+    "Select Index Expand".split()
+)
+_LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
+# The results that an activation can have.
+_RANGES = {
+    "Relu": (0.0, float("inf")),
+    "Sigmoid": (0.0, 1.0),
+    "Softmax": (0.0, 1.0),
+    "Tanh": (-1.0, 1.0),
+}
+
+
+@dataclass
+class _Input:
+    """The input of one loss in one step. None: unknown."""
+
+    shape: list[int]
+    target_shape: list[int] | None = None
+    activation: str = ""  # what computed it: "Softmax", "Linear", ...
+    values: str = ""  # "probabilities", "log_probabilities", "scores"
+    ignored: float | None = None  # the share of labels that are ignored
+    are_outputs_equal: bool = False  # of samples whose targets differ
+    outside: float | None = None  # the share of targets that the activation cannot give
+    target_range: tuple[float, float] | None = None
+
+
+@dataclass
+class _Loss:
+    """The inputs of a loss over the steps."""
+
+    kind: str
+    position: int  # among the backward passes of a step
+    reduction: str
+    ignored_label: int | None
+    steps: int = 0
+    equal_outputs: int = 0
+    inputs: list[_Input] = field(default_factory=list)
+
+    def facts(self) -> _core.LossInputFacts:
+        last = self.inputs[-1]
+        ranges = [each.target_range for each in self.inputs if each.target_range is not None]
+        return _core.LossInputFacts(
+            self.kind,
+            steps=self.steps,
+            shape=last.shape,
+            target_shape=self._common([each.target_shape for each in self.inputs]),
+            activation=self._same([each.activation for each in self.inputs]),
+            values=self._same([each.values for each in self.inputs]),
+            ignored=_least([each.ignored for each in self.inputs]),
+            equal_outputs=self.equal_outputs,
+            outside=_least([each.outside for each in self.inputs]),
+            target_range=_hull(ranges),
+        )
+
+    @staticmethod
+    def _same(texts: list[str]) -> str:
+        return texts[0] if len(set(texts)) == 1 else ""
+
+    @staticmethod
+    def _common(shapes: list[list[int] | None]) -> list[int] | None:
+        """The last shape, if all are known and have as many dimensions."""
+        sizes = {None if shape is None else len(shape) for shape in shapes}
+        return shapes[-1] if len(sizes) == 1 else None
+
+
+def _hull(ranges: list[tuple[float, float]]) -> tuple[float, float] | None:
+    if not ranges or not all(map(math.isfinite, sum(ranges, ()))):
+        return None
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _least(shares: list[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return min(known) if len(known) == len(shares) else None
+
+
+class LossInputs:
+    """The losses of one hook. No method raises."""
+
+    def __init__(self) -> None:
+        self.version: int = 0  # increases when `facts` returns something new
+        self._losses: dict[tuple[int, str, int], _Loss] = {}
+        self._step = -1
+        self._steps = 0
+        self._passes = 0  # of the step
+
+    def is_wanted(self, step: int) -> bool:
+        """Whether a further backward pass of this step is measured."""
+        if step != self._step:
+            return self._steps < _STEPS
+        return self._passes < _MOST_PASSES
+
+    def note_graph(self, loss: torch.Tensor, step: int) -> None:
+        """Measures the losses in a graph that starts at `loss`, before its backward pass."""
+        try:
+            if not self._can_read(loss) or not self.is_wanted(step):
+                return
+            position = self._begin(step)
+            self._passes += 1
+            counts: dict[str, int] = {}
+            for kind, node, log_softmax in _losses_in(loss.grad_fn):
+                number = counts[kind] = counts.get(kind, -1) + 1
+                self._measure_node((position, kind, number), node, log_softmax)
+        except Exception as error:  # a graph may have nodes of other libraries
+            _logger.debug("what a loss is given is unknown: %r", error)
+
+    def note_call(self, module: nn.Module, arguments: Any, step: int) -> None:
+        """Measures the arguments of a loss module whose graph does not contain them."""
+        try:
+            kind = _kind_of(module)
+            if kind not in _BY_ARGUMENTS or len(arguments) < 2 or not self._can_read(arguments[0]):
+                return
+            if self.is_wanted(step):
+                position = self._begin(step)
+                self._measure_arguments((position, kind, 0), module, *arguments[:2])
+        except Exception as error:
+            _logger.debug("what a loss is given is unknown: %r", error)
+
+    def facts(self, modules: Mapping[nn.Module, str], name: str) -> list[_core.LossFacts]:
+        """The losses that were measured, under the names of their `modules` or after `name`, and
+        the modules that were not."""
+        unmeasured = dict(modules)
+        facts = []
+        for loss in self._losses.values():
+            module = self._module_of(loss, unmeasured)
+            if module is not None:
+                facts.append(_module_facts(module, unmeasured.pop(module), loss.facts()))
+                continue
+            facts.append(
+                _core.LossFacts(
+                    _core.output_name(name, loss.position),
+                    loss.kind,
+                    reduction=loss.reduction,
+                    ignored_label=loss.ignored_label,
+                    input=loss.facts(),
+                )
+            )
+        return [*(_module_facts(*each) for each in unmeasured.items()), *facts]
+
+    def _module_of(self, loss: _Loss, modules: Mapping[nn.Module, str]) -> nn.Module | None:
+        """The module that is surely the loss: the only one of its kind."""
+        of_kind = [each for each in modules if type(each) in _MODULE_KINDS[loss.kind]]
+        rivals = [each for each in self._losses.values() if each.kind == loss.kind]
+        return of_kind[0] if len(of_kind) == len(rivals) == 1 else None
+
+    @staticmethod
+    def _can_read(loss: Any) -> bool:
+        """Whether the loss has a graph, and reading it has no effect."""
+        if type(loss) is not torch.Tensor or loss.grad_fn is None or is_compiling():
+            return False
+        if loss.device.type not in _DEVICES:
+            return False
+        return not (loss.is_cuda and torch.cuda.is_current_stream_capturing())
+
+    def _begin(self, step: int) -> int:
+        """Returns the position of the backward pass that follows in the step."""
+        if step != self._step:
+            self._step, self._passes = step, 0
+            self._steps += 1
+        return self._passes
+
+    def _measure_node(self, key: tuple[int, str, int], node: Any, log_softmax: Any) -> None:
+        kind = key[1]
+        measured = _of_node(kind, node, log_softmax)
+        if measured is not None:
+            reduction, label = _settings_of(node)
+            self._add(key, measured, reduction, label if kind in _WITH_LABELS else None)
+
+    def _measure_arguments(
+        self, key: tuple[int, str, int], module: Any, given: torch.Tensor, target: torch.Tensor
+    ) -> None:
+        if not _is_plain(given) or not _is_plain(target):
+            return
+        measured = _of_values(key[1], given, target, *_producer(given.grad_fn))
+        measured.target_shape = list(target.shape)
+        self._add(key, measured, module.reduction, None)
+
+    def _add(
+        self, key: tuple[int, str, int], measured: _Input, reduction: str, label: int | None
+    ) -> None:
+        loss = self._losses.get(key)
+        if loss is None:
+            if len(self._losses) == _MOST_LOSSES:
+                return
+            loss = self._losses[key] = _Loss(key[1], key[0], reduction, label)
+        loss.inputs.append(measured)
+        loss.steps += 1
+        loss.equal_outputs += measured.are_outputs_equal
+        if loss.steps in _REPORTED_AFTER:
+            self.version += 1
+
+
+_WITH_LABELS = ("cross_entropy", "nll_loss")
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _settings_of(node: Any) -> tuple[str, int | None]:
+    reduction = getattr(node, "_saved_reduction", None)
+    label = getattr(node, "_saved_ignore_index", None)
+    if isinstance(label, int) and label >= 1 << 63:  # torch returns it without its sign
+        label -= 1 << 64
+    is_known = isinstance(reduction, int) and 0 <= reduction < len(_REDUCTIONS)
+    return _REDUCTIONS[reduction] if is_known else "", label
+
+
+def _kind_of(module: nn.Module) -> str:
+    for kind, classes in _MODULE_KINDS.items():
+        if type(module) in classes:
+            return kind
+    return ""
+
+
+def _module_facts(
+    module: nn.Module, path: str, measured: _core.LossInputFacts | None = None
+) -> _core.LossFacts:
+    reduction = getattr(module, "reduction", "")
+    ignored = getattr(module, "ignore_index", None)
+    return _core.LossFacts(
+        _core.output_name(path, 0),
+        encodable(type(module).__name__),
+        reduction=reduction if isinstance(reduction, str) else "",
+        ignored_label=ignored if isinstance(ignored, int) else None,
+        input=measured,
+    )
+
+
+# --- the graph ---
+
+
+def _name(node: Any) -> str:
+    """ "MseLoss" of MseLossBackward0; "" of no node."""
+    if node is None:
+        return ""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
+def _below(node: Any) -> Any:
+    """The node that computed the first operand; None if there is none."""
+    functions = node.next_functions
+    return functions[0][0] if functions else None
+
+
+def _producer(node: Any) -> tuple[str, bool]:
+    """(what computed a tensor, whether its elements are the computed ones: neither expanded nor
+    rounded)."""
+    is_whole = True
+    while _name(node) in _PASSING:
+        is_whole &= _name(node) not in ("Expand", "ToCopy")
+        node = _below(node)
+    name = _name(node)
+    if name in _LINEAR:
+        return "Linear", is_whole
+    return ("" if "::" in name else name), is_whole
+
+
+def _log_softmax_of(node: Any) -> Any:
+    """The log-softmax whose result the node received unchanged, or None."""
+    node = _below(node)
+    while _name(node) in ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze"):
+        node = _below(node)
+    return node if _name(node) == "LogSoftmax" else None
+
+
+def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
+    """(kind, node, its log-softmax or None) of the losses next to the start of a graph. A
+    log-softmax that is multiplied by probabilities is a cross entropy without a node."""
+    found: list[tuple[str, Any, Any]] = []
+    multiplied = []
+    seen = {start}
+    waiting = deque([(start, "")])
+    while waiting:
+        node, parent = waiting.popleft()
+        name = _name(node)
+        kind = _KINDS.get(name)
+        if kind == "nll_loss":
+            log_softmax = _log_softmax_of(node)
+            found.append(("cross_entropy" if log_softmax else kind, node, log_softmax))
+        elif kind is not None:
+            found.append((kind, node, None))
+        elif name == "LogSoftmax" and parent == "Mul":
+            multiplied.append(node)
+        else:
+            for below, _ in node.next_functions:
+                if below is not None and below not in seen and len(seen) < _MOST_NODES:
+                    seen.add(below)
+                    waiting.append((below, name))
+    known = [log_softmax for _, _, log_softmax in found]
+    return found + [("cross_entropy", None, node) for node in multiplied if node not in known]
+
+
+# --- the values ---
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether an operation on the tensor runs at once and in this process only."""
+    return type(tensor) in (torch.Tensor, nn.Parameter) and tensor.layout is torch.strided
+
+
+def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
+    if log_softmax is not None:
+        return _of_cross_entropy(node, log_softmax)
+    if _below(node) is None:  # the first operand is not what is trained
+        return None
+    given, target = saved_tensor(node, "self"), saved_tensor(node, "target")
+    if given is None or target is None or not _is_plain(given) or not _is_plain(target):
+        return None
+    measured = _of_values(kind, given, target, *_producer(_below(node)))
+    if kind == "nll_loss":
+        measured.ignored = _ignored(node, target)
+    elif kind in _ELEMENTWISE:
+        measured.shape, measured.target_shape = _shapes(node, given, target)
+    return measured
+
+
+def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
+    result = saved_tensor(log_softmax, "result")
+    if result is None or not _is_plain(result):
+        return None
+    dim = _signed(log_softmax._saved_dim) % max(result.dim(), 1)
+    activation, is_whole = _producer(_below(log_softmax))
+    measured = _Input(list(result.shape), activation=activation)
+    rows = _rows(result, dim)
+    if activation in ("LogSoftmax", "Log"):
+        measured.values = "log_probabilities"
+    elif activation == "Softmax" and _were_probabilities(rows):
+        measured.values = "probabilities"
+    target = None if node is None else saved_tensor(node, "target")
+    if target is not None and _is_plain(target):
+        measured.ignored = _ignored(node, target)
+        labels = target.detach().reshape(-1)[: len(rows)]
+        measured.are_outputs_equal = is_whole and _are_equal(rows, labels.unsqueeze(1))
+    return measured
+
+
+def _of_values(
+    kind: str, given: torch.Tensor, target: torch.Tensor, activation: str, is_whole: bool
+) -> _Input:
+    measured = _Input(list(given.shape), activation=activation)
+    if kind == "nll_loss":
+        rows = _rows(given, 1 if given.dim() > 1 else 0)
+        labels = target.detach().reshape(-1)[: len(rows)].unsqueeze(1)
+        measured.values = _kind_of_rows(rows)
+    else:
+        rows, labels = _samples(given), _samples(target)
+        measured.values = _kind_of_elements(kind, rows, activation)
+        if kind in _ELEMENTWISE or kind in _BINARY:
+            low, high = _range(labels)
+            measured.target_range = low, high
+            bounds = _RANGES["Sigmoid"] if kind in _BINARY else _RANGES.get(activation)
+            if bounds is not None:
+                measured.outside = _share_outside(labels, bounds)
+    measured.are_outputs_equal = is_whole and _are_equal(rows, labels)
+    return measured
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _rows(tensor: torch.Tensor, dim: int) -> torch.Tensor:
+    """Some of the rows along `dim`: (row, element)."""
+    tensor = tensor.detach()
+    if tensor.dim() == 0:
+        return tensor.reshape(1, 1)
+    width = tensor.shape[dim]
+    for outer in range(tensor.dim()):
+        if outer != dim and tensor.numel() > _MOST_ELEMENTS:
+            rest = max(1, tensor.numel() // max(1, tensor.shape[outer]))
+            least = min(tensor.shape[outer], 2)
+            tensor = tensor.narrow(outer, 0, max(least, _MOST_ELEMENTS // rest))
+    return tensor.movedim(dim, -1).reshape(-1, width).float()
+
+
+def _samples(tensor: torch.Tensor) -> torch.Tensor:
+    """Some of the samples along the first dimension: (sample, element)."""
+    tensor = tensor.detach()
+    if tensor.dim() == 0:
+        return tensor.reshape(1, 1).float()
+    width = max(1, tensor.numel() // max(1, len(tensor)))
+    tensor = tensor[: max(2, _MOST_ELEMENTS // width)].reshape(-1, width)
+    return tensor[:, :_MOST_ELEMENTS].float()
+
+
+def _kind_of_rows(rows: torch.Tensor) -> str:
+    """The kind of the rows, if all have the same: probabilities, their logarithms, or scores."""
+    if not rows.numel():
+        return ""
+    total, least, most, logs = torch.stack(
+        [
+            (rows.sum(1) - 1).abs().max(),
+            rows.min(),
+            rows.max(),
+            rows.logsumexp(1).abs().max(),
+        ]
+    ).tolist()
+    if logs <= 1e-2:
+        return "log_probabilities"
+    if total <= 1e-2 and least >= 0 and most <= 1.0001:
+        return "probabilities"
+    return "scores" if most > 1e-2 else ""
+
+
+def _kind_of_elements(kind: str, rows: torch.Tensor, activation: str) -> str:
+    if not rows.numel() or kind in _ELEMENTWISE:
+        return ""
+    low, high = _range(rows)
+    if kind in _BINARY and 0 <= low and high <= 1:
+        return "probabilities"
+    if kind == "kl_div":
+        if activation == "Softmax" and low >= 0:
+            return "probabilities"
+        if activation in ("LogSoftmax", "Log"):
+            return "log_probabilities"
+    return "scores" if low < 0 < high or high > 1 else ""
+
+
+def _were_probabilities(rows: torch.Tensor) -> bool:
+    """Whether a log-softmax got probabilities. It has subtracted one number from each row, which
+    follows from their sum of 1."""
+    low, high = _range(rows + (1 - rows.sum(1, keepdim=True)) / max(1, rows.shape[1]))
+    return -1e-2 <= low and high <= 1.01
+
+
+def _range(rows: torch.Tensor) -> tuple[float, float]:
+    if not rows.numel():
+        return 0.0, 0.0
+    low, high = torch.stack(torch.aminmax(rows.detach())).tolist()
+    return low, high
+
+
+def _share_outside(targets: torch.Tensor, bounds: tuple[float, float]) -> float:
+    low, high = bounds
+    outside = (targets < low - 1e-6) | (targets > high + 1e-6)
+    return outside.float().mean().item() if targets.numel() else 0.0
+
+
+def _ignored(node: Any, target: torch.Tensor) -> float | None:
+    _, label = _settings_of(node)
+    if label is None or not target.numel() or target.numel() > 64 * _MOST_ELEMENTS:
+        return None
+    return (target.detach() == label).float().mean().item()
+
+
+def _are_equal(rows: torch.Tensor, targets: torch.Tensor) -> bool:
+    """Whether samples with different targets have the same output. A layer that starts at zero
+    gives equal outputs until its first update: equal numbers within a row do not count."""
+    if len(rows) < 2 or len(rows) != len(targets) or not rows.numel():
+        return False
+    spread, largest, within, differing = torch.stack(
+        [
+            (rows - rows[0]).abs().max(),
+            rows.abs().max(),
+            rows[0].max() - rows[0].min(),
+            (targets != targets[0]).any().float(),
+        ]
+    ).tolist()
+    has_pattern = largest > 0 if rows.shape[1] == 1 else within > 0
+    return bool(differing) and has_pattern and spread <= 1e-6 * largest
+
+
+def _shapes(
+    node: Any, given: torch.Tensor, target: torch.Tensor
+) -> tuple[list[int], list[int] | None]:
+    """The shapes of input and target before the loss has broadcast them. None: unknown."""
+    shape = list(given.shape)
+    below = _below(node)
+    is_target_expanded = any(
+        stride == 0 and size > 1 for size, stride in zip(shape, target.stride(), strict=True)
+    )
+    if _name(below) != "Expand":
+        return shape, None if is_target_expanded else shape
+    own = list(below._saved_self_sym_sizes)
+    if own == shape or not is_target_expanded or _name(_below(below)) == "Unsqueeze":
+        return shape, None  # not by the loss, or on purpose
+    base = target._base
+    sizes = [
+        1 if stride == 0 else size for size, stride in zip(shape, target.stride(), strict=True)
+    ]
+    while base is not None and len(sizes) > base.dim() and sizes[0] == 1:
+        sizes.pop(0)
+    return own, sizes

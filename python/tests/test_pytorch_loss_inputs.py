@@ -1,0 +1,319 @@
+"""What losses are given: the facts that LossInput judges, from the graph of the loss."""
+
+import copy
+
+import pytest
+
+from conftest import read
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import smdebug.pytorch as smd  # noqa: E402
+from smdebug.pytorch.launch import LaunchedHook  # noqa: E402
+from smdebug.pytorch.loss_inputs import LossInputs  # noqa: E402
+
+
+class Net(nn.Module):
+    def __init__(self, classes=4):
+        super().__init__()
+        self.fc = nn.Linear(5, classes)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def features(rows=8):
+    return torch.randn(rows, 5)
+
+
+def classes(rows=8):
+    return torch.arange(rows) % 4
+
+
+def measured(loss_of, steps=3, classes=4):
+    """The inputs of all losses in the graphs of `loss_of(scores)`, over some steps."""
+    net = Net(classes)
+    inputs = LossInputs()
+    for step in range(steps):
+        torch.manual_seed(step)
+        loss = loss_of(net(features()))
+        inputs.note_graph(loss, step)
+        loss.sum().backward()
+    return [each.input for each in inputs.facts({}, "loss")]
+
+
+def the_input(loss_of, **options):
+    (one,) = measured(loss_of, **options)
+    return one
+
+
+def facts_after(hook, net, loss_of, steps):
+    hook.register_module(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(steps):
+        torch.manual_seed(step)
+        optimizer.zero_grad()
+        loss = loss_of(net(features()))
+        if isinstance(hook, LaunchedHook):
+            hook.backward_began("loss", loss, loss)
+        loss.backward()
+        optimizer.step()
+    hook.close()
+    return read(hook.out_dir).facts()
+
+
+def test_a_softmax_before_a_cross_entropy_is_seen():
+    one = the_input(lambda scores: functional.cross_entropy(scores.softmax(1), classes()))
+    assert (one.function, one.steps, one.shape) == ("cross_entropy", 3, [8, 4])
+    assert (one.activation, one.values) == ("Softmax", "probabilities")
+    assert (one.ignored, one.equal_outputs) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "loss_of",
+    [
+        lambda p: functional.nll_loss(p.log_softmax(1), classes()),
+        lambda p: functional.cross_entropy(p, classes(), label_smoothing=0.1),
+        lambda p: functional.cross_entropy(p, classes(), weight=torch.rand(4)),
+        lambda p: functional.cross_entropy(p, torch.full((8, 4), 0.25)),
+        lambda p: 1024 * functional.cross_entropy(p, classes()) + 0.1 * p.square().mean(),
+        lambda p: functional.cross_entropy(p[None].movedim(2, 1), classes()[None]),
+    ],
+    ids=["nll", "smoothing", "weight", "soft labels", "scaled sum", "token labels"],
+)
+def test_a_softmax_is_seen_before_every_kind_of_cross_entropy_and_scores_are_not(loss_of):
+    faulty = the_input(lambda scores: loss_of(scores.softmax(1)))
+    assert (faulty.function, faulty.activation) == ("cross_entropy", "Softmax")
+    assert faulty.values == "probabilities"
+    healthy = the_input(loss_of)
+    assert (healthy.function, healthy.activation) == ("cross_entropy", "Linear")
+    assert healthy.values == ""
+
+
+def test_log_probabilities_are_known_as_such():
+    one = the_input(lambda p: functional.cross_entropy(p.log_softmax(1), classes()))
+    assert (one.activation, one.values) == ("LogSoftmax", "log_probabilities")
+    one = the_input(lambda p: functional.nll_loss(p.softmax(1).log(), classes()))
+    assert (one.function, one.activation, one.values) == ("nll_loss", "Log", "log_probabilities")
+
+
+def test_a_missing_log_softmax_is_seen_before_a_negative_log_likelihood():
+    one = the_input(lambda p: functional.nll_loss(p, classes()))
+    assert (one.function, one.activation, one.values) == ("nll_loss", "Linear", "scores")
+    one = the_input(lambda p: functional.nll_loss(p.softmax(1), classes()))
+    assert (one.activation, one.values) == ("Softmax", "probabilities")
+    # The log-probabilities of a focal loss.
+    one = the_input(
+        lambda p: functional.nll_loss((1 - p.softmax(1)) ** 2 * p.log_softmax(1), classes())
+    )
+    assert one.activation == "Mul"
+
+
+def test_a_sigmoid_is_seen_before_a_binary_cross_entropy_with_logits():
+    loss = functional.binary_cross_entropy_with_logits
+    one = the_input(lambda p: loss(p[:, 0].sigmoid(), (classes() > 1).float()))
+    assert one.function == "binary_cross_entropy_with_logits"
+    assert (one.activation, one.values, one.shape) == ("Sigmoid", "probabilities", [8])
+    assert (one.outside, one.target_range) == (0, (0, 1))
+    one = the_input(lambda p: loss(p[:, 0], (classes() > 1).float() * 2 - 1))
+    assert (one.activation, one.outside) == ("Linear", 0.5)
+    one = the_input(lambda p: functional.binary_cross_entropy(p.sigmoid(), torch.ones(8, 4)))
+    assert one.function == "binary_cross_entropy"
+
+
+def test_the_shapes_are_those_before_the_loss_has_broadcast_them():
+    with pytest.warns(UserWarning, match="target size"):
+        one = the_input(lambda p: functional.mse_loss(p[:, :1], torch.randn(8)))
+    assert (one.shape, one.target_shape) == ([8, 1], [8])
+    with pytest.warns(UserWarning, match="target size"):
+        one = the_input(lambda p: functional.huber_loss(p[:, 0], torch.randn(8, 1)))
+    assert (one.shape, one.target_shape) == ([8], [8, 1])
+    one = the_input(lambda p: functional.smooth_l1_loss(p, torch.randn(8, 4)))
+    assert (one.shape, one.target_shape) == ([8, 4], [8, 4])
+    # Pairs on purpose, and one target for all.
+    with pytest.warns(UserWarning, match="target size"):
+        one = the_input(lambda p: functional.mse_loss(p[:, 0, None], torch.randn(8)[None]))
+    assert one.target_shape is None
+    with pytest.warns(UserWarning, match="target size"):
+        one = the_input(lambda p: functional.mse_loss(p, torch.ones(())))
+    assert one.target_shape is None
+
+
+def test_the_smallest_share_of_ignored_labels_is_kept():
+    shares = iter([4, 8, 6])
+
+    def loss_of(scores):
+        labels = classes()
+        labels[: next(shares)] = -100
+        return functional.cross_entropy(scores, labels)
+
+    assert the_input(loss_of).ignored == 0.5
+    assert the_input(lambda p: functional.cross_entropy(p, classes() * 0 - 100)).ignored == 1
+
+
+def test_equal_outputs_are_counted_only_if_targets_differ_and_the_output_has_a_pattern():
+    mse = functional.mse_loss
+    targets = torch.arange(8.0)[:, None]
+    assert the_input(lambda p: mse(p[:, :1].softmax(1), targets)).equal_outputs == 3
+    assert the_input(lambda p: mse(p[:, :1], targets)).equal_outputs == 0
+    assert the_input(lambda p: mse(p[:, :1].softmax(1), targets * 0)).equal_outputs == 0
+    # A layer that starts at zero.
+    assert the_input(lambda p: mse(p[:, :1] * 0, targets)).equal_outputs == 0
+    assert the_input(lambda p: functional.cross_entropy(p * 0, classes())).equal_outputs == 0
+    # A parameter that is fitted to all samples.
+    assert the_input(lambda p: mse(p[:1, :1].expand(8, 1), targets)).equal_outputs == 0
+    dead = nn.Linear(4, 4)
+    one = the_input(lambda p: functional.cross_entropy(dead(p.relu() * 0), classes()))
+    assert one.equal_outputs == 3
+
+
+def test_targets_that_an_activation_cannot_give_are_counted():
+    targets = torch.tensor([-2.0, -1, 0, 1])
+    for activation, share in (("relu", 0.5), ("sigmoid", 0.5), ("tanh", 0.25)):
+
+        def loss_of(scores, activation=activation):
+            return functional.mse_loss(getattr(scores[:4, 0], activation)(), targets)
+
+        one = the_input(loss_of)
+        assert (one.outside, one.target_range) == (share, (-2, 1)), activation
+    assert the_input(lambda p: functional.mse_loss(p[:4, 0], targets)).outside is None
+
+
+def test_what_differs_between_steps_is_unknown():
+    takes = iter([True, False, True])
+
+    def loss_of(scores):
+        return functional.cross_entropy(scores.softmax(1) if next(takes) else scores, classes())
+
+    one = the_input(loss_of)
+    assert (one.activation, one.values, one.steps) == ("", "", 3)
+
+
+def test_each_loss_of_a_graph_is_measured():
+    first, second = measured(
+        lambda p: (
+            functional.cross_entropy(p, classes())
+            + functional.mse_loss(p.tanh(), torch.zeros(8, 4))
+        )
+    )
+    assert {first.function, second.function} == {"cross_entropy", "mse_loss"}
+
+
+@pytest.mark.parametrize("runs", [10, 12])
+def test_ten_steps_are_measured(runs):
+    assert the_input(lambda p: functional.cross_entropy(p, classes()), steps=runs).steps == 10
+
+
+def test_a_checkpointed_loss_is_not_computed_again():
+    calls = []
+
+    def loss_of(scores):
+        calls.append(1)
+        return functional.cross_entropy(scores, classes())
+
+    assert measured(lambda p: checkpoint(loss_of, p, use_reentrant=False), steps=1) == []
+    assert len(calls) == 2  # forward, and by the backward pass itself
+
+
+def test_a_loss_that_is_offloaded_or_was_freed_or_has_no_graph_is_unknown():
+    def offloaded(scores):
+        with torch.autograd.graph.save_on_cpu():
+            return functional.cross_entropy(scores, classes())
+
+    assert measured(offloaded) == []
+    inputs = LossInputs()
+    loss = functional.cross_entropy(Net()(features()), classes())
+    loss.backward()
+    inputs.note_graph(loss, 0)
+    for anything in (loss.detach(), None, 3.5, (loss,), nn.Parameter(torch.ones(()))):
+        inputs.note_graph(anything, 0)
+    assert inputs.facts({}, "loss") == []
+
+
+def test_custom_functions_and_losses_of_ones_own_are_unknown():
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.softmax(1)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    one = the_input(lambda p: functional.cross_entropy(Custom.apply(p), classes()))
+    assert (one.activation, one.values) == ("Custom", "")
+    assert measured(lambda p: (p.softmax(1) - 1).square().mean()) == []
+
+
+def test_measuring_changes_neither_the_gradients_nor_the_random_numbers():
+    def gradients(is_measured):
+        torch.manual_seed(7)
+        net = Net()
+        loss = functional.cross_entropy(net(features()).softmax(1), classes())
+        if is_measured:
+            LossInputs().note_graph(loss, 0)
+        return torch.autograd.grad(loss, net.parameters(), create_graph=True), torch.rand(3)
+
+    (a, random_a), (b, random_b) = gradients(True), gradients(False)
+    assert all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
+    assert torch.equal(random_a, random_b)
+
+
+def test_a_loss_module_is_measured_by_a_hook_of_the_user(out_dir):
+    criterion = nn.CrossEntropyLoss()
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_loss(criterion)
+    reported = facts_after(hook, Net(), lambda p: criterion(p.softmax(1), classes()), 12)
+    assert [each.facts.step for each in reported] == [0, 2, 4, 9]
+    (loss,) = reported[-1].facts.losses
+    assert (loss.tensor, loss.kind) == ("CrossEntropyLoss_output_0", "CrossEntropyLoss")
+    assert (loss.reduction, loss.ignored_label) == ("mean", -100)
+    assert (loss.input.function, loss.input.steps) == ("cross_entropy", 10)
+    assert (loss.input.activation, loss.input.values) == ("Softmax", "probabilities")
+
+
+def test_a_divergence_tells_what_it_is_given_if_it_is_a_module(out_dir):
+    target = torch.rand(8, 4).softmax(1)
+    criterion = nn.KLDivLoss(reduction="batchmean")
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_loss(criterion)
+    reported = facts_after(hook, Net(), lambda p: criterion(p.softmax(1), target), 3)
+    (loss,) = reported[-1].facts.losses
+    assert (loss.input.function, loss.input.activation) == ("kl_div", "Softmax")
+    assert loss.input.values == "probabilities"
+
+
+def test_a_function_is_measured_under_smdebug_run_and_reported_with_its_name(out_dir):
+    hook = LaunchedHook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    reported = facts_after(
+        hook, Net(), lambda p: functional.cross_entropy(p.softmax(1), classes()), 4
+    )
+    (loss,) = reported[-1].facts.losses
+    assert (loss.tensor, loss.kind) == ("loss_output_0", "cross_entropy")
+    assert loss.input.steps == 3
+
+
+def test_an_update_that_is_never_saved_still_reports_the_losses(out_dir):
+    hook = LaunchedHook(out_dir, save_config=smd.SaveConfig(save_interval=2))
+    net = Net()
+    hook.register_module(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(8):  # updates in steps 1, 3, 5 and 7, which are not saved
+        loss = functional.cross_entropy(net(features()), classes())
+        hook.backward_began("loss", loss, loss)
+        loss.backward()
+        if step % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+        net.eval()
+        copy.deepcopy(net)
+        net.train()
+    hook.close()
+    last = read(out_dir).facts()[-1].facts
+    assert last.losses[0].input.steps == 3
+    assert all(module.is_training for module in last.modules)
+    assert all(each.updated_by == (0, 0) for each in last.parameters)

@@ -1,0 +1,322 @@
+// LossInput: a loss is given something else than it expects.
+//
+// The facts of a training have what each loss was given in its first saved
+// steps. A fault is certain if the operation that computed the input, or the
+// shapes, prove it: a few steps that agree then suffice. A fault that only
+// shows in values needs as many steps as are measured. The original has no such
+// rule.
+//
+// It does not see losses that are written out in elementary operations, losses
+// in compiled code and custom functions, the shapes of an L1 loss and the input
+// of a KL divergence unless they are modules, and an input that is a constant
+// because the data are.
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "num_steps",
+     .type = ParameterType::integer,
+     .default_text = "3",
+     .description = "Number of saved steps in which a loss must be given the "
+                    "wrong input. Adapters measure at most 10.",
+     .minimum = 1.0},
+    kStartStep,
+    kEndStep,
+    kPreset,
+};
+
+enum class LossFault {
+  softmax_twice,
+  sigmoid_twice,
+  no_logarithm,
+  no_log_softmax,
+  broadcast,
+  labels_ignored,
+  equal_outputs,
+  targets_out_of_reach,
+};
+
+// In the order of `LossFault`.
+const Advice kAdvice[] = {
+    {.when = "probabilities for a cross entropy",
+     .cause = "a softmax at the end of the model, although the loss applies "
+              "one: the gradients are small, and the loss cannot reach 0",
+     .advice = "return the scores of the last linear layer from the model, and "
+               "apply softmax only to show probabilities",
+     .severity = Severity::error},
+    {.when = "probabilities for a binary cross entropy with logits",
+     .cause = "a sigmoid at the end of the model, although the loss applies "
+              "one: no probability below 0.5 can be learned",
+     .advice = "return the scores of the last linear layer from the model, or "
+               "use the binary cross entropy of probabilities",
+     .severity = Severity::error},
+    {.when = "probabilities for a loss of log-probabilities",
+     .cause = "softmax instead of log_softmax: the loss is not a likelihood "
+              "and can fall below 0",
+     .advice = "use log_softmax instead of softmax, or give the scores to a "
+               "cross entropy",
+     .severity = Severity::error},
+    {.when = "scores for a loss of log-probabilities",
+     .cause = "a missing log_softmax: the loss falls without limit",
+     .advice = "use a cross entropy, which takes scores, or apply log_softmax "
+               "to the output of the model",
+     .severity = Severity::error},
+    {.when = "shapes that are broadcast",
+     .cause = "predictions of shape (N, 1) and targets of shape (N), or the "
+              "reverse: the loss compares each prediction with all targets, "
+              "and the model learns their mean",
+     .advice = "give both the same shape, for example with squeeze(1) on the "
+               "predictions or unsqueeze(1) on the targets",
+     .severity = Severity::error},
+    {.when = "all labels are ignored",
+     .cause = "a mask that covers every label, or sequences that are cut "
+              "before the labels that count: the mean of no label is NaN",
+     .advice = "print the labels of a batch, and check where the mask ends and "
+               "at which length sequences are cut",
+     .severity = Severity::error},
+    {.when = "the same output for all samples",
+     .cause = "a softmax over one unit, which is always 1, or a layer that no "
+              "longer passes its input on",
+     .advice = "use a sigmoid for one unit, and look for layers whose output "
+               "is constant"},
+    {.when = "targets that the model cannot give",
+     .cause = "a last activation whose range does not contain the targets, or "
+              "targets of another scale, such as labels of -1 and 1 for a "
+              "binary cross entropy",
+     .advice = "remove the last activation, or transform the targets to its "
+               "range"},
+};
+
+// Steps that must agree if only values show a fault: as many as are measured.
+constexpr std::uint64_t kStepsForValues = 10;
+// A short batch may by chance have no label that counts.
+constexpr std::uint64_t kStepsForLabels = 5;
+// The targets of a healthy training may exceed the range by noise.
+constexpr double kLeastOutside = 0.1;
+
+std::int64_t elements(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape)
+    count *= std::max<std::int64_t>(size, 0);
+  return count;
+}
+
+// Whether the shapes are those of the same elements, one with a dimension of 1
+// that pairs each with all others. Shapes of equal length may be meant so.
+bool is_broadcast(const LossInputFacts& input) {
+  if (!input.target_shape) return false;
+  const auto& a = input.shape;
+  const auto& b = *input.target_shape;
+  return a.size() != b.size() && a.size() <= 2 && b.size() <= 2 &&
+         elements(a) == elements(b) && elements(a) > 1 &&
+         (a.size() < 2 || a.back() == 1) && (b.size() < 2 || b.back() == 1);
+}
+
+std::optional<LossFault> certain_fault(const LossInputFacts& input) {
+  const bool are_probabilities = input.values == "probabilities";
+  if (input.function == "cross_entropy" && are_probabilities &&
+      input.activation == "Softmax") {
+    return LossFault::softmax_twice;
+  }
+  if (input.function == "binary_cross_entropy_with_logits" &&
+      are_probabilities && input.activation == "Sigmoid") {
+    return LossFault::sigmoid_twice;
+  }
+  const bool takes_logarithms =
+      input.function == "nll_loss" || input.function == "kl_div";
+  if (takes_logarithms && are_probabilities && input.activation == "Softmax") {
+    return LossFault::no_logarithm;
+  }
+  if (takes_logarithms && input.values == "scores" &&
+      input.activation == "Linear") {
+    return LossFault::no_log_softmax;
+  }
+  if (is_broadcast(input)) return LossFault::broadcast;
+  return std::nullopt;
+}
+
+std::optional<LossFault> fault_of(const LossInputFacts& input,
+                                  std::uint64_t num_steps) {
+  if (input.steps < num_steps) return std::nullopt;
+  if (const auto certain = certain_fault(input)) return certain;
+  if (input.steps >= std::max(num_steps, kStepsForLabels) &&
+      input.ignored == 1) {
+    return LossFault::labels_ignored;
+  }
+  if (input.steps < std::max(num_steps, kStepsForValues)) return std::nullopt;
+  if (input.equal_outputs == input.steps) return LossFault::equal_outputs;
+  if (input.outside && *input.outside >= kLeastOutside) {
+    return LossFault::targets_out_of_reach;
+  }
+  return std::nullopt;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "),
+                     shape.size() == 1 ? "," : "");
+}
+
+std::string range_text(const LossInputFacts& input) {
+  if (!input.target_low || !input.target_high) return "";
+  return fmt::format(" (targets from {} to {})",
+                     short_number(*input.target_low),
+                     short_number(*input.target_high));
+}
+
+// The middle of the message: the input of the loss.
+std::string fault_text(LossFault fault, const LossInputFacts& input) {
+  switch (fault) {
+    case LossFault::softmax_twice:
+      return "is given probabilities, the result of a softmax, and applies a "
+             "softmax itself";
+    case LossFault::sigmoid_twice:
+      return "is given probabilities, the result of a sigmoid, and applies a "
+             "sigmoid itself";
+    case LossFault::no_logarithm:
+      return "is given the result of a softmax, and expects its logarithm";
+    case LossFault::no_log_softmax:
+      return "is given the result of a linear layer, and expects "
+             "log-probabilities";
+    case LossFault::broadcast:
+      return fmt::format(
+          "is given an input of shape {} and targets of shape {}, and compares "
+          "each with all others",
+          shape_text(input.shape), shape_text(*input.target_shape));
+    case LossFault::labels_ignored:
+      return "is given only labels that it ignores";
+    case LossFault::equal_outputs:
+      return "is given the same output for samples with different targets";
+    case LossFault::targets_out_of_reach:
+      return fmt::format(
+          "is given targets of which {:.0f} % or more are out of reach{}{}",
+          *input.outside * 100,
+          input.activation.empty()
+              ? ""
+              : fmt::format(" for the result of '{}'", input.activation),
+          range_text(input));
+  }
+  return "";
+}
+
+class LossInput : public Rule {
+ public:
+  explicit LossInput(const Parameters& parameters)
+      : num_steps_(
+            static_cast<std::uint64_t>(parameters.integer("num_steps"))) {}
+
+  // Facts need no tensor; requesting losses ensures that steps are saved.
+  RuleNeeds needs() const override {
+    return {{{.collections = {"losses"}, .regexes = {}}}};
+  }
+
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    coming_[std::string(worker)].push_back(facts);
+  }
+
+  Outcome on_step(const RuleStep& step) override {
+    if (step.step.global == last_.global) return no_finding();
+    last_ = step.step;
+    return judge_until(last_.global);
+  }
+
+  Outcome finish() override {
+    if (auto found = judge_until(last_.global + 1)) return found;
+    if (has_judged()) return no_finding();
+    if (most_steps_ == 0) {
+      return Error{Error::Code::unsupported,
+                   "nothing to judge: what the losses were given is unknown; "
+                   "hooks for PyTorch measure it in the first saved steps, for "
+                   "losses of torch.nn that are not compiled"};
+    }
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: the losses were measured in "
+                    "{}, num_steps={} are needed",
+                    count_text(most_steps_, "saved step"), num_steps_)};
+  }
+
+ private:
+  // Takes the facts of the steps before `step`, and judges them. During
+  // training, those of a step arrive when it ends; of a run, before it.
+  std::optional<Finding> judge_until(Step step) {
+    for (auto& [worker, coming] : coming_) {
+      while (!coming.empty() && coming.front().step < step) {
+        const RunFacts facts = std::move(coming.front());
+        coming.pop_front();
+        if (auto found = judge(facts, worker)) return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+    for (const LossFacts& loss : facts.losses) {
+      if (!loss.input) continue;
+      most_steps_ = std::max(most_steps_, loss.input->steps);
+      if (loss.input->steps < num_steps_) continue;
+      count_judged();
+      if (const auto fault = fault_of(*loss.input, num_steps_)) {
+        return describe(*fault, loss, worker);
+      }
+    }
+    return std::nullopt;
+  }
+
+  Finding describe(LossFault fault, const LossFacts& loss,
+                   std::string_view worker) const {
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: {} {}, in each of {}, at {}", tensor_text(loss.tensor, worker),
+        loss.kind, fault_text(fault, *loss.input),
+        count_text(loss.input->steps, "saved step"), step_text(last_));
+    set_advice(finding, kAdvice[static_cast<std::size_t>(fault)]);
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = loss.tensor;
+    evidence.worker = worker;
+    evidence.step = last_;
+    evidence.quantity = "saved steps with this input";
+    evidence.value = static_cast<double>(loss.input->steps);
+    evidence.relation = ">=";
+    evidence.threshold = static_cast<double>(num_steps_);
+    return finding;
+  }
+
+  std::uint64_t num_steps_;
+  // worker -> facts that were not judged yet
+  std::map<std::string, std::deque<RunFacts>, std::less<>> coming_;
+  StepId last_;
+  std::uint64_t most_steps_ = 0;  // in which a loss was measured
+};
+
+}  // namespace
+
+const RuleFactory kLossInput = {
+    .name = "LossInput",
+    .summary = "A loss is given something else than it expects.",
+    .condition =
+        "Fires when a loss was given, in 'num_steps' saved steps: "
+        "probabilities where it expects scores or log-probabilities, scores "
+        "where it expects log-probabilities, or predictions and targets that "
+        "broadcast to all pairs. Fires after 5 steps if all labels are "
+        "ignored, and after 10 if all samples have the same output or at least "
+        "a tenth of the targets is out of reach of the last activation.",
+    .advice = kAdvice,
+    .parameters = kParameters,
+    .make = make_rule<LossInput>,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,227 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/engine/rule_harness_testing.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+
+// A loss of scores and class labels, with nothing wrong.
+LossInputFacts cross_entropy() {
+  LossInputFacts input;
+  input.function = "cross_entropy";
+  input.steps = 3;
+  input.shape = {32, 10};
+  input.activation = "Linear";
+  input.ignored = 0.25;
+  return input;
+}
+
+LossInputFacts mean_square(std::vector<std::int64_t> shape,
+                           std::vector<std::int64_t> target_shape) {
+  LossInputFacts input;
+  input.function = "mse_loss";
+  input.steps = 3;
+  input.shape = std::move(shape);
+  input.target_shape = std::move(target_shape);
+  input.activation = "Linear";
+  return input;
+}
+
+LossInputFacts given_to(std::string function, std::string activation,
+                        std::string values) {
+  LossInputFacts input;
+  input.function = std::move(function);
+  input.steps = 3;
+  input.shape = {32, 10};
+  input.activation = std::move(activation);
+  input.values = std::move(values);
+  return input;
+}
+
+RunFacts facts_with(const LossInputFacts& input, Step step = 2) {
+  RunFacts facts;
+  facts.step = step;
+  facts.losses = {{"loss_output_0", input.function, "mean", -100, input}};
+  return facts;
+}
+
+// The step at which the rule fires in a run of 50 steps; -1 if it does not.
+Step fires_with(RuleHarness& rule, const LossInputFacts& input) {
+  for (Step step = 0; step < 50; step += 2) {
+    if (step == 2) rule.knows(facts_with(input), "worker_0");
+    if (rule.fires_at(StepBuilder(step).with_scalar("Loss", 1))) return step;
+  }
+  return -1;
+}
+
+bool fires(const LossInputFacts& input) {
+  RuleHarness rule("LossInput");
+  return fires_with(rule, input) >= 0;
+}
+
+TEST(LossInput, FindsASoftmaxBeforeACrossEntropy) {
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(
+      fires_with(rule, given_to("cross_entropy", "Softmax", "probabilities")),
+      4);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: cross_entropy is given probabilities, the result "
+            "of a softmax, and applies a softmax itself, in each of 3 saved "
+            "steps, at step 4 (TRAIN step 4)");
+  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("a softmax at the end"));
+  EXPECT_EQ(rule.verdict().evidence.size(), 1u);
+}
+
+TEST(LossInput, PassesWhatACrossEntropyTakes) {
+  EXPECT_FALSE(fires(cross_entropy()));
+  EXPECT_FALSE(
+      fires(given_to("cross_entropy", "LogSoftmax", "log_probabilities")));
+  // Another activation, or values that only look like probabilities.
+  EXPECT_FALSE(fires(given_to("cross_entropy", "Softmax", "")));
+  EXPECT_FALSE(fires(given_to("cross_entropy", "Linear", "probabilities")));
+  EXPECT_FALSE(fires(given_to("cross_entropy", "", "probabilities")));
+}
+
+TEST(LossInput, FindsASigmoidBeforeABinaryCrossEntropyWithLogits) {
+  const std::string with_logits = "binary_cross_entropy_with_logits";
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, given_to(with_logits, "Sigmoid", "probabilities")),
+            4);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("applies a sigmoid itself"));
+  EXPECT_FALSE(fires(given_to(with_logits, "Linear", "probabilities")));
+  EXPECT_FALSE(fires(given_to(with_logits, "", "probabilities")));
+  EXPECT_FALSE(
+      fires(given_to("binary_cross_entropy", "Sigmoid", "probabilities")));
+}
+
+TEST(LossInput, FindsALossOfLogProbabilitiesWithoutTheirLogarithm) {
+  for (const char* function : {"nll_loss", "kl_div"}) {
+    RuleHarness rule("LossInput");
+    EXPECT_EQ(fires_with(rule, given_to(function, "Softmax", "probabilities")),
+              4);
+    EXPECT_THAT(rule.verdict().cause, HasSubstr("instead of log_softmax"));
+    RuleHarness other("LossInput");
+    EXPECT_EQ(fires_with(other, given_to(function, "Linear", "scores")), 4);
+    EXPECT_THAT(other.verdict().cause, HasSubstr("a missing log_softmax"));
+    EXPECT_FALSE(fires(given_to(function, "Log", "log_probabilities")));
+    // A focal loss weights the log-probabilities.
+    EXPECT_FALSE(fires(given_to(function, "Mul", "scores")));
+    EXPECT_FALSE(fires(given_to(function, "Mul", "")));
+  }
+}
+
+TEST(LossInput, FindsShapesThatBroadcastToAllPairs) {
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, mean_square({50, 1}, {50})), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("an input of shape (50, 1) and targets of shape "
+                        "(50,), and compares each with all others"));
+  EXPECT_TRUE(fires(mean_square({50}, {50, 1})));
+}
+
+TEST(LossInput, PassesShapesThatAreMeant) {
+  EXPECT_FALSE(fires(mean_square({50, 1}, {50, 1})));
+  EXPECT_FALSE(fires(mean_square({50}, {50})));
+  EXPECT_FALSE(fires(mean_square({1, 1}, {1})));       // a batch of one
+  EXPECT_FALSE(fires(mean_square({50, 1}, {1, 50})));  // all pairs
+  EXPECT_FALSE(fires(mean_square({50, 10}, {10})));    // one target for all
+  EXPECT_FALSE(fires(mean_square({50, 1}, {})));
+  EXPECT_FALSE(fires(mean_square({1, 50}, {50})));  // no pairs
+  LossInputFacts unknown = mean_square({50, 1}, {50});
+  unknown.target_shape.reset();
+  EXPECT_FALSE(fires(unknown));
+}
+
+TEST(LossInput, FindsThatAllLabelsAreIgnored) {
+  LossInputFacts input = cross_entropy();
+  input.ignored = 1;
+  EXPECT_FALSE(fires(input)) << "three short batches may have no label";
+  input.steps = 5;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("only labels that it ignores"));
+  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  input.ignored = 0.99;
+  EXPECT_FALSE(fires(input));
+}
+
+TEST(LossInput, FindsTheSameOutputInTenSteps) {
+  LossInputFacts input = cross_entropy();
+  input.steps = input.equal_outputs = 5;
+  EXPECT_FALSE(fires(input));
+  input.steps = input.equal_outputs = 10;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("a softmax over one unit"));
+  input.equal_outputs = 9;
+  EXPECT_FALSE(fires(input));
+}
+
+TEST(LossInput, FindsTargetsThatTheActivationCannotGive) {
+  LossInputFacts input = mean_square({50, 1}, {50, 1});
+  input.activation = "Relu";
+  input.steps = 10;
+  input.outside = 0.375;
+  input.target_low = -2.5;
+  input.target_high = 4;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("targets of which 38 % or more are out of reach for "
+                        "the result of 'Relu' (targets from -2.5 to 4)"));
+  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  input.outside = 0.05;
+  EXPECT_FALSE(fires(input));
+  input.outside = 0.5;
+  input.steps = 5;
+  EXPECT_FALSE(fires(input));
+}
+
+TEST(LossInput, NeverJudgesAFunctionThatItDoesNotKnow) {
+  for (const char* values : {"probabilities", "scores", ""}) {
+    for (const char* activation : {"Softmax", "Sigmoid", "Linear", ""})
+      EXPECT_FALSE(fires(given_to("poisson_nll_loss", activation, values)));
+  }
+}
+
+TEST(LossInput, JudgesTheFactsOfTheLastStepAtTheEnd) {
+  RuleHarness rule("LossInput");
+  const auto input = given_to("cross_entropy", "Softmax", "probabilities");
+  rule.knows(facts_with(input, 6), "worker_1");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(6).with_scalar("Loss", 1)));
+  EXPECT_EQ(rule.finish().status, RuleStatus::issues_found);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("loss_output_0 (worker_1): "));
+}
+
+TEST(LossInput, WaitsForAsManyStepsAsItIsToldTo) {
+  auto input = given_to("cross_entropy", "Softmax", "probabilities");
+  RuleHarness patient("LossInput", {{"num_steps", "5"}});
+  EXPECT_EQ(fires_with(patient, input), -1);
+  EXPECT_EQ(patient.finish().message,
+            "nothing to judge: the losses were measured in 3 saved steps, "
+            "num_steps=5 are needed");
+  EXPECT_TRUE(patient.verdict().lacks_data);
+  input.steps = 1;
+  RuleHarness hasty("LossInput", {{"num_steps", "1"}});
+  EXPECT_EQ(fires_with(hasty, input), 4);
+}
+
+TEST(LossInput, ReportsThatARunDoesNotHaveWhatItsLossesWereGiven) {
+  RuleHarness rule("LossInput");
+  RunFacts facts;
+  facts.losses = {{"loss_output_0", "CustomLoss", "", {}, {}}};
+  rule.knows(facts, "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(2).with_scalar("Loss", 1)));
+  EXPECT_THAT(rule.finish().message,
+              HasSubstr("nothing to judge: what the losses were given is "
+                        "unknown"));
+  EXPECT_TRUE(rule.verdict().lacks_data);
+}
+
+}  // namespace
+}  // namespace smdebug
