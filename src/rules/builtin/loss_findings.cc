@@ -56,8 +56,9 @@ const Advice kAdvice[] = {
     {.when = "the loss fell and is as high again as it began",
      .cause = "a learning rate that is too high for this part of the training, "
               "or a batch with broken data",
-     .advice = "lower the learning rate or clip the gradients, and go on from "
-               "a checkpoint of a step before the rise"},
+     .advice =
+         "lower the learning rate or clip the gradients, and continue from "
+         "a checkpoint of a step before the rise"},
 };
 
 }  // namespace

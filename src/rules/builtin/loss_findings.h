@@ -1,6 +1,6 @@
 #pragma once
 
-// What LossNotDecreasing can find, in one place for its two ways to judge.
+// The findings of LossNotDecreasing, in one place for its two ways to judge.
 
 #include <span>
 #include <string_view>

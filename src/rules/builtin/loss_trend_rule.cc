@@ -37,7 +37,7 @@ bool names_loss(std::string_view series) {
          series.find("Loss") != series.npos;
 }
 
-// What the user reads of one loss: "loss_output_0 (worker_1): the loss ...".
+// The clause about one loss: "loss_output_0 (worker_1): the loss ...".
 std::string course_text(const LossTrend::Answer& answer, Step steps) {
   const auto& [kind, before, now, least, most, needed] = answer;
   switch (kind) {
@@ -118,8 +118,8 @@ class LossTrendRule : public Rule {
     std::optional<Finding> finding;
     if (!selection_.use_series) return finding;
     Worker& worker = workers_[std::string(worker_name)];
-    // First what tells the kind of the training, so that the verdict does not
-    // depend on how many samples arrive at once.
+    // First the kind of the training, so that the verdict does not depend on
+    // how many samples arrive at once.
     for (const ScalarSeriesView& one : series) count_steps(worker, one);
     for (const ScalarSeriesView& one : series) {
       if (!names_loss(one.name)) continue;

@@ -14,7 +14,7 @@ namespace smdebug {
 struct LossSelection {
   TensorSelector tensors;
   // The series of losses that a training recorded for every step. A worker that
-  // has one is judged by its series alone: the losses of single layers may
+  // has one is judged only by its series: the losses of single layers may
   // rise.
   bool use_series = true;
   bool use_mean = true;      // of a loss with several elements

@@ -18,7 +18,7 @@ constexpr double kCritical = 2.58;
 constexpr double kCertain = 4;
 // Below this, the rank test does not even hint at a fall.
 constexpr double kHint = 0.8;
-// A loss that fell by this share trains; one that did not by the second stands
+// A loss that fell by this share trains; one that did not by the second is
 // still even if the fall is certain.
 constexpr double kFall = 0.05, kNegligibleFall = 0.001;
 constexpr double kSmallRise = 1.1, kRise = 10;
@@ -27,7 +27,7 @@ constexpr double kExplosion = 1000;
 
 constexpr std::size_t kFirstCheck = 20;  // losses
 constexpr Step kFirstSteps = 40;
-// Some healthy losses stand still for so many steps, and then fall slowly.
+// Some healthy losses are still for so many steps, and then fall slowly.
 constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
 constexpr std::size_t kMostBetweenChecks = 200;
 constexpr std::size_t kMostKept = 8192;

@@ -1,12 +1,12 @@
 #pragma once
 
-// A `LossTrend` tells from the losses of a training whether they fall, and if
+// A `LossTrend` finds from the losses of a training whether they fall, and if
 // not, how they fail to.
 //
 // Losses are noisy, so the first losses are compared with the newest by tests
 // that know the noise (noisy_values.h). Each test errs in at most 0.5 % of the
-// cases with normal noise. Because it is made again as the training goes on,
-// the whole errs more often; docs/rule-quality.md has the measured rate.
+// cases with normal noise. Because it is made again and again, the whole
+// errs more often; docs/rule-quality.md has the measured rate.
 
 #include <cstddef>
 #include <optional>
@@ -22,7 +22,7 @@ class LossTrend {
   enum class Kind {
     unknown,     // too few losses for their noise
     falls,       // it has been lower than it began
-    not_judged,  // its course says nothing: it is negative, or has rivals
+    not_judged,  // it may do anything: it is negative, or has rivals
     constant,    // all losses are equal to the last bit
     still,       // it did not fall, and a fall of 5 % would have been seen
     leapt,       // it rose in the first steps, and is no lower than it began
@@ -30,13 +30,13 @@ class LossTrend {
     returned,    // it fell, and is as high again as it began
   };
 
-  // What else is known of the training.
+  // The kind of the training.
   struct Setting {
     // Most steps call a model more than once, as in reinforcement learning: the
     // loss depends on what the model did, and may rise.
     bool has_repeated_calls = false;
     // Several losses are minimized in turn, as in adversarial learning: one may
-    // rise or stand still because another falls.
+    // rise or stay where it is because another falls.
     bool has_rivals = false;
   };
 
