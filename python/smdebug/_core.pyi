@@ -960,13 +960,19 @@ class OptimizerGroupFacts:
 class OptimizerFacts:
     """The facts of one optimizer."""
 
-    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts]) -> None: ...
+    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts], *, keeps_gradients: bool | None = None) -> None: ...
 
     @property
     def kind(self) -> str: ...
 
     @property
     def groups(self) -> list[OptimizerGroupFacts]: ...
+
+    @property
+    def keeps_gradients(self) -> bool | None:
+        """
+        Whether its updates use sums of the gradients of all batches; None if that is unknown.
+        """
 
 class ModuleFacts:
     """The facts of a module or a layer."""

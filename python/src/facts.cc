@@ -83,12 +83,18 @@ void bind_optimizer(nb::module_& m) {
       .def(
           "__init__",
           [](OptimizerFacts* self, std::string kind,
-             std::vector<OptimizerGroupFacts> groups) {
-            new (self) OptimizerFacts{std::move(kind), std::move(groups)};
+             std::vector<OptimizerGroupFacts> groups,
+             std::optional<bool> keeps_gradients) {
+            new (self) OptimizerFacts{std::move(kind), std::move(groups),
+                                      keeps_gradients};
           },
-          "kind"_a, "groups"_a)
+          "kind"_a, "groups"_a, nb::kw_only(),
+          "keeps_gradients"_a.none() = nb::none())
       .def_ro("kind", &OptimizerFacts::kind)
-      .def_ro("groups", &OptimizerFacts::groups);
+      .def_ro("groups", &OptimizerFacts::groups)
+      .def_ro("keeps_gradients", &OptimizerFacts::keeps_gradients,
+              "Whether its updates use sums of the gradients of all batches; "
+              "None if that is unknown.");
 }
 
 void bind_module(nb::module_& m) {

@@ -30,7 +30,7 @@ def facts_of(out_dir):
     return read(out_dir).facts()[-1].facts
 
 
-def test_an_update_between_saved_steps_is_described_once(out_dir):
+def test_the_first_two_updates_between_saved_steps_are_described(out_dir):
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     before = set(of_all_optimizers._global_optimizer_post_hooks)  # of hooks that are still open
@@ -43,14 +43,18 @@ def test_an_update_between_saved_steps_is_described_once(out_dir):
         if batch % 5 == 3:
             optimizer.step()
             optimizer.zero_grad()
-        if batch == 5:
+        if batch == 9:
             assert set(of_all_optimizers._global_optimizer_post_hooks) <= before
     hook.close()
     trial = read(out_dir)
     assert trial.steps() == [0, 10]
-    (reported,) = trial.facts()
-    assert reported.facts.step == 3
+    reported, later = trial.facts()
+    assert (reported.facts.step, later.facts.step) == (3, 8)
     assert [each.kind for each in reported.facts.optimizers] == ["SGD"]
+    # The second update shows whether the gradients of the first were cleared.
+    assert reported.facts.optimizers[0].keeps_gradients is None
+    assert later.facts.optimizers[0].keeps_gradients is False
+    assert reported.facts.parameters == later.facts.parameters
     assert all(each.updated_by == (0, 0) for each in reported.facts.parameters)
 
 
@@ -183,9 +187,10 @@ def test_facts_are_reported_again_when_they_change_and_only_then(out_dir):
         step(model, optimizer)
     hook.close()
     facts = [each.facts for each in read(out_dir).facts()]
-    assert [each.step for each in facts] == [0, 2, 4]
-    assert [each.parameters[0].is_trainable for each in facts] == [True, False, False]
-    assert [each.modules[0].is_training for each in facts] == [True, True, False]
+    assert [each.step for each in facts] == [0, 1, 2, 4]
+    assert [each.optimizers[0].keeps_gradients for each in facts] == [None, False, False, False]
+    assert [each.parameters[0].is_trainable for each in facts] == [True, True, False, False]
+    assert [each.modules[0].is_training for each in facts] == [True, True, True, False]
 
 
 def test_two_optimizers_of_a_step_are_reported_together(out_dir):
@@ -194,13 +199,14 @@ def test_two_optimizers_of_a_step_are_reported_together(out_dir):
     second = torch.optim.Adam(model.fc2.parameters(), lr=0.1)
     hook = every_step(out_dir)
     hook.register_module(model)
-    for _ in range(2):
-        step(model, first)
+    for _ in range(6):
+        step(model, first)  # clears the gradients of its own parameters only
         second.step()
     hook.close()
-    (one,) = read(out_dir).facts()
+    one, *_, other = read(out_dir).facts()
     assert [each.kind for each in one.facts.optimizers] == ["SGD", "Adam"]
     assert [each.updated_by for each in one.facts.parameters] == [(0, 0), (0, 0), (1, 0), (1, 0)]
+    assert [each.keeps_gradients for each in other.facts.optimizers] == [False, True]
 
 
 def test_a_learning_rate_of_nan_is_kept(out_dir):
@@ -226,7 +232,7 @@ def test_a_training_without_an_optimizer_has_no_facts(out_dir):
     assert read(out_dir).facts() == []
 
 
-def test_idle_steps_have_no_hook_on_optimizers(out_dir):
+def test_idle_steps_after_the_second_update_have_no_hook_on_optimizers(out_dir):
     from torch.optim import optimizer as module
 
     before = len(module._global_optimizer_post_hooks)
@@ -234,9 +240,9 @@ def test_idle_steps_have_no_hook_on_optimizers(out_dir):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=10))
     hook.register_module(model)
-    for number in range(3):
+    for number in range(4):
         model(torch.randn(6, 4))
-        assert (len(module._global_optimizer_post_hooks) > before) == (number == 0)
+        assert (len(module._global_optimizer_post_hooks) > before) == (number <= 1)
         step(model, optimizer)
     hook.close()
     assert len(module._global_optimizer_post_hooks) == before

@@ -268,7 +268,7 @@ def test_a_loss_module_is_measured_by_a_hook_of_the_user(out_dir):
     hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
     hook.register_loss(criterion)
     reported = facts_after(hook, Net(), lambda p: criterion(p.softmax(1), classes()), 12)
-    assert [each.facts.step for each in reported] == [0, 2, 4, 9]
+    assert [each.facts.step for each in reported] == [0, 1, 2, 4, 9]
     (loss,) = reported[-1].facts.losses
     assert (loss.tensor, loss.kind) == ("CrossEntropyLoss_output_0", "CrossEntropyLoss")
     assert (loss.reduction, loss.ignored_label) == ("mean", -100)

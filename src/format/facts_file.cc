@@ -58,7 +58,9 @@ Json to_json(const OptimizerFacts& optimizer) {
                      {"foreign_parameters", group.foreign_parameters},
                      {"settings", settings_json(group.settings)}});
   }
-  return Json::Object{{"kind", optimizer.kind}, {"groups", std::move(groups)}};
+  return Json::Object{{"kind", optimizer.kind},
+                      {"groups", std::move(groups)},
+                      {"keeps_gradients", Json(optimizer.keeps_gradients)}};
 }
 
 Json to_json(const ModuleFacts& module) {
@@ -181,6 +183,9 @@ Status parse_into(const Json& json, OptimizerFacts& optimizer) {
     SMD_TRY(group.foreign_parameters, count_at(entry, "foreign_parameters"));
     SMD_TRY(group.settings, settings_at(entry));
   }
+  const Json* keeps = json.find("keeps_gradients");
+  if (keeps == nullptr || keeps->is_null()) return {};
+  SMD_TRY(optimizer.keeps_gradients, json.bool_at("keeps_gradients"));
   return {};
 }
 

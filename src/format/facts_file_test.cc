@@ -25,7 +25,9 @@ RunFacts facts_of_all_kinds() {
   facts.parameters[1].is_trainable = false;
   facts.parameters[1].shared_with = "Net_fc.weight";
   facts.optimizers = {
-      {"SGD", {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}}}};
+      {"SGD",
+       {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}},
+       true}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
                    {"Net_drop", "Dropout", false, {{"p", 0.5}}}};
   LossInputFacts input;
@@ -97,6 +99,18 @@ TEST(FactsFile, IgnoresUnknownMembers) {
   EXPECT_EQ(*facts, facts_of_all_kinds());
 }
 
+// A run that was recorded before optimizers had this key.
+TEST(FactsFile, KnowsNothingOfGradientsIfItDoesNotSay) {
+  RunFacts unknown = facts_of_all_kinds();
+  unknown.optimizers[0].keeps_gradients.reset();
+  for (const char* text : {"", ", \"keeps_gradients\": null"}) {
+    const auto facts =
+        parse_facts_file(changed_facts(", \"keeps_gradients\": true", text));
+    ASSERT_TRUE(facts) << facts.error().message;
+    EXPECT_EQ(*facts, unknown);
+  }
+}
+
 TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
   const auto fails_with = [](std::string_view text, const char* message) {
     const auto facts = parse_facts_file(text);
@@ -111,6 +125,9 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
              "'step' is out of range");
   fails_with(changed_facts("[2, 0, 3]", "[2, -1, 3]"),
              "'shape' is out of range");
+  fails_with(
+      changed_facts("\"keeps_gradients\": true", "\"keeps_gradients\": 1"),
+      "optimizers: 'keeps_gradients' should be a boolean");
   fails_with(changed_facts("\"group\": 1", "\"group\": 2"),
              "'group' is out of range");
   fails_with(changed_facts("\"optimizer\": 0", "\"optimizer\": 1"),

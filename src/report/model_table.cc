@@ -90,6 +90,9 @@ std::string optimizers_text(const RunFacts& facts) {
             fmt::format("; {} of its parameters {} of no recorded model",
                         foreign, foreign == 1 ? "is" : "are");
       }
+      if (facts.optimizers[i].keeps_gradients == true) {
+        settings += "; its gradients are never cleared";
+      }
       table.add({optimizer_title(facts, i), std::to_string(group),
                  std::to_string(groups[group].parameters),
                  std::move(settings)});

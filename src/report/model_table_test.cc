@@ -64,6 +64,17 @@ TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
       "loss_output_1  L1Loss            sum\n");
 }
 
+TEST(ModelTable, NamesAnOptimizerThatKeepsItsGradients) {
+  RunFacts net = facts_of_a_net();
+  net.optimizers.push_back({"SGD", {{2, 0, {{"learning_rate", 1}}}}, true});
+  net.optimizers.push_back({"SGD", {{2, 0, {{"learning_rate", 2}}}}, false});
+  const std::vector<WorkerFacts> facts = {{"worker_0", net}};
+  const std::string text = model_text(facts);
+  EXPECT_THAT(text,
+              HasSubstr("learning_rate 1; its gradients are never cleared\n"));
+  EXPECT_THAT(text, HasSubstr("learning_rate 2\n"));
+}
+
 TEST(ModelTable, ShowsTheLastFactsOfWorkersThatDiffer) {
   RunFacts later = facts_of_a_net();
   later.step = 7;

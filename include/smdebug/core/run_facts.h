@@ -56,6 +56,9 @@ struct OptimizerGroupFacts {
 struct OptimizerFacts {
   std::string kind;  // "Adam"
   std::vector<OptimizerGroupFacts> groups;
+  // Whether its updates use sums of the gradients of all batches: in five
+  // updates in a row, the backward pass added to what the last update had left.
+  std::optional<bool> keeps_gradients = {};  // none: unknown
 
   friend bool operator==(const OptimizerFacts&,
                          const OptimizerFacts&) = default;

@@ -1,7 +1,8 @@
 """Reports what a training is made of: parameters, optimizers, modules and losses.
 
-They are gathered when an optimizer acts for the first time, and when one has acted in a saved step,
-and reported when that step ends, if they differ from those before. Other steps pay nothing.
+They are gathered when an optimizer acts for the first time, when one has acted in a saved step, and
+when it is known whether an optimizer keeps its gradients, and reported when that step ends, if they
+differ from those before. Other steps pay nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
+from smdebug.pytorch.kept_gradients import KeptGradients
 from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.private_names import is_loss
 from smdebug.pytorch.shards import class_name
@@ -25,6 +27,7 @@ from smdebug.pytorch.shards import class_name
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
+    from smdebug.pytorch.device.device_copies import DeviceCopies
     from smdebug.pytorch.roots import Root
 
 _logger = get_logger()
@@ -66,6 +69,7 @@ class FactsReport:
         session: _core.Session,
         roots: list[Root],
         modules: Mapping[nn.Module, str],
+        copies: DeviceCopies,
         sees_backward: bool = False,
     ) -> None:
         self._session = session
@@ -77,7 +81,9 @@ class FactsReport:
         self._is_saved_step = False  # the open one
         self._handle: RemovableHandle | None = None
         self.has_failed: bool = False
-        self.has_acted: bool = False  # an optimizer, in the open step
+        self._is_end_due = False  # `end_step` must be called
+        self._has_described = False  # in the open step
+        self._kept_gradients = KeptGradients(copies, _end_of(self))
         self._due: _core.RunFacts | None = None  # to be reported when the open step ends
         self._reported: _core.RunFacts | None = None
         self.loss_inputs: LossInputs = LossInputs()
@@ -87,17 +93,27 @@ class FactsReport:
         """Notes the optimizers that act in a saved step, and the first that acts in any: if
         gradients are accumulated, the update may never be in a saved step."""
         self._is_saved_step = is_saved_step
-        is_wanted = is_saved_step or (self._described is None and not self.has_failed)
+        is_wanted = is_saved_step or self._wants_updates()
         if is_wanted and self._handle is None:
             self._handle = register_optimizer_step_post_hook(_call_of(self))
         elif not is_wanted:
-            self.close()
+            self._remove_hook()
 
-    def close(self) -> None:
-        """Removes the hook."""
+    def _wants_updates(self) -> bool:
+        """Whether an update matters even in a step that is not saved."""
+        if self.has_failed:
+            return False
+        return self._described is None or self._kept_gradients.wants_updates
+
+    def _remove_hook(self) -> None:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
+
+    def close(self) -> None:
+        """Removes all hooks."""
+        self._remove_hook()
+        self._kept_gradients.close()
 
     def note(self, optimizer: Any) -> None:
         """Notes that an optimizer has acted, and what it has updated."""
@@ -105,11 +121,16 @@ class FactsReport:
             is_new = not any(known() is optimizer for known in self._optimizers)
             if is_new:
                 self._optimizers.append(weakref.ref(optimizer))
-            if is_new or not self.has_acted:
-                self.has_acted = True
+            has_answer = self._kept_gradients.note_update(
+                optimizer, lambda: self._ours_of(optimizer), self._is_saved_step
+            )
+            is_first = self._is_saved_step and not self._has_described
+            if is_new or has_answer or is_first:
+                self._has_described = self._is_end_due = True
                 self._describe()
         except Exception as error:  # an optimizer of a library may lack what torch's have
             self.has_failed = True
+            self._kept_gradients.close()
             _logger.warning(
                 "the model is not described to rules and to 'smdebug show --model': %r", error
             )
@@ -133,18 +154,24 @@ class FactsReport:
 
     def end_step(self) -> None:
         """Reports the facts of the step that ends now, if they are new."""
-        facts, self._due, self.has_acted = self._due, None, False
+        facts, self._due = self._due, None
+        self._is_end_due = self._has_described = False
         if facts is None and self._reported is not None and self._has_new_losses():
             facts = self._with_losses_of_now(self._reported)
         if facts is not None:
             self._reported = facts
             self._session.set_facts(facts)
-        if not self._is_saved_step:
-            self.close()
+        self._kept_gradients.remove_hooks()
+        if not self._is_saved_step and not self._wants_updates():
+            self._remove_hook()
+
+    def ask_for_end(self) -> None:
+        """Has `end_step` called although no optimizer has acted."""
+        self._is_end_due = True
 
     def is_due(self) -> bool:
         """Whether the open step has something to report."""
-        return self.has_acted or (self._reported is not None and self._has_new_losses())
+        return self._is_end_due or (self._reported is not None and self._has_new_losses())
 
     def _has_new_losses(self) -> bool:
         return self.loss_inputs.version != self._losses_version
@@ -168,10 +195,20 @@ class FactsReport:
                 for parameter, _ in root.parameters.named()
             ],
             [
-                (id(each), [len(group["params"]) for group in each.param_groups])
+                (
+                    id(each),
+                    [len(group["params"]) for group in each.param_groups],
+                    self._kept_gradients.answer_of(each),
+                )
                 for each in optimizers
             ],
         )
+
+    def _ours_of(self, optimizer: Any) -> list[torch.Tensor]:
+        """The parameters of recorded models that an optimizer updates."""
+        ours = {id(parameter) for root in self._roots for parameter, _ in root.parameters.named()}
+        groups = optimizer.param_groups
+        return [each for group in groups for each in group["params"] if id(each) in ours]
 
     def _facts(self, optimizers: list[Any]) -> _core.RunFacts:
         positions = {
@@ -183,7 +220,10 @@ class FactsReport:
         ours = {id(p) for root in self._roots for p, _ in root.parameters.named()}
         return _core.RunFacts(
             parameters=self._parameters(positions),
-            optimizers=[_optimizer_facts(optimizer, ours) for optimizer in optimizers],
+            optimizers=[
+                _optimizer_facts(optimizer, ours, self._kept_gradients.answer_of(optimizer))
+                for optimizer in optimizers
+            ],
             modules=self._module_facts(),
             losses=self._losses(),
         )
@@ -239,6 +279,18 @@ def _call_of(owner: FactsReport) -> Callable[..., None]:
     return after
 
 
+def _end_of(owner: FactsReport) -> Callable[[], None]:
+    """Returns a function that asks for `end_step`."""
+    reference = weakref.ref(owner)
+
+    def ask() -> None:
+        found = reference()
+        if found is not None:
+            found.ask_for_end()
+
+    return ask
+
+
 def _address(parameter: torch.Tensor) -> int:
     """Where the elements are; 0 if they are nowhere, or if it is unknown."""
     try:
@@ -259,7 +311,9 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _optimizer_facts(optimizer: Any, ours: set[int]) -> _core.OptimizerFacts:
+def _optimizer_facts(
+    optimizer: Any, ours: set[int], keeps_gradients: bool | None
+) -> _core.OptimizerFacts:
     groups = []
     for group in optimizer.param_groups:
         settings = {name: group.get(key) for key, name in _GROUP_SETTINGS.items()}
@@ -273,7 +327,9 @@ def _optimizer_facts(optimizer: Any, ours: set[int]) -> _core.OptimizerFacts:
                 settings=_numbers(settings),
             )
         )
-    return _core.OptimizerFacts(encodable(type(optimizer).__name__), groups)
+    return _core.OptimizerFacts(
+        encodable(type(optimizer).__name__), groups, keeps_gradients=keeps_gradients
+    )
 
 
 def _settings(module: nn.Module) -> dict[str, float]:

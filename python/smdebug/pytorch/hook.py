@@ -145,7 +145,9 @@ class Hook(BaseHook):
             self._isolate,
             self._make_veto(),
         )
-        self._facts = FactsReport(self._session, self._roots, self._modules, self._sees_backward)
+        self._facts = FactsReport(
+            self._session, self._roots, self._modules, self._device_copies, self._sees_backward
+        )
         self._switch.on_loss = self._facts.note_loss
 
     # --- registration ---

@@ -1,0 +1,350 @@
+"""`KeptGradients`: finds optimizers whose gradients are never cleared, so that each update uses the
+sum of all batches so far.
+
+An optimizer is followed from its first update to the next one. Hooks on up to three of its
+parameters look at the gradient to which the backward pass adds. It was kept if the first addition
+finds, bit for bit, what the update has left, no later addition finds zeros, and the next update
+uses the sum. The gradients of a discriminator, to which the backward pass of the generator adds and
+which are cleared afterwards, were not kept. One interval in which gradients were not kept answers
+the question, and so do five in a row in which they were. Then the hooks are removed.
+
+Nothing here changes a gradient, draws a random number or waits for a device.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch.compiler import is_compiling
+
+from smdebug.log import get_logger
+from smdebug.pytorch.private_names import free_of_hooks
+
+if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
+
+    from smdebug import _core
+    from smdebug.pytorch.device.device_copies import DeviceCopies
+
+_logger = get_logger()
+
+_KEPT_INTERVALS = 5
+# Ends the search if no backward pass adds to the parameters of an optimizer, or only between some
+# of its updates.
+_MOST_INTERVALS = 16
+_MOST_PARAMETERS = 3  # of an optimizer
+_MOST_OPTIMIZERS = 4  # a program may have one for each parameter
+_ELEMENTS = 16  # that are compared, spread over the gradient
+
+
+class KeptGradients:
+    """Answers for each optimizer of one hook whether it keeps its gradients. `copies` brings
+    answers from a device. `on_answer` is called when hooks can be removed, maybe during a backward
+    pass. No method raises."""
+
+    def __init__(self, copies: DeviceCopies, on_answer: Callable[[], None]) -> None:
+        self._copies = copies
+        self._on_answer = on_answer
+        self._searches: list[_Search] = []
+        self._is_off = False
+
+    @property
+    def wants_updates(self) -> bool:
+        """Whether `note_update` must be called for the next update, even in a step that is not
+        saved."""
+        return not self._is_off and any(search.wants_update for search in self._searches)
+
+    def answer_of(self, optimizer: Any) -> bool | None:
+        """Whether an optimizer keeps its gradients; None: unknown."""
+        search = self._search_of(optimizer)
+        return search.answer if search else None
+
+    def note_update(
+        self, optimizer: Any, parameters: Callable[[], Iterable[Any]], is_saved_step: bool
+    ) -> bool:
+        """Notes that `optimizer` has acted, and returns whether its answer has become known since
+        the last call. `parameters` returns those that it updates and a model of the hook owns."""
+        if self._is_off:
+            return False
+        try:
+            search = self._search_of(optimizer)
+            if search is None:
+                if len(self._searches) == _MOST_OPTIMIZERS:
+                    return False
+                search = _Search(optimizer, self)
+                self._searches.append(search)
+            return search.note_update(parameters, self._copies if is_saved_step else None)
+        except Exception as error:  # a parameter or an optimizer of another library
+            self.give_up(error)
+            return False
+
+    def remove_hooks(self) -> None:
+        """Removes the hooks of searches that have ended."""
+        for search in self._searches:
+            if self._is_off or not search.is_open or search.optimizer() is None:
+                search.end()
+
+    def close(self) -> None:
+        """Removes all hooks. No further update is noted."""
+        self._is_off = True
+        self.remove_hooks()
+
+    def is_recorded(self, device: torch.device) -> bool:
+        """Whether the current calls on `device` are recorded to run later."""
+        return self._copies.is_recorded(device)
+
+    def note_answer(self) -> None:
+        """Notes that a search has ended."""
+        self._on_answer()
+
+    def give_up(self, error: Exception) -> None:
+        """Ends all searches: whatever happened must not harm the training."""
+        if self._is_off:
+            return
+        self._is_off = True
+        self._on_answer()
+        _logger.warning("rules do not learn whether gradients are cleared: %r", error)
+
+    def _search_of(self, optimizer: Any) -> _Search | None:
+        return next((each for each in self._searches if each.optimizer() is optimizer), None)
+
+
+class _Search:
+    """The search for the answer of one optimizer."""
+
+    def __init__(self, optimizer: Any, owner: KeptGradients) -> None:
+        self.optimizer: Callable[[], Any] = weakref.ref(optimizer)
+        self.answer: bool | None = None
+        self.is_open: bool = True  # hooks are needed
+        self._owner = owner
+        self._looks: list[_Look] = []
+        self._intervals = -1
+        self._kept_intervals = 0
+        self._flags: list[torch.Tensor] = []  # on a device; all are true if gradients were kept
+        self._is_told = False
+
+    @property
+    def wants_update(self) -> bool:
+        """Whether the next update matters: it ends an interval, or the answer is reported then."""
+        is_news = self.answer is not None and not self._is_told
+        return (self.is_open or is_news) and self.optimizer() is not None
+
+    def note_update(
+        self, parameters: Callable[[], Iterable[Any]], copies: DeviceCopies | None
+    ) -> bool:
+        """Ends an interval and begins the next one. `copies` is None if nothing can be copied."""
+        if self.is_open:
+            self._end_interval()
+            if self.is_open:
+                self._begin_interval(parameters())
+        elif self._flags and copies is not None:
+            _AnswerOfDevice(self, self._flags).begin(copies)
+            self._flags = []
+        is_news = self.answer is not None and not self._is_told
+        self._is_told = self._is_told or is_news
+        return is_news
+
+    def end(self) -> None:
+        """Removes the hooks."""
+        self.is_open = False
+        for look in self._looks:
+            look.remove()
+        self._looks = []
+
+    def note_addition(self, is_kept: bool | torch.Tensor) -> None:
+        """Notes whether a backward pass has added to a gradient that was kept."""
+        if isinstance(is_kept, torch.Tensor):
+            self._flags.append(is_kept)
+        elif not is_kept:
+            self.conclude(False)
+
+    def conclude(self, keeps: bool | None) -> None:
+        """Ends the search with an answer, or with None if there is none."""
+        self.is_open = False
+        self.answer = keeps
+        self._owner.note_answer()
+
+    def _end_interval(self) -> None:
+        self._intervals += 1
+        results = [look.was_kept() for look in self._looks]
+        if False in results:
+            self.conclude(False)
+            return
+        self._kept_intervals += True in results
+        if self._kept_intervals == _KEPT_INTERVALS:
+            self.conclude(None if self._flags else True)
+        elif self._intervals == _MOST_INTERVALS:
+            self.conclude(None)
+            self._flags = []
+
+    def _begin_interval(self, parameters: Iterable[Any]) -> None:
+        for look in self._looks:
+            look.remove()
+        self._looks = []
+        usable = [each for each in parameters if _is_usable(each, self._owner)]
+        for parameter in _spread(usable):
+            look = _Look(parameter, self, self._owner)
+            if look.has_sample:
+                look.install(parameter)
+                self._looks.append(look)
+
+
+class _Look:
+    """Looks at the gradient of one parameter between two updates."""
+
+    def __init__(
+        self, parameter: torch.nn.Parameter, search: _Search, owner: KeptGradients
+    ) -> None:
+        self._parameter = weakref.ref(parameter)
+        self._search = search
+        self._owner = owner
+        gradient = cast("torch.Tensor", parameter.grad)
+        self._shape = gradient.shape
+        self._left = _sample(gradient)  # by the update
+        self._address = 0  # of the gradient after the last addition
+        self._found: bool | torch.Tensor | None = None  # before an addition that may follow
+        self._is_usable = True
+        self._handles: list[RemovableHandle] = []
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether the gradient that the update has left differs from zeros and equals itself."""
+        if isinstance(self._left, torch.Tensor):
+            return True
+        return any(self._left) and all(number == number for number in self._left)
+
+    def install(self, parameter: torch.nn.Parameter) -> None:
+        """Installs hooks that do not keep this object, and with it the models, alive."""
+        reference = weakref.ref(self)
+
+        def before(gradient: torch.Tensor) -> None:
+            look = None if is_compiling() else reference()
+            if look is not None:
+                look.note(look.look, gradient)
+
+        def after(parameter: torch.Tensor) -> None:
+            look = None if is_compiling() else reference()
+            if look is not None:
+                look.note(look.add, parameter)
+
+        self._handles = [
+            parameter.register_hook(before),
+            parameter.register_post_accumulate_grad_hook(after),
+        ]
+
+    def remove(self) -> None:
+        """Removes the hooks."""
+        parameter = self._parameter()
+        for handle in self._handles:
+            handle.remove()
+        if parameter is not None and self._handles:
+            free_of_hooks(parameter)
+        self._handles = []
+
+    def note(self, action: Callable[[torch.Tensor], None], tensor: torch.Tensor) -> None:
+        """Runs one of the actions below, if it is needed."""
+        if not self._search.is_open or not self._is_usable:
+            return
+        try:
+            action(tensor)
+        except Exception as error:
+            self._owner.give_up(error)
+
+    def look(self, addend: torch.Tensor) -> None:
+        """Before an addition, and for torch.autograd.grad, which adds nothing."""
+        parameter = self._parameter()
+        gradient = None if parameter is None else parameter.grad
+        if gradient is None:
+            self._found = False
+        elif addend.shape != self._shape or self._owner.is_recorded(gradient.device):
+            self._is_usable = False  # a shard, to which a sharding library adds later
+        elif gradient.shape != self._shape or not gradient.is_contiguous():
+            self._found = False
+        elif self._address:
+            self._found = _is_nonzero(_sample(gradient))
+        else:
+            self._found = _are_same(_sample(gradient), self._left)
+
+    def add(self, parameter: torch.Tensor) -> None:
+        """After an addition."""
+        if self._found is None or parameter.grad is None:
+            self._is_usable = False
+            return
+        found, self._found = self._found, None
+        self._address = parameter.grad.data_ptr()
+        self._search.note_addition(found)
+
+    def was_kept(self) -> bool | None:
+        """At the next update: whether it has used a sum with the gradient of the last one. None if
+        nothing was added."""
+        if not self._is_usable or not self._address:
+            return None
+        parameter = self._parameter()
+        gradient = None if parameter is None else parameter.grad
+        return gradient is not None and gradient.data_ptr() == self._address
+
+
+class _AnswerOfDevice:
+    """The flags of a search, which takes their copy as a slot of a tensor does."""
+
+    def __init__(self, search: _Search, flags: list[torch.Tensor]) -> None:
+        self._search = search
+        self._flags = flags
+
+    def begin(self, copies: DeviceCopies) -> None:
+        """Starts the copy. If the device does not take it, there is no answer."""
+        if len({flag.device for flag in self._flags}) == 1:
+            slot = cast("_core.TensorSlot", self)
+            copies.take(slot, torch.stack(self._flags).all().reshape(1))
+
+    def needs_elements(self) -> bool:
+        return True
+
+    def put_copy(self, copy: torch.Tensor) -> None:
+        """Notes the answer when it has arrived."""
+        self._search.conclude(bool(copy.item()))
+
+    def skip(self, reason: str) -> None:
+        """There is no answer."""
+
+
+def _is_usable(parameter: Any, owner: KeptGradients) -> bool:
+    """Whether the gradient of a parameter can be read in place. Sparse ones and those of DTensors
+    cannot."""
+    if type(parameter) is not torch.nn.Parameter or not parameter.requires_grad:
+        return False
+    gradient = parameter.grad
+    return (
+        type(gradient) is torch.Tensor
+        and gradient.layout is torch.strided
+        and gradient.numel() > 0
+        and gradient.is_contiguous()
+        and not owner.is_recorded(gradient.device)
+    )
+
+
+def _spread(parameters: list[Any]) -> list[Any]:
+    """Up to three parameters: the first, one in the middle, the last."""
+    last = len(parameters) - 1
+    positions = {round(i * last / (_MOST_PARAMETERS - 1)) for i in range(_MOST_PARAMETERS)}
+    return [parameters[i] for i in sorted(positions)] if parameters else []
+
+
+def _sample(gradient: torch.Tensor) -> list[Any] | torch.Tensor:
+    """Some elements: numbers, or on a device a tensor."""
+    flat = gradient.detach().view(-1)
+    some = flat[:: max(1, flat.numel() // _ELEMENTS)][:_ELEMENTS]
+    return some.tolist() if some.is_cpu else some.clone()
+
+
+def _are_same(sample: Any, left: Any) -> bool | torch.Tensor:
+    if isinstance(sample, torch.Tensor) and isinstance(left, torch.Tensor):
+        return (sample == left).all() & (sample != 0).any()
+    return isinstance(sample, list) and sample == left
+
+
+def _is_nonzero(sample: Any) -> bool | torch.Tensor:
+    return (sample != 0).any() if isinstance(sample, torch.Tensor) else any(sample)
