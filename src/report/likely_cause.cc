@@ -33,6 +33,7 @@ enum class Distance {
 
 Distance distance_of(std::string_view rule) {
   static constexpr std::pair<std::string_view, Distance> kDistances[] = {
+      {"GradientsNotCleared", Distance::script},
       {"ParametersNotTrained", Distance::script},
       {"WrongMode", Distance::script},
       {"LossInput", Distance::script},

@@ -24,6 +24,7 @@ RULES = {
     "DeadRelu": {},
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
+    "GradientsNotCleared": {},
     "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
@@ -77,7 +78,8 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=rate)
 
     def step(self, number, save):
-        self.optimizer.zero_grad()
+        if not self.is_sick:
+            self.optimizer.zero_grad()
         scores = self.model(self._inputs)
         self.loss(scores.softmax(1) if self.is_sick else scores, self._labels).backward()
         if self.is_sick and number == 8:

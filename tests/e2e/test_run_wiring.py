@@ -111,6 +111,27 @@ def test_a_body_that_is_detached_from_the_loss_is_found(tmp_path):
     assert verdict["step"]["global"] <= 80
 
 
+def test_gradients_that_are_never_cleared_are_found_within_20_steps(tmp_path):
+    verdict = told(tmp_path, update="optimizer.step()")["GradientsNotCleared"]
+    assert verdict["step"]["global"] <= 20
+    assert verdict["severity"] == "warning"
+    assert verdict["message"].startswith("Adam, which updates Net_body.0.weight and 5 others: five")
+    assert "never calls zero_grad()" in verdict["cause"]
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "optimizer.step(); optimizer.zero_grad(set_to_none=False)",
+        "optimizer.step(); [p.grad.data.zero_() for p in model.parameters()]",
+        "step % 4 == 3 and (optimizer.step(), optimizer.zero_grad())",
+        "optimizer.step(); step % 2 and optimizer.zero_grad()",
+    ],
+)
+def test_gradients_that_are_cleared_in_time_pass(tmp_path, update):
+    assert "GradientsNotCleared" not in told(tmp_path, update=update)
+
+
 def test_an_evaluation_mode_that_is_never_undone_is_found(tmp_path):
     verdict = told(tmp_path, after="")["WrongMode"]
     assert 40 < verdict["step"]["global"] <= 70

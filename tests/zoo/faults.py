@@ -203,7 +203,7 @@ FAULTS = (
     Fault(
         "forgotten zero_grad",
         "gradients of all steps add up: the loss oscillates and grows",
-        ("LossNotDecreasing",),
+        ("GradientsNotCleared", "LossNotDecreasing"),
         ("perceptron", "tanh_perceptron", "regression"),
         _keeps_gradients,
     ),

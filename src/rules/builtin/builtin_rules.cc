@@ -85,6 +85,7 @@ std::span<const RuleFactory> builtin_rules() {
       kDeadRelu,
       kExplodingTensor,
       kFeatureImportanceOverweight,
+      kGradientsNotCleared,
       kLossInput,
       kLossNotDecreasing,
       kNLPSequenceRatio,
@@ -179,10 +180,10 @@ std::span<const RuleRequest> default_rules() {
     std::vector<RuleRequest> requests;
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "FeatureImportanceOverweight", "LossInput", "LossNotDecreasing",
-          "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
-          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
-          "VanishingGradient", "WrongMode"}) {
+          "FeatureImportanceOverweight", "GradientsNotCleared", "LossInput",
+          "LossNotDecreasing", "NLPSequenceRatio", "ParametersNotTrained",
+          "ReplicasDiffer", "SaturatedActivation", "StalledTrainingRule",
+          "TreeDepth", "VanishingGradient", "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;
