@@ -342,7 +342,9 @@ const RuleFactory kLossNotDecreasing = {
         "with the newest after 40 steps, 60, 90 and so on, and fires for a "
         "loss that is constant, that did not fall although a fall of 5 % would "
         "have been seen, that leapt and stayed up, rises or diverges, or that "
-        "fell and is as high again as it began. Fires at once if the loss is "
+        "fell and is as high again as it began. If the only loss is a cross "
+        "entropy whose classes are known, one that is below that of a guess "
+        "may stay where it is. Fires at once if the loss is "
         "not finite.",
     .advice = loss_advice(),
     .parameters = kParameters,

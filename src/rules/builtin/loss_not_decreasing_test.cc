@@ -197,10 +197,16 @@ class Course {
     return *this;
   }
 
+  Course& of(RunFacts facts) {
+    facts_ = std::move(facts);
+    return *this;
+  }
+
   // The verdict of a rule that receives `at_once` samples of each series at a
   // time.
   Verdict judged(std::size_t at_once, const std::string& worker = "worker_0") {
     RuleHarness rule("LossNotDecreasing", kTrend);
+    if (facts_) rule.knows(*facts_, worker);
     std::size_t longest = 0;
     for (const auto& [name, samples] : samples_) {
       longest = std::max(longest, samples.size());
@@ -232,7 +238,18 @@ class Course {
 
  private:
   std::map<std::string, std::vector<ScalarSample>> samples_;
+  std::optional<RunFacts> facts_;
 };
+
+// The facts of a training whose only loss is a cross entropy.
+RunFacts cross_entropy_of(std::int64_t classes) {
+  RunFacts facts;
+  facts.losses.emplace_back();
+  facts.losses.back().input.emplace();
+  facts.losses.back().input->function = "cross_entropy";
+  facts.losses.back().input->shape = {32, classes};
+  return facts;
+}
 
 // Noise between -1 and 1 that has no trend.
 double jitter(Step step) { return std::sin(double(step * step) * 2.4); }
@@ -269,6 +286,33 @@ TEST(LossCourse, NamesBothEndsOfALossThatStandsStill) {
   EXPECT_EQ(verdict.status, RuleStatus::issues_found);
   EXPECT_THAT(verdict.message, HasSubstr("the loss does not fall: 2.3"));
   EXPECT_EQ(verdict.severity, Severity::warning);
+}
+
+TEST(LossCourse, NamesTheLossOfAGuess) {
+  const auto still = [](Step step) { return 2.31 + 0.02 * jitter(step); };
+  EXPECT_THAT(Course()
+                  .with("loss_output_0", still, 200)
+                  .of(cross_entropy_of(10))
+                  .judged()
+                  .message,
+              HasSubstr(", the loss of a guess among 10 classes (2.303)"));
+  // Five classes: worse than a guess.
+  EXPECT_THAT(Course()
+                  .with("loss_output_0", still, 200)
+                  .of(cross_entropy_of(5))
+                  .judged()
+                  .message,
+              testing::Not(HasSubstr("guess")));
+}
+
+TEST(LossCourse, OfAModelThatWasTrainedBeforeMayStandStill) {
+  const auto still = [](Step step) { return 1.2 + 0.02 * jitter(step); };
+  EXPECT_EQ(Course()
+                .with("loss_output_0", still, 200)
+                .of(cross_entropy_of(10))
+                .judged()
+                .status,
+            RuleStatus::no_issues_found);
 }
 
 TEST(LossCourse, DivergesIfTheLossIsTenTimesHigher) {

@@ -27,6 +27,9 @@ using Kind = LossTrend::Kind;
 
 // A loss that rose by this factor diverges.
 constexpr double kDivergence = 10;
+// Of the loss of a guess: a model below the first has learned something, one
+// below the second guesses.
+constexpr double kBetter = 0.9, kNear = 1.03;
 // Steps whose calls and losses are counted, to know the kind of the training.
 constexpr std::size_t kMostCounted = 4096;
 // A need of more steps than this only says that the losses are too noisy.
@@ -35,6 +38,31 @@ constexpr double kMostNeeded = 1e6;
 bool names_loss(std::string_view series) {
   return series.find("loss") != series.npos ||
          series.find("Loss") != series.npos;
+}
+
+// The loss of a classifier that gives each class the same probability.
+struct Guess {
+  std::int64_t classes = 0;
+  double loss = 0;
+};
+
+// Returns it for the only loss of a training, if that is a mean cross entropy.
+std::optional<Guess> guess_of(const RunFacts& facts) {
+  if (facts.losses.size() != 1) return std::nullopt;
+  const LossFacts& loss = facts.losses.front();
+  if (!loss.input || (!loss.reduction.empty() && loss.reduction != "mean")) {
+    return std::nullopt;
+  }
+  const auto& shape = loss.input->shape;
+  std::int64_t classes = 0;
+  if (loss.input->function == "binary_cross_entropy" ||
+      loss.input->function == "binary_cross_entropy_with_logits") {
+    classes = 2;
+  } else if (loss.input->function == "cross_entropy" && !shape.empty()) {
+    classes = shape.size() == 1 ? shape[0] : shape[1];
+  }
+  if (classes < 2) return std::nullopt;
+  return Guess{classes, std::log(static_cast<double>(classes))};
 }
 
 // The clause about one loss: "loss_output_0 (worker_1): the loss ...".
@@ -113,6 +141,10 @@ class LossTrendRule : public Rule {
     return needs;
   }
 
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    workers_[std::string(worker)].guess = guess_of(facts);
+  }
+
   Outcome on_scalars(std::string_view worker_name,
                      std::span<const ScalarSeriesView> series) override {
     std::optional<Finding> finding;
@@ -187,6 +219,7 @@ class LossTrendRule : public Rule {
     // Steps that call a model more than once, and the steps of each loss.
     std::set<Step> repeated_calls;
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
+    std::optional<Guess> guess;
   };
 
   static Losses& losses_of(Worker& worker) {
@@ -243,10 +276,21 @@ class LossTrendRule : public Rule {
     if (answer.kind == Kind::falls || answer.kind == Kind::not_judged) {
       return std::nullopt;
     }
+    const std::optional<Guess>& guess = worker.guess;
+    const bool is_still = answer.kind == Kind::still;
+    // A model that was trained before.
+    if (is_still && guess && answer.now < kBetter * guess->loss) {
+      return std::nullopt;
+    }
     Finding finding;
     finding.message =
         fmt::format("{}: {}", tensor_text(evidence.tensor, evidence.worker),
                     course_text(answer, loss.trend.steps()));
+    if (is_still && guess && answer.now < kNear * guess->loss) {
+      finding.message +=
+          fmt::format(", the loss of a guess among {} classes ({:.4g})",
+                      guess->classes, guess->loss);
+    }
     set_advice(finding, advice_on(fault_of(answer)));
     set_numbers(answer, evidence);
     finding.evidence.push_back(std::move(evidence));
