@@ -5,8 +5,8 @@
 //
 // Losses are noisy, so the first losses are compared with the newest by tests
 // that know the noise (noisy_values.h). Each test errs in at most 0.5 % of the
-// cases with normal noise. Because it is made again and again, the whole
-// errs more often; docs/rule-quality.md has the measured rate.
+// cases with normal noise; because it is made again and again, the whole errs
+// more often.
 
 #include <cstddef>
 #include <optional>
