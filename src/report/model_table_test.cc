@@ -9,7 +9,6 @@ namespace smdebug {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 RunFacts facts_of_a_net() {
   RunFacts facts;
