@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/replaced_testing.h"
+
 namespace smdebug {
 namespace {
 
@@ -53,10 +55,7 @@ RunFacts facts_of_all_kinds() {
 
 // The text of facts_of_all_kinds(), with `from` replaced.
 std::string changed_facts(std::string_view from, std::string_view to) {
-  std::string text = write_facts_file(facts_of_all_kinds());
-  const auto at = text.find(from);
-  EXPECT_NE(at, text.npos) << from;
-  return text.replace(at, from.size(), to);
+  return replaced(write_facts_file(facts_of_all_kinds()), from, to);
 }
 
 TEST(FactsFile, ComesBack) {

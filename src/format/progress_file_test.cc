@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/file_sizes.h"
+#include "tests/support/replaced_testing.h"
 
 namespace smdebug {
 namespace {
@@ -32,11 +33,8 @@ RunProgress sample_progress() {
 }
 
 // The text of sample_progress(), with `from` replaced.
-std::string changed(std::string_view from, std::string_view to) {
-  std::string text = write_progress_file(sample_progress());
-  const auto at = text.find(from);
-  EXPECT_NE(at, text.npos) << from;
-  return text.replace(at, from.size(), to);
+std::string changed_progress(std::string_view from, std::string_view to) {
+  return replaced(write_progress_file(sample_progress()), from, to);
 }
 
 TEST(ProgressFile, ComesBack) {
@@ -113,7 +111,7 @@ TEST(ProgressFile, IsCorruptIfAMemberIsMissingOrOutOfRange) {
         std::pair(R"("value": 0.25)", R"("value": null)"),
         std::pair(R"("host": "node")", R"("host": 7)"),
         std::pair(R"("bytes": 123456)", R"("other": 1)")}) {
-    const auto progress = parse_progress_file(changed(from, to));
+    const auto progress = parse_progress_file(changed_progress(from, to));
     ASSERT_FALSE(progress) << to;
     EXPECT_EQ(progress.error().code, Error::Code::corrupt) << to;
     EXPECT_THAT(progress.error().message, HasSubstr("progress.json")) << to;
@@ -123,15 +121,15 @@ TEST(ProgressFile, IsCorruptIfAMemberIsMissingOrOutOfRange) {
 }
 
 TEST(ProgressFile, OfALaterVersionIsNotDamage) {
-  const auto progress =
-      parse_progress_file(changed(R"("version": 1)", R"("version": 2)"));
+  const auto progress = parse_progress_file(
+      changed_progress(R"("version": 1)", R"("version": 2)"));
   ASSERT_FALSE(progress);
   EXPECT_EQ(progress.error().code, Error::Code::unsupported);
 }
 
 TEST(ProgressFile, MayHaveFurtherMembers) {
   EXPECT_TRUE(parse_progress_file(
-      changed(R"("steps": 12)", R"("steps": 12, "mood": "good")")));
+      changed_progress(R"("steps": 12)", R"("steps": 12, "mood": "good")")));
 }
 
 }  // namespace

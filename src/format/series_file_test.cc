@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/replaced_testing.h"
+
 namespace smdebug {
 namespace {
 
@@ -29,11 +31,8 @@ SeriesFile two_series() {
 }
 
 // kText, with `from` replaced.
-std::string changed(std::string_view from, std::string_view to) {
-  std::string text(kText);
-  const auto at = text.find(from);
-  EXPECT_NE(at, text.npos) << from;
-  return text.replace(at, from.size(), to);
+std::string changed_series(std::string_view from, std::string_view to) {
+  return replaced(std::string(kText), from, to);
 }
 
 TEST(SeriesFile, HasTheBytesOfTheFormat) {
@@ -101,13 +100,13 @@ TEST(SeriesFile, ComesBackForRandomSeries) {
 
 TEST(SeriesFile, IgnoresUnknownMembers) {
   const auto file = parse_series_file(
-      changed("{\"version\": 1", "{\"hint\": [1], \"version\": 1"));
+      changed_series("{\"version\": 1", "{\"hint\": [1], \"version\": 1"));
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(*file, two_series());
 }
 
 TEST(SeriesFile, OfALaterVersionIsNotSupported) {
-  const auto file = parse_series_file(changed("n\": 1", "n\": 2"));
+  const auto file = parse_series_file(changed_series("n\": 1", "n\": 2"));
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().code, Error::Code::unsupported);
 }
@@ -115,33 +114,34 @@ TEST(SeriesFile, OfALaterVersionIsNotSupported) {
 TEST(SeriesFile, ThatContradictsItselfIsRefused) {
   const std::pair<std::string, const char*> cases[] = {
       {"{", "series"},
-      {changed("\"worker\"", "\"wörker\""), "worker"},
-      {changed("\"steps\"", "\"stops\""), "steps"},
+      {changed_series("\"worker\"", "\"wörker\""), "worker"},
+      {changed_series("\"steps\"", "\"stops\""), "steps"},
       // Steps 8 and 7, 7 and 7, -1 and 8.
-      {changed("BwAAAAAAAAAIAAAAAAAAAA==", "CAAAAAAAAAAHAAAAAAAAAA=="),
+      {changed_series("BwAAAAAAAAAIAAAAAAAAAA==", "CAAAAAAAAAAHAAAAAAAAAA=="),
        "do not ascend"},
-      {changed("BwAAAAAAAAAIAAAAAAAAAA==", "BwAAAAAAAAAHAAAAAAAAAA=="),
+      {changed_series("BwAAAAAAAAAIAAAAAAAAAA==", "BwAAAAAAAAAHAAAAAAAAAA=="),
        "do not ascend"},
-      {changed("BwAAAAAAAAAIAAAAAAAAAA==", "//////////8IAAAAAAAAAA=="),
+      {changed_series("BwAAAAAAAAAIAAAAAAAAAA==", "//////////8IAAAAAAAAAA=="),
        "'global' is out of range"},
-      {changed("BwAAAAAAAAAIAAAAAAAAAA==", "BwAAAAAAAAAI"), "multiple of 8"},
-      {changed("BwAAAAAAAAAIAAAAAAAAAA==", "?"), "column 'global'"},
-      {changed("AQE=", "AQU="), "'mode' is out of range"},
-      {changed("AQE=", "AQA="), "'mode' is out of range"},
-      {changed("AQE=", "AQ=="), "holds 1 numbers instead of 2"},
-      {changed("AwAAAAAAAAAEAAAAAAAAAA==", "AwAAAAAAAAA="),
+      {changed_series("BwAAAAAAAAAIAAAAAAAAAA==", "BwAAAAAAAAAI"),
+       "multiple of 8"},
+      {changed_series("BwAAAAAAAAAIAAAAAAAAAA==", "?"), "column 'global'"},
+      {changed_series("AQE=", "AQU="), "'mode' is out of range"},
+      {changed_series("AQE=", "AQA="), "'mode' is out of range"},
+      {changed_series("AQE=", "AQ=="), "holds 1 numbers instead of 2"},
+      {changed_series("AwAAAAAAAAAEAAAAAAAAAA==", "AwAAAAAAAAA="),
        "holds 1 numbers instead of 2"},
-      {changed("AwAAAAAAAAAEAAAAAAAAAA==", "//////////8EAAAAAAAAAA=="),
+      {changed_series("AwAAAAAAAAAEAAAAAAAAAA==", "//////////8EAAAAAAAAAA=="),
        "'mode_step' is out of range"},
-      {changed("\"AAAAAA==\"", "\"AgAAAA==\""), "'at' is out of range"},
-      {changed("\"AAAAAA==\"", "\"AQAAAAAAAAA=\""), "do not ascend"},
-      {changed("\"AAAAAA==\"", "null"), "holds 1 numbers instead of 2"},
-      {changed("AAAAAAAA4D8=", ""), "holds 0 numbers instead of 1"},
-      {changed("\"AAAAAA==\", \"value\": \"AAAAAAAA4D8=\"",
-               "\"\", \"value\": \"\""),
+      {changed_series("\"AAAAAA==\"", "\"AgAAAA==\""), "'at' is out of range"},
+      {changed_series("\"AAAAAA==\"", "\"AQAAAAAAAAA=\""), "do not ascend"},
+      {changed_series("\"AAAAAA==\"", "null"), "holds 1 numbers instead of 2"},
+      {changed_series("AAAAAAAA4D8=", ""), "holds 0 numbers instead of 1"},
+      {changed_series("\"AAAAAA==\", \"value\": \"AAAAAAAA4D8=\"",
+                      "\"\", \"value\": \"\""),
        "no samples"},
-      {changed("\"lr\"", "\"\""), "no name"},
-      {changed("\"lr\"", "\"loss\""), "twice"},
+      {changed_series("\"lr\"", "\"\""), "no name"},
+      {changed_series("\"lr\"", "\"loss\""), "twice"},
   };
   for (const auto& [text, reason] : cases) {
     const auto file = parse_series_file(text);

@@ -9,7 +9,6 @@
 // A warning, not an error: sums of gradients are a momentum that never decays.
 // Some trainings learn with it, though worse, and a few do it on purpose.
 
-#include <deque>
 #include <limits>
 #include <map>
 
@@ -19,6 +18,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 
@@ -48,7 +48,7 @@ class GradientsNotCleared : public Rule {
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
-    workers_[std::string(name)].coming.push_back(facts);
+    workers_[std::string(name)].coming.add(facts);
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -94,15 +94,10 @@ class GradientsNotCleared : public Rule {
  private:
   struct Worker {
     RunFacts facts;
-    std::deque<RunFacts> coming;
+    ComingFacts coming;
 
-    // Takes the facts of the steps before `step`. During training, those of a
-    // step arrive when it ends; of a run, before it.
     void take_facts(Step step) {
-      while (!coming.empty() && coming.front().step < step) {
-        facts = std::move(coming.front());
-        coming.pop_front();
-      }
+      while (auto next = coming.take_before(step)) facts = *std::move(next);
     }
   };
 

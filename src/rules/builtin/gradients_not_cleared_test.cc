@@ -27,22 +27,9 @@ RunFacts facts_of(const std::vector<std::optional<bool>>& keeps_gradients,
   return facts;
 }
 
-// The step at which the rule fires in a run of 50 steps; -1 if it does not.
-// Each facts apply from their step on.
-Step fires_with(RuleHarness& rule, const std::vector<RunFacts>& all,
-                std::string_view worker = "worker_0") {
-  for (Step step = 0; step < 50; step += 5) {
-    for (const RunFacts& facts : all) {
-      if (facts.step == step) rule.knows(facts, worker);
-    }
-    if (rule.fires_at(StepBuilder(step).with_scalar("Loss", 1))) return step;
-  }
-  return -1;
-}
-
 TEST(GradientsNotCleared, FindsAnOptimizerThatKeepsItsGradients) {
   RuleHarness rule("GradientsNotCleared");
-  EXPECT_EQ(fires_with(rule, {facts_of({std::nullopt}), facts_of({true}, 5)}),
+  EXPECT_EQ(rule.fires_with(5, {facts_of({std::nullopt}), facts_of({true}, 5)}),
             10);
   EXPECT_EQ(
       rule.verdict().message,
@@ -57,7 +44,7 @@ TEST(GradientsNotCleared, FindsAnOptimizerThatKeepsItsGradients) {
 
 TEST(GradientsNotCleared, NamesTheOneOfSeveralOptimizers) {
   RuleHarness rule("GradientsNotCleared");
-  EXPECT_EQ(fires_with(rule, {facts_of({false, true}, 0, 5)}), 5);
+  EXPECT_EQ(rule.fires_with(5, {facts_of({false, true}, 0, 5)}), 5);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("Adam, which updates Net_1.weight_0 and 4 others: "));
   EXPECT_EQ(rule.verdict().evidence.size(), 1u);
@@ -65,7 +52,7 @@ TEST(GradientsNotCleared, NamesTheOneOfSeveralOptimizers) {
 
 TEST(GradientsNotCleared, ListsAllOptimizersThatKeepTheirGradients) {
   RuleHarness rule("GradientsNotCleared");
-  EXPECT_EQ(fires_with(rule, {facts_of({true, true}, 0, 1)}), 5);
+  EXPECT_EQ(rule.fires_with(5, {facts_of({true, true}, 0, 1)}), 5);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("SGD, which updates Net_0.weight_0: "));
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
@@ -74,7 +61,7 @@ TEST(GradientsNotCleared, ListsAllOptimizersThatKeepTheirGradients) {
 TEST(GradientsNotCleared, FindsItOnASecondWorker) {
   RuleHarness rule("GradientsNotCleared");
   rule.knows(facts_of({false}), "worker_0");
-  EXPECT_EQ(fires_with(rule, {facts_of({true})}, "worker_1"), 5);
+  EXPECT_EQ(rule.fires_with(5, {facts_of({true})}, "worker_1"), 5);
   EXPECT_THAT(rule.verdict().message, HasSubstr("SGD (worker_1), which"));
 }
 
@@ -88,23 +75,23 @@ TEST(GradientsNotCleared, FindsItAtTheEndOfTheRun) {
 
 TEST(GradientsNotCleared, PassesOptimizersWhoseGradientsAreCleared) {
   RuleHarness rule("GradientsNotCleared");
-  EXPECT_EQ(fires_with(rule, {facts_of({false, false})}), -1);
+  EXPECT_EQ(rule.fires_with(5, {facts_of({false, false})}), -1);
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
 TEST(GradientsNotCleared, NamesAnOptimizerThatItCouldNotJudge) {
   RuleHarness rule("GradientsNotCleared");
-  EXPECT_EQ(fires_with(rule, {facts_of({false, std::nullopt})}), -1);
+  EXPECT_EQ(rule.fires_with(5, {facts_of({false, std::nullopt})}), -1);
   EXPECT_THAT(rule.finish().message, HasSubstr("Adam: it did not act twice"));
 }
 
 TEST(GradientsNotCleared, ReportsThatNothingIsKnown) {
   RuleHarness unknown("GradientsNotCleared");
-  EXPECT_EQ(fires_with(unknown, {facts_of({std::nullopt})}), -1);
+  EXPECT_EQ(unknown.fires_with(5, {facts_of({std::nullopt})}), -1);
   EXPECT_THAT(unknown.finish().message,
               HasSubstr("of 1 optimizer, none acted twice"));
   RuleHarness other("GradientsNotCleared");
-  EXPECT_EQ(fires_with(other, {}), -1);
+  EXPECT_EQ(other.fires_with(5, {}), -1);
   EXPECT_THAT(other.finish().message, HasSubstr("no facts of optimizers"));
 }
 

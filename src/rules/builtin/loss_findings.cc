@@ -1,5 +1,7 @@
 #include "rules/builtin/loss_findings.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "rules/engine/finding.h"
@@ -67,6 +69,14 @@ std::span<const Advice> loss_advice() { return kAdvice; }
 
 const Advice& advice_on(LossFault fault) {
   return kAdvice[static_cast<std::size_t>(fault)];
+}
+
+void merge(std::optional<Finding>& finding, Finding more) {
+  if (!finding) {
+    finding = std::move(more);
+    return;
+  }
+  finding->evidence.push_back(std::move(more.evidence.front()));
 }
 
 Finding not_finite_finding(Evidence evidence, double value) {

@@ -2,6 +2,7 @@
 
 // The findings of LossNotDecreasing, in one place for its two ways to judge.
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,6 +29,10 @@ enum class LossFault {
 std::span<const Advice> loss_advice();
 
 const Advice& advice_on(LossFault fault);
+
+// Adds a finding about a further loss. The message describes the first loss,
+// the evidence lists all.
+void merge(std::optional<Finding>& finding, Finding more);
 
 // A finding about `value`, a loss that is not finite.
 Finding not_finite_finding(Evidence evidence, double value);

@@ -12,7 +12,6 @@
 // because the data are.
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 
@@ -21,6 +20,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 
@@ -39,7 +39,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-enum class LossFault {
+enum class InputFault {
   softmax_twice,
   sigmoid_twice,
   no_logarithm,
@@ -50,7 +50,7 @@ enum class LossFault {
   targets_out_of_reach,
 };
 
-// In the order of `LossFault`.
+// In the order of `InputFault`.
 const Advice kAdvice[] = {
     {.when = "probabilities for a cross entropy",
      .cause = "a softmax at the end of the model, although the loss applies "
@@ -126,41 +126,41 @@ bool is_broadcast(const LossInputFacts& input) {
          (a.size() < 2 || a.back() == 1) && (b.size() < 2 || b.back() == 1);
 }
 
-std::optional<LossFault> certain_fault(const LossInputFacts& input) {
+std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   const bool are_probabilities = input.values == "probabilities";
   if (input.function == "cross_entropy" && are_probabilities &&
       input.activation == "Softmax") {
-    return LossFault::softmax_twice;
+    return InputFault::softmax_twice;
   }
   if (input.function == "binary_cross_entropy_with_logits" &&
       are_probabilities && input.activation == "Sigmoid") {
-    return LossFault::sigmoid_twice;
+    return InputFault::sigmoid_twice;
   }
   const bool takes_logarithms =
       input.function == "nll_loss" || input.function == "kl_div";
   if (takes_logarithms && are_probabilities && input.activation == "Softmax") {
-    return LossFault::no_logarithm;
+    return InputFault::no_logarithm;
   }
   if (takes_logarithms && input.values == "scores" &&
       input.activation == "Linear") {
-    return LossFault::no_log_softmax;
+    return InputFault::no_log_softmax;
   }
-  if (is_broadcast(input)) return LossFault::broadcast;
+  if (is_broadcast(input)) return InputFault::broadcast;
   return std::nullopt;
 }
 
-std::optional<LossFault> fault_of(const LossInputFacts& input,
-                                  std::uint64_t num_steps) {
+std::optional<InputFault> fault_of(const LossInputFacts& input,
+                                   std::uint64_t num_steps) {
   if (input.steps < num_steps) return std::nullopt;
   if (const auto certain = certain_fault(input)) return certain;
   if (input.steps >= std::max(num_steps, kStepsForLabels) &&
       input.ignored == 1) {
-    return LossFault::labels_ignored;
+    return InputFault::labels_ignored;
   }
   if (input.steps < std::max(num_steps, kStepsForValues)) return std::nullopt;
-  if (input.equal_outputs == input.steps) return LossFault::equal_outputs;
+  if (input.equal_outputs == input.steps) return InputFault::equal_outputs;
   if (input.outside && *input.outside >= kLeastOutside) {
-    return LossFault::targets_out_of_reach;
+    return InputFault::targets_out_of_reach;
   }
   return std::nullopt;
 }
@@ -178,29 +178,29 @@ std::string range_text(const LossInputFacts& input) {
 }
 
 // The middle of the message: the input of the loss.
-std::string fault_text(LossFault fault, const LossInputFacts& input) {
+std::string fault_text(InputFault fault, const LossInputFacts& input) {
   switch (fault) {
-    case LossFault::softmax_twice:
+    case InputFault::softmax_twice:
       return "is given probabilities, the result of a softmax, and applies a "
              "softmax itself";
-    case LossFault::sigmoid_twice:
+    case InputFault::sigmoid_twice:
       return "is given probabilities, the result of a sigmoid, and applies a "
              "sigmoid itself";
-    case LossFault::no_logarithm:
+    case InputFault::no_logarithm:
       return "is given the result of a softmax, and expects its logarithm";
-    case LossFault::no_log_softmax:
+    case InputFault::no_log_softmax:
       return "is given the result of a linear layer, and expects "
              "log-probabilities";
-    case LossFault::broadcast:
+    case InputFault::broadcast:
       return fmt::format(
           "is given an input of shape {} and targets of shape {}, and compares "
           "each with all others",
           shape_text(input.shape), shape_text(*input.target_shape));
-    case LossFault::labels_ignored:
+    case InputFault::labels_ignored:
       return "is given only labels that it ignores";
-    case LossFault::equal_outputs:
+    case InputFault::equal_outputs:
       return "is given the same output for samples with different targets";
-    case LossFault::targets_out_of_reach:
+    case InputFault::targets_out_of_reach:
       return fmt::format(
           "is given targets of which {:.0f} % or more are out of reach{}{}",
           *input.outside * 100,
@@ -224,7 +224,7 @@ class LossInput : public Rule {
   }
 
   void on_facts(std::string_view worker, const RunFacts& facts) override {
-    coming_[std::string(worker)].push_back(facts);
+    coming_[std::string(worker)].add(facts);
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -250,14 +250,11 @@ class LossInput : public Rule {
   }
 
  private:
-  // Takes the facts of the steps before `step`, and judges them. During
-  // training, those of a step arrive when it ends; of a run, before it.
+  // Takes the facts of the steps before `step`, and judges them.
   std::optional<Finding> judge_until(Step step) {
     for (auto& [worker, coming] : coming_) {
-      while (!coming.empty() && coming.front().step < step) {
-        const RunFacts facts = std::move(coming.front());
-        coming.pop_front();
-        if (auto found = judge(facts, worker)) return found;
+      while (const auto facts = coming.take_before(step)) {
+        if (auto found = judge(*facts, worker)) return found;
       }
     }
     return std::nullopt;
@@ -276,7 +273,7 @@ class LossInput : public Rule {
     return std::nullopt;
   }
 
-  Finding describe(LossFault fault, const LossFacts& loss,
+  Finding describe(InputFault fault, const LossFacts& loss,
                    std::string_view worker) const {
     Finding finding;
     finding.message = fmt::format(
@@ -296,8 +293,7 @@ class LossInput : public Rule {
   }
 
   std::uint64_t num_steps_;
-  // worker -> facts that were not judged yet
-  std::map<std::string, std::deque<RunFacts>, std::less<>> coming_;
+  std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
   StepId last_;
   std::uint64_t most_steps_ = 0;  // in which a loss was measured
 };

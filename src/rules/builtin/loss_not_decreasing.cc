@@ -291,15 +291,6 @@ class LossNotDecreasing : public Rule {
                                                      : thresholds_.fall_percent;
   }
 
-  // The message describes the first loss, the evidence lists all.
-  static void merge(std::optional<Finding>& finding, Finding more) {
-    if (!finding) {
-      finding = std::move(more);
-      return;
-    }
-    finding->evidence.push_back(std::move(more.evidence.front()));
-  }
-
   Step num_steps_;
   std::size_t average_;
   bool use_mean_;

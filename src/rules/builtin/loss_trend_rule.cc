@@ -330,15 +330,9 @@ class LossTrendRule : public Rule {
         seen, std::ceil(needed_ / unit) * unit);
   }
 
-  // The message describes the first loss, the evidence lists all.
   static void take(std::optional<Finding>& finding,
                    std::optional<Finding> more) {
-    if (!more) return;
-    if (!finding) {
-      finding = std::move(more);
-      return;
-    }
-    finding->evidence.push_back(std::move(more->evidence.front()));
+    if (more) merge(finding, *std::move(more));
   }
 
   LossSelection selection_;

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <map>
 
 #include <fmt/format.h>
@@ -23,6 +22,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
@@ -170,7 +170,7 @@ class ParametersNotTrained : public Rule {
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
-    workers_[std::string(name)].coming.push_back(facts);
+    workers_[std::string(name)].coming.add(facts);
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -238,7 +238,7 @@ class ParametersNotTrained : public Rule {
   struct Worker {
     ParameterMovement movement;
     std::optional<RunFacts> facts;
-    std::deque<RunFacts> coming;
+    ComingFacts coming;
 
     WiringJudge judge(Step patience) const {
       return {movement, facts ? &*facts : nullptr, patience};
@@ -253,13 +253,10 @@ class ParametersNotTrained : public Rule {
     return known->second.movement;
   }
 
-  // Facts describe an update, which comes after the parameters of its step were
-  // saved. During training they arrive then; of a run, before the step.
   static void take_facts(Worker& worker, Step now) {
-    while (!worker.coming.empty() && worker.coming.front().step < now) {
-      if (worker.facts) restart_changed(worker, worker.coming.front());
-      worker.facts = std::move(worker.coming.front());
-      worker.coming.pop_front();
+    while (auto next = worker.coming.take_before(now)) {
+      if (worker.facts) restart_changed(worker, *next);
+      worker.facts = std::move(next);
     }
   }
 

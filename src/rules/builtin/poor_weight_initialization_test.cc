@@ -14,17 +14,12 @@ using testing::Not;
 
 constexpr const char* kRule = "PoorWeightInitialization";
 
-TensorStatistics of_variance(double variance) {
-  TensorStatistics statistics;
-  statistics.count = 10;
-  statistics.m2 = 10 * variance;
-  return statistics;
-}
-
 StepBuilder inputs(Step step, double first, double second) {
   StepBuilder observed(step);
-  observed.with_statistics("layer1.relu_input_0", of_variance(first));
-  observed.with_statistics("layer2.relu_input_0", of_variance(second));
+  observed.with_statistics("layer1.relu_input_0",
+                           statistics_of_variance(first));
+  observed.with_statistics("layer2.relu_input_0",
+                           statistics_of_variance(second));
   return observed;
 }
 
@@ -59,7 +54,8 @@ TEST(PoorWeightInitialization, TakesAConstantInputBesideALiveOneForInfinite) {
 
 TEST(PoorWeightInitialization, NeedsTwoActivationInputs) {
   RuleHarness rule(kRule);
-  rule.fires_at(StepBuilder(0).with_statistics("relu_input_0", of_variance(5)));
+  rule.fires_at(StepBuilder(0).with_statistics("relu_input_0",
+                                               statistics_of_variance(5)));
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("fewer than two"),
@@ -159,8 +155,8 @@ TEST(PoorWeightInitialization, CountsStepsThatTrain) {
   RuleHarness rule(kRule, {{"steps", "1"}});
   for (Step step = 0; step < 4; ++step) {
     StepBuilder evaluation({step, Mode::eval, step});
-    evaluation.with_statistics("a.relu_input_0", of_variance(1));
-    evaluation.with_statistics("b.relu_input_0", of_variance(1e6));
+    evaluation.with_statistics("a.relu_input_0", statistics_of_variance(1));
+    evaluation.with_statistics("b.relu_input_0", statistics_of_variance(1e6));
     EXPECT_FALSE(rule.fires_at(evaluation));
   }
   EXPECT_TRUE(rule.fires_at(inputs(4, 1, 1e6)));
@@ -169,17 +165,17 @@ TEST(PoorWeightInitialization, CountsStepsThatTrain) {
 TEST(PoorWeightInitialization, TakesOtherActivations) {
   RuleHarness rule(kRule, {{"activation_inputs_regex", "_act_"}});
   rule.in_a_run_with({{"relu_input", {}, {"1_input_0"}}});
-  EXPECT_FALSE(
-      rule.fires_at(StepBuilder(0)
-                        .with_statistics("a_act_0", of_variance(1))
-                        .with_statistics("b.relu_input_0", of_variance(99))
-                        .with_statistics("1_input_0", of_variance(99))));
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0)
+          .with_statistics("a_act_0", statistics_of_variance(1))
+          .with_statistics("b.relu_input_0", statistics_of_variance(99))
+          .with_statistics("1_input_0", statistics_of_variance(99))));
   RuleHarness standard(kRule);
   standard.in_a_run_with({{"relu_input", {}, {"1_input_0"}}});
-  EXPECT_TRUE(
-      standard.fires_at(StepBuilder(0)
-                            .with_statistics("b.relu_input_0", of_variance(1))
-                            .with_statistics("1_input_0", of_variance(99))));
+  EXPECT_TRUE(standard.fires_at(
+      StepBuilder(0)
+          .with_statistics("b.relu_input_0", statistics_of_variance(1))
+          .with_statistics("1_input_0", statistics_of_variance(99))));
 }
 
 TEST(PoorWeightInitialization, SaysEverythingThatIsWrongWorstFirst) {

@@ -18,28 +18,22 @@ RuleHarness variance_rule(std::map<std::string, std::string> given) {
   return RuleHarness("TensorVariance", given);
 }
 
-TensorStatistics of_variance(double variance) {
-  TensorStatistics statistics;
-  statistics.count = 10;
-  statistics.m2 = 10 * variance;
-  return statistics;
-}
-
 TEST(TensorVariance, FiresAboveTheMaximumAndNotAtIt) {
   RuleHarness rule = variance_rule({{"max_threshold", "10"}});
-  EXPECT_FALSE(
-      rule.fires_at(StepBuilder(0).with_statistics("a", of_variance(10))));
-  EXPECT_TRUE(
-      rule.fires_at(StepBuilder(1).with_statistics("a", of_variance(10.1))));
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0).with_statistics("a", statistics_of_variance(10))));
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(1).with_statistics("a", statistics_of_variance(10.1))));
 }
 
 TEST(TensorVariance, FiresBelowTheMinimumAndNotAtIt) {
   RuleHarness rule = variance_rule({{"min_threshold", "0.25"}});
-  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
-                                 .with_statistics("a", of_variance(0.25))
-                                 .with_statistics("b", of_variance(1e9))));
-  EXPECT_TRUE(
-      rule.fires_at(StepBuilder(1).with_statistics("a", of_variance(0.24))));
+  EXPECT_FALSE(
+      rule.fires_at(StepBuilder(0)
+                        .with_statistics("a", statistics_of_variance(0.25))
+                        .with_statistics("b", statistics_of_variance(1e9))));
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(1).with_statistics("a", statistics_of_variance(0.24))));
 }
 
 TEST(TensorVariance, NeedsOneOfItsThresholds) {
@@ -56,9 +50,11 @@ TEST(TensorVariance, SaysWhichTensorIsWorst) {
       variance_rule({{"max_threshold", "10"}, {"min_threshold", "1e-5"}});
   EXPECT_TRUE(rule.fires_at(
       StepBuilder(3)
-          .with_statistics("Net_fc1.weight", of_variance(20))    // 2 times
-          .with_statistics("Net_fc2.weight", of_variance(1e-7))  // 100 times
-          .with_statistics("Net_fc3.weight", of_variance(1))));
+          .with_statistics("Net_fc1.weight",
+                           statistics_of_variance(20))  // 2 times
+          .with_statistics("Net_fc2.weight",
+                           statistics_of_variance(1e-7))  // 100 times
+          .with_statistics("Net_fc3.weight", statistics_of_variance(1))));
   EXPECT_EQ(rule.verdict().message,
             "Net_fc2.weight: the variance 1e-07 in layer Net_fc2 is below "
             "1e-05 at step 3 (TRAIN step 3); in the adjacent layers, "
@@ -100,7 +96,7 @@ TEST(TensorVariance, IsThePopulationVarianceOfTheElements) {
 TEST(TensorVariance, SkipsEmptyTensorsAndLetsNanPass) {
   RuleHarness rule =
       variance_rule({{"max_threshold", "1"}, {"min_threshold", "0.5"}});
-  TensorStatistics nan = of_variance(100);
+  TensorStatistics nan = statistics_of_variance(100);
   nan.count = 11;
   nan.nan = 1;
   EXPECT_FALSE(rule.fires_at(StepBuilder(0)

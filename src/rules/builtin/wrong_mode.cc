@@ -7,7 +7,6 @@
 // no such rule.
 
 #include <algorithm>
-#include <deque>
 #include <map>
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/module_modes.h"
@@ -77,7 +77,7 @@ class WrongMode : public Rule {
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
-    workers_[std::string(name)].coming.push_back(facts);
+    workers_[std::string(name)].coming.add(facts);
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -123,14 +123,11 @@ class WrongMode : public Rule {
     RunFacts facts;
     std::vector<ModelModes> models;     // point into `facts`
     std::map<std::string, Step> since;  // model -> first step in evaluation
-    std::deque<RunFacts> coming;
+    ComingFacts coming;
 
-    // Takes the facts of the steps before `step`. During training, those of a
-    // step arrive when it ends; of a run, before it.
     void take_facts(Step step) {
-      while (!coming.empty() && coming.front().step < step) {
-        facts = std::move(coming.front());
-        coming.pop_front();
+      while (auto next = coming.take_before(step)) {
+        facts = *std::move(next);
         models = modes_of_trained_models(facts);
         note_evaluation();
       }

@@ -45,22 +45,9 @@ RunFacts network(bool is_training, Step step = 0) {
   return facts;
 }
 
-// The step at which the rule fires in a run of 100 steps; -1 if it does not.
-// Each facts apply from their step on.
-Step fires_with(RuleHarness& rule, const std::vector<RunFacts>& all,
-                std::string_view worker = "worker_0") {
-  for (Step step = 0; step < 100; step += 10) {
-    for (const RunFacts& facts : all) {
-      if (facts.step == step) rule.knows(facts, worker);
-    }
-    if (rule.fires_at(StepBuilder(step).with_scalar("Loss", 1))) return step;
-  }
-  return -1;
-}
-
 TEST(WrongMode, FindsAModelThatWasNeverSetToTraining) {
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {network(false)}), 20);
+  EXPECT_EQ(rule.fires_with(10, {network(false)}), 20);
   EXPECT_EQ(rule.verdict().message,
             "Net: an optimizer has updated the model in evaluation mode since "
             "step 0, with 2 of 2 dropout and normalization modules: 1 "
@@ -72,7 +59,7 @@ TEST(WrongMode, FindsAModelThatWasNeverSetToTraining) {
 
 TEST(WrongMode, FindsAnEvaluationThatWasNotUndone) {
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {network(true), network(false, 50)}), 70);
+  EXPECT_EQ(rule.fires_with(10, {network(true), network(false, 50)}), 70);
   EXPECT_THAT(rule.verdict().message, HasSubstr("since step 50"));
 }
 
@@ -80,7 +67,7 @@ TEST(WrongMode, CountsFromTheFirstStepWhenOtherFactsChange) {
   RuleHarness rule("WrongMode", {{"num_steps", "30"}});
   RunFacts later = network(false, 20);
   later.parameters[0].is_trainable = false;
-  EXPECT_EQ(fires_with(rule, {network(false), later}), 40);
+  EXPECT_EQ(rule.fires_with(10, {network(false), later}), 40);
   EXPECT_THAT(rule.verdict().message, HasSubstr("since step 0,"));
 }
 
@@ -90,13 +77,13 @@ TEST(WrongMode, FindsDropoutInsideOfARecurrentModel) {
   add_parameter(facts, "LSTM_weight_ih_l0");
   facts.modules = {module_of("LSTM", "LSTM", false, {{"dropout", 0.2}})};
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), 20);
+  EXPECT_EQ(rule.fires_with(10, {facts}), 20);
 }
 
 TEST(WrongMode, FindsItOnASecondWorker) {
   RuleHarness rule("WrongMode");
   rule.knows(network(true), "worker_0");
-  EXPECT_EQ(fires_with(rule, {network(false)}, "worker_1"), 20);
+  EXPECT_EQ(rule.fires_with(10, {network(false)}, "worker_1"), 20);
   EXPECT_THAT(rule.verdict().message, HasSubstr("Net (worker_1): "));
 }
 
@@ -106,20 +93,20 @@ TEST(WrongMode, FindsItWithAnOptimizerThatHoldsCopies) {
   for (ParameterFacts& each : facts.parameters) each.updated_by.reset();
   facts.optimizers = {{"FusedAdam", {{1, 1, {}}}}};
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), 20);
+  EXPECT_EQ(rule.fires_with(10, {facts}), 20);
 }
 
 TEST(WrongMode, PassesATrainingThatReturnsToItsMode) {
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {network(true)}), -1);
+  EXPECT_EQ(rule.fires_with(10, {network(true)}), -1);
   EXPECT_EQ(rule.finish().message, "nothing found in 9 steps");
 }
 
 TEST(WrongMode, PassesAnUpdateInEvaluationModeThatIsSoonUndone) {
   RuleHarness rule("WrongMode", {{"num_steps", "20"}});
   EXPECT_EQ(
-      fires_with(rule, {network(true), network(false, 20), network(true, 30),
-                        network(false, 40), network(true, 50)}),
+      rule.fires_with(10, {network(true), network(false, 20), network(true, 30),
+                           network(false, 40), network(true, 50)}),
       -1);
 }
 
@@ -127,7 +114,7 @@ TEST(WrongMode, OnlyAdvisesAboutNormalizationThatIsSetToEvaluationAlone) {
   RunFacts facts = network(true);
   facts.modules[2] = batch_norm("1", false);
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), -1);
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
   EXPECT_EQ(rule.finish().severity, Severity::advice);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("a part of the model in evaluation mode"),
@@ -139,7 +126,7 @@ TEST(WrongMode, OnlyAdvisesIfSomeModulesTrainInAModelSetToEvaluation) {
   RunFacts facts = network(false);
   facts.modules[3] = dropout("2", true);
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), -1);
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
   EXPECT_EQ(rule.finish().severity, Severity::advice);
 }
 
@@ -158,7 +145,7 @@ TEST(WrongMode, PassesPartsThatAreFrozen) {
                    module_of("head", "Linear", true),
                    dropout("drop", true)};
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), -1);
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
@@ -169,7 +156,7 @@ TEST(WrongMode, PassesATeacherAndTheOtherModelOfAGan) {
     facts.modules.push_back(module_of("Other", "Other", false));
     facts.modules.push_back(dropout("Other.1", false));
     RuleHarness rule("WrongMode");
-    EXPECT_EQ(fires_with(rule, {facts}), -1);
+    EXPECT_EQ(rule.fires_with(10, {facts}), -1);
     EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
   }
 }
@@ -180,7 +167,7 @@ TEST(WrongMode, FindsTheStudentWhoseTeacherIsInEvaluationModeToo) {
   facts.modules.push_back(module_of("Teacher", "Net", false));
   facts.modules.push_back(dropout("Teacher.1", false));
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), 20);
+  EXPECT_EQ(rule.fires_with(10, {facts}), 20);
   EXPECT_THAT(rule.verdict().message, HasSubstr("2 of 2 dropout"));
 }
 
@@ -189,7 +176,7 @@ TEST(WrongMode, DoesNotJudgeAModelWhoseModeDoesNotMatter) {
   facts.modules[2] = batch_norm("1", false, /*tracks=*/0);
   facts.modules[3] = dropout("2", false, /*p=*/0);
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {facts}), -1);
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
   EXPECT_EQ(rule.finish().message,
             "nothing to judge: of 4 modules, none that trains is a dropout or "
             "a normalization with running statistics");
@@ -198,7 +185,7 @@ TEST(WrongMode, DoesNotJudgeAModelWhoseModeDoesNotMatter) {
 
 TEST(WrongMode, ReportsThatARunHasNoFacts) {
   RuleHarness rule("WrongMode");
-  EXPECT_EQ(fires_with(rule, {}), -1);
+  EXPECT_EQ(rule.fires_with(10, {}), -1);
   EXPECT_THAT(rule.finish().message,
               HasSubstr("nothing to judge: the run has no modes of modules"));
   EXPECT_TRUE(rule.verdict().lacks_data);

@@ -58,6 +58,19 @@ class RuleHarness {
     return verdict().status == RuleStatus::issues_found;
   }
 
+  // Returns the step at which the rule fires in a run of ten steps that are
+  // `interval` apart; -1 if it does not. Each facts apply from their step on.
+  Step fires_with(Step interval, const std::vector<RunFacts>& all,
+                  std::string_view worker = "worker_0") {
+    for (Step step = 0; step < 10 * interval; step += interval) {
+      for (const RunFacts& facts : all) {
+        if (facts.step == step) knows(facts, worker);
+      }
+      if (fires_at(StepBuilder(step).with_scalar("Loss", 1))) return step;
+    }
+    return -1;
+  }
+
   const Verdict& finish() {
     for (std::size_t run = 0; run <= runner_.other_runs().size(); ++run) {
       runner_.on_run_end(run);

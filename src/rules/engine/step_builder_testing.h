@@ -16,6 +16,14 @@ namespace smdebug {
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// Statistics of ten elements with this variance.
+inline TensorStatistics statistics_of_variance(double variance) {
+  TensorStatistics statistics;
+  statistics.count = 10;
+  statistics.m2 = 10 * variance;
+  return statistics;
+}
+
 // Ten elements of that absolute value, five of each sign.
 inline TensorStatistics even_statistics(double absolute) {
   TensorStatistics statistics;
