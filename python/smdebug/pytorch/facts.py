@@ -206,9 +206,12 @@ class FactsReport:
 
     def _ours_of(self, optimizer: Any) -> list[torch.Tensor]:
         """The parameters of recorded models that an optimizer updates."""
-        ours = {id(parameter) for root in self._roots for parameter, _ in root.parameters.named()}
-        groups = optimizer.param_groups
+        ours, groups = self._ours(), optimizer.param_groups
         return [each for group in groups for each in group["params"] if id(each) in ours]
+
+    def _ours(self) -> set[int]:
+        """The parameters of recorded models, by their id."""
+        return {id(parameter) for root in self._roots for parameter, _ in root.parameters.named()}
 
     def _facts(self, optimizers: list[Any]) -> _core.RunFacts:
         positions = {
@@ -217,7 +220,7 @@ class FactsReport:
             for group_number, group in enumerate(optimizer.param_groups)
             for parameter in group["params"]
         }
-        ours = {id(p) for root in self._roots for p, _ in root.parameters.named()}
+        ours = self._ours()
         return _core.RunFacts(
             parameters=self._parameters(positions),
             optimizers=[

@@ -26,7 +26,6 @@ from smdebug.pytorch.private_names import free_of_hooks
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle
 
-    from smdebug import _core
     from smdebug.pytorch.device.device_copies import DeviceCopies
 
 _logger = get_logger()
@@ -141,8 +140,7 @@ class _Search:
             if self.is_open:
                 self._begin_interval(parameters())
         elif self._flags and copies is not None:
-            _AnswerOfDevice(self, self._flags).begin(copies)
-            self._flags = []
+            self._fetch_answer(copies)
         is_news = self.answer is not None and not self._is_told
         self._is_told = self._is_told or is_news
         return is_news
@@ -166,6 +164,13 @@ class _Search:
         self.is_open = False
         self.answer = keeps
         self._owner.note_answer()
+
+    def _fetch_answer(self, copies: DeviceCopies) -> None:
+        flags, self._flags = self._flags, []
+        if len({flag.device for flag in flags}) == 1:
+            copies.fetch(
+                torch.stack(flags).all().reshape(1), lambda copy: self.conclude(bool(copy.item()))
+            )
 
     def _end_interval(self) -> None:
         self._intervals += 1
@@ -285,30 +290,6 @@ class _Look:
         parameter = self._parameter()
         gradient = None if parameter is None else parameter.grad
         return gradient is not None and gradient.data_ptr() == self._address
-
-
-class _AnswerOfDevice:
-    """The flags of a search, which takes their copy as a slot of a tensor does."""
-
-    def __init__(self, search: _Search, flags: list[torch.Tensor]) -> None:
-        self._search = search
-        self._flags = flags
-
-    def begin(self, copies: DeviceCopies) -> None:
-        """Starts the copy. If the device does not take it, there is no answer."""
-        if len({flag.device for flag in self._flags}) == 1:
-            slot = cast("_core.TensorSlot", self)
-            copies.take(slot, torch.stack(self._flags).all().reshape(1))
-
-    def needs_elements(self) -> bool:
-        return True
-
-    def put_copy(self, copy: torch.Tensor) -> None:
-        """Notes the answer when it has arrived."""
-        self._search.conclude(bool(copy.item()))
-
-    def skip(self, reason: str) -> None:
-        """There is no answer."""
 
 
 def _is_usable(parameter: Any, owner: KeptGradients) -> bool:

@@ -263,8 +263,8 @@ _REDUCTIONS = ("none", "mean", "sum")
 def _settings_of(node: Any) -> tuple[str, int | None]:
     reduction = getattr(node, "_saved_reduction", None)
     label = getattr(node, "_saved_ignore_index", None)
-    if isinstance(label, int) and label >= 1 << 63:  # torch returns it without its sign
-        label -= 1 << 64
+    if isinstance(label, int):
+        label = _signed(label)
     is_known = isinstance(reduction, int) and 0 <= reduction < len(_REDUCTIONS)
     return _REDUCTIONS[reduction] if is_known else "", label
 
@@ -420,6 +420,7 @@ def _of_values(
 
 
 def _signed(number: int) -> int:
+    """torch returns the numbers that a node saved without their sign."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 

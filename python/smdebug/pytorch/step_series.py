@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -137,7 +137,7 @@ class StepSeries:
 
 
 class _LateLosses:
-    """Losses of several steps on one device. Takes their copy as a slot of a tensor does."""
+    """Losses of several steps on one device."""
 
     def __init__(self) -> None:
         self._places: list[tuple[_core.ScalarSlot, Any]] = []
@@ -149,16 +149,8 @@ class _LateLosses:
 
     def begin(self, copies: DeviceCopies) -> None:
         """Starts the copy. If the device does not take it, the losses are missing."""
-        slot = cast("_core.TensorSlot", self)
-        copies.take(slot, torch.stack([loss.float() for loss in self._losses]))
+        copies.fetch(torch.stack([loss.float() for loss in self._losses]), self._note)
 
-    def needs_elements(self) -> bool:
-        return True
-
-    def put_copy(self, copy: torch.Tensor) -> None:
-        """Notes the losses when they have arrived."""
+    def _note(self, copy: torch.Tensor) -> None:
         for (slot, step), value in zip(self._places, copy.tolist(), strict=True):
             slot.note_at(step, value)
-
-    def skip(self, reason: str) -> None:
-        """The losses are missing."""

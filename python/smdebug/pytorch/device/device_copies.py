@@ -19,7 +19,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -75,6 +75,11 @@ class DeviceCopies:
             except Exception:  # the core reports what is wrong with this tensor
                 return False
             return copy is not None and self._begin(slot, source, copy, put)
+
+    def fetch(self, tensor: torch.Tensor, on_copy: Callable[[torch.Tensor], None]) -> None:
+        """Starts to copy a tensor that belongs to no slot. `on_copy` receives the copy in host
+        memory, and is not called if the device does not copy it."""
+        self.take(cast("TensorSlot", _Receiver(on_copy)), tensor)
 
     def is_recorded(self, device: torch.device) -> bool:
         """Whether the current calls on `device` are recorded to run later."""
@@ -180,6 +185,19 @@ def _each_once(tensor: torch.Tensor) -> torch.Tensor:
         if stride == 0 and tensor.shape[dimension] > 1:
             tensor = tensor.narrow(dimension, 0, 1)
     return tensor
+
+
+class _Receiver:
+    """Takes a copy as a slot of a tensor does."""
+
+    def __init__(self, put_copy: Callable[[torch.Tensor], None]) -> None:
+        self.put_copy = put_copy
+
+    def needs_elements(self) -> bool:
+        return True
+
+    def skip(self, reason: str) -> None:
+        """There is no copy."""
 
 
 class TorchAccelerator:
