@@ -32,6 +32,13 @@ class ScalarNotesTest : public SessionFixture {
     return keys;
   }
 
+  // Opens a session whose scalars and steps `seen_` lists.
+  std::unique_ptr<Session> open_seen() {
+    auto session = open();
+    session->set_sink(&seen_);
+    return session;
+  }
+
   std::string read(const std::string& key) const {
     const auto file = parse_series_file(text(key));
     if (!file) return file.error().message;
@@ -40,13 +47,13 @@ class ScalarNotesTest : public SessionFixture {
       text += " " + one.name + text_of(one.samples);
     return text;
   }
+
+  SeenScalars seen_;
 };
 
 TEST_F(ScalarNotesTest, ReachTheObserverBeforeTheSavedStepThatFollows) {
   every_step(2);
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss"), rate = session->scalar("lr");
   for (int step = 0; step < 4; ++step) {
     session->begin_step();
@@ -55,29 +62,25 @@ TEST_F(ScalarNotesTest, ReachTheObserverBeforeTheSavedStepThatFollows) {
     if (step > 1) rate.note(step);
   }
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(seen.lines,
+  EXPECT_THAT(seen_.lines,
               ElementsAre("worker_0 loss 0:10", "step 0",
                           "worker_0 loss 1:9 2:8", "worker_0 lr 2:2", "step 2",
                           "worker_0 loss 3:7", "worker_0 lr 3:3"));
 }
 
 TEST_F(ScalarNotesTest, BelongToTheStepBegunLastAlsoAfterItsEnd) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   loss.note(1);  // no step has begun
   session->begin_step();
   session->end_step();
   loss.note(2);
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(seen.lines, ElementsAre("step 0", "worker_0 loss 0:2"));
+  EXPECT_THAT(seen_.lines, ElementsAre("step 0", "worker_0 loss 0:2"));
 }
 
 TEST_F(ScalarNotesTest, KnownLateBelongToTheirStep) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   const StepId first = session->step();
@@ -87,26 +90,22 @@ TEST_F(ScalarNotesTest, KnownLateBelongToTheirStep) {
   loss.note({7, Mode::global, 7}, 9);
   loss.note({-1, Mode::global, -1}, 9);
   session->end_step();
-  EXPECT_THAT(seen.lines,
+  EXPECT_THAT(seen_.lines,
               ElementsAre("step 0", "worker_0 loss 0:4 1:5", "step 1"));
   EXPECT_EQ(session->status().dropped_scalars, 2u);
 }
 
 TEST_F(ScalarNotesTest, NotedTwiceInAStepAreTheLastOne) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   for (const double value : {3, 1, 2}) loss.note(value);
   session->end_step();
-  EXPECT_THAT(seen.lines, ElementsAre("worker_0 loss 0:2", "step 0"));
+  EXPECT_THAT(seen_.lines, ElementsAre("worker_0 loss 0:2", "step 0"));
 }
 
 TEST_F(ScalarNotesTest, AreNotRecordedWhilePausedOrAfterTheEnd) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->pause();
   session->begin_step();
@@ -116,31 +115,27 @@ TEST_F(ScalarNotesTest, AreNotRecordedWhilePausedOrAfterTheEnd) {
   loss.note(2);
   ASSERT_TRUE(session->close());
   loss.note(3);
-  EXPECT_THAT(seen.lines, ElementsAre("worker_0 loss 1:2", "step 1"));
+  EXPECT_THAT(seen_.lines, ElementsAre("worker_0 loss 1:2", "step 1"));
 }
 
 TEST_F(ScalarNotesTest, OfAnotherThreadAreDroppedAndCounted) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   std::thread([&] { loss.note(1); }).join();
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(seen.lines, ElementsAre("step 0"));
+  EXPECT_THAT(seen_.lines, ElementsAre("step 0"));
   EXPECT_EQ(session->status().dropped_scalars, 1u);
 }
 
 TEST_F(ScalarNotesTest, UnderANameThatCannotBeWrittenAreLoggedAndIgnored) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot slot = session->scalar("\xff");
   session->begin_step();
   put(*session, "w", {1});
   slot.note(1);
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(seen.lines, ElementsAre("step 0"));
+  EXPECT_THAT(seen_.lines, ElementsAre("step 0"));
   EXPECT_THAT(log_.lines(), ElementsAre(HasSubstr("the scalar '\\xff'")));
 }
 
@@ -253,21 +248,17 @@ TEST_F(ScalarNotesTest, ThatFillTheBufferAreWrittenWithinAStep) {
 
 TEST_F(ScalarNotesTest, AreNotWrittenForASessionThatSavesNothing) {
   config_.dry_run = true;
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   loss.note(1);
   ASSERT_TRUE(session->close());
   EXPECT_THAT(files(), IsEmpty());
-  EXPECT_THAT(seen.lines, ElementsAre("worker_0 loss 0:1", "step 0"));
+  EXPECT_THAT(seen_.lines, ElementsAre("worker_0 loss 0:1", "step 0"));
 }
 
 TEST_F(ScalarNotesTest, AreNotRecordedInTheChildOfAFork) {
-  SeenScalars seen;
-  auto session = open();
-  session->set_sink(&seen);
+  auto session = open_seen();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   loss.note(1);
@@ -278,27 +269,27 @@ TEST_F(ScalarNotesTest, AreNotRecordedInTheChildOfAFork) {
     session->begin_step();
     loss.note(3);
     (void)session->close();
-    _exit(seen.lines.empty() ? 0 : 1);
+    _exit(seen_.lines.empty() ? 0 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(seen.lines, ElementsAre("worker_0 loss 0:1", "step 0"));
+  EXPECT_THAT(seen_.lines, ElementsAre("worker_0 loss 0:1", "step 0"));
 }
 
 TEST_F(ScalarNotesTest, BeforeAnObserverCameAreNotShown) {
-  SeenScalars seen;
   auto session = open();
   const ScalarSlot loss = session->scalar("loss");
   session->begin_step();
   loss.note(1);
-  session->set_sink(&seen);
+  session->set_sink(&seen_);
   session->begin_step();
   loss.note(2);
-  session->set_sink(&seen);  // again, for the data that it needs
+  session->set_sink(&seen_);  // again, for the data that it needs
   session->end_step();
-  EXPECT_THAT(seen.lines, ElementsAre("step 0", "worker_0 loss 1:2", "step 1"));
+  EXPECT_THAT(seen_.lines,
+              ElementsAre("step 0", "worker_0 loss 1:2", "step 1"));
 }
 
 }  // namespace
