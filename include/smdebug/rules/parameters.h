@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,7 @@ class Parameters {
   const std::string& rule() const { return rule_; }
 
   bool has(std::string_view name) const;  // false: no value and no default
+  bool is_given(std::string_view name) const;  // false: from the preset
   bool boolean(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
@@ -63,6 +65,7 @@ class Parameters {
 
   std::string rule_;
   std::map<std::string, Value, std::less<>> values_;
+  std::set<std::string, std::less<>> given_;
 };
 
 }  // namespace smdebug

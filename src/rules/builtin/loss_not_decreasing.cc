@@ -96,7 +96,8 @@ const ParameterSpec kParameters[] = {
      .description =
          "Whether to judge the course of all losses together with their noise. "
          "'num_steps', 'diff_percent', 'increase_threshold_percent', 'strict' "
-         "and 'average' then do not apply.",
+         "and 'average' then do not apply; if one of them is given, 'trend' is "
+         "false in each preset.",
      .tuned_text = "true"},
     kStartStep,
     kEndStep,
@@ -301,6 +302,22 @@ class LossNotDecreasing : public Rule {
   std::map<std::pair<std::string, std::string>, LossSeries> series_;
 };
 
+// Whether the trend is judged. A user who gives a parameter of the comparison
+// wants the comparison, whatever the preset.
+Result<bool> judges_trend(const Parameters& parameters) {
+  if (!parameters.boolean("trend")) return false;
+  for (const char* name : {"num_steps", "diff_percent",
+                           "increase_threshold_percent", "strict", "average"}) {
+    if (!parameters.is_given(name)) continue;
+    if (!parameters.is_given("trend")) return false;
+    return Error{Error::Code::invalid_config,
+                 fmt::format("rule LossNotDecreasing: parameter '{}' does not "
+                             "apply if 'trend' is true; give only one of them",
+                             name)};
+  }
+  return true;
+}
+
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   if (!parameters.boolean("use_losses_collection") &&
       parameters.text_list("collection_names").empty() &&
@@ -310,7 +327,8 @@ Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
         "rule LossNotDecreasing: no loss to judge: use_losses_collection is "
         "false, and neither collection_names nor tensor_regex is given"};
   }
-  if (parameters.boolean("trend")) {
+  SMD_TRY(const bool trend, judges_trend(parameters));
+  if (trend) {
     return make_loss_trend_rule(
         {.tensors = selected_losses(parameters),
          .use_series = parameters.boolean("use_losses_collection"),

@@ -181,6 +181,24 @@ TEST(LossNotDecreasing, FiresForALossThatStandsStillWhateverItsMeanRoundsTo) {
   }
 }
 
+TEST(LossNotDecreasing, ComparesInEachPresetIfAParameterOfTheComparisonIsGiven) {
+  for (const char* given : {"num_steps", "average"}) {
+    RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}, {given, "10"}});
+    EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_scalar("Loss", 2.0)));
+    EXPECT_TRUE(rule.fires_at(StepBuilder(10).with_scalar("Loss", 2.0)))
+        << given;
+  }
+}
+
+TEST(LossNotDecreasing, RefusesAParameterThatDoesNotApplyToTheTrend) {
+  const auto rule = make_builtin_rule("LossNotDecreasing",
+                                      {{"trend", "true"}, {"average", "3"}});
+  ASSERT_FALSE(rule.ok());
+  EXPECT_EQ(rule.error().code, Error::Code::invalid_config);
+  EXPECT_NE(rule.error().message.find("'average' does not apply"),
+            std::string::npos);
+}
+
 // --- the course of a loss ---
 
 const std::map<std::string, std::string> kTrend = {{"trend", "true"}};

@@ -98,6 +98,7 @@ Result<Parameters> Parameters::parse(
   const std::string preset = lower_case(text_of(given, kPreset.name, ""));
   Parameters parameters;
   parameters.rule_ = rule;
+  for (const auto& [name, text] : given) parameters.given_.insert(name);
   for (const ParameterSpec& spec : table) {
     const std::string_view text =
         text_of(given, spec.name, spec.preset_text(preset));
@@ -146,6 +147,10 @@ Result<Parameters::Value> Parameters::parse_value(std::string_view rule,
   }
   if (!value) return refusal(rule, spec, text);
   return *std::move(value);
+}
+
+bool Parameters::is_given(std::string_view name) const {
+  return given_.contains(name);
 }
 
 bool Parameters::has(std::string_view name) const {

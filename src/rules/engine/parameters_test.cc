@@ -46,6 +46,13 @@ TEST(Parameters, TakeWhatIsGiven) {
   EXPECT_THAT(parameters->text_list("regexes"), ElementsAre("x", "y"));
 }
 
+TEST(Parameters, TellWhatIsGivenFromWhatThePresetSets) {
+  const auto parameters = parse({{"threshold", "1e-7"}});
+  ASSERT_TRUE(parameters.ok());
+  EXPECT_TRUE(parameters->is_given("threshold"));
+  EXPECT_FALSE(parameters->is_given("num_steps"));
+}
+
 TEST(Parameters, TakeThePresetForWhatIsNotGiven) {
   const ParameterSpec table[] = {
       {"low", ParameterType::real, "1", "", {}, {}, {}, "2"},
