@@ -29,6 +29,9 @@ def parameter_name(root: str, path: str) -> str:
 def gradient_name(parameter: str) -> str:
     """Returns 'gradient/Net_fc1.weight' for 'Net_fc1.weight'."""
 
+def input_name(module: str, number: int) -> str:
+    """Returns 'fc1_input_0'."""
+
 def output_name(module: str, number: int) -> str:
     """Returns 'fc1_output_0'."""
 
@@ -991,12 +994,61 @@ class ModuleFacts:
     @property
     def settings(self) -> dict[str, float]: ...
 
+class DataFacts:
+    """
+    The data in the first saved steps that train: an input of a model, or the targets of a loss. Numbers are None if they are unknown.
+    """
+
+    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, one_class_steps: int = 0, leading_classes: int = 0) -> None: ...
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def received_by(self) -> str: ...
+
+    @property
+    def dtype(self) -> str: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def mean(self) -> float | None: ...
+
+    @property
+    def deviation(self) -> float | None: ...
+
+    @property
+    def median_feature_deviation(self) -> float | None: ...
+
+    @property
+    def largest_feature_deviation(self) -> float | None: ...
+
+    @property
+    def not_finite(self) -> int | None: ...
+
+    @property
+    def labels(self) -> int: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def one_class_steps(self) -> int: ...
+
+    @property
+    def leading_classes(self) -> int: ...
+
 class LossInputFacts:
     """
     The input of a loss in the first saved steps. Texts are empty, and shares None, if they are unknown or differed between the steps.
     """
 
-    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None) -> None: ...
+    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, targets: DataFacts | None = None) -> None: ...
 
     @property
     def function(self) -> str: ...
@@ -1028,6 +1080,9 @@ class LossInputFacts:
     @property
     def target_range(self) -> tuple[float, float] | None: ...
 
+    @property
+    def targets(self) -> DataFacts | None: ...
+
 class LossFacts:
     """The facts of a loss."""
 
@@ -1050,10 +1105,10 @@ class LossFacts:
 
 class RunFacts:
     """
-    The facts of a worker from `step` on: its parameters, optimizers, modules and losses.
+    The facts of a worker from `step` on: its parameters, optimizers, modules, losses and inputs.
     """
 
-    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = []) -> None: ...
+    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = [], inputs: Sequence[DataFacts] = []) -> None: ...
 
     @property
     def step(self) -> int: ...
@@ -1069,6 +1124,9 @@ class RunFacts:
 
     @property
     def losses(self) -> list[LossFacts]: ...
+
+    @property
+    def inputs(self) -> list[DataFacts]: ...
 
     def __eq__(self, arg: RunFacts, /) -> bool: ...
 

@@ -114,6 +114,61 @@ void bind_module(nb::module_& m) {
       .def_ro("settings", &ModuleFacts::settings);
 }
 
+void bind_data(nb::module_& m) {
+  using Number = std::optional<double>;
+  nb::class_<DataFacts>(
+      m, "DataFacts",
+      "The data in the first saved steps that train: an input of a model, or "
+      "the targets of a loss. Numbers are None if they are unknown.")
+      .def(
+          "__init__",
+          [](DataFacts* self, std::string tensor, std::string received_by,
+             std::string dtype, std::uint64_t steps,
+             std::vector<std::int64_t> shape, Number mean, Number deviation,
+             Number median_feature_deviation, Number largest_feature_deviation,
+             std::optional<Step> not_finite, std::uint64_t labels,
+             std::uint64_t classes, std::uint64_t one_class_steps,
+             std::uint64_t leading_classes) {
+            new (self) DataFacts{
+                .tensor = std::move(tensor),
+                .received_by = std::move(received_by),
+                .dtype = std::move(dtype),
+                .steps = steps,
+                .shape = std::move(shape),
+                .mean = mean,
+                .deviation = deviation,
+                .median_feature_deviation = median_feature_deviation,
+                .largest_feature_deviation = largest_feature_deviation,
+                .not_finite = not_finite,
+                .labels = labels,
+                .classes = classes,
+                .one_class_steps = one_class_steps,
+                .leading_classes = leading_classes};
+          },
+          "tensor"_a = "", nb::kw_only(), "received_by"_a = "", "dtype"_a = "",
+          "steps"_a = 0, "shape"_a = std::vector<std::int64_t>(),
+          "mean"_a.none() = nb::none(), "deviation"_a.none() = nb::none(),
+          "median_feature_deviation"_a.none() = nb::none(),
+          "largest_feature_deviation"_a.none() = nb::none(),
+          "not_finite"_a.none() = nb::none(), "labels"_a = 0, "classes"_a = 0,
+          "one_class_steps"_a = 0, "leading_classes"_a = 0)
+      .def_ro("tensor", &DataFacts::tensor)
+      .def_ro("received_by", &DataFacts::received_by)
+      .def_ro("dtype", &DataFacts::dtype)
+      .def_ro("steps", &DataFacts::steps)
+      .def_ro("shape", &DataFacts::shape)
+      .def_ro("mean", &DataFacts::mean)
+      .def_ro("deviation", &DataFacts::deviation)
+      .def_ro("median_feature_deviation", &DataFacts::median_feature_deviation)
+      .def_ro("largest_feature_deviation",
+              &DataFacts::largest_feature_deviation)
+      .def_ro("not_finite", &DataFacts::not_finite)
+      .def_ro("labels", &DataFacts::labels)
+      .def_ro("classes", &DataFacts::classes)
+      .def_ro("one_class_steps", &DataFacts::one_class_steps)
+      .def_ro("leading_classes", &DataFacts::leading_classes);
+}
+
 void bind_loss(nb::module_& m) {
   using Shape = std::vector<std::int64_t>;
   using Range = std::pair<double, double>;
@@ -127,7 +182,8 @@ void bind_loss(nb::module_& m) {
              Shape shape, std::optional<Shape> target_shape,
              std::string activation, std::string values,
              std::optional<double> ignored, std::uint64_t equal_outputs,
-             std::optional<double> outside, std::optional<Range> target_range) {
+             std::optional<double> outside, std::optional<Range> target_range,
+             std::optional<DataFacts> targets) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -138,7 +194,8 @@ void bind_loss(nb::module_& m) {
                                       .equal_outputs = equal_outputs,
                                       .outside = outside,
                                       .target_low = {},
-                                      .target_high = {}};
+                                      .target_high = {},
+                                      .targets = std::move(targets)};
             if (!target_range) return;
             self->target_low = target_range->first;
             self->target_high = target_range->second;
@@ -147,7 +204,7 @@ void bind_loss(nb::module_& m) {
           "target_shape"_a.none() = nb::none(), "activation"_a = "",
           "values"_a = "", "ignored"_a.none() = nb::none(),
           "equal_outputs"_a = 0, "outside"_a.none() = nb::none(),
-          "target_range"_a.none() = nb::none())
+          "target_range"_a.none() = nb::none(), "targets"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -161,7 +218,8 @@ void bind_loss(nb::module_& m) {
                    [](const LossInputFacts& self) -> std::optional<Range> {
                      if (!self.target_low || !self.target_high) return {};
                      return Range(*self.target_low, *self.target_high);
-                   });
+                   })
+      .def_ro("targets", &LossInputFacts::targets);
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(
           "__init__",
@@ -187,27 +245,35 @@ void bind_facts(nb::module_& m) {
   bind_parameter(m);
   bind_optimizer(m);
   bind_module(m);
+  bind_data(m);
   bind_loss(m);
   nb::class_<RunFacts>(m, "RunFacts",
                        "The facts of a worker from `step` on: its parameters, "
-                       "optimizers, modules and losses.")
+                       "optimizers, modules, losses and inputs.")
       .def(
           "__init__",
           [](RunFacts* self, std::vector<ParameterFacts> parameters,
              std::vector<OptimizerFacts> optimizers,
-             std::vector<ModuleFacts> modules, std::vector<LossFacts> losses) {
-            new (self) RunFacts{0, std::move(parameters), std::move(optimizers),
-                                std::move(modules), std::move(losses)};
+             std::vector<ModuleFacts> modules, std::vector<LossFacts> losses,
+             std::vector<DataFacts> inputs) {
+            new (self) RunFacts{0,
+                                std::move(parameters),
+                                std::move(optimizers),
+                                std::move(modules),
+                                std::move(losses),
+                                std::move(inputs)};
           },
           nb::kw_only(), "parameters"_a = std::vector<ParameterFacts>(),
           "optimizers"_a = std::vector<OptimizerFacts>(),
           "modules"_a = std::vector<ModuleFacts>(),
-          "losses"_a = std::vector<LossFacts>())
+          "losses"_a = std::vector<LossFacts>(),
+          "inputs"_a = std::vector<DataFacts>())
       .def_ro("step", &RunFacts::step)
       .def_ro("parameters", &RunFacts::parameters)
       .def_ro("optimizers", &RunFacts::optimizers)
       .def_ro("modules", &RunFacts::modules)
       .def_ro("losses", &RunFacts::losses)
+      .def_ro("inputs", &RunFacts::inputs)
       .def("__eq__", [](const RunFacts& self, const RunFacts& other) {
         return self == other;
       });

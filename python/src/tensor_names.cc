@@ -25,6 +25,8 @@ void bind_module_names(nb::module_& m) {
         "Returns 'Net_fc1.weight'.");
   m.def("gradient_name", &gradient_name, "parameter"_a,
         "Returns 'gradient/Net_fc1.weight' for 'Net_fc1.weight'.");
+  m.def("input_name", &input_name, "module"_a, "number"_a,
+        "Returns 'fc1_input_0'.");
   m.def("output_name", &output_name, "module"_a, "number"_a,
         "Returns 'fc1_output_0'.");
   m.def("buffer_name", &buffer_name, "root"_a, "path"_a,

@@ -70,6 +70,25 @@ Json to_json(const ModuleFacts& module) {
                       {"settings", settings_json(module.settings)}};
 }
 
+Json to_json(const DataFacts& data) {
+  return Json::Object{{"tensor", text_or_null(data.tensor)},
+                      {"received_by", text_or_null(data.received_by)},
+                      {"dtype", text_or_null(data.dtype)},
+                      {"steps", data.steps},
+                      {"shape", shape_json(data.shape)},
+                      {"mean", number_or_null(data.mean)},
+                      {"deviation", number_or_null(data.deviation)},
+                      {"median_feature_deviation",
+                       number_or_null(data.median_feature_deviation)},
+                      {"largest_feature_deviation",
+                       number_or_null(data.largest_feature_deviation)},
+                      {"not_finite", Json(data.not_finite)},
+                      {"labels", data.labels},
+                      {"classes", data.classes},
+                      {"one_class_steps", data.one_class_steps},
+                      {"leading_classes", data.leading_classes}};
+}
+
 Json to_json(const LossInputFacts& input) {
   return Json::Object{
       {"function", input.function},
@@ -83,7 +102,8 @@ Json to_json(const LossInputFacts& input) {
       {"equal_outputs", input.equal_outputs},
       {"outside", number_or_null(input.outside)},
       {"target_low", number_or_null(input.target_low)},
-      {"target_high", number_or_null(input.target_high)}};
+      {"target_high", number_or_null(input.target_high)},
+      {"targets", input.targets ? to_json(*input.targets) : Json()}};
 }
 
 Json to_json(const LossFacts& loss) {
@@ -199,6 +219,44 @@ Status parse_into(const Json& json, ModuleFacts& module) {
   return {};
 }
 
+Status parse_into(const Json& json, DataFacts& data) {
+  SMD_TRY(data.tensor, optional_text_at(json, "tensor"));
+  SMD_TRY(data.received_by, optional_text_at(json, "received_by"));
+  SMD_TRY(data.dtype, optional_text_at(json, "dtype"));
+  SMD_TRY(data.steps, count_at(json, "steps"));
+  SMD_TRY(data.shape, shape_at(json, "shape"));
+  SMD_TRY(data.mean, optional_number_at(json, "mean"));
+  SMD_TRY(data.deviation, optional_number_at(json, "deviation"));
+  SMD_TRY(data.median_feature_deviation,
+          optional_number_at(json, "median_feature_deviation"));
+  SMD_TRY(data.largest_feature_deviation,
+          optional_number_at(json, "largest_feature_deviation"));
+  if (is_given(json, "not_finite")) {
+    SMD_TRY(data.not_finite, json.int_at("not_finite"));
+    if (*data.not_finite < 0) return out_of_range("not_finite");
+  }
+  SMD_TRY(data.labels, count_at(json, "labels"));
+  SMD_TRY(data.classes, count_at(json, "classes"));
+  if (data.classes > data.labels) return out_of_range("classes");
+  SMD_TRY(data.one_class_steps, count_at(json, "one_class_steps"));
+  if (data.one_class_steps > data.steps) return out_of_range("one_class_steps");
+  SMD_TRY(data.leading_classes, count_at(json, "leading_classes"));
+  if (data.leading_classes > data.one_class_steps)
+    return out_of_range("leading_classes");
+  return {};
+}
+
+Status parse_into(const Json& json, LossInputFacts& input);
+
+// Parses the object of a member that may be null.
+template <typename Facts>
+Status parse_optional(const Json& json, std::string_view key,
+                      std::optional<Facts>& facts) {
+  if (!is_given(json, key)) return {};
+  SMD_TRY([[maybe_unused]] const Json::Object* members, json.object_at(key));
+  return parse_into(*json.find(key), facts.emplace());
+}
+
 Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.function, json.string_at("function"));
   SMD_TRY(input.steps, count_at(json, "steps"));
@@ -214,7 +272,7 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.outside, share_at(json, "outside"));
   SMD_TRY(input.target_low, optional_number_at(json, "target_low"));
   SMD_TRY(input.target_high, optional_number_at(json, "target_high"));
-  return {};
+  return parse_optional(json, "targets", input.targets);
 }
 
 Status parse_into(const Json& json, LossFacts& loss) {
@@ -224,10 +282,7 @@ Status parse_into(const Json& json, LossFacts& loss) {
   if (is_given(json, "ignored_label")) {
     SMD_TRY(loss.ignored_label, json.int_at("ignored_label"));
   }
-  if (!is_given(json, "input")) return {};
-  SMD_TRY([[maybe_unused]] const Json::Object* members,
-          json.object_at("input"));
-  return parse_into(*json.find("input"), loss.input.emplace());
+  return parse_optional(json, "input", loss.input);
 }
 
 template <typename Facts>
@@ -264,6 +319,9 @@ Result<RunFacts> parse_facts(std::string_view text) {
   SMD_CHECK_OK(parse_list(json, "optimizers", facts.optimizers));
   SMD_CHECK_OK(parse_list(json, "modules", facts.modules));
   SMD_CHECK_OK(parse_list(json, "losses", facts.losses));
+  if (is_given(json, "inputs")) {
+    SMD_CHECK_OK(parse_list(json, "inputs", facts.inputs));
+  }
   SMD_CHECK_OK(check_positions(facts));
   return facts;
 }
@@ -276,7 +334,8 @@ std::string write_facts_file(const RunFacts& facts) {
                                  {"parameters", list_json(facts.parameters)},
                                  {"optimizers", list_json(facts.optimizers)},
                                  {"modules", list_json(facts.modules)},
-                                 {"losses", list_json(facts.losses)}};
+                                 {"losses", list_json(facts.losses)},
+                                 {"inputs", list_json(facts.inputs)}};
   return json.dump(JsonStyle::spaced);
 }
 

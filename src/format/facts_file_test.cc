@@ -44,12 +44,31 @@ RunFacts facts_of_all_kinds() {
   input.outside = 0.25;
   input.target_low = -1;
   input.target_high = 3;
+  DataFacts& labels = input.targets.emplace();
+  labels.dtype = "int64";
+  labels.steps = 10;
+  labels.shape = {50};
+  labels.labels = 500;
+  labels.classes = 3;
+  labels.one_class_steps = 7;
+  labels.leading_classes = 2;
   LossInputFacts unknown;
   unknown.function = "nll_loss";
   facts.losses = {
       {"CrossEntropyLoss_output_0", "CrossEntropyLoss", "mean", -100, unknown},
       {"loss", "MSELoss", "", std::nullopt, input},
       {"other", "CustomLoss", "", std::nullopt, std::nullopt}};
+  DataFacts& images = facts.inputs.emplace_back();
+  images.tensor = "Net_input_0";
+  images.received_by = "Conv2d";
+  images.dtype = "float32";
+  images.steps = 10;
+  images.shape = {50, 3, 8, 8};
+  images.mean = 0.5;
+  images.deviation = 0.25;
+  images.median_feature_deviation = 0.125;
+  images.largest_feature_deviation = 2;
+  images.not_finite = 37;
   return facts;
 }
 
@@ -91,6 +110,17 @@ TEST(FactsFile, NeedsNoInputOfALoss) {
   EXPECT_EQ(*read, facts);
 }
 
+TEST(FactsFile, NeedsNoInputsOfModels) {
+  RunFacts unknown = facts_of_all_kinds();
+  unknown.inputs.clear();
+  std::string text = write_facts_file(unknown);
+  const std::string_view inputs = ", \"inputs\": []";
+  text.erase(text.find(inputs), inputs.size());
+  const auto read = parse_facts_file(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, unknown);
+}
+
 TEST(FactsFile, IgnoresUnknownMembers) {
   const auto facts = parse_facts_file(
       changed_facts("{\"version\": 1", "{\"data\": [1], \"version\": 1"));
@@ -127,6 +157,16 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
   fails_with(
       changed_facts("\"keeps_gradients\": true", "\"keeps_gradients\": 1"),
       "optimizers: 'keeps_gradients' should be a boolean");
+  fails_with(changed_facts("\"not_finite\": 37", "\"not_finite\": -1"),
+             "inputs: 'not_finite' is out of range");
+  fails_with(changed_facts("\"classes\": 3", "\"classes\": 501"),
+             "'classes' is out of range");
+  fails_with(changed_facts("\"one_class_steps\": 7", "\"one_class_steps\": 11"),
+             "'one_class_steps' is out of range");
+  fails_with(changed_facts("\"leading_classes\": 2", "\"leading_classes\": 8"),
+             "'leading_classes' is out of range");
+  fails_with(changed_facts("\"targets\": {", "\"targets\": 1, \"x\": {"),
+             "'targets' should be an object");
   fails_with(changed_facts("\"group\": 1", "\"group\": 2"),
              "'group' is out of range");
   fails_with(changed_facts("\"optimizer\": 0", "\"optimizer\": 1"),

@@ -19,12 +19,9 @@ bool has_fired(const Verdict& verdict) {
   return verdict.status == RuleStatus::issues_found;
 }
 
-bool is_cause(const Verdict& verdict) {
-  return has_fired(verdict) && verdict.severity != Severity::advice;
-}
-
 // How near to the mistake a rule looks, the nearest first.
 enum class Distance {
+  data,    // what the training is given
   script,  // a mistake in the script, which holds from the first step on
   initialization,  // what the training starts from
   update,          // the size of the updates
@@ -33,6 +30,7 @@ enum class Distance {
 
 Distance distance_of(std::string_view rule) {
   static constexpr std::pair<std::string_view, Distance> kDistances[] = {
+      {"LabelsAndInputs", Distance::data},
       {"GradientsNotCleared", Distance::script},
       {"ParametersNotTrained", Distance::script},
       {"WrongMode", Distance::script},
@@ -46,34 +44,70 @@ Distance distance_of(std::string_view rule) {
   return found == std::end(kDistances) ? Distance::symptom : found->second;
 }
 
-// A mistake in the script comes before everything that it leads to, although
-// some rules need more steps to see it. All else is ordered by onset. Verdicts
-// that name no tensor of their step come last within it.
-bool comes_before(const Verdict& a, const Verdict& b) {
-  const auto place = [](const Verdict& verdict) {
-    if (!has_fired(verdict))
-      return std::tuple(true, true, true, Step(0), Distance::symptom,
-                        std::size_t(0));
-    const Distance distance = distance_of(verdict.rule);
-    return std::tuple(
-        false, !is_cause(verdict), distance != Distance::script,
-        verdict.step.global, distance,
-        verdict.position.value_or(std::numeric_limits<std::size_t>::max()));
-  };
-  return place(a) < place(b);
+// Whether the verdict reports what a mistake does to the training.
+bool is_symptom(const Verdict& verdict) {
+  return has_fired(verdict) && verdict.severity != Severity::advice &&
+         distance_of(verdict.rule) > Distance::script;
 }
+
+// The order of the verdicts of one run.
+class CauseOrder {
+ public:
+  explicit CauseOrder(std::span<const Verdict> verdicts)
+      : has_symptom_(std::ranges::any_of(verdicts, is_symptom)) {}
+
+  // Data of an unusual scale are advice until something goes wrong.
+  bool is_cause(const Verdict& verdict) const {
+    return has_fired(verdict) &&
+           (verdict.severity != Severity::advice ||
+            (has_symptom_ && distance_of(verdict.rule) == Distance::data));
+  }
+
+  // Data and mistakes in the script come before everything that they lead to,
+  // although some rules need more steps to see them. All else is ordered by
+  // onset. Verdicts that name no tensor of their step come last within it.
+  bool operator()(const Verdict& a, const Verdict& b) const {
+    return place_of(a) < place_of(b);
+  }
+
+ private:
+  std::tuple<bool, bool, Distance, Step, Distance, std::size_t> place_of(
+      const Verdict& verdict) const {
+    if (!has_fired(verdict))
+      return {true, true, Distance::symptom, 0, Distance::symptom, 0};
+    const Distance distance = distance_of(verdict.rule);
+    return {false,
+            !is_cause(verdict),
+            distance > Distance::script ? Distance::symptom : distance,
+            verdict.step.global,
+            distance,
+            verdict.position.value_or(std::numeric_limits<std::size_t>::max())};
+  }
+
+  bool has_symptom_;
+};
 
 }  // namespace
 
 std::vector<Verdict> in_order_of_cause(std::span<const Verdict> verdicts) {
+  const CauseOrder order(verdicts);
   std::vector<Verdict> ordered(verdicts.begin(), verdicts.end());
-  std::ranges::stable_sort(ordered, comes_before);
+  std::ranges::stable_sort(ordered, order);
+  for (Verdict& verdict : ordered) {
+    const bool is_advice = verdict.severity == Severity::advice;
+    if (is_advice && order.is_cause(verdict))
+      verdict.severity = Severity::warning;
+  }
   return ordered;
 }
 
 const Verdict* likely_cause(std::span<const Verdict> verdicts) {
+  const CauseOrder order(verdicts);
+  const auto is_cause = [&](const Verdict& verdict) {
+    return order.is_cause(verdict);
+  };
   if (std::ranges::count_if(verdicts, is_cause) < 2) return nullptr;
-  return &*std::ranges::min_element(verdicts, comes_before);
+  return &*std::ranges::min_element(verdicts, order);
 }
 
 std::string likely_cause_text(std::span<const Verdict> verdicts) {
@@ -83,8 +117,11 @@ std::string likely_cause_text(std::span<const Verdict> verdicts) {
   if (!cause->evidence.empty() && !cause->evidence.front().tensor.empty()) {
     place += ", in " + cause->evidence.front().tensor;
   }
-  const auto fired = std::ranges::count_if(verdicts, is_cause);
-  if (distance_of(cause->rule) == Distance::script) {
+  const CauseOrder order(verdicts);
+  const auto fired = std::ranges::count_if(
+      verdicts,
+      [&](const Verdict& verdict) { return order.is_cause(verdict); });
+  if (distance_of(cause->rule) <= Distance::script) {
     return fmt::format(
         "{} {}, which can explain {}", cause->rule, place,
         fired == 2 ? "the other rule that fired"

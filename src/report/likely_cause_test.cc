@@ -63,6 +63,33 @@ TEST(LikelyCause, AMistakeInTheScriptComesBeforeWhatItLeadsTo) {
             "rules that fired");
 }
 
+TEST(LikelyCause, DataComeBeforeMistakesInTheScript) {
+  const std::vector<Verdict> verdicts = {fired("ExplodingTensor", 0),
+                                         fired("LossInput", 20),
+                                         fired("LabelsAndInputs", 40)};
+  EXPECT_THAT(rules_of(in_order_of_cause(verdicts)),
+              ElementsAre("LabelsAndInputs", "LossInput", "ExplodingTensor"));
+}
+
+TEST(LikelyCause, AdviceOnTheScaleOfDataIsTheCauseIfSomethingGoesWrong) {
+  std::vector<Verdict> verdicts = {fired("CheckInputImages", 1),
+                                   fired("LossNotDecreasing", 60),
+                                   fired("LabelsAndInputs", 90)};
+  verdicts[0].severity = verdicts[2].severity = Severity::advice;
+  const std::vector<Verdict> ordered = in_order_of_cause(verdicts);
+  EXPECT_THAT(
+      rules_of(ordered),
+      ElementsAre("LabelsAndInputs", "LossNotDecreasing", "CheckInputImages"));
+  EXPECT_EQ(ordered[0].severity, Severity::warning);
+  EXPECT_EQ(ordered[2].severity, Severity::advice);
+  EXPECT_EQ(likely_cause_text(verdicts),
+            "LabelsAndInputs at step 90, which can explain the other rule that "
+            "fired");
+  verdicts[1].status = RuleStatus::no_issues_found;
+  EXPECT_EQ(in_order_of_cause(verdicts)[0].severity, Severity::advice);
+  EXPECT_EQ(likely_cause(verdicts), nullptr);
+}
+
 TEST(LikelyCause, OfOneStepTheInitializationComesBeforeItsSymptoms) {
   const std::vector<Verdict> verdicts = {fired("DeadRelu", 0, 1),
                                          fired("WeightUpdateRatio", 0, 0),

@@ -135,6 +135,22 @@ std::string losses_text(const RunFacts& facts) {
   return table.rows() > 0 ? "\n" + table.text() : "";
 }
 
+// "0.5, 0.25"; empty if they are unknown.
+std::string numbers_text(const DataFacts& data) {
+  if (!data.mean || !data.deviation) return "";
+  return fmt::format("{:.4g}, {:.4g}", *data.mean, *data.deviation);
+}
+
+std::string inputs_text(const RunFacts& facts) {
+  TextTable table(
+      {"input", "shape", "dtype", "mean, deviation", "received by"});
+  for (const DataFacts& data : facts.inputs) {
+    table.add({data.tensor, shape_text(data.shape), data.dtype,
+               numbers_text(data), data.received_by});
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
 }  // namespace
 
 std::string model_text(std::span<const WorkerFacts> facts) {
@@ -147,7 +163,8 @@ std::string model_text(std::span<const WorkerFacts> facts) {
               fmt::format(", from step {} on:\n", shared.facts->step);
     }
     text += parameters_text(*shared.facts) + optimizers_text(*shared.facts) +
-            modules_text(*shared.facts) + losses_text(*shared.facts);
+            modules_text(*shared.facts) + inputs_text(*shared.facts) +
+            losses_text(*shared.facts);
   }
   return text;
 }

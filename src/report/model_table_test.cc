@@ -26,6 +26,13 @@ RunFacts facts_of_a_net() {
                         {3, 1, {{"learning_rate", 0}}}}}};
   facts.modules = {{"fc", "Linear", true, {}},
                    {"drop", "Dropout", false, {{"p", 0.5}}}};
+  DataFacts& features = facts.inputs.emplace_back();
+  features.tensor = "Net_input_0";
+  features.received_by = "Linear";
+  features.dtype = "float32";
+  features.shape = {32, 3};
+  features.mean = 0.5;
+  features.deviation = 1234.5;
   LossInputFacts input;
   input.function = "cross_entropy";
   input.steps = 3;
@@ -56,6 +63,9 @@ TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
       "module  kind     mode   settings\n"
       "fc      Linear   train\n"
       "drop    Dropout  eval   p 0.5\n"
+      "\n"
+      "input        shape    dtype    mean, deviation  received by\n"
+      "Net_input_0  (32, 3)  float32  0.5, 1234        Linear\n"
       "\n"
       "loss           kind              reduction  ignored label  input\n"
       "loss_output_0  CrossEntropyLoss  mean                -100  "
@@ -100,6 +110,7 @@ TEST(ModelTable, IsTheSameInJson) {
   EXPECT_EQ(one.find("optimizers")->as_array()->size(), 1u);
   EXPECT_EQ(one.find("modules")->as_array()->size(), 2u);
   EXPECT_EQ(one.find("losses")->as_array()->size(), 2u);
+  EXPECT_EQ(one.find("inputs")->as_array()->size(), 1u);
 }
 
 }  // namespace

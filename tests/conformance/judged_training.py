@@ -25,6 +25,7 @@ RULES = {
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
     "GradientsNotCleared": {},
+    "LabelsAndInputs": {},
     "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},

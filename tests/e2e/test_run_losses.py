@@ -1,11 +1,6 @@
 """What `smdebug run`, without any option, tells of the course of a loss."""
 
-import json
-import pathlib
-import subprocess
-import sys
-
-SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+from launched_script import result_of
 
 SCRIPT = """
 import torch
@@ -36,17 +31,7 @@ HEALTHY = {
 
 def told(folder, **changes):
     """The verdict of LossNotDecreasing on the training with `changes`."""
-    script = folder / "train.py"
-    script.write_text(SCRIPT.format(**HEALTHY | changes))
-    done = subprocess.run(
-        [SMDEBUG, "run", "--json", "--out", folder / "run", "--", sys.executable, script],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        cwd=folder,
-    )
-    assert "trained to the end" in done.stdout, done.stderr
-    result = json.loads(done.stdout[done.stdout.index("{") :])
+    result = result_of(folder, SCRIPT.format(**HEALTHY | changes))
     return next(each for each in result["verdicts"] if each["rule"] == "LossNotDecreasing")
 
 

@@ -1,14 +1,8 @@
 """Trainings whose updates do not reach the model as intended, under `smdebug run` without options:
 scripts that know nothing of smdebug."""
 
-import json
-import pathlib
-import subprocess
-import sys
-
 import pytest
-
-SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+from launched_script import findings_of
 
 SCRIPT = """
 import torch
@@ -58,18 +52,7 @@ HEALTHY = {
 
 def told(folder, **changes):
     """Rule -> verdict of the findings of the training with `changes`."""
-    script = folder / "train.py"
-    script.write_text(SCRIPT.format(**HEALTHY | changes))
-    done = subprocess.run(
-        [SMDEBUG, "run", "--json", "--out", folder / "run", "--", sys.executable, script],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        cwd=folder,
-    )
-    assert "trained to the end" in done.stdout, done.stderr
-    result = json.loads(done.stdout[done.stdout.index("{") :])
-    return {each["rule"]: each for each in result["verdicts"] if each["status"] == "IssuesFound"}
+    return findings_of(folder, SCRIPT.format(**HEALTHY | changes))
 
 
 def test_a_healthy_training_with_a_new_head_and_evaluations_passes(tmp_path):

@@ -336,8 +336,33 @@ def facts_of_loss(**changes) -> dict:
     return facts(losses=[facts()["losses"][0] | {"input": given | changes}])
 
 
+def data(**changes) -> dict:
+    return {
+        "tensor": "Net_input_0",
+        "received_by": "Linear",
+        "dtype": "float32",
+        "steps": 10,
+        "shape": [8, 2],
+        "mean": 0.5,
+        "deviation": "inf",
+        "median_feature_deviation": 1e-3,
+        "largest_feature_deviation": 1e3,
+        "not_finite": 37,
+        "labels": 80,
+        "classes": 3,
+        "one_class_steps": 4,
+        "leading_classes": 2,
+    } | changes
+
+
 FACTS_FILES = {
     "sound": facts(),
+    "inputs": facts(inputs=[data(), data(received_by=None, not_finite=None)]),
+    "inputs_no_list": facts(inputs=data()),
+    "classes_beyond_labels": facts(inputs=[data(classes=81)]),
+    "targets": facts_of_loss(targets=data()),
+    "targets_no_object": facts_of_loss(targets=3),
+    "leading_classes_beyond_steps": facts_of_loss(targets=data(leading_classes=5)),
     "empty_lists": facts(parameters=[], optimizers=[], modules=[], losses=[]),
     "no_such_optimizer": facts(optimizers=[]),
     "optimizer_2_63": facts(

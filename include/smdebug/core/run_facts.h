@@ -1,9 +1,9 @@
 #pragma once
 
-// The facts of a training: its parameters, optimizers, modules and losses. An
-// adapter reports them to its session when an optimizer acts for the first
-// time, and again when they change. Capture and `read` pass them to rules in
-// the same form, and a run stores them in `facts/` (docs/format.md).
+// The facts of a training: its parameters, optimizers, modules, losses and
+// first data. An adapter reports them to its session when an optimizer acts for
+// the first time, and again when they change. Capture and `read` pass them to
+// rules in the same form, and a run stores them in `facts/` (docs/format.md).
 //
 // A fact that the framework does not know is missing. Quantities that change
 // with every step, such as a learning rate, are tensors of the run; here they
@@ -75,6 +75,33 @@ struct ModuleFacts {
   friend bool operator==(const ModuleFacts&, const ModuleFacts&) = default;
 };
 
+// The data in the first saved steps that train: an input of a model, or the
+// targets of a loss. Of large tensors, the first samples are measured.
+struct DataFacts {
+  std::string tensor;       // "Net_input_0"; empty for targets
+  std::string received_by;  // the kind of the model's first layer: "Linear"
+  std::string dtype;
+  std::uint64_t steps = 0;          // in which it was measured
+  std::vector<std::int64_t> shape;  // in the last of them
+  // Of floating-point data, in the measured steps without NaN and infinity.
+  std::optional<double> mean;
+  std::optional<double> deviation;  // the standard deviation
+  // Of data with the shape (samples, features): the standard deviations of the
+  // features that are not constant.
+  std::optional<double> median_feature_deviation;
+  std::optional<double> largest_feature_deviation;
+  // The first step in which an element was found to be NaN or infinite. Also
+  // searched where a loss is not finite for the first time.
+  std::optional<Step> not_finite;
+  // Of class labels, one per sample:
+  std::uint64_t labels = 0;           // that were measured
+  std::uint64_t classes = 0;          // different ones among them
+  std::uint64_t one_class_steps = 0;  // with 80 % of at least 8 labels alike
+  std::uint64_t leading_classes = 0;  // that had this share in a step
+
+  friend bool operator==(const DataFacts&, const DataFacts&) = default;
+};
+
 // The input of a loss in the first saved steps that train. Texts are empty,
 // and shares missing, if they were unknown or differed between the
 // steps.
@@ -96,6 +123,7 @@ struct LossInputFacts {
   std::optional<double> outside;
   std::optional<double> target_low;
   std::optional<double> target_high;
+  std::optional<DataFacts> targets;  // none: not measured
 
   friend bool operator==(const LossInputFacts&,
                          const LossInputFacts&) = default;
@@ -117,6 +145,7 @@ struct RunFacts {
   std::vector<OptimizerFacts> optimizers;
   std::vector<ModuleFacts> modules;
   std::vector<LossFacts> losses;
+  std::vector<DataFacts> inputs;  // of the models
 
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };

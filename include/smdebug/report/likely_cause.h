@@ -12,15 +12,17 @@
 namespace smdebug {
 
 /// Returns the verdicts in the order of a report: first those that fired, with
-/// mistakes in the script, such as ParametersNotTrained, before all others, and
-/// advice behind all others. Within these, they are in the order of their steps
+/// faults of the data before mistakes in the script, such as
+/// ParametersNotTrained, those before all others, and advice behind all others.
+/// Advice on the scale of the data becomes a warning if something went wrong
+/// that it can explain. Within these, they are in the order of their steps
 /// and, within a step, by how near to the mistake the rule looks and by the
 /// position of the first offender in the order of execution. Then the verdicts
 /// that did not fire, in the given order.
 std::vector<Verdict> in_order_of_cause(std::span<const Verdict> verdicts);
 
 /// Returns the first of the verdicts that fired, in that order; null if fewer
-/// than two did. Advice is no cause. Points into `verdicts`.
+/// than two did. Other advice is no cause. Points into `verdicts`.
 const Verdict* likely_cause(std::span<const Verdict> verdicts);
 
 /// Returns one sentence that names it and the first tensor with the problem:

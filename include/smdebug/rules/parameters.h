@@ -48,7 +48,7 @@ class Parameters {
 
   const std::string& rule() const { return rule_; }
 
-  bool has(std::string_view name) const;  // false: no value and no default
+  bool has(std::string_view name) const;       // false: no value and no default
   bool is_given(std::string_view name) const;  // false: from the preset
   bool boolean(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;

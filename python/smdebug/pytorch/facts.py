@@ -1,4 +1,4 @@
-"""Reports what a training is made of: parameters, optimizers, modules and losses.
+"""Reports what a training is made of: parameters, optimizers, modules, losses and first data.
 
 They are gathered when an optimizer acts for the first time, when one has acted in a saved step, and
 when it is known whether an optimizer keeps its gradients, and reported when that step ends, if they
@@ -21,6 +21,7 @@ from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.kept_gradients import KeptGradients
 from smdebug.pytorch.loss_inputs import LossInputs
+from smdebug.pytorch.model_inputs import ModelInputs
 from smdebug.pytorch.private_names import is_loss
 from smdebug.pytorch.shards import class_name
 
@@ -87,7 +88,8 @@ class FactsReport:
         self._due: _core.RunFacts | None = None  # to be reported when the open step ends
         self._reported: _core.RunFacts | None = None
         self.loss_inputs: LossInputs = LossInputs()
-        self._losses_version = 0  # of `loss_inputs` when they were described last
+        self.model_inputs: ModelInputs = ModelInputs()
+        self._data_version = 0  # of both when they were described last
 
     def follow(self, is_saved_step: bool) -> None:
         """Notes the optimizers that act in a saved step, and the first that acts in any: if
@@ -145,6 +147,16 @@ class FactsReport:
         if not self._sees_backward:
             self.note_graph(loss)
 
+    def note_inputs(self, root: Root, arguments: Any) -> None:
+        """Notes the inputs of a call of a root in a saved step."""
+        self.model_inputs.note_call(root, arguments, self._session.step[0])
+
+    def note_not_finite(self, loss: torch.Tensor) -> None:
+        """Searches the data of the step whose loss is not finite."""
+        step = self._session.step[0]
+        self.model_inputs.note_not_finite(step)
+        self.loss_inputs.note_not_finite(loss, step)
+
     def _describe(self) -> None:
         optimizers = [each for each in (known() for known in self._optimizers) if each is not None]
         state = self._state(optimizers)
@@ -156,8 +168,8 @@ class FactsReport:
         """Reports the facts of the step that ends now, if they are new."""
         facts, self._due = self._due, None
         self._is_end_due = self._has_described = False
-        if facts is None and self._reported is not None and self._has_new_losses():
-            facts = self._with_losses_of_now(self._reported)
+        if facts is None and self._reported is not None and self._has_new_data():
+            facts = self._with_data_of_now(self._reported)
         if facts is not None:
             self._reported = facts
             self._session.set_facts(facts)
@@ -171,18 +183,22 @@ class FactsReport:
 
     def is_due(self) -> bool:
         """Whether the open step has something to report."""
-        return self._is_end_due or (self._reported is not None and self._has_new_losses())
+        return self._is_end_due or (self._reported is not None and self._has_new_data())
 
-    def _has_new_losses(self) -> bool:
-        return self.loss_inputs.version != self._losses_version
+    def _version_of_data(self) -> int:
+        return self.loss_inputs.version + self.model_inputs.version
 
-    def _with_losses_of_now(self, facts: _core.RunFacts) -> _core.RunFacts:
-        """Adds the losses to facts of an update: the modes of modules may have changed since."""
+    def _has_new_data(self) -> bool:
+        return self._version_of_data() != self._data_version
+
+    def _with_data_of_now(self, facts: _core.RunFacts) -> _core.RunFacts:
+        """Adds losses and inputs to facts of an update, whose modes may have changed since."""
         return _core.RunFacts(
             parameters=facts.parameters,
             optimizers=facts.optimizers,
             modules=facts.modules,
             losses=self._losses(),
+            inputs=self.model_inputs.facts(),
         )
 
     def _state(self, optimizers: list[Any]) -> object:
@@ -229,10 +245,11 @@ class FactsReport:
             ],
             modules=self._module_facts(),
             losses=self._losses(),
+            inputs=self.model_inputs.facts(),
         )
 
     def _losses(self) -> list[_core.LossFacts]:
-        self._losses_version = self.loss_inputs.version
+        self._data_version = self._version_of_data()
         modules = {module: path for module, path in self._modules.items() if is_loss(module)}
         return self.loss_inputs.facts(modules, _FUNCTIONAL_LOSS)
 

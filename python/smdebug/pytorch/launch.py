@@ -60,10 +60,18 @@ class LaunchedHook(Hook):
     updates: int = 0
     _knows_another = False
     _series: StepSeries | None = None
+    _searches_data = True  # until a loss was not finite
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
+
+    def _on_root_call(
+        self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        super()._on_root_call(root, arguments, keywords)
+        if self._searches_data and self._series is not None:
+            self._facts.model_inputs.remember(root, arguments)
 
     def _begins_step(self, root: Root) -> bool:
         self.backwards = self.updates = 0
@@ -98,8 +106,9 @@ class LaunchedHook(Hook):
         None if that is not one number."""
         self.note_start_of_backward(start)
         if loss is not None:
-            if self._series is not None:
-                self._series.note_loss(loss)
+            if self._series is not None and self._series.note_loss(loss) and self._searches_data:
+                self._searches_data = False
+                self._facts.note_not_finite(loss if start is None else start)
             self.record_loss_of_backward(name, loss)
         self._steps.backward_began()
         self.backwards += 1

@@ -23,12 +23,13 @@ from torch.compiler import is_compiling
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
+from smdebug.pytorch.data_summary import DataSummary
 from smdebug.pytorch.private_names import saved_tensor
 
 _logger = get_logger()
 
-_STEPS = 10  # that are measured
-_REPORTED_AFTER = (3, 5, _STEPS)
+MEASURED_STEPS = 10
+_REPORTED_AFTER = (3, 5, MEASURED_STEPS)
 _MOST_PASSES = 4  # backward passes of a step, or calls of loss modules
 _MOST_LOSSES = 8
 _MOST_NODES = 200  # of a graph, from the loss on
@@ -88,6 +89,7 @@ class _Input:
     are_outputs_equal: bool = False  # of samples whose targets differ
     outside: float | None = None  # the share of targets that the activation cannot give
     target_range: tuple[float, float] | None = None
+    target: torch.Tensor | None = None  # until its loss has summarized it
 
 
 @dataclass
@@ -101,6 +103,18 @@ class _Loss:
     steps: int = 0
     equal_outputs: int = 0
     inputs: list[_Input] = field(default_factory=list)
+    targets: DataSummary | None = None
+
+    def add(self, measured: _Input, step: int) -> None:
+        """Adds the input of a further step."""
+        self.inputs.append(measured)
+        self.steps += 1
+        self.equal_outputs += measured.are_outputs_equal
+        target, measured.target = measured.target, None
+        if target is not None:
+            if self.targets is None:
+                self.targets = DataSummary()
+            self.targets.add(target, step, self.ignored_label)
 
     def facts(self) -> _core.LossInputFacts:
         last = self.inputs[-1]
@@ -116,6 +130,7 @@ class _Loss:
             equal_outputs=self.equal_outputs,
             outside=_least([each.outside for each in self.inputs]),
             target_range=_hull(ranges),
+            targets=None if self.targets is None else self.targets.facts(),
         )
 
     @staticmethod
@@ -153,7 +168,7 @@ class LossInputs:
     def is_wanted(self, step: int) -> bool:
         """Whether a further backward pass of this step is measured."""
         if step != self._step:
-            return self._steps < _STEPS
+            return self._steps < MEASURED_STEPS
         return self._passes < _MOST_PASSES
 
     def note_graph(self, loss: torch.Tensor, step: int) -> None:
@@ -163,12 +178,26 @@ class LossInputs:
                 return
             position = self._begin(step)
             self._passes += 1
-            counts: dict[str, int] = {}
-            for kind, node, log_softmax in _losses_in(loss.grad_fn):
-                number = counts[kind] = counts.get(kind, -1) + 1
+            for kind, number, node, log_softmax in _numbered_losses_in(loss):
                 self._measure_node((position, kind, number), node, log_softmax)
         except Exception as error:  # a graph may have nodes of other libraries
             _logger.debug("what a loss is given is unknown: %r", error)
+
+    def note_not_finite(self, loss: torch.Tensor, step: int) -> None:
+        """Searches the targets in the graph of a loss that is not finite."""
+        try:
+            if not self._can_read(loss):
+                return
+            for kind, number, node, _ in _numbered_losses_in(loss):
+                target = None if node is None else saved_tensor(node, "target")
+                # The position among the passes of a step that is not measured is unknown.
+                known = self._losses.get((0, kind, number))
+                if known is None or known.targets is None or not is_plain(target):
+                    continue
+                if known.targets.note_not_finite(target, step):
+                    self.version += 1
+        except Exception as error:
+            _logger.debug("the targets of a loss are unknown: %r", error)
 
     def note_call(self, module: nn.Module, arguments: Any, step: int) -> None:
         """Measures the arguments of a loss module whose graph does not contain them."""
@@ -212,11 +241,7 @@ class LossInputs:
     @staticmethod
     def _can_read(loss: Any) -> bool:
         """Whether the loss has a graph, and reading it has no effect."""
-        if type(loss) is not torch.Tensor or loss.grad_fn is None or is_compiling():
-            return False
-        if loss.device.type not in _DEVICES:
-            return False
-        return not (loss.is_cuda and torch.cuda.is_current_stream_capturing())
+        return type(loss) is torch.Tensor and loss.grad_fn is not None and can_read(loss)
 
     def _begin(self, step: int) -> int:
         """Returns the position of the backward pass that follows in the step."""
@@ -235,7 +260,7 @@ class LossInputs:
     def _measure_arguments(
         self, key: tuple[int, str, int], module: Any, given: torch.Tensor, target: torch.Tensor
     ) -> None:
-        if not _is_plain(given) or not _is_plain(target):
+        if not is_plain(given) or not is_plain(target):
             return
         measured = _of_values(key[1], given, target, *_producer(given.grad_fn))
         measured.target_shape = list(target.shape)
@@ -249,9 +274,7 @@ class LossInputs:
             if len(self._losses) == _MOST_LOSSES:
                 return
             loss = self._losses[key] = _Loss(key[1], key[0], reduction, label)
-        loss.inputs.append(measured)
-        loss.steps += 1
-        loss.equal_outputs += measured.are_outputs_equal
+        loss.add(measured, self._step)
         if loss.steps in _REPORTED_AFTER:
             self.version += 1
 
@@ -354,10 +377,27 @@ def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
     return found + [("cross_entropy", None, node) for node in multiplied if node not in known]
 
 
+def _numbered_losses_in(loss: torch.Tensor) -> list[tuple[str, int, Any, Any]]:
+    """(kind, number among those of the kind, node, log-softmax) of the losses."""
+    counts: dict[str, int] = {}
+    numbered = []
+    for kind, node, log_softmax in _losses_in(loss.grad_fn):
+        number = counts[kind] = counts.get(kind, -1) + 1
+        numbered.append((kind, number, node, log_softmax))
+    return numbered
+
+
 # --- the values ---
 
 
-def _is_plain(tensor: Any) -> bool:
+def can_read(tensor: torch.Tensor) -> bool:
+    """Whether reading the elements of the tensor has no effect."""
+    if is_compiling() or tensor.device.type not in _DEVICES:
+        return False
+    return not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
+
+
+def is_plain(tensor: Any) -> bool:
     """Whether an operation on the tensor runs at once and in this process only."""
     return type(tensor) in (torch.Tensor, nn.Parameter) and tensor.layout is torch.strided
 
@@ -368,7 +408,7 @@ def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
     if _below(node) is None:  # the first operand is not what is trained
         return None
     given, target = saved_tensor(node, "self"), saved_tensor(node, "target")
-    if given is None or target is None or not _is_plain(given) or not _is_plain(target):
+    if given is None or target is None or not is_plain(given) or not is_plain(target):
         return None
     measured = _of_values(kind, given, target, *_producer(_below(node)))
     if kind == "nll_loss":
@@ -380,7 +420,7 @@ def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
 
 def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
     result = saved_tensor(log_softmax, "result")
-    if result is None or not _is_plain(result):
+    if result is None or not is_plain(result):
         return None
     dim = _signed(log_softmax._saved_dim) % max(result.dim(), 1)
     activation, is_whole = _producer(_below(log_softmax))
@@ -391,8 +431,9 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
     elif activation == "Softmax" and _were_probabilities(rows):
         measured.values = "probabilities"
     target = None if node is None else saved_tensor(node, "target")
-    if target is not None and _is_plain(target):
+    if target is not None and is_plain(target):
         measured.ignored = _ignored(node, target)
+        measured.target = target.detach()
         labels = target.detach().reshape(-1)[: len(rows)]
         measured.are_outputs_equal = is_whole and _are_equal(rows, labels.unsqueeze(1))
     return measured
@@ -401,7 +442,7 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
 def _of_values(
     kind: str, given: torch.Tensor, target: torch.Tensor, activation: str, is_whole: bool
 ) -> _Input:
-    measured = _Input(list(given.shape), activation=activation)
+    measured = _Input(list(given.shape), activation=activation, target=target.detach())
     if kind == "nll_loss":
         rows = _rows(given, 1 if given.dim() > 1 else 0)
         labels = target.detach().reshape(-1)[: len(rows)].unsqueeze(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -77,21 +78,25 @@ class StepSeries:
             self._repeats += 1
             self._repeats_slot.note(self._repeats)
 
-    def note_loss(self, loss: torch.Tensor) -> None:
-        """Notes the number from which a backward pass starts."""
+    def note_loss(self, loss: torch.Tensor) -> bool:
+        """Notes the number from which a backward pass starts. Returns whether it is known already,
+        and NaN or infinite."""
         if self._is_off or self._losses == _MOST_LOSSES:
-            return
+            return False
         slot = self._loss_slots[self._losses]
         self._losses += 1
         try:
             if loss.is_cpu:
-                slot.note(loss.item())
-            elif not self._copies.is_recorded(loss.device):
+                value = loss.item()
+                slot.note(value)
+                return not math.isfinite(value)
+            if not self._copies.is_recorded(loss.device):
                 self._late.append((slot, self._session.step, loss.detach()))
                 if len(self._late) >= _MOST_LATE:
                     self.copy_late()
         except Exception as error:  # a tensor of another library, or without a value
             self._stop(error)
+        return False
 
     def note_rates(self, optimizer: Any) -> None:
         """Notes the learning rates of an optimizer that is about to act."""

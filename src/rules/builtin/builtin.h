@@ -20,6 +20,7 @@ extern const RuleFactory kDeadRelu;
 extern const RuleFactory kExplodingTensor;
 extern const RuleFactory kFeatureImportanceOverweight;
 extern const RuleFactory kGradientsNotCleared;
+extern const RuleFactory kLabelsAndInputs;
 extern const RuleFactory kLossInput;
 extern const RuleFactory kLossNotDecreasing;
 extern const RuleFactory kNLPSequenceRatio;

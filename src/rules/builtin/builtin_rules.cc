@@ -86,6 +86,7 @@ std::span<const RuleFactory> builtin_rules() {
       kExplodingTensor,
       kFeatureImportanceOverweight,
       kGradientsNotCleared,
+      kLabelsAndInputs,
       kLossInput,
       kLossNotDecreasing,
       kNLPSequenceRatio,
@@ -180,10 +181,11 @@ std::span<const RuleRequest> default_rules() {
     std::vector<RuleRequest> requests;
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "FeatureImportanceOverweight", "GradientsNotCleared", "LossInput",
-          "LossNotDecreasing", "NLPSequenceRatio", "ParametersNotTrained",
-          "ReplicasDiffer", "SaturatedActivation", "StalledTrainingRule",
-          "TreeDepth", "VanishingGradient", "WrongMode"}) {
+          "FeatureImportanceOverweight", "GradientsNotCleared",
+          "LabelsAndInputs", "LossInput", "LossNotDecreasing",
+          "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
+          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
+          "VanishingGradient", "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;

@@ -107,7 +107,9 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
   EXPECT_THAT(
       errors,
       testing::ElementsAre(
-          "ExplodingTensor", "LossInput: probabilities for a cross entropy",
+          "ExplodingTensor", "LabelsAndInputs: inputs that are not finite",
+          "LabelsAndInputs: targets that are not finite",
+          "LossInput: probabilities for a cross entropy",
           "LossInput: probabilities for a binary cross entropy with logits",
           "LossInput: probabilities for a loss of log-probabilities",
           "LossInput: scores for a loss of log-probabilities",

@@ -181,7 +181,8 @@ TEST(LossNotDecreasing, FiresForALossThatStandsStillWhateverItsMeanRoundsTo) {
   }
 }
 
-TEST(LossNotDecreasing, ComparesInEachPresetIfAParameterOfTheComparisonIsGiven) {
+TEST(LossNotDecreasing,
+     ComparesInEachPresetIfAParameterOfTheComparisonIsGiven) {
   for (const char* given : {"num_steps", "average"}) {
     RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}, {given, "10"}});
     EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_scalar("Loss", 2.0)));

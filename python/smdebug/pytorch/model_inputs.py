@@ -1,0 +1,112 @@
+"""Measures the inputs of models, in the first saved steps of a training.
+
+Measured are tensors in plain memory that are positional arguments of a model. Where the loss is on
+the CPU and not finite for the first time, the inputs of that step are searched for NaN and
+infinity. See `DataFacts` in include/smdebug/core/run_facts.h.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from smdebug import _core
+from smdebug.hook_arguments import encodable
+from smdebug.log import get_logger
+from smdebug.pytorch.data_summary import DataSummary
+from smdebug.pytorch.loss_inputs import MEASURED_STEPS, can_read, is_plain
+from smdebug.pytorch.shards import class_name
+
+if TYPE_CHECKING:
+    from smdebug.pytorch.roots import Root
+
+_logger = get_logger()
+
+_REPORTED_AFTER = (5, MEASURED_STEPS)
+_MOST_INPUTS = 4  # of all models
+
+
+class ModelInputs:
+    """The inputs of the models of one hook. No method raises."""
+
+    def __init__(self) -> None:
+        self.version: int = 0  # increases when `facts` returns something new
+        self._inputs: dict[str, tuple[str, DataSummary]] = {}  # tensor -> (first layer, summary)
+        self._step = -1
+        self._steps = 0
+        # The inputs of the last call: (tensor's name, first layer, reference).
+        self._last: list[tuple[Root, int, weakref.ref[torch.Tensor]]] = []
+
+    def note_call(self, root: Root, arguments: Any, step: int) -> None:
+        """Measures the inputs of a call in a saved step. A further call in a step does not
+        count."""
+        if step == self._step or self._steps == MEASURED_STEPS:
+            return
+        try:
+            if not (root.module.training and torch.is_grad_enabled()):
+                return
+            self._step = step
+            self._steps += 1
+            for number, tensor in _tensors_of(arguments):
+                if can_read(tensor):
+                    summary = self._summary_of(root, number)
+                    if summary is not None:
+                        summary.add(tensor, step)
+            if self._steps in _REPORTED_AFTER:
+                self.version += 1
+        except Exception as error:  # a tensor of another library
+            _logger.debug("the inputs of a model are unknown: %r", error)
+
+    def remember(self, root: Root, arguments: Any) -> None:
+        """Remembers the inputs of a call, without keeping them alive."""
+        self._last = [
+            (root, number, weakref.ref(tensor)) for number, tensor in _tensors_of(arguments)
+        ]
+
+    def note_not_finite(self, step: int) -> None:
+        """Searches the remembered inputs after a loss that is not finite."""
+        try:
+            for root, number, reference in self._last:
+                tensor = reference()
+                if tensor is None or not can_read(tensor):
+                    continue
+                summary = self._summary_of(root, number)
+                if summary is not None and summary.note_not_finite(tensor, step):
+                    self.version += 1
+        except Exception as error:
+            _logger.debug("the inputs of a model are unknown: %r", error)
+
+    def facts(self) -> list[_core.DataFacts]:
+        """The inputs so far."""
+        return [summary.facts(name, layer) for name, (layer, summary) in self._inputs.items()]
+
+    def _summary_of(self, root: Root, number: int) -> DataSummary | None:
+        name = _core.input_name(root.name, number)
+        if name not in self._inputs:
+            if len(self._inputs) == _MOST_INPUTS:
+                return None
+            self._inputs[name] = (_first_layer_of(root.module), DataSummary())
+        return self._inputs[name][1]
+
+
+def _tensors_of(arguments: Any) -> list[tuple[int, torch.Tensor]]:
+    """The tensors before the first container, numbered as the run names them."""
+    tensors = []
+    for argument in arguments:
+        if isinstance(argument, (list, tuple, dict)):
+            break
+        if is_plain(argument):
+            tensors.append((len(tensors), argument))
+        elif isinstance(argument, torch.Tensor):
+            break
+    return tensors
+
+
+def _first_layer_of(root: nn.Module) -> str:
+    """The kind of the first module without submodules."""
+    layers = (each for each in root.modules() if next(each.children(), None) is None)
+    first = next(layers, None)
+    return "" if first is None else encodable(class_name(first))

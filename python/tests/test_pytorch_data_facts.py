@@ -1,0 +1,145 @@
+"""The first data of a training: the facts that LabelsAndInputs judges."""
+
+import numpy as np
+import pytest
+
+from conftest import read
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+import smdebug.pytorch as smd  # noqa: E402
+from smdebug.pytorch.data_summary import DataSummary  # noqa: E402
+from smdebug.pytorch.launch import LaunchedHook  # noqa: E402
+
+
+class Net(nn.Module):
+    def __init__(self, first=nn.Identity):
+        super().__init__()
+        self.first = first()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x, *_):
+        return self.fc(self.first(x))
+
+
+def summary_of(*batches, ignored=None):
+    summary = DataSummary()
+    for step, batch in enumerate(batches):
+        summary.add(torch.as_tensor(batch), step, ignored)
+    return summary.facts("x")
+
+
+def random_batches(seed, sizes, features):
+    print("seed", seed)
+    random = np.random.RandomState(seed)
+    scales = 10.0 ** random.uniform(-3, 5, features)
+    offsets = random.uniform(-3, 3, features) * scales
+    return [
+        (random.standard_normal((size, features)) * scales + offsets).astype(np.float32)
+        for size in sizes
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mean_and_deviations_are_those_of_all_steps_together(seed):
+    batches = random_batches(seed, [7, 32, 1, 50], features=5)
+    data = np.concatenate(batches).astype(np.float64)
+    facts = summary_of(*batches)
+    assert facts.steps == 4 and facts.shape == [50, 5] and facts.dtype == "float32"
+    assert facts.mean == pytest.approx(data.mean(), rel=1e-5)
+    assert facts.deviation == pytest.approx(data.std(), rel=1e-5)
+    assert facts.median_feature_deviation == pytest.approx(np.median(data.std(0)), rel=1e-4)
+    assert facts.largest_feature_deviation == pytest.approx(data.std(0).max(), rel=1e-4)
+
+
+def test_constant_features_have_no_scale():
+    batch = np.random.RandomState(0).standard_normal((64, 4)).astype(np.float32)
+    batch[:, 1:3] = 5
+    facts = summary_of(batch)
+    # Of an even number, the lower is the median.
+    assert facts.median_feature_deviation == pytest.approx(batch[:, [0, 3]].std(0).min(), rel=1e-5)
+
+
+def test_data_that_are_no_features_are_summarized_as_a_whole():
+    images = np.random.RandomState(0).uniform(0, 255, (5, 3, 4, 4)).astype(np.float32)
+    facts = summary_of(images)
+    assert facts.mean == pytest.approx(images.mean(), rel=1e-5)
+    assert facts.median_feature_deviation is None
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_the_first_step_that_is_not_finite_is_named_and_left_out(wrong):
+    sound = np.random.RandomState(0).standard_normal((3, 6, 2)).astype(np.float32)
+    spoiled = sound[1].copy()
+    spoiled[4, 1] = wrong
+    facts = summary_of(sound[0], spoiled, spoiled, sound[2])
+    assert facts.not_finite == 1
+    assert facts.mean == pytest.approx(sound[[0, 2]].mean(), rel=1e-4)
+
+
+def test_numbers_whose_square_overflows_are_finite():
+    assert summary_of(np.array([[1e30], [-1e30]], np.float32)).not_finite is None
+
+
+def test_labels_are_counted_without_those_that_are_ignored():
+    sorted_labels = [[0] * 20, [0] * 17 + [1] * 3, [2] * 8 + [-100] * 90, [0, 1, 2] * 5, [1] * 7]
+    facts = summary_of(*map(torch.tensor, sorted_labels), ignored=-100)
+    assert (facts.labels, facts.classes) == (20 + 20 + 8 + 15 + 7, 3)
+    # The last step has fewer than 8 labels.
+    assert (facts.one_class_steps, facts.leading_classes) == (3, 2)
+
+
+def test_labels_per_pixel_are_not_counted():
+    facts = summary_of(torch.zeros(4, 8, 8, dtype=torch.long))
+    assert (facts.labels, facts.steps) == (0, 1)
+
+
+def facts_after(out_dir, batches, first=nn.Identity, save_interval=10):
+    """The last facts of a regression on `batches` of inputs and targets under `smdebug run`."""
+    hook = LaunchedHook(out_dir, save_config=smd.SaveConfig(save_interval=save_interval))
+    net = Net(first)
+    hook.register_module(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-9)
+    for x, y in batches:
+        loss = functional.mse_loss(net(x, None), y)
+        hook.backward_began("loss", loss, loss)
+        loss.backward()
+        optimizer.step()
+    hook.close()
+    return read(out_dir).facts()[-1].facts
+
+
+def sound_batches(steps):
+    torch.manual_seed(0)
+    return [(torch.randn(8, 4) * 3 + 1, torch.randn(8, 3) * 50) for _ in range(steps)]
+
+
+def test_inputs_and_targets_of_the_first_saved_steps_are_facts(out_dir):
+    batches = sound_batches(5)
+    facts = facts_after(out_dir, batches, nn.Dropout, save_interval=1)
+    (given,) = facts.inputs
+    assert (given.tensor, given.received_by, given.shape) == ("Net_input_0", "Dropout", [8, 4])
+    assert given.mean == pytest.approx(torch.cat([x for x, _ in batches]).mean().item(), rel=1e-5)
+    targets = facts.losses[0].input.targets
+    expected = torch.cat([y for _, y in batches])
+    assert targets.deviation == pytest.approx(expected.std(correction=0).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("is_target", [False, True])
+def test_a_nan_in_a_step_that_is_not_saved_is_found_in_the_data(out_dir, is_target):
+    batches = sound_batches(30)
+    batches[17][is_target][3, 1] = float("nan")
+    facts = facts_after(out_dir, batches)
+    assert facts.inputs[0].not_finite == (None if is_target else 17)
+    assert facts.losses[0].input.targets.not_finite == (17 if is_target else None)
+
+
+def test_a_loss_that_overflows_does_not_blame_the_data(out_dir):
+    batches = sound_batches(30)
+    batches[17][0].mul_(1e30)
+    facts = facts_after(out_dir, batches)
+    assert facts.inputs[0].not_finite is None
+    assert facts.losses[0].input.targets.not_finite is None

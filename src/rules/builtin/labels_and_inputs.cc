@@ -1,0 +1,372 @@
+// LabelsAndInputs: the data of a training have a fault, or an unusual scale.
+//
+// The facts of a training have a summary of the inputs of its models and of the
+// targets of its losses in the first saved steps. NaN and infinity are also
+// searched in the data of the step in which a loss is not finite for the first
+// time. The original has no such rule.
+//
+// An unusual scale, or labels of one class of two, may harm nothing: it becomes
+// advice at the end of the training. The rule does not see data that a model
+// makes itself or receives in containers, targets of losses whose graph does
+// not have them (see LossInput), nor the features of images and sequences one
+// by one.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "num_steps",
+     .type = ParameterType::integer,
+     .default_text = "10",
+     .description =
+         "Number of saved steps whose labels and scale are judged together. "
+         "Adapters measure at most 10.",
+     .minimum = 1.0},
+    {.name = "largest",
+     .type = ParameterType::real,
+     .default_text = "10",
+     .description = "Largest mean, without sign, and standard deviation of "
+                    "inputs with the shape (samples, features), and of the "
+                    "targets of a regression.",
+     .minimum = 0.0},
+    {.name = "feature_ratio",
+     .type = ParameterType::real,
+     .default_text = "100",
+     .description = "Largest ratio of the standard deviation of a feature to "
+                    "the median of all features.",
+     .minimum = 1.0},
+    kStartStep,
+    kEndStep,
+    kPreset,
+};
+
+enum class DataFault {
+  inputs_not_finite,
+  targets_not_finite,
+  labels_sorted,
+  one_class,
+  one_of_two_classes,
+  features_differ,
+  inputs_large,
+  targets_large,
+};
+
+// In the order of `DataFault`.
+const Advice kAdvice[] = {
+    {.when = "inputs that are not finite",
+     .cause = "missing values in the data, or a division by zero or a "
+              "logarithm in their preparation",
+     .advice = "search the data with torch.isnan and torch.isinf before the "
+               "training, and drop or fill the rows that they find",
+     .severity = Severity::error},
+    {.when = "targets that are not finite",
+     .cause = "missing labels, or a division by zero or a logarithm in the "
+              "preparation of the targets",
+     .advice = "search the targets with torch.isnan and torch.isinf before the "
+               "training, and drop the samples without a target",
+     .severity = Severity::error},
+    {.when = "sorted labels",
+     .cause = "data that are sorted by class and not shuffled: the model "
+              "learns one class and forgets it with the next",
+     .advice = "shuffle the training data, for example with shuffle=True for "
+               "the loader"},
+    {.when = "labels of one class",
+     .cause = "data that are sorted by class and not shuffled, or a mistake "
+              "that makes all labels the same",
+     .advice = "count the labels of the training data, and shuffle the data"},
+    {.when = "labels of one class of two",
+     .cause = "a class that is very rare, data that are sorted by class and "
+              "not shuffled, or a mistake that makes all labels the same",
+     .advice = "count the labels of the training data, and shuffle the data",
+     .severity = Severity::advice},
+    {.when = "features of different scales",
+     .cause = "features in their own units: those with large numbers outweigh "
+              "the others and limit the learning rate",
+     .advice = "standardize each feature with its mean and standard deviation "
+               "in the training data",
+     .severity = Severity::advice},
+    {.when = "large inputs",
+     .cause = "inputs that are not scaled: the first layer gets large "
+              "gradients and saturates what follows it",
+     .advice = "scale the inputs to a mean near 0 and a standard deviation "
+               "near 1",
+     .severity = Severity::advice},
+    {.when = "large targets",
+     .cause = "targets in their own unit: the first losses and gradients are "
+              "large, and the last layer must grow to reach the targets",
+     .advice = "standardize the targets, and transform the predictions back",
+     .severity = Severity::advice},
+};
+
+struct Thresholds {
+  std::uint64_t num_steps = 0;
+  double largest = 0;
+  double feature_ratio = 0;
+};
+
+// A fault with its measure.
+struct Found {
+  DataFault fault;
+  std::string message;  // continues the name of the tensor
+  std::string quantity;
+  double value = 0;
+  double threshold = 0;
+};
+
+// With fewer, labels of one class may be chance.
+constexpr std::uint64_t kFewestLabels = 100;
+// Steps with labels of one class, of all, that show that labels are sorted.
+constexpr double kSortedShare = 0.8;
+
+double share_of_one_class(const DataFacts& labels) {
+  return static_cast<double>(labels.one_class_steps) /
+         static_cast<double>(labels.steps);
+}
+
+// `classes`: those of the model.
+std::optional<Found> label_fault(const DataFacts& labels,
+                                 std::int64_t classes) {
+  if (labels.labels < kFewestLabels) return std::nullopt;
+  if (labels.classes == 1) {
+    return Found{
+        classes > 2 ? DataFault::one_class : DataFault::one_of_two_classes,
+        fmt::format("all {} labels of {} are of one class of {}", labels.labels,
+                    count_text(labels.steps, "saved step"), classes),
+        "different labels", 1, 2};
+  }
+  if (labels.leading_classes < 2 || share_of_one_class(labels) < kSortedShare)
+    return std::nullopt;
+  return Found{
+      DataFault::labels_sorted,
+      fmt::format("in {} of {}, at least 80 % of the labels are of one class, "
+                  "and it is another class in other steps",
+                  labels.one_class_steps,
+                  count_text(labels.steps, "saved step")),
+      "share of steps with mostly one class", share_of_one_class(labels),
+      kSortedShare};
+}
+
+bool is_scaled_by(std::string_view layer) {
+  return layer.find("Norm") != layer.npos ||
+         layer.find("Embedding") != layer.npos;
+}
+
+std::optional<Found> scale_fault(const DataFacts& data, DataFault fault,
+                                 const Thresholds& thresholds) {
+  if (!data.mean || !data.deviation) return std::nullopt;
+  const bool is_mean = std::abs(*data.mean) > *data.deviation;
+  const double value = is_mean ? std::abs(*data.mean) : *data.deviation;
+  if (!(value > thresholds.largest)) return std::nullopt;
+  return Found{
+      fault,
+      fmt::format("the {} have the mean {:.4g} and the standard "
+                  "deviation {:.4g}, in {}",
+                  fault == DataFault::targets_large ? "targets" : "inputs",
+                  *data.mean, *data.deviation,
+                  count_text(data.steps, "saved step")),
+      is_mean ? "mean without sign" : "standard deviation", value,
+      thresholds.largest};
+}
+
+std::optional<Found> input_fault(const DataFacts& input,
+                                 const Thresholds& thresholds) {
+  if (input.shape.size() != 2 || is_scaled_by(input.received_by))
+    return std::nullopt;
+  const auto& median = input.median_feature_deviation;
+  const auto& largest = input.largest_feature_deviation;
+  // Small numbers of any ratio harm nothing.
+  if (median && largest && *largest > 1 &&
+      *largest > thresholds.feature_ratio * *median) {
+    return Found{
+        DataFault::features_differ,
+        fmt::format("the standard deviation of a feature is {:.4g}, and the "
+                    "median over all features is {:.4g}, in {}",
+                    *largest, *median, count_text(input.steps, "saved step")),
+        "ratio of the largest deviation to the median", *largest / *median,
+        thresholds.feature_ratio};
+  }
+  return scale_fault(input, DataFault::inputs_large, thresholds);
+}
+
+bool is_regression(const LossInputFacts& loss) {
+  return loss.function == "mse_loss" || loss.function == "l1_loss" ||
+         loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
+}
+
+std::optional<Found> target_fault(const LossInputFacts& loss,
+                                  const Thresholds& thresholds) {
+  const DataFacts& targets = *loss.targets;
+  if (targets.labels > 0)
+    return label_fault(targets, loss.shape.empty() ? 0 : loss.shape.back());
+  if (!is_regression(loss)) return std::nullopt;
+  return scale_fault(targets, DataFault::targets_large, thresholds);
+}
+
+Found not_finite(const DataFacts& data, DataFault fault) {
+  return {
+      fault,
+      fmt::format("the {} contain NaN or infinity at global step {}",
+                  fault == DataFault::inputs_not_finite ? "inputs" : "targets",
+                  *data.not_finite),
+      "step with NaN or infinity", static_cast<double>(*data.not_finite), 0};
+}
+
+class LabelsAndInputs : public Rule {
+ public:
+  explicit LabelsAndInputs(const Parameters& parameters) {
+    thresholds_.num_steps =
+        static_cast<std::uint64_t>(parameters.integer("num_steps"));
+    thresholds_.largest = parameters.real("largest");
+    thresholds_.feature_ratio = parameters.real("feature_ratio");
+  }
+
+  // Facts need no tensor; requesting losses ensures that steps are saved.
+  RuleNeeds needs() const override {
+    return {{{.collections = {"losses"}, .regexes = {}}}};
+  }
+
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    coming_[std::string(worker)].add(facts);
+  }
+
+  Outcome on_step(const RuleStep& step) override {
+    if (step.step.global == last_.global) return no_finding();
+    last_ = step.step;
+    return judge_until(last_.global);
+  }
+
+  Outcome finish() override {
+    if (auto found = judge_until(last_.global + 1)) return found;
+    if (advice_) return advice_;
+    if (has_judged()) return no_finding();
+    if (most_steps_ == 0) {
+      return Error{Error::Code::unsupported,
+                   "nothing to judge: the data of the training are unknown; "
+                   "hooks for PyTorch measure the inputs of models and the "
+                   "targets of losses in the first saved steps"};
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: the data were measured in {}, "
+                             "num_steps={} are needed",
+                             count_text(most_steps_, "saved step"),
+                             thresholds_.num_steps)};
+  }
+
+ private:
+  // Takes the facts of the steps before `step`, and judges them.
+  std::optional<Finding> judge_until(Step step) {
+    for (auto& [worker, coming] : coming_) {
+      while (const auto facts = coming.take_before(step)) {
+        if (auto found = judge(*facts, worker)) return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Returns what cannot be meant, and keeps advice for the end.
+  std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+    for (const DataFacts& input : facts.inputs) {
+      if (input.not_finite) {
+        return describe(not_finite(input, DataFault::inputs_not_finite),
+                        input.tensor, worker);
+      }
+      if (!is_measured(input)) continue;
+      if (auto found =
+              take(input_fault(input, thresholds_), input.tensor, worker)) {
+        return found;
+      }
+    }
+    for (const LossFacts& loss : facts.losses) {
+      if (!loss.input || !loss.input->targets) continue;
+      const DataFacts& targets = *loss.input->targets;
+      if (targets.not_finite) {
+        return describe(not_finite(targets, DataFault::targets_not_finite),
+                        loss.tensor, worker);
+      }
+      if (!is_measured(targets)) continue;
+      if (auto found = take(target_fault(*loss.input, thresholds_), loss.tensor,
+                            worker)) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool is_measured(const DataFacts& data) {
+    most_steps_ = std::max(most_steps_, data.steps);
+    if (data.steps < thresholds_.num_steps) return false;
+    count_judged();
+    return true;
+  }
+
+  std::optional<Finding> take(const std::optional<Found>& found,
+                              const std::string& tensor,
+                              std::string_view worker) {
+    if (!found) return std::nullopt;
+    Finding finding = describe(*found, tensor, worker);
+    if (finding.severity != Severity::advice) return finding;
+    if (!advice_) advice_ = std::move(finding);
+    return std::nullopt;
+  }
+
+  Finding describe(const Found& found, const std::string& tensor,
+                   std::string_view worker) const {
+    Finding finding;
+    finding.message =
+        fmt::format("{}: {}", tensor_text(tensor, worker), found.message);
+    set_advice(finding, kAdvice[static_cast<std::size_t>(found.fault)]);
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = tensor;
+    evidence.worker = worker;
+    evidence.step = last_;
+    evidence.quantity = found.quantity;
+    evidence.value = found.value;
+    evidence.relation = found.fault == DataFault::one_class ||
+                                found.fault == DataFault::one_of_two_classes
+                            ? "<"
+                        : found.fault == DataFault::labels_sorted ? ">="
+                                                                  : ">";
+    evidence.threshold = found.threshold;
+    return finding;
+  }
+
+  Thresholds thresholds_;
+  std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
+  StepId last_;
+  std::uint64_t most_steps_ = 0;  // in which data were measured
+  std::optional<Finding> advice_;
+};
+
+}  // namespace
+
+const RuleFactory kLabelsAndInputs = {
+    .name = "LabelsAndInputs",
+    .summary = "The data of a training have a fault, or an unusual scale.",
+    .condition =
+        "Fires when an input of a model or a target of a loss is NaN or "
+        "infinite. Fires after 'num_steps' saved steps if at least 80 % of the "
+        "class labels of most steps are of one class, and of different classes "
+        "in different steps, or if all labels are of one class. Advises at the "
+        "end of the training if the standard deviation of a feature is more "
+        "than 'feature_ratio' times the median of all features, or if the mean "
+        "or the standard deviation of inputs or of the targets of a regression "
+        "exceeds 'largest'.",
+    .advice = kAdvice,
+    .parameters = kParameters,
+    .make = make_rule<LabelsAndInputs>,
+};
+
+}  // namespace smdebug

@@ -1,0 +1,235 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/engine/rule_harness_testing.h"
+
+namespace smdebug {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Inputs of a scale that trains well.
+DataFacts standardized() {
+  DataFacts input;
+  input.tensor = "Net_input_0";
+  input.received_by = "Linear";
+  input.dtype = "float32";
+  input.steps = 10;
+  input.shape = {32, 8};
+  input.mean = 0.1;
+  input.deviation = 1;
+  input.median_feature_deviation = 0.9;
+  input.largest_feature_deviation = 1.2;
+  return input;
+}
+
+// Labels of all classes in each step.
+DataFacts shuffled_labels() {
+  DataFacts labels;
+  labels.dtype = "int64";
+  labels.steps = 10;
+  labels.shape = {32};
+  labels.labels = 320;
+  labels.classes = 10;
+  return labels;
+}
+
+LossInputFacts classification(const DataFacts& labels,
+                              std::int64_t classes = 10) {
+  LossInputFacts loss;
+  loss.function = "cross_entropy";
+  loss.steps = labels.steps;
+  loss.shape = {32, classes};
+  loss.targets = labels;
+  return loss;
+}
+
+LossInputFacts regression(std::optional<double> mean,
+                          std::optional<double> deviation) {
+  LossInputFacts loss;
+  loss.function = "mse_loss";
+  loss.steps = 10;
+  loss.shape = {32, 1};
+  loss.targets.emplace();
+  loss.targets->steps = 10;
+  loss.targets->shape = {32, 1};
+  loss.targets->mean = mean;
+  loss.targets->deviation = deviation;
+  return loss;
+}
+
+RunFacts facts_of_data(const DataFacts& input, const LossInputFacts& loss) {
+  RunFacts facts;
+  facts.step = 40;
+  facts.inputs = {input};
+  facts.losses = {{"loss_output_0", loss.function, "mean", {}, loss}};
+  return facts;
+}
+
+// The verdict on a run of 60 steps, whose facts are known at step 40.
+Verdict verdict_on(const DataFacts& input, const LossInputFacts& loss) {
+  RuleHarness rule("LabelsAndInputs");
+  for (Step step = 0; step < 60; step += 10) {
+    if (step == 40) rule.knows(facts_of_data(input, loss), "worker_0");
+    if (rule.fires_at(StepBuilder(step).with_scalar("Loss", 1)))
+      return rule.verdict();
+  }
+  return rule.finish();
+}
+
+Verdict verdict_on_input(const DataFacts& input) {
+  return verdict_on(input, classification(shuffled_labels()));
+}
+
+Verdict verdict_on_labels(const DataFacts& labels, std::int64_t classes = 10) {
+  return verdict_on(standardized(), classification(labels, classes));
+}
+
+TEST(LabelsAndInputs, PassesShuffledLabelsAndScaledInputs) {
+  const Verdict verdict = verdict_on_input(standardized());
+  EXPECT_EQ(verdict.status, RuleStatus::no_issues_found) << verdict.message;
+}
+
+TEST(LabelsAndInputs, FindsInputsThatAreNotFinite) {
+  DataFacts input = standardized();
+  input.not_finite = 37;
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(
+      verdict.message,
+      "Net_input_0: the inputs contain NaN or infinity at global step 37");
+  EXPECT_THAT(verdict.cause, StartsWith("missing values"));
+}
+
+TEST(LabelsAndInputs, FindsThemEvenIfFewStepsWereMeasured) {
+  DataFacts input = standardized();
+  input.steps = 0;
+  input.not_finite = 0;
+  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::issues_found);
+}
+
+TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {
+  LossInputFacts loss = regression({}, {});
+  loss.targets->not_finite = 3;
+  const Verdict verdict = verdict_on(standardized(), loss);
+  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_THAT(verdict.message,
+              StartsWith("loss_output_0: the targets contain NaN"));
+}
+
+TEST(LabelsAndInputs, FindsLabelsThatAreSorted) {
+  DataFacts labels = shuffled_labels();
+  labels.classes = 3;
+  labels.one_class_steps = 9;
+  labels.leading_classes = 3;
+  const Verdict verdict = verdict_on_labels(labels);
+  EXPECT_EQ(verdict.severity, Severity::warning);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("in 9 of 10 saved steps, at least 80 % of the labels "
+                        "are of one class"));
+}
+
+// Every batch of a rare class's data contains mostly the frequent class.
+TEST(LabelsAndInputs, PassesAClassThatIsFrequentInAllSteps) {
+  DataFacts labels = shuffled_labels();
+  labels.classes = 2;
+  labels.one_class_steps = 10;
+  labels.leading_classes = 1;
+  EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, PassesAFewBatchesOfOneClass) {
+  DataFacts labels = shuffled_labels();
+  labels.one_class_steps = 7;
+  labels.leading_classes = 3;
+  EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, FindsLabelsOfOneClass) {
+  DataFacts labels = shuffled_labels();
+  labels.classes = labels.leading_classes = 1;
+  labels.one_class_steps = 10;
+  const Verdict verdict = verdict_on_labels(labels);
+  EXPECT_EQ(verdict.severity, Severity::warning);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("all 320 labels of 10 saved steps are of one class of "
+                        "10"));
+  EXPECT_EQ(verdict_on_labels(labels, 2).severity, Severity::advice);
+  labels.labels = 99;
+  EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, AdvisesOnFeaturesOfDifferentScales) {
+  DataFacts input = standardized();
+  input.largest_feature_deviation = 350;
+  input.deviation = 9;
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("the standard deviation of a feature is 350, and the "
+                        "median over all features is 0.9"));
+  input.received_by = "BatchNorm1d";
+  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, AdvisesOnLargeInputs) {
+  DataFacts input = standardized();
+  input.mean = 127;
+  input.deviation = 60;
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("the inputs have the mean 127 and the standard "
+                        "deviation 60, in 10 saved steps"));
+  // CheckInputImages judges images.
+  input.shape = {32, 3, 8, 8};
+  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, AdvisesOnLargeTargetsOfARegression) {
+  const Verdict verdict = verdict_on(standardized(), regression(-3, 5000));
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("the targets have the mean -3 and the standard "
+                        "deviation 5000"));
+  EXPECT_EQ(verdict_on(standardized(), regression(-3, 5)).status,
+            RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, ReportsNaNEvenAfterAdvice) {
+  DataFacts input = standardized();
+  input.deviation = 60;
+  RuleHarness rule("LabelsAndInputs");
+  const LossInputFacts loss = classification(shuffled_labels());
+  rule.knows(facts_of_data(input, loss), "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(50).with_scalar("Loss", 1)));
+  RunFacts later = facts_of_data(input, loss);
+  later.step = 60;
+  later.inputs[0].not_finite = 60;
+  rule.knows(later, "worker_0");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(70).with_scalar("Loss", 1)));
+  EXPECT_EQ(rule.verdict().severity, Severity::error);
+}
+
+TEST(LabelsAndInputs, ExplainsThatNothingIsKnown) {
+  RuleHarness rule("LabelsAndInputs");
+  rule.fires_at(StepBuilder(0).with_scalar("Loss", 1));
+  EXPECT_THAT(rule.finish().message, HasSubstr("the data of the training are "
+                                               "unknown"));
+}
+
+TEST(LabelsAndInputs, ExplainsThatFewStepsWereMeasured) {
+  DataFacts input = standardized();
+  input.steps = 5;
+  DataFacts labels = shuffled_labels();
+  labels.steps = 5;
+  const Verdict verdict = verdict_on(input, classification(labels));
+  EXPECT_EQ(verdict.status, RuleStatus::error);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("the data were measured in 5 saved steps, num_steps=10 "
+                        "are needed"));
+}
+
+}  // namespace
+}  // namespace smdebug

@@ -1,0 +1,84 @@
+"""What `smdebug run`, without any option, tells of the data of a training."""
+
+import pytest
+from launched_script import findings_of
+
+SCRIPT = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+y = torch.arange(2000) % 4
+centers = torch.randn(4, 10)
+x = centers[y] + 0.7 * torch.randn(2000, 10)
+prices = x[:, :1] * 2 + 0.1 * torch.randn(2000, 1)
+{data}
+model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, {outputs}))
+optimizer = {optimizer}
+order = {order}
+for start in range(0, 2000, 20):
+    rows = order[start : start + 20]
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("trained to the end")
+"""
+HEALTHY = {
+    "data": "",
+    "optimizer": "torch.optim.SGD(model.parameters(), lr=0.05)",
+    "order": "torch.randperm(2000)",
+    "outputs": 4,
+    "loss": "nn.functional.cross_entropy(model(x[rows]), y[rows])",
+}
+REGRESSION = {"outputs": 1, "loss": "nn.functional.mse_loss(model(x[rows]), prices[rows])"}
+
+
+def findings(folder, **changes):
+    return findings_of(folder, SCRIPT.format(**HEALTHY | changes))
+
+
+@pytest.mark.parametrize("changes", [{}, REGRESSION])
+def test_shuffled_and_scaled_data_pass(tmp_path, changes):
+    assert findings(tmp_path, **changes) == {}
+
+
+def test_a_missing_value_is_the_cause_of_a_loss_of_nan(tmp_path):
+    found = findings(tmp_path, order="torch.arange(2000)", data="x[1237, 4] = float('nan')")
+    first = next(iter(found))
+    assert first == "LabelsAndInputs"
+    # Row 1237 is in the batch of step 61.
+    message = found[first]["message"]
+    assert "Sequential_input_0: the inputs contain NaN or infinity at global step 61" in message
+    assert found[first]["severity"] == "error"
+
+
+def test_a_missing_target_is_the_cause_of_a_loss_of_nan(tmp_path):
+    changes = REGRESSION | {"data": "prices[333] = float('inf')", "order": "torch.arange(2000)"}
+    found = findings(tmp_path, **changes)
+    first = next(iter(found))
+    assert first == "LabelsAndInputs"
+    assert "the targets contain NaN or infinity at global step 16" in found[first]["message"]
+
+
+def test_data_that_are_sorted_by_class_are_told(tmp_path):
+    # The classes are about 25 steps long.
+    found = findings(tmp_path, order="torch.argsort(y)")
+    assert found["LabelsAndInputs"]["severity"] == "warning"
+    assert "of one class" in found["LabelsAndInputs"]["message"]
+    assert "not shuffled" in found["LabelsAndInputs"]["cause"]
+
+
+def test_a_feature_in_its_own_unit_is_the_cause_of_a_divergence(tmp_path):
+    found = findings(tmp_path, data="x[:, 3] *= 5000", **REGRESSION)
+    first = next(iter(found))
+    assert len(found) > 1, found
+    assert first == "LabelsAndInputs"
+    assert "the standard deviation of a feature is" in found[first]["message"]
+    assert found[first]["severity"] == "warning"
+
+
+def test_large_targets_are_advice_if_the_training_bears_them(tmp_path):
+    changes = REGRESSION | {"data": "prices = prices * 8"}
+    changes["optimizer"] = "torch.optim.Adam(model.parameters(), lr=0.01)"
+    found = findings(tmp_path, **changes)
+    assert {rule: each["severity"] for rule, each in found.items()} == {"LabelsAndInputs": "advice"}
