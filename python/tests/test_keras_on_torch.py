@@ -127,6 +127,37 @@ def test_weights_and_history_are_the_same_to_the_bit(out_dir):
     ]  # fmt: skip
 
 
+class ByTorch(keras.callbacks.Callback):
+    """Computes the loss of each batch from the weights before its step."""
+
+    def __init__(self):
+        super().__init__()
+        self.losses = []
+
+    def on_train_batch_begin(self, batch, logs=None):
+        w1, b1, w2, b2 = (torch.tensor(each) for each in self.model.get_weights())
+        here = slice(8 * batch, 8 * batch + 8)
+        x, y = torch.tensor(X[here]), torch.tensor(Y[here])
+        logits = torch.relu(x @ w1 + b1) @ w2 + b2
+        self.losses.append(torch.nn.functional.cross_entropy(logits, y).item())
+
+
+def test_every_step_has_the_loss_of_its_own_batch_and_its_learning_rate(out_dir):
+    plain = made()
+    fitted(None, plain, epochs=3)
+    hook, expected, model = recorder(out_dir, ["losses"], interval=100), ByTorch(), made()
+    hook.note_every_step()
+    model.fit(X, Y, 8, 3, 0, callbacks=[expected, hook], shuffle=False, validation_data=(X, Y))
+    trial = closed(hook)
+    steps, losses = zip(*trial.series("loss", mode=smd.modes.TRAIN), strict=True)
+    assert list(steps) == list(range(15))
+    np.testing.assert_allclose(losses, expected.losses, rtol=1e-5)
+    rates = trial.series("learning_rate/SGD/0", mode=smd.modes.TRAIN)
+    assert rates == [(step, 0.5) for step in range(15)]
+    for mine, theirs in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def test_each_call_has_its_mode_and_predict_returns_what_it_does(out_dir):
     model = made()
     plain = model.predict(X, batch_size=20, verbose=0)

@@ -600,6 +600,31 @@ def test_both_replicas_of_a_sound_loop_are_judged(strategy, out_dir, kind):
     assert hook.status().error is None
 
 
+def test_every_step_has_the_mean_loss_of_both_replicas(strategy, out_dir):
+    def errors(model):
+        kernel, bias = model.get_weights()
+        return np.mean((X @ kernel + bias - T) ** 2, axis=1)
+
+    plain = trained(made(strategy), epochs=2)
+    hook, model = recorder(out_dir, save_config=smd.SaveConfig(save_interval=100)), made(strategy)
+    hook.note_every_step()
+    before = errors(model)
+    weights, history = trained(model, hook, epochs=2)
+    hook.close()
+    assert hook.status().error is None
+    for mine, theirs in zip(weights, plain[0], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert history == plain[1]
+    trial = read(out_dir)
+    steps, losses = zip(*trial.series("loss", mode=smd.modes.TRAIN), strict=True)
+    assert list(steps) == list(range(6))
+    assert losses[0] == pytest.approx(before[:16].mean(), rel=1e-5)
+    of_epochs = [np.average(losses[i : i + 3], weights=[16, 16, 8]) for i in (0, 3)]
+    np.testing.assert_allclose(of_epochs, history["loss"], rtol=1e-5)
+    rates = trial.series("learning_rate/SGD/0", mode=smd.modes.TRAIN)
+    assert rates == [(step, RATE) for step in range(6)]
+
+
 @pytest.mark.parametrize("has_replicas", [False, True])
 def test_a_loss_that_a_model_was_given_is_still_there_afterwards(strategy, out_dir, has_replicas):
     model = made(strategy if has_replicas else tf.distribute.get_strategy())

@@ -69,6 +69,7 @@ class _Launch:
             from smdebug.tensorflow.keras.hook import KerasHook
 
             self._hook = make_hook(KerasHook, self._settings)
+            self._hook.note_every_step()
         return self._hook
 
     def _with_hook(self, original):

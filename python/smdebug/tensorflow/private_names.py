@@ -6,6 +6,7 @@
 | tf.__internal__.autograph | a user's train_step is converted as before | it is not converted |
 | Layer._flatten_layers | layers inside layers | those that `layers` lists |
 | optimizer._hyper | learning rate and similar of legacy optimizers | not saved |
+| optimizer._learning_rate, _current_learning_rate | the learning rate of every step | no series |
 | control_flow_util.GraphOrParentsInXlaContext | whether XLA compiles a function | see below |
 | FuncGraph.captures, Tensor._handle_data | the variables that a step uses | see below |
 | FuncGraph.outer_graph | the same of a step in a loop | see below |
@@ -61,6 +62,23 @@ def hyper_variables(optimizer: Any) -> list[Any]:
     """Returns the variables of a legacy optimizer that are not slots, such as its learning rate."""
     hyper = getattr(optimizer, "_hyper", None) or {}
     return [value for _, value in sorted(hyper.items()) if hasattr(value, "assign")]
+
+
+def learning_rate_variable(optimizer: Any) -> Any:
+    """Returns the variable that holds the learning rate of an optimizer; None if a schedule
+    computes it. The public attribute would call the schedule, which may belong to the script."""
+    optimizer = scaled_optimizer(optimizer)
+    for name in ("_learning_rate", "_current_learning_rate"):  # Keras 2 has the second as well
+        found = getattr(optimizer, name, None)
+        if hasattr(found, "assign"):
+            return found
+    found = (getattr(optimizer, "_hyper", None) or {}).get("learning_rate")
+    return found if hasattr(found, "assign") else None
+
+
+def scaled_optimizer(optimizer: Any) -> Any:
+    """Returns the optimizer inside a LossScaleOptimizer; any other unchanged."""
+    return getattr(optimizer, "inner_optimizer", optimizer)
 
 
 def is_compilation_known() -> bool:

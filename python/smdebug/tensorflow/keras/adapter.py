@@ -14,7 +14,8 @@ from smdebug.log import get_logger
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.keras.keras_logs import KerasLogs
 from smdebug.tensorflow.keras.step_backend import why_closed
-from smdebug.tensorflow.keras.step_function import StepFunction
+from smdebug.tensorflow.keras.step_function import IS_FUNCTIONAL, StepFunction
+from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.keras.watched_model import WatchedModel
 
@@ -38,6 +39,7 @@ class KerasAdapter:
         self._armed: Any = None  # the model that Keras passed last
         self._depth = 0  # how many of fit, evaluate and predict are running
         self._has_own_mode = False
+        self._series: StepSeries | None = None
         # Made once, because every batch enters them.
         self._has_rules = self._plan.has_rules
         self._errors_before_batch = self._sink.isolate_errors("before a batch")
@@ -50,6 +52,11 @@ class KerasAdapter:
         without."""
         self._registered.add(id(model))
         self._watch(model).install()
+
+    def note_every_step(self, series: StepSeries) -> None:
+        """Notes the numbers of every training step in `series`."""
+        if not IS_FUNCTIONAL:
+            self._series = series
 
     def keep_mode(self) -> None:
         """Keeps the mode that the script has set for steps outside of fit, evaluate and predict."""
@@ -71,6 +78,7 @@ class KerasAdapter:
         self._armed = None
         self._depth += 1
         self._logs.begin_run()
+        self._interrupt_series()
 
     def begin_evaluation(self) -> None:
         """Begins an `evaluate`, perhaps as the validation of a `fit`."""
@@ -83,9 +91,12 @@ class KerasAdapter:
         self._depth = max(self._depth - 1, 0)
         if self._depth == 0:
             self.batches_are_over()
+            if self._series is not None:
+                self._series.fetch()
 
     def begin_epoch(self, epoch: int) -> None:
         """Begins the epoch of that number."""
+        self._interrupt_series()
         self._logs.begin_epoch(epoch)
 
     def end_epoch(self, epoch: int, logs: Mapping[str, Any] | None) -> None:
@@ -96,6 +107,8 @@ class KerasAdapter:
 
     def detach(self) -> None:
         """Removes the hook from every model."""
+        if self._series is not None:
+            self._series.close()
         for watched in self._models.values():
             watched.uninstall()
 
@@ -139,7 +152,12 @@ class KerasAdapter:
         if not self._sink.is_recording:
             return False
         mode = None if self._has_own_mode and self._depth == 0 else function.mode
-        if not self._sink.prepare_step(mode):
+        is_due = self._sink.prepare_step(mode)
+        if self._series is not None and function.kind == "train":
+            self._series.before_batch(function.model, self._depth > 0)
+        elif self._series is not None:
+            self._series.interrupt()
+        if not is_due:
             return False
         with self._errors_before_batch:
             return self._wants_graph(function)
@@ -197,9 +215,15 @@ class KerasAdapter:
     def _save_step(self, function, result, captures, state):
         is_due = self._sink.begin_step()
         self._logs.end_batch(function.kind, result, is_due)
+        if self._series is not None and function.kind == "train":
+            self._series.after_batch(function.model, result)
         if is_due:
             function.put(captures or {})
             self._models[id(function.model)].put_variables(state)
+
+    def _interrupt_series(self):
+        if self._series is not None:
+            self._series.interrupt()
 
     def _judge(self, model):
         """Responds to the rules that fired in this batch, after its update."""

@@ -65,6 +65,30 @@ def dense(tensor: Any) -> Any:
     return tensor.to_dense() if tensor.is_sparse else tensor
 
 
+def is_number(value: Any) -> bool:
+    """Returns whether `numbers` takes a value: a number, or a tensor that is one."""
+    return isinstance(value, (float, int)) or (_is_tensor(value) and value.ndim == 0)
+
+
+def numbers(tensors: list[Any]) -> list[float]:
+    """Returns the values of tensors with one element, or numbers. Waits for their devices."""
+    late = [each.detach().float() for each in tensors if _is_tensor(each)]
+    values = iter(keras.ops.stack(late).tolist() if late else ())
+    return [next(values) if _is_tensor(each) else float(each) for each in tensors]
+
+
+class VariableReader:
+    """Reads a variable that holds one number; nothing waits for a device."""
+
+    def __init__(self, variable: Any) -> None:
+        self._variable = variable
+
+    def read(self) -> list[Any]:
+        """Returns the present value: torch changes variables in place."""
+        value = self._variable.value.detach()
+        return [value.item() if value.device.type == "cpu" else value.clone()]
+
+
 def unscaled(gradient: Any, scale: Any) -> Any:
     """Returns a gradient divided by the scale of the loss."""
     return gradient / scale

@@ -16,6 +16,7 @@ from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanVie
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
+from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 from smdebug.tensorflow.user_values import UserValue
@@ -70,6 +71,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         biases = self.get_collection("biases")
         patterns, biases.include_regex = list(biases.include_regex), []
         make_another = self._make_replica_session if self.include_workers == "all" else None
+        self._first_session = self._session
         self._session = ReplicaSessions(self._session, make_another)
         self._sink = CaptureSink(self)
         context = CaptureContext(self._sink, PlanView(self, patterns), self._session)
@@ -222,6 +224,13 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """Ends an epoch of `fit`, and saves the `logs` of Keras."""
         if self._keras:
             self._keras.end_epoch(epoch, logs)
+
+    # --- for `smdebug run` ---
+
+    def note_every_step(self) -> None:
+        """Notes the loss and the learning rate of every training step as scalar series."""
+        if self._keras:
+            self._keras.note_every_step(StepSeries(self._first_session))
 
     # --- for the base classes ---
 

@@ -21,7 +21,7 @@ from smdebug.tensorflow.keras.step_trace import LayerCalls, StepTrace, TraceSett
 from smdebug.tensorflow.private_names import as_traced, left_alone
 from smdebug.tensorflow.replaced_method import ReplacedMethod
 
-_IS_FUNCTIONAL = NAME == "jax"  # a step takes and returns all state
+IS_FUNCTIONAL = NAME == "jax"  # a step takes and returns all state
 MODES = {"train": ModeKeys.TRAIN, "test": ModeKeys.EVAL, "predict": ModeKeys.PREDICT}
 
 
@@ -128,7 +128,7 @@ class StepFunction:
         finally:
             is_capturing, self._is_capturing = self._is_capturing, None
             self._data = None
-        if _IS_FUNCTIONAL:
+        if IS_FUNCTIONAL:
             logs, state = result
             self._observer.batch_ended(self, logs, None, state)
             return result

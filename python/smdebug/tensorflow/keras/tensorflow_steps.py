@@ -64,6 +64,36 @@ def dense(tensor: Any) -> Any:
     return tf.convert_to_tensor(tensor) if isinstance(tensor, tf.IndexedSlices) else tensor
 
 
+def is_number(value: Any) -> bool:
+    """Returns whether `numbers` takes a value: a number, or a tensor that is one."""
+    return isinstance(value, (float, int)) or (
+        isinstance(value, tf.Tensor) and value.shape.rank == 0
+    )
+
+
+def numbers(tensors: list[Any]) -> list[float]:
+    """Returns the values of tensors with one element. Waits for their devices."""
+    first = getattr(tensors[0], "dtype", None)
+    if first is None or any(getattr(each, "dtype", None) != first for each in tensors):
+        return [float(each) for each in tensors]
+    return [float(each) for each in tf.raw_ops.Pack(values=tensors, axis=0).numpy().tolist()]
+
+
+class VariableReader:
+    """Reads a variable that holds one number, on its device: nothing waits for the value."""
+
+    def __init__(self, variable: Any) -> None:
+        inner = variable if isinstance(variable, tf.Variable) else variable.value  # of Keras 3
+        self._copies = getattr(inner, "values", None) or [inner]  # of all replicas
+
+    def read(self) -> list[Any]:
+        """Returns the present value, of each replica."""
+        return [
+            tf.raw_ops.ReadVariableOp(resource=each.handle, dtype=each.dtype)
+            for each in self._copies
+        ]
+
+
 def unscaled(gradient: Any, scale: Any) -> Any:
     """Returns a gradient divided by the scale of the loss."""
     if not isinstance(gradient, tf.IndexedSlices):
