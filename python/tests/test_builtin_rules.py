@@ -424,7 +424,7 @@ def test_a_tuned_rule_takes_what_is_given_and_tunes_the_rest(out_dir):
         np.abs(trial.tensor(name).value(step)).mean()
         for name in trial.tensor_names(collection="gradients")
     )
-    rule = {"threshold": (means[0] + means[1]) / 2, "start_step": step}
+    rule = {"threshold": (means[0] + means[1]) / 2, "start_step": step, "patience": 0}
     assert builtin("VanishingGradient", trial, **rule).judge()["status"] == "IssuesFound"
     tuned = builtin("VanishingGradient", trial, preset="tuned", **rule)
     assert tuned.judge()["status"] == "NoIssuesFound"

@@ -4,18 +4,23 @@
 //
 // The documents leave the rest open. `aggregate` decides how many gradients of
 // a step must vanish; by default any one suffices. Empty gradients are skipped.
-// NaN is never below a threshold; ExplodingTensor detects it.
+// NaN is never below a threshold; ExplodingTensor detects it. Tuned, gradients
+// that are small for a while or for a harmless reason do not count
+// (rules/measures/small_gradients.h).
 
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
 
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/quantity.h"
+#include "rules/measures/small_gradients.h"
 #include "rules/measures/threshold_rule.h"
 
 namespace smdebug {
@@ -34,6 +39,21 @@ const ParameterSpec kParameters[] = {
      .description = "Which gradients of a step must vanish: 'any', 'all', or "
                     "'fraction:0.5' for at least half of them.",
      .tuned_text = "fraction:0.3"},
+    {.name = "patience",
+     .type = ParameterType::integer,
+     .default_text = "0",
+     .description = "Number of steps over which a gradient must be below the "
+                    "threshold whenever it is saved, without growing tenfold.",
+     .minimum = 0.0,
+     .tuned_text = "40"},
+    {.name = "in_context",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .description = "Whether a gradient passes if the largest one of the step "
+                    "has shrunk as much since the first saved step, or if it "
+                    "is not 0 and its layer has another one that is a hundred "
+                    "times as large.",
+     .tuned_text = "true"},
     kStartStep,
     kEndStep,
     kPreset,
@@ -84,11 +104,16 @@ Result<Aggregate> Aggregate::parse(std::string_view text) {
 
 class VanishingGradient : public ThresholdRule {
  public:
-  VanishingGradient(double threshold, Aggregate aggregate)
+  VanishingGradient(const Parameters& parameters, Aggregate aggregate)
       : ThresholdRule({.collections = {"gradients"}, .regexes = {}},
                       "mean |g|"),
-        threshold_(threshold),
-        aggregate_(aggregate) {}
+        threshold_(parameters.real("threshold")),
+        patience_(parameters.integer("patience")),
+        aggregate_(aggregate) {
+    const bool in_context = parameters.boolean("in_context");
+    if (patience_ == 0 && !in_context) return;
+    small_.emplace(threshold_, patience_, in_context);
+  }
 
  private:
   Result<std::optional<double>> measure(const Observation& gradient) override {
@@ -100,6 +125,12 @@ class VanishingGradient : public ThresholdRule {
     return Bound{"<", threshold_};
   }
 
+  std::optional<std::vector<bool>> eligible(
+      std::span<const JudgedTensor> gradients, const RuleStep& step) override {
+    if (!small_) return std::nullopt;
+    return small_->vanishing(gradients, step.step.global);
+  }
+
   bool is_met(std::size_t vanished, std::size_t judged) const override {
     return aggregate_.is_met(vanished, judged);
   }
@@ -109,10 +140,10 @@ class VanishingGradient : public ThresholdRule {
   }
 
   std::string describe(const Evidence& worst) const override {
-    return fmt::format("{}: mean |g| {} is below {:g} at {}",
+    return fmt::format("{}: mean |g| {} is below {:g} at {}{}",
                        tensor_text(worst.tensor, worst.worker),
                        short_number(worst.value), threshold_,
-                       step_text(worst.step));
+                       step_text(worst.step), before_text());
   }
 
   std::string describe_all(std::size_t vanished,
@@ -123,14 +154,22 @@ class VanishingGradient : public ThresholdRule {
 
   const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
 
+  std::string before_text() const {
+    if (patience_ == 0) return "";
+    return fmt::format(", as in the {} before it",
+                       count_text(std::size_t(patience_), "step"));
+  }
+
   double threshold_;
+  std::int64_t patience_;
+  std::optional<SmallGradients> small_;  // none: every small one counts
   Aggregate aggregate_;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   SMD_TRY(const Aggregate aggregate,
           Aggregate::parse(parameters.text("aggregate")));
-  return make_rule<VanishingGradient>(parameters.real("threshold"), aggregate);
+  return make_rule<VanishingGradient>(parameters, aggregate);
 }
 
 }  // namespace
@@ -141,8 +180,8 @@ const RuleFactory kVanishingGradient = {
         "The mean absolute value of a gradient is below a threshold, so its "
         "layer no longer learns.",
     .condition =
-        "Fires when mean(|g|) < 'threshold' for enough gradients g of a step, "
-        "as set by 'aggregate'.",
+        "Fires when mean(|g|) < 'threshold' over 'patience' steps for enough "
+        "gradients g of a step, as set by 'aggregate'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

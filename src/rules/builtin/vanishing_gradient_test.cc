@@ -1,3 +1,7 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,6 +109,151 @@ TEST(VanishingGradient, WaitsForTheFractionThatWasAskedFor) {
   half.with_statistics("gradient/a", even_statistics(1e-9))
       .with_statistics("gradient/b", even_statistics(1));
   EXPECT_TRUE(rule.fires_at(half));
+}
+
+// The steps of a training whose gradients have these mean absolute values, one
+// row for each saved step. Returns the step at which the tuned rule fires, -1
+// if it does not.
+Step tuned_fires_at(const std::vector<std::string>& gradients,
+                    const std::vector<std::vector<double>>& means) {
+  RuleHarness rule("VanishingGradient", {{"preset", "tuned"}});
+  for (std::size_t row = 0; row < means.size(); ++row) {
+    StepBuilder step(Step(10 * row));
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      step.with_statistics("gradient/" + gradients[i],
+                           even_statistics(means[row][i]));
+    }
+    if (rule.fires_at(step)) return Step(10 * row);
+  }
+  return -1;
+}
+
+TEST(VanishingGradient, FiresTunedOnceAGradientHasStayedSmall) {
+  EXPECT_EQ(
+      tuned_fires_at(
+          {"a.weight", "b.weight"},
+          {{1e-9, 0.1}, {3e-9, 0.2}, {4e-10, 0.1}, {0, 0.1}, {2e-9, 0.3}}),
+      40);
+}
+
+TEST(VanishingGradient, SaysForHowLongAGradientWasSmall) {
+  RuleHarness rule("VanishingGradient", {{"patience", "20"}});
+  for (const Step step : {0, 10, 20}) {
+    rule.fires_at(
+        StepBuilder(step).with_statistics("gradient/a", even_statistics(1e-9)));
+  }
+  EXPECT_EQ(rule.verdict().message,
+            "gradient/a: mean |g| 1e-09 is below 1e-07 at step 20 (TRAIN step "
+            "20), as in the 20 steps before it");
+}
+
+TEST(VanishingGradient, WaitsForStepsHoweverManyOfThemWereSaved) {
+  RuleHarness rule("VanishingGradient", {{"patience", "10"}});
+  const auto step = [](Step number, StepPhase phase) {
+    return StepBuilder(number)
+        .with_statistics("gradient/a", even_statistics(1e-9))
+        .in_phase(phase);
+  };
+  EXPECT_FALSE(rule.fires_at(step(0, StepPhase::before_update)));
+  for (const Step saved : {0, 1, 2, 3, 4}) {
+    EXPECT_FALSE(rule.fires_at(step(saved, StepPhase::complete)));
+  }
+  EXPECT_TRUE(rule.fires_at(step(10, StepPhase::before_update)));
+}
+
+TEST(VanishingGradient, PassesTunedAFactorBehindOneThatStartsAtZero) {
+  EXPECT_EQ(tuned_fires_at({"lora_A", "lora_B"}, {{0, 0.1},
+                                                  {3e-6, 0.1},
+                                                  {1e-5, 0.1},
+                                                  {2e-5, 0.1},
+                                                  {5e-5, 0.1},
+                                                  {6e-5, 0.1}}),
+            -1);
+}
+
+// Warm-up and a low rate: the gradient stays below the threshold, but grows.
+TEST(VanishingGradient, PassesTunedAGradientOnItsWayUp) {
+  EXPECT_EQ(tuned_fires_at({"a.weight", "head.weight"}, {{0, 0.01},
+                                                         {5e-9, 0.01},
+                                                         {1.6e-8, 0.01},
+                                                         {4.4e-8, 0.01},
+                                                         {8.2e-8, 0.01},
+                                                         {9e-8, 0.01},
+                                                         {1.2e-7, 0.01},
+                                                         {3e-7, 0.01}}),
+            -1);
+}
+
+TEST(VanishingGradient, PassesTunedAnExpertThatSomeBatchesDoNotUse) {
+  EXPECT_EQ(tuned_fires_at({"expert.weight", "gate.weight"}, {{0, 0.1},
+                                                              {0, 0.1},
+                                                              {0.2, 0.1},
+                                                              {0, 0.1},
+                                                              {0, 0.1},
+                                                              {0, 0.1},
+                                                              {0.1, 0.1},
+                                                              {0, 0.1}}),
+            -1);
+}
+
+TEST(VanishingGradient, PassesTunedTheGradientsOfAMinimum) {
+  std::vector<std::vector<double>> means;
+  for (int row = 0; row < 20; ++row) {
+    const double residual = std::pow(0.1, row);
+    means.push_back({0.02 * residual, 0.1 * residual});
+  }
+  EXPECT_EQ(tuned_fires_at({"a.weight", "b.weight"}, means), -1);
+}
+
+TEST(VanishingGradient, FiresTunedIfOnlySomeGradientsBecomeSmall) {
+  EXPECT_EQ(tuned_fires_at({"a.weight", "b.weight"}, {{0.02, 0.1},
+                                                      {1e-9, 0.05},
+                                                      {1e-9, 0.05},
+                                                      {1e-9, 0.05},
+                                                      {1e-9, 0.05},
+                                                      {1e-9, 0.05}}),
+            50);
+}
+
+TEST(VanishingGradient, FiresTunedIfAllGradientsBecomeZero) {
+  const std::vector<double> none = {0, 0};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "b.weight"},
+                           {{0.02, 0.1}, none, none, none, none, none}),
+            50);
+}
+
+TEST(VanishingGradient, PassesTunedABiasBeforeANormalization) {
+  const std::vector<double> means = {1e-3, 1e-10, 2e-3, 3e-10};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "a.bias", "b.weight", "b.bias"},
+                           {means, means, means, means, means, means}),
+            -1);
+}
+
+TEST(VanishingGradient, FiresTunedOnWeightsThatGetNoInput) {
+  const std::vector<double> means = {0, 1e-3};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "a.bias"},
+                           {means, means, means, means, means}),
+            40);
+}
+
+// The layer of the large gradient vanishes as well.
+TEST(VanishingGradient, FiresTunedOnALayerWithoutALargeGradient) {
+  const std::vector<double> means = {5e-8, 1e-11, 0.1};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "a.bias", "b.weight"},
+                           {means, means, means, means, means}),
+            40);
+}
+
+TEST(VanishingGradient, JudgesTunedEachWorkerByItsOwnGradients) {
+  RuleHarness rule("VanishingGradient", {{"preset", "tuned"}});
+  for (Step step = 0; step < 100; step += 10) {
+    const double residual = std::pow(0.1, double(step) / 5);
+    EXPECT_FALSE(rule.fires_at(
+        StepBuilder(step)
+            .with_statistics("gradient/a", even_statistics(residual))
+            .with_statistics("gradient/a", even_statistics(0.1))
+            .from_worker("worker_1")));
+  }
 }
 
 TEST(VanishingGradient, RefusesAnAggregateThatMakesNoSense) {

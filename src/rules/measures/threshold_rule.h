@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,13 @@ class ThresholdRule : public Rule {
   // Returns the bound that `value` violates, if any.
   virtual std::optional<Bound> violated_bound(double value) const = 0;
 
+  // Returns which of the tensors of a step may be offenders, by position; none
+  // if all may. Called for every step; a step may be judged twice.
+  virtual std::optional<std::vector<bool>> eligible(
+      std::span<const JudgedTensor> /*judged*/, const RuleStep& /*step*/) {
+    return std::nullopt;
+  }
+
   // Returns whether this many offenders suffice for the rule to fire.
   virtual bool is_met(std::size_t offenders, std::size_t /*judged*/) const {
     return offenders > 0;
@@ -55,12 +63,17 @@ class ThresholdRule : public Rule {
   virtual const Advice& advice_on(const Evidence& worst) const = 0;
 
  private:
+  // Removes the evidence of those that may not be offenders.
+  void keep_eligible(std::vector<Evidence>& offenders,
+                     const std::vector<bool>& may_offend) const;
+
   // Tensors of the step, each counted once.
   std::size_t names_judged() const;
 
   TensorSelector selector_;
   std::string_view quantity_;
-  std::vector<JudgedTensor> judged_;  // of a step
+  std::vector<JudgedTensor> judged_;    // of a step
+  std::vector<std::size_t> offenders_;  // their positions in `judged_`
 };
 
 }  // namespace smdebug
