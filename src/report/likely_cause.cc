@@ -50,11 +50,27 @@ bool is_symptom(const Verdict& verdict) {
          distance_of(verdict.rule) > Distance::script;
 }
 
+// Whether it reports layers that pass on neither inputs nor gradients.
+bool has_dead_layers(const Verdict& verdict) {
+  return has_fired(verdict) &&
+         (verdict.rule == "VanishingGradient" || verdict.rule == "DeadRelu");
+}
+
 // The order of the verdicts of one run.
 class CauseOrder {
  public:
   explicit CauseOrder(std::span<const Verdict> verdicts)
-      : has_symptom_(std::ranges::any_of(verdicts, is_symptom)) {}
+      : has_symptom_(std::ranges::any_of(verdicts, is_symptom)),
+        has_dead_layers_(std::ranges::any_of(verdicts, has_dead_layers)) {}
+
+  // Dead layers give all samples the same output: what a loss is given, if only
+  // its values show it, is then a symptom.
+  Distance distance(const Verdict& verdict) const {
+    const bool is_shown_by_values = verdict.severity == Severity::warning;
+    if (has_dead_layers_ && is_shown_by_values && verdict.rule == "LossInput")
+      return Distance::symptom;
+    return distance_of(verdict.rule);
+  }
 
   // Data of an unusual scale are advice until something goes wrong.
   bool is_cause(const Verdict& verdict) const {
@@ -75,16 +91,17 @@ class CauseOrder {
       const Verdict& verdict) const {
     if (!has_fired(verdict))
       return {true, true, Distance::symptom, 0, Distance::symptom, 0};
-    const Distance distance = distance_of(verdict.rule);
+    const Distance near = distance(verdict);
     return {false,
             !is_cause(verdict),
-            distance > Distance::script ? Distance::symptom : distance,
+            near > Distance::script ? Distance::symptom : near,
             verdict.step.global,
-            distance,
+            near,
             verdict.position.value_or(std::numeric_limits<std::size_t>::max())};
   }
 
   bool has_symptom_;
+  bool has_dead_layers_;
 };
 
 }  // namespace
@@ -121,7 +138,7 @@ std::string likely_cause_text(std::span<const Verdict> verdicts) {
   const auto fired = std::ranges::count_if(
       verdicts,
       [&](const Verdict& verdict) { return order.is_cause(verdict); });
-  if (distance_of(cause->rule) <= Distance::script) {
+  if (order.distance(*cause) <= Distance::script) {
     return fmt::format(
         "{} {}, which can explain {}", cause->rule, place,
         fired == 2 ? "the other rule that fired"

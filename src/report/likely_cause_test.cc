@@ -90,6 +90,21 @@ TEST(LikelyCause, AdviceOnTheScaleOfDataIsTheCauseIfSomethingGoesWrong) {
   EXPECT_EQ(likely_cause(verdicts), nullptr);
 }
 
+TEST(LikelyCause, DeadLayersExplainEqualOutputs) {
+  std::vector<Verdict> verdicts = {fired("LossInput", 30),
+                                   fired("VanishingGradient", 40),
+                                   fired("LossNotDecreasing", 60)};
+  verdicts[0].severity = Severity::warning;
+  verdicts[1].step.global = 20;
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[1]);
+  // What an operation proves has no other cause.
+  verdicts[0].severity = Severity::error;
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[0]);
+  verdicts[0].severity = Severity::warning;
+  verdicts[1].rule = "TensorVariance";
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[0]);
+}
+
 TEST(LikelyCause, OfOneStepTheInitializationComesBeforeItsSymptoms) {
   const std::vector<Verdict> verdicts = {fired("DeadRelu", 0, 1),
                                          fired("WeightUpdateRatio", 0, 0),
