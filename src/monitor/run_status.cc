@@ -54,7 +54,8 @@ void RunStatus::open(Trial& trial, std::span<const Verdict> verdicts) {
   using StatusFiles = RunMonitorOptions::StatusFiles;
   if (options_.status_files == StatusFiles::none) return;
   auto storage = open_bounded_storage(trial.location(),
-                                      status_limit(options_.check_interrupt));
+                                      status_limit(options_.check_interrupt),
+                                      MissingFolder::keep_removed);
   if (!storage) {
     if (options_.on_message) options_.on_message(storage.error().message);
     return;

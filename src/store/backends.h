@@ -20,7 +20,8 @@ namespace smdebug {
 // links; below it, none are followed, neither to read nor to write.
 std::shared_ptr<Storage> make_local_storage(
     std::string uri, std::string root, const Clock& clock = system_clock(),
-    FileAccess access = FileAccess::by_umask);
+    FileAccess access = FileAccess::by_umask,
+    MissingFolder missing = MissingFolder::create);
 
 // Stores objects in memory. They are freed with the last pointer to the
 // storage. For tests and temporary runs.

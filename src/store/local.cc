@@ -89,10 +89,11 @@ class LocalReader final : public ObjectReader {
 class LocalStorage final : public Storage {
  public:
   LocalStorage(std::string uri, std::string root, const Clock& clock,
-               FileAccess access)
+               FileAccess access, MissingFolder missing)
       : uri_(std::move(uri)),
         root_(std::move(root)),
         clock_(clock),
+        missing_(missing),
         access_(access) {}
 
   const std::string& uri() const override { return uri_; }
@@ -293,6 +294,12 @@ class LocalStorage final : public Storage {
                                "removed after it had been written to",
                                path, root_)};
     }
+    if (missing_ == MissingFolder::keep_removed) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot create '{}': the folder '{}' was "
+                               "removed",
+                               path, root_)};
+    }
     return create_folders(root_, access_);
   }
 
@@ -316,6 +323,7 @@ class LocalStorage final : public Storage {
   std::string uri_;
   std::string root_;
   const Clock& clock_;
+  const MissingFolder missing_;
   std::atomic<bool> has_folder_ = false;  // the folder was written to
   std::atomic<FileAccess> access_;
 };
@@ -324,9 +332,10 @@ class LocalStorage final : public Storage {
 
 std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root,
                                             const Clock& clock,
-                                            FileAccess access) {
+                                            FileAccess access,
+                                            MissingFolder missing) {
   return std::make_shared<LocalStorage>(std::move(uri), std::move(root), clock,
-                                        access);
+                                        access, missing);
 }
 
 }  // namespace smdebug

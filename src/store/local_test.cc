@@ -143,6 +143,17 @@ TEST_F(LocalStorageTest, MakesItsFolderWithTheFirstObject) {
   EXPECT_EQ(storage_->uri(), "the run");
 }
 
+TEST_F(LocalStorageTest, LeavesARemovedFolderRemovedIfAsked) {
+  const auto storage = *open_storage(root_, FileAccess::by_umask,
+                                     MissingFolder::keep_removed);
+  const Status written = put_object(*storage, "status/a.json", "{}");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("was removed"));
+  EXPECT_FALSE(fs::exists(root_));
+  fs::create_directories(root_);
+  EXPECT_TRUE(put_object(*storage, "status/a.json", "{}"));
+}
+
 TEST_F(LocalStorageTest, WritesBesideTheFinalNameAndRenames) {
   auto writer = storage_->create("events/a");
   ASSERT_TRUE(writer);

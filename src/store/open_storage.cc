@@ -46,7 +46,8 @@ Result<std::string> expand_home(std::string_view path) {
 }  // namespace
 
 Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
-                                              FileAccess access) {
+                                              FileAccess access,
+                                              MissingFolder missing) {
   if (location.empty()) {
     return Error{Error::Code::invalid_argument,
                  "the location of the run is empty: give a folder"};
@@ -75,7 +76,7 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
                              error.message())};
   }
   return make_local_storage(std::move(path), root.string(), system_clock(),
-                            access);
+                            access, missing);
 }
 
 }  // namespace smdebug

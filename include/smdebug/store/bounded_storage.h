@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "smdebug/base/wait_limit.h"
+#include "smdebug/store/open_storage.h"
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
@@ -24,8 +25,9 @@ std::shared_ptr<Storage> bounded_storage(std::shared_ptr<Storage> inner,
 
 /// Opens the storage at `location` and bounds its calls. Fails as
 /// `open_storage`.
-Result<std::shared_ptr<Storage>> open_bounded_storage(std::string_view location,
-                                                      WaitLimit limit);
+Result<std::shared_ptr<Storage>> open_bounded_storage(
+    std::string_view location, WaitLimit limit,
+    MissingFolder missing = MissingFolder::create);
 
 /// Makes a call of the file system that `Storage` does not have, such as
 /// creating the folder of a run, and fails as a call of `bounded_storage`.

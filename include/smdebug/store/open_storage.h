@@ -18,8 +18,13 @@ namespace smdebug {
 /// `owner_only` creates files with mode 0600 and folders with 0700. So does a
 /// storage whose folder only its owner can enter: whatever writes into a
 /// private run keeps it private.
+///
+/// `keep_removed` never creates the folder at `location`: if it is removed
+/// before the first file is written, writing fails, as it does later.
 enum class FileAccess { by_umask, owner_only };
+enum class MissingFolder { create, keep_removed };
 Result<std::shared_ptr<Storage>> open_storage(
-    std::string_view location, FileAccess access = FileAccess::by_umask);
+    std::string_view location, FileAccess access = FileAccess::by_umask,
+    MissingFolder missing = MissingFolder::create);
 
 }  // namespace smdebug
