@@ -42,7 +42,7 @@ class DataSummary:
             if data.is_floating_point():
                 self._add_numbers(_first_samples(data), step)
             elif data.dim() == 1 and not data.is_complex() and data.dtype is not torch.bool:
-                self._add_labels(data[:_MOST_ELEMENTS].cpu(), ignored)
+                self._add_labels(data[:_MOST_ELEMENTS], ignored)
 
     def note_not_finite(self, data: torch.Tensor, step: int) -> bool:
         """Notes whether the data contain NaN or infinity. Returns whether that is new."""
@@ -81,7 +81,7 @@ class DataSummary:
         if not len(rows):
             return
         variances, means = torch.var_mean(rows, dim=0, correction=0)
-        variances, means = torch.stack([variances, means]).cpu().double()
+        variances, means = torch.tensor(torch.stack([variances, means]).tolist()).double()
         if not torch.isfinite(variances + means).all():
             # The variance of large numbers may overflow.
             self.note_not_finite(data, step)
