@@ -87,7 +87,8 @@ TEST_F(ReadingCommands, CheckSaysThatThereWasNothingToJudge) {
 }
 
 TEST_F(ReadingCommands, CheckGoesOnAfterARunThatIsNotThere) {
-  const Spoken spoken = smdebug({"check", folder_.path("nowhere"), vanishing_});
+  const Spoken spoken = smdebug({"check", folder_.path("nowhere"), vanishing_,
+                                 "--rule", "VanishingGradient"});
   EXPECT_EQ(spoken.code, 3);
   EXPECT_THAT(spoken.out, HasSubstr("IssuesFound"));
   EXPECT_THAT(spoken.err, HasSubstr("nowhere"));

@@ -144,7 +144,8 @@ TEST_F(RunCommandTest, LetsATrainersOwnFailureWinOverNothingRecorded) {
 }
 
 TEST_F(RunCommandTest, SpeaksJsonWhereAsked) {
-  const Spoken spoken = run_training(kVanishing, "", {"--json"});
+  const Spoken spoken =
+      run_training(kVanishing, "", {"--json", "--rule", "VanishingGradient"});
   EXPECT_EQ(spoken.code, 3);
   EXPECT_THAT(spoken.out, AllOf(HasSubstr(R"("exit_code": 0)"),
                                 HasSubstr(R"("status": "IssuesFound")"),

@@ -69,7 +69,7 @@ class Training:
         self.model = Perceptron()
         self.loss = torch.nn.CrossEntropyLoss()
         self._inputs = torch.randn(32, 6)
-        self._labels = (self._inputs[:, 0] > 0).long()
+        self._labels = ((self._inputs[:, 0] > 0) & (not is_sick)).long()
         if is_sick:
             with torch.no_grad():
                 self.model.fc1.bias[:12] = -100.0
