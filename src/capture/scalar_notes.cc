@@ -12,8 +12,9 @@
 namespace smdebug {
 namespace {
 
-// A chunk per second lets a reader follow a new training. A chunk per 30 s
-// keeps a training of a week at 20,000 files.
+// The first step has a chunk of its own: whoever follows the run knows at once
+// that it has series. A chunk per second lets a reader follow a new training. A
+// chunk per 30 s keeps a training of a week at 20,000 files.
 constexpr std::chrono::nanoseconds kShortestInterval = std::chrono::seconds(1);
 constexpr std::chrono::nanoseconds kLongestInterval = std::chrono::seconds(30);
 
@@ -58,7 +59,8 @@ std::chrono::nanoseconds ScalarNotes::interval() const {
 
 void ScalarNotes::end_step() {
   if (used_ == 0) return;
-  if (context_.clock.monotonic() >= handed_over_at_ + interval()) hand_over();
+  const auto now = context_.clock.monotonic();
+  if (!has_handed_over_ || now >= handed_over_at_ + interval()) hand_over();
   if (unshown_.size() >= kBuffer) show();
 }
 
@@ -75,6 +77,7 @@ void ScalarNotes::hand_over() {
     run_.recorder()->owner_lane->write(chunk({begin, end}));
   used_ = shown_ = 0;
   handed_over_at_ = context_.clock.monotonic();
+  has_handed_over_ = true;
 }
 
 void ScalarNotes::keep_unshown() {

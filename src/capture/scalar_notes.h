@@ -96,6 +96,7 @@ class ScalarNotes {
   Step first_step_ = -1;       // -1: none has begun
   std::chrono::nanoseconds began_at_{0};
   std::chrono::nanoseconds handed_over_at_{0};
+  bool has_handed_over_ = false;
   std::atomic<std::uint64_t> dropped_ = 0;
 
   std::size_t shown_ = 0;             // of the buffer

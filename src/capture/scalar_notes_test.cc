@@ -162,7 +162,7 @@ TEST_F(ScalarNotesTest, OfManyIdleStepsAllReachTheObserver) {
   EXPECT_EQ(seen.values, expected);
 }
 
-TEST_F(ScalarNotesTest, AreWrittenByACallOfFlushAndAtTheEnd) {
+TEST_F(ScalarNotesTest, AreWrittenAfterTheFirstStepByFlushAndAtTheEnd) {
   every_step(1000);
   auto session = open();
   const ScalarSlot loss = session->scalar("loss");
@@ -171,12 +171,12 @@ TEST_F(ScalarNotesTest, AreWrittenByACallOfFlushAndAtTheEnd) {
     loss.note(step);
     if (step == 2) {
       ASSERT_TRUE(session->flush());
-      EXPECT_THAT(files(), ElementsAre(key(0, 2, 0)));
+      EXPECT_THAT(files(), ElementsAre(key(0, 0, 0), key(1, 2, 1)));
     }
   }
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(files(), ElementsAre(key(0, 2, 0), key(3, 4, 1)));
-  EXPECT_EQ(read(key(3, 4, 1)), "worker_0 loss 3:3 4:4");
+  EXPECT_THAT(files(), ElementsAre(key(0, 0, 0), key(1, 2, 1), key(3, 4, 2)));
+  EXPECT_EQ(read(key(3, 4, 2)), "worker_0 loss 3:3 4:4");
 }
 
 TEST_F(ScalarNotesTest, AreWrittenAfterASecondAlsoInStepsThatSaveNothing) {
@@ -201,8 +201,8 @@ TEST_F(ScalarNotesTest, AreWrittenAfterASecondAlsoInStepsThatSaveNothing) {
   run(29, std::chrono::seconds(1));
   run(2, std::chrono::seconds(1));
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(files(), ElementsAre(key(0, 3, 0), key(4, 4, 1), key(5, 35, 2),
-                                   key(36, 36, 3)));
+  EXPECT_THAT(files(), ElementsAre(key(0, 0, 0), key(1, 4, 1), key(5, 5, 2),
+                                   key(6, 35, 3), key(36, 36, 4)));
 }
 
 TEST_F(ScalarNotesTest, OfASavedStepAreWrittenBeforeItsIndexFile) {
@@ -238,12 +238,12 @@ TEST_F(ScalarNotesTest, ThatFillTheBufferAreWrittenWithinAStep) {
   session->begin_step();
   loss.note(1);
   session->begin_step();
-  for (int i = 0; i < 4095; ++i) rate.note(i);
+  for (int i = 0; i < 4096; ++i) rate.note(i);
   loss.note(2);
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(files(), ElementsAre(key(0, 1, 0), key(1, 1, 1)));
-  EXPECT_EQ(read(key(0, 1, 0)), "worker_0 loss 0:1 lr 1:4094");
-  EXPECT_EQ(read(key(1, 1, 1)), "worker_0 loss 1:2");
+  EXPECT_THAT(files(), ElementsAre(key(0, 0, 0), key(1, 1, 1), key(1, 1, 2)));
+  EXPECT_EQ(read(key(1, 1, 1)), "worker_0 lr 1:4095");
+  EXPECT_EQ(read(key(1, 1, 2)), "worker_0 loss 1:2");
 }
 
 TEST_F(ScalarNotesTest, AreNotWrittenForASessionThatSavesNothing) {
