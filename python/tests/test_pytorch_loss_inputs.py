@@ -143,6 +143,40 @@ def test_the_shapes_are_those_before_the_loss_has_broadcast_them():
     assert one.target_shape is None
 
 
+def test_a_loss_by_hand_that_compares_each_prediction_with_all_targets_is_seen():
+    one = the_input(lambda p: ((p - torch.randn(8)) ** 2).mean(), classes=1)
+    assert (one.function, one.shape, one.target_shape) == ("squared_error", [8, 1], [8])
+    assert one.steps == 3
+    one = the_input(lambda p: (torch.randn(8, 1) - p.squeeze(1)).abs().sum(), classes=1)
+    assert (one.function, one.shape, one.target_shape) == ("absolute_error", [8], [8, 1])
+
+    def product(p):
+        difference = p - torch.randn(8)
+        return 0.5 * (difference * difference).mean()
+
+    assert the_input(product, classes=1).function == "squared_error"
+    assert the_input(lambda p: (p[:, :1] - torch.randn(8)).square().mean()).shape == [8, 1]
+    assert the_input(lambda p: (p.sigmoid() - torch.randn(8)).pow(2).mean(), classes=1).steps == 3
+
+
+@pytest.mark.parametrize(
+    "loss_of",
+    [
+        lambda p: ((p - torch.randn(8, 1)) ** 2).mean(),
+        lambda p: ((p[:, 0] - torch.randn(8)) ** 2).mean(),
+        lambda p: ((p - torch.randn(())) ** 2).mean(),
+        lambda p: ((p - torch.randn(1)) ** 2).mean(),
+        lambda p: ((p - torch.randn(5)) ** 2).mean(),
+        lambda p: ((p.view(-1, 1) - torch.randn(1, 8)) ** 2).mean(),  # pairs on purpose
+        lambda p: ((p[:, 0][:, None] - torch.randn(8)) ** 2).mean(),
+        lambda p: ((p - p.T) ** 2).mean(),
+        lambda p: ((p - p.detach().T) * p).mean(),
+    ],
+)
+def test_other_losses_by_hand_are_not_measured(loss_of):
+    assert measured(loss_of, classes=1) == []
+
+
 def test_the_smallest_share_of_ignored_labels_is_kept():
     shares = iter([4, 8, 6])
 

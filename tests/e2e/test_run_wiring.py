@@ -131,8 +131,14 @@ def test_a_softmax_before_a_cross_entropy_is_found(tmp_path, function):
     assert "a softmax at the end of the model" in verdict["cause"]
 
 
-def test_targets_that_broadcast_are_found(tmp_path):
-    loss = "nn.functional.mse_loss(model(x[rows])[:, :1], y[rows].float())"
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "nn.functional.mse_loss(model(x[rows])[:, :1], y[rows].float())",
+        "((model(x[rows])[:, :1] - y[rows]) ** 2).mean()",
+    ],
+)
+def test_targets_that_broadcast_are_found(tmp_path, loss):
     verdict = told(tmp_path, loss=loss)["LossInput"]
     assert "an input of shape (32, 1) and targets of shape (32,)" in verdict["message"]
 

@@ -67,6 +67,11 @@ _PASSING = frozenset(
     "View UnsafeView ReshapeAlias Squeeze Unsqueeze Transpose Permute T ToCopy Clone Alias Slice "
     "Select Index Expand".split()
 )
+# Losses that a script computes itself, by the node above the difference of its operands. They are
+# reported only where the difference pairs each prediction with all targets.
+_OF_DIFFERENCES = {"Pow": "squared_error", "Mul": "squared_error", "Abs": "absolute_error"}
+# Nodes by which a script gives predictions the shape (N, 1), to pair them with all targets.
+_PAIRING = frozenset("Unsqueeze View UnsafeView ReshapeAlias Transpose Permute T Expand".split())
 _LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
 # The results that an activation can have.
 _RANGES = {
@@ -234,7 +239,7 @@ class LossInputs:
 
     def _module_of(self, loss: _Loss, modules: Mapping[nn.Module, str]) -> nn.Module | None:
         """The module that is surely the loss: the only one of its kind."""
-        of_kind = [each for each in modules if type(each) in _MODULE_KINDS[loss.kind]]
+        of_kind = [each for each in modules if type(each) in _MODULE_KINDS.get(loss.kind, ())]
         rivals = [each for each in self._losses.values() if each.kind == loss.kind]
         return of_kind[0] if len(of_kind) == len(rivals) == 1 else None
 
@@ -368,6 +373,8 @@ def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
             found.append((kind, node, None))
         elif name == "LogSoftmax" and parent == "Mul":
             multiplied.append(node)
+        elif name in _OF_DIFFERENCES and _paired_shapes(_operand(node)) is not None:
+            found.append((_OF_DIFFERENCES[name], _operand(node), None))
         else:
             for below, _ in node.next_functions:
                 if below is not None and below not in seen and len(seen) < _MOST_NODES:
@@ -375,6 +382,38 @@ def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
                     waiting.append((below, name))
     known = [log_softmax for _, _, log_softmax in found]
     return found + [("cross_entropy", None, node) for node in multiplied if node not in known]
+
+
+def _operand(node: Any) -> Any:
+    """The node that computed the only operand; of a product, that of both."""
+    operands = {each for each, _ in node.next_functions}
+    return operands.pop() if len(operands) == 1 else None
+
+
+def _paired_shapes(difference: Any) -> tuple[list[int], list[int]] | None:
+    """The shapes of predictions and targets, if a node subtracts them and broadcasting pairs each
+    with all others. None where a script may want the pairs."""
+    if _name(difference) not in ("Sub", "Rsub"):
+        return None
+    operands = [each for each in difference.next_functions if each[0] is not None]
+    if len(operands) != 1:  # targets have no gradient
+        return None
+    below, number = operands[0]
+    shape, result = _result_shape(below, number), _result_shape(difference, 0)
+    if shape is None or result is None or len(result) != 2 or len(set(result)) != 1:
+        return None
+    rows = result[0]
+    if rows > 1 and shape == [rows, 1] and _name(below) not in _PAIRING:
+        return shape, [rows]
+    if rows > 1 and shape == [rows] and _producer(below)[0]:
+        return shape, [rows, 1]
+    return None
+
+
+def _result_shape(node: Any, number: int) -> list[int] | None:
+    """The shape of a result of a node; None if torch does not tell."""
+    results = getattr(node, "_input_metadata", ())
+    return [int(size) for size in results[number].shape] if number < len(results) else None
 
 
 def _numbered_losses_in(loss: torch.Tensor) -> list[tuple[str, int, Any, Any]]:
@@ -405,6 +444,9 @@ def is_plain(tensor: Any) -> bool:
 def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
     if log_softmax is not None:
         return _of_cross_entropy(node, log_softmax)
+    if kind in _OF_DIFFERENCES.values():
+        shapes = _paired_shapes(node)
+        return None if shapes is None else _Input(shapes[0], shapes[1])
     if _below(node) is None:  # the first operand is not what is trained
         return None
     given, target = saved_tensor(node, "self"), saved_tensor(node, "target")

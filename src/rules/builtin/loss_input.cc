@@ -6,7 +6,8 @@
 // shows in values needs as many steps as are measured. The original has no such
 // rule.
 //
-// It does not see losses that are written out in elementary operations, losses
+// Of losses that are written out in elementary operations, it sees only a
+// difference that pairs predictions with all targets. It does not see losses
 // in compiled code and custom functions, the shapes of an L1 loss and the input
 // of a KL divergence unless they are modules, and an input that is a constant
 // because the data are.
