@@ -46,6 +46,14 @@ TEST(LikelyCause, OfOneStepIsWhatWasExecutedFirst) {
   EXPECT_EQ(likely_cause(verdicts), &verdicts[2]);
 }
 
+// A loss that leaps is dated by the leap, whose updates end units.
+TEST(LikelyCause, ALossThatLeaptComesBeforeUnitsThatDiedLater) {
+  const std::vector<Verdict> verdicts = {fired("DeadRelu", 10, 3),
+                                         fired("LossNotDecreasing", 1),
+                                         fired("VanishingGradient", 70, 5)};
+  EXPECT_EQ(likely_cause(verdicts), &verdicts[1]);
+}
+
 TEST(LikelyCause, EqualsKeepTheirOrder) {
   const std::vector<Verdict> verdicts = {fired("A", 5, 1), fired("B", 5, 1)};
   EXPECT_EQ(likely_cause(verdicts), &verdicts[0]);

@@ -299,8 +299,7 @@ std::shared_ptr<Storage> bounded_storage(std::shared_ptr<Storage> inner,
 Result<std::shared_ptr<Storage>> open_bounded_storage(std::string_view location,
                                                       WaitLimit limit,
                                                       MissingFolder missing) {
-  SMD_TRY(auto storage,
-          open_storage(location, FileAccess::by_umask, missing));
+  SMD_TRY(auto storage, open_storage(location, FileAccess::by_umask, missing));
   return bounded_storage(std::move(storage), std::move(limit));
 }
 

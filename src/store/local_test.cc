@@ -144,8 +144,8 @@ TEST_F(LocalStorageTest, MakesItsFolderWithTheFirstObject) {
 }
 
 TEST_F(LocalStorageTest, LeavesARemovedFolderRemovedIfAsked) {
-  const auto storage = *open_storage(root_, FileAccess::by_umask,
-                                     MissingFolder::keep_removed);
+  const auto storage =
+      *open_storage(root_, FileAccess::by_umask, MissingFolder::keep_removed);
   const Status written = put_object(*storage, "status/a.json", "{}");
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error().message, HasSubstr("was removed"));

@@ -1,6 +1,6 @@
 """What `smdebug run`, without any option, tells of the course of a loss."""
 
-from launched_script import result_of
+from launched_script import findings_of, result_of
 
 SCRIPT = """
 import torch
@@ -44,7 +44,31 @@ def test_a_learning_rate_that_is_far_too_low_leaves_the_loss_where_it_was(tmp_pa
     verdict = told(tmp_path, optimizer="SGD(model.parameters(), lr=1e-6)")
     assert verdict["status"] == "IssuesFound"
     assert "loss_output_0: the loss does not fall: 1." in verdict["message"]
-    assert "learning rate that is too low" in verdict["cause"]
+    assert verdict["message"].endswith("; the learning rate of SGD is 1e-06")
+    assert verdict["cause"] == "a learning rate that is too low: the weights hardly move"
+
+
+def test_a_schedule_that_is_stepped_after_each_batch_is_named(tmp_path):
+    verdict = told(
+        tmp_path,
+        optimizer=(
+            "SGD(model.parameters(), lr=0.01)\n"
+            "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.1)"
+        ),
+        batch="schedule.step() if step else None",
+    )
+    assert verdict["status"] == "IssuesFound"
+    assert "; the learning rate of SGD has fallen from 0.01 to 1e-" in verdict["message"]
+    assert "stepped after each batch" in verdict["cause"]
+
+
+def test_a_learning_rate_that_is_far_too_high_explains_the_units_that_it_kills(tmp_path):
+    script = SCRIPT.format(**HEALTHY | {"optimizer": "Adam(model.parameters(), lr=3)"})
+    script = script.replace("nn.Tanh()", "nn.ReLU(), nn.Linear(32, 32), nn.ReLU()")
+    found = findings_of(tmp_path, script)
+    assert list(found)[0] == "LossNotDecreasing" and len(found) > 1
+    assert found["LossNotDecreasing"]["step"]["global"] < 5
+    assert found["LossNotDecreasing"]["message"].endswith("; the learning rate of Adam is 3")
 
 
 def test_a_loss_of_the_wrong_sign_diverges(tmp_path):

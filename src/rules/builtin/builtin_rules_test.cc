@@ -116,6 +116,8 @@ TEST(BuiltinRules, CallAFindingAnErrorIfTheTrainingIsBroken) {
           "LossInput: shapes that are broadcast",
           "LossInput: all labels are ignored",
           "LossNotDecreasing: the loss is not finite",
+          "LossNotDecreasing: the loss grew until it was not finite",
+          "LossNotDecreasing: the loss was suddenly not finite",
           "LossNotDecreasing: the loss is the same at every step",
           "LossNotDecreasing: the loss diverges",
           "ParametersNotTrained: nothing moves and no "

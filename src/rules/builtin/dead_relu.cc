@@ -44,17 +44,22 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "an update that was too large or a very negative bias: a dead "
-              "ReLU returns zero and propagates no gradient, so its weights no "
-              "longer change",
-     .advice = "lower the learning rate, initialize for ReLU (He) with biases "
-               "at zero, normalize the inputs, or use LeakyReLU"},
+    {.when = "dead from the first step on",
+     .cause = "weights that are all 0, a very negative bias, or inputs that "
+              "are not scaled: a dead ReLU returns zero and propagates no "
+              "gradient, so its weights do not change",
+     .advice = "initialize for ReLU (He) with biases at zero, and scale the "
+               "inputs"},
+    {.when = "dead after updates",
+     .cause = "an update that was too large: a dead ReLU returns zero and "
+              "propagates no gradient, so its weights no longer change",
+     .advice = "lower the learning rate, scale the inputs, or use LeakyReLU"},
 };
 
 class DeadRelu : public InactiveLayerRule {
  public:
   DeadRelu(TensorSelector selector, const InactiveLimits& limits)
-      : InactiveLayerRule(limits, kWords, kAdvice[0]),
+      : InactiveLayerRule(limits, kWords, kAdvice),
         selector_(std::move(selector)) {}
 
   RuleNeeds needs() const override {

@@ -48,6 +48,17 @@ TEST(DeadRelu, SaysHowManyUnitsOfWhichLayerSinceWhen) {
   EXPECT_EQ(rule.verdict().evidence[1].value, 75);
 }
 
+TEST(DeadRelu, TellsUnitsThatWereNeverAliveFromThoseThatDied) {
+  const auto cause_of = [](Step step) {
+    RuleHarness rule("DeadRelu");
+    EXPECT_TRUE(rule.fires_at(StepBuilder(step).with_values(
+        "relu_output_0", outputs(4, 8, 8), {4, 8})));
+    return rule.verdict().cause;
+  };
+  EXPECT_THAT(cause_of(0), HasSubstr("weights that are all 0"));
+  EXPECT_THAT(cause_of(4), HasSubstr("an update that was too large"));
+}
+
 TEST(DeadRelu, HasAThresholdForTheShareOfTheLayer) {
   RuleHarness rule("DeadRelu", {{"threshold_layer", "20"}});
   EXPECT_FALSE(rule.fires_at(

@@ -16,6 +16,19 @@ const Advice kAdvice[] = {
      .advice = "lower the learning rate or clip the gradients, and use the "
                "rule ExplodingTensor to find where it began",
      .severity = Severity::error},
+    {.when = "the loss grew until it was not finite",
+     .cause = "a learning rate that is too high, or inputs or targets that are "
+              "not scaled: each update made the next loss larger",
+     .advice = "lower the learning rate to a tenth, scale inputs and targets "
+               "to a mean of 0 and a deviation of 1, or clip the gradients",
+     .severity = Severity::error},
+    {.when = "the loss was suddenly not finite",
+     .cause = "a division by zero, a logarithm or square root of zero, an "
+              "overflow of float16, or NaN in the data of this step",
+     .advice = "use the rule ExplodingTensor to find the first tensor that is "
+               "not finite, add a small number to divisors and to arguments of "
+               "log and sqrt, and search the data for NaN",
+     .severity = Severity::error},
     {.when = "the loss rose",
      .cause = "a learning rate that is too high, or labels that do not fit "
               "the loss",
@@ -39,6 +52,15 @@ const Advice kAdvice[] = {
      .advice = "train on a single batch: if its loss falls to nearly 0, check "
                "the order of inputs and labels; if not, check the learning "
                "rate and the gradients of the first layers"},
+    {.when = "the loss does not fall, and the learning rate is low",
+     .cause = "a learning rate that is too low: the weights hardly move",
+     .advice = "start from a usual learning rate: 0.001 for Adam and its "
+               "relatives, 0.1 for SGD"},
+    {.when = "the loss does not fall, and the learning rate has decayed",
+     .cause = "a schedule that lowers the learning rate too early, such as one "
+              "that is meant for epochs and stepped after each batch",
+     .advice = "call scheduler.step() once per epoch, or give the schedule "
+               "the number of batches"},
     {.when = "the loss leapt in the first steps",
      .cause = "a learning rate that is too high: the first updates destroyed "
               "the initial weights",
@@ -79,12 +101,12 @@ void merge(std::optional<Finding>& finding, Finding more) {
   finding->evidence.push_back(std::move(more.evidence.front()));
 }
 
-Finding not_finite_finding(Evidence evidence, double value) {
+Finding not_finite_finding(Evidence evidence, double value, LossFault fault) {
   Finding finding;
   finding.message = fmt::format("{}: the loss is not finite: {} at {}",
                                 tensor_text(evidence.tensor, evidence.worker),
                                 value, step_text(evidence.step));
-  set_advice(finding, advice_on(LossFault::not_finite));
+  set_advice(finding, advice_on(fault));
   evidence.quantity = "loss";
   evidence.value = value;
   evidence.relation = "is not finite";

@@ -13,12 +13,16 @@ namespace smdebug {
 
 enum class LossFault {
   not_finite,
+  grew_until_not_finite,
+  suddenly_not_finite,
   // Of two losses that are compared:
   rose,
   unchanged,
   // Of the course of a loss:
   constant,
   still,
+  still_at_low_rate,
+  still_after_decay,
   leapt,
   rises,
   diverges,
@@ -35,6 +39,7 @@ const Advice& advice_on(LossFault fault);
 void merge(std::optional<Finding>& finding, Finding more);
 
 // A finding about `value`, a loss that is not finite.
-Finding not_finite_finding(Evidence evidence, double value);
+Finding not_finite_finding(Evidence evidence, double value,
+                           LossFault fault = LossFault::not_finite);
 
 }  // namespace smdebug

@@ -438,5 +438,86 @@ TEST(LossCourse, FiresAtOnceOnALossThatIsNan) {
   EXPECT_THAT(verdict.message, HasSubstr("the loss is not finite"));
 }
 
+double still_loss(Step step) { return 2.3 + 0.02 * jitter(step); }
+
+// A loss that leaps at the third step and then stands still.
+double leaping_loss(Step step) {
+  return step < 2 ? 2.3 : step < 12 ? 40.0 : step % 2 == 0 ? 2.34 : 2.36;
+}
+
+TEST(LossCourse, IsDatedByTheLeapAndNamesTheLearningRateOfIt) {
+  const Verdict verdict =
+      Course()
+          .with("loss_output_0", leaping_loss, 100)
+          .with(
+              "learning_rate/Adam/0",
+              [](Step step) { return step < 50 ? 1.0 : 0.1; }, 100)
+          .judged();
+  EXPECT_EQ(verdict.step.global, 2);
+  EXPECT_EQ(verdict.message,
+            "loss_output_0: the loss leapt from 2.3 to 40 in the first steps; "
+            "after 40 steps it is 2.35, no lower than it began; the learning "
+            "rate of Adam is 1");
+  EXPECT_EQ(verdict.evidence.front().value, 40.0);
+}
+
+TEST(LossCourse, ThatStandsStillAtALowLearningRateNamesIt) {
+  const auto judged_at = [](double rate) {
+    return Course()
+        .with("loss_output_0", still_loss, 200)
+        .with(
+            "learning_rate/SGD/0", [rate](Step) { return rate; }, 200)
+        .judged();
+  };
+  EXPECT_THAT(judged_at(1e-6).message,
+              HasSubstr("; the learning rate of SGD is 1e-06"));
+  EXPECT_THAT(judged_at(1e-6).cause, HasSubstr("too low: the weights"));
+  EXPECT_THAT(judged_at(0.1).cause, HasSubstr("too low or far too high"));
+}
+
+TEST(LossCourse, ThatStandsStillAfterADecayNamesTheSchedule) {
+  const auto decayed_from = [](Step step) {
+    return Course()
+        .with("loss_output_0", still_loss, 200)
+        .with(
+            "learning_rate/SGD/0",
+            [step](Step each) { return each < step ? 0.1 : 1e-7; }, 200)
+        .judged();
+  };
+  EXPECT_THAT(
+      decayed_from(9).message,
+      HasSubstr("; the learning rate of SGD has fallen from 0.1 to 1e-07"));
+  EXPECT_THAT(decayed_from(9).cause, HasSubstr("a schedule"));
+  // It fires at step 89, when the rate is still high.
+  EXPECT_THAT(decayed_from(95).message, HasSubstr("of SGD is 0.1"));
+}
+
+TEST(LossCourse, ThatEndsInNanTellsGrowthFromASuddenEnd) {
+  const auto judged = [](const std::function<double(Step)>& loss) {
+    return Course()
+        .with("loss_output_0", loss, 60)
+        .with(
+            "learning_rate/SGD/0", [](Step) { return 0.5; }, 60)
+        .judged();
+  };
+  const Verdict grew = judged([](Step step) {
+    return step < 7 ? 2 * std::pow(10.0, double(step)) : std::nan("");
+  });
+  EXPECT_EQ(grew.message,
+            "loss_output_0: the loss is not finite: nan at step 7 (TRAIN step "
+            "7), after it rose from 2 to 2e+06; the learning rate of SGD is "
+            "0.5");
+  EXPECT_THAT(grew.cause, HasSubstr("a learning rate that is too high"));
+  EXPECT_EQ(grew.step.global, 1);
+  ASSERT_EQ(grew.evidence.size(), 2u);
+  EXPECT_EQ(grew.evidence[0].value, 20.0);
+  EXPECT_EQ(grew.evidence[1].step.global, 7);
+  const Verdict sudden =
+      judged([](Step step) { return step < 7 ? 2.0 : std::nan(""); });
+  EXPECT_THAT(sudden.cause, HasSubstr("NaN in the data of this step"));
+  const Verdict first = judged([](Step) { return std::nan(""); });
+  EXPECT_THAT(first.cause, HasSubstr("a training that diverged"));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -17,6 +17,7 @@
 #include "rules/builtin/loss_findings.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
+#include "rules/measures/learning_rates.h"
 #include "rules/measures/loss_trend.h"
 #include "rules/measures/quantity.h"
 
@@ -25,8 +26,11 @@ namespace {
 
 using Kind = LossTrend::Kind;
 
-// A loss that rose by this factor diverges.
-constexpr double kDivergence = 10;
+// A loss that rose by this factor diverges, and by this one it leapt.
+constexpr double kDivergence = 10, kLeap = 1.5;
+// No model learns in the first few hundred steps with a learning rate that is
+// lower, or after a schedule has lowered it to this share.
+constexpr double kLowRate = 1e-5, kDecay = 1e-3;
 // Of the loss of a guess: a model below the first has learned something, one
 // below the second guesses.
 constexpr double kBetter = 0.9, kNear = 1.03;
@@ -99,7 +103,23 @@ std::string course_text(const LossTrend::Answer& answer, Step steps) {
   return {};
 }
 
-LossFault fault_of(const LossTrend::Answer& answer) {
+bool has_decayed(const LearningRates::Rate& rate) {
+  return rate.now <= kDecay * rate.highest;
+}
+
+// "; the learning rate of SGD is 0.1".
+std::string rate_text(const std::optional<LearningRates::Rate>& rate) {
+  if (!rate) return {};
+  const std::string subject =
+      fmt::format("; the learning rate of {}", rate->optimizer);
+  return has_decayed(*rate) && rate->highest > 0
+             ? fmt::format("{} has fallen from {:.4g} to {:.4g}", subject,
+                           rate->highest, rate->now)
+             : fmt::format("{} is {:.4g}", subject, rate->now);
+}
+
+LossFault fault_of(const LossTrend::Answer& answer,
+                   const std::optional<LearningRates::Rate>& rate) {
   switch (answer.kind) {
     case Kind::constant:
       return LossFault::constant;
@@ -111,7 +131,10 @@ LossFault fault_of(const LossTrend::Answer& answer) {
       return answer.now > kDivergence * answer.before ? LossFault::diverges
                                                       : LossFault::rises;
     default:
-      return LossFault::still;
+      if (!rate) return LossFault::still;
+      if (rate->highest <= kLowRate) return LossFault::still_at_low_rate;
+      return has_decayed(*rate) ? LossFault::still_after_decay
+                                : LossFault::still;
   }
 }
 
@@ -152,7 +175,10 @@ class LossTrendRule : public Rule {
     Worker& worker = workers_[std::string(worker_name)];
     // First the kind of the training, so that the verdict does not depend on
     // how many samples arrive at once.
-    for (const ScalarSeriesView& one : series) count_steps(worker, one);
+    for (const ScalarSeriesView& one : series) {
+      count_steps(worker, one);
+      worker.rates.add(one);
+    }
     for (const ScalarSeriesView& one : series) {
       if (!names_loss(one.name)) continue;
       for (const ScalarSample& sample : one.samples) {
@@ -211,6 +237,15 @@ class LossTrendRule : public Rule {
     LossTrend trend;
     StepId newest;
     std::optional<Step> counted;  // the newest step, in its mode
+    std::optional<double> first;
+    double highest = 0;
+    std::optional<ScalarSample> leap;  // the first loss far above `first`
+
+    void note(const StepId& step, double value) {
+      if (!first) first = value;
+      highest = std::max(highest, value);
+      if (!leap && value > kLeap * std::abs(*first)) leap = {step, value};
+    }
   };
   using Losses = std::map<std::string, Loss, std::less<>>;
 
@@ -220,6 +255,7 @@ class LossTrendRule : public Rule {
     std::set<Step> repeated_calls;
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
     std::optional<Guess> guess;
+    LearningRates rates;
   };
 
   static Losses& losses_of(Worker& worker) {
@@ -256,10 +292,40 @@ class LossTrendRule : public Rule {
     loss.newest = evidence.step;
     count_judged();
     if (!std::isfinite(value)) {
-      return not_finite_finding(std::move(evidence), value);
+      return not_finite(worker, loss, std::move(evidence), value);
     }
+    loss.note(evidence.step, value);
     if (!loss.trend.add(*counted, value)) return std::nullopt;
     return conclude(worker, loss, std::move(evidence));
+  }
+
+  static Finding not_finite(const Worker& worker, const Loss& loss,
+                            Evidence evidence, double value) {
+    if (!loss.first) return not_finite_finding(std::move(evidence), value);
+    if (loss.highest <= kDivergence * std::abs(*loss.first)) {
+      return not_finite_finding(std::move(evidence), value,
+                                LossFault::suddenly_not_finite);
+    }
+    // The growth dates the finding.
+    Evidence growth = evidence;
+    set_leap(loss, growth);
+    const auto rate = worker.rates.at(growth.step.global);
+    Finding finding = not_finite_finding(std::move(evidence), value,
+                                         LossFault::grew_until_not_finite);
+    finding.message += fmt::format(", after it rose from {:.4g} to {:.4g}",
+                                   *loss.first, loss.highest) +
+                       rate_text(rate);
+    finding.evidence.insert(finding.evidence.begin(), std::move(growth));
+    return finding;
+  }
+
+  static void set_leap(const Loss& loss, Evidence& evidence) {
+    if (!loss.leap) return;
+    evidence.step = loss.leap->step;
+    evidence.quantity = "loss";
+    evidence.value = loss.leap->value;
+    evidence.relation = ">";
+    evidence.threshold = kLeap * std::abs(*loss.first);
   }
 
   std::optional<Finding> conclude(const Worker& worker, Loss& loss,
@@ -291,8 +357,11 @@ class LossTrendRule : public Rule {
           fmt::format(", the loss of a guess among {} classes ({:.4g})",
                       guess->classes, guess->loss);
     }
-    set_advice(finding, advice_on(fault_of(answer)));
     set_numbers(answer, evidence);
+    if (answer.kind == Kind::leapt) set_leap(loss, evidence);
+    const auto rate = worker.rates.at(evidence.step.global);
+    if (answer.kind != Kind::constant) finding.message += rate_text(rate);
+    set_advice(finding, advice_on(fault_of(answer, rate)));
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }

@@ -118,7 +118,7 @@ class SaturatedActivation : public InactiveLayerRule {
  public:
   SaturatedActivation(std::vector<TensorSelector> selectors,
                       const Ranges& ranges, const InactiveLimits& limits)
-      : InactiveLayerRule(limits, kWords, kAdvice[0]),
+      : InactiveLayerRule(limits, kWords, kAdvice),
         selectors_(std::move(selectors)),
         ranges_(ranges) {}
 

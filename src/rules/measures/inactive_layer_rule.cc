@@ -42,7 +42,8 @@ Outcome InactiveLayerRule::on_step(const RuleStep& step) {
   finding.message += others_text(
       found,
       fmt::format("this applies to {} layers of this step", found.tensors));
-  set_advice(finding, advice_);
+  const bool is_initial = step.step.global == 0;
+  set_advice(finding, is_initial ? advice_.front() : advice_.back());
   return std::optional(std::move(finding));
 }
 

@@ -4,6 +4,7 @@
 // are hardly ever active. DeadRelu and SaturatedActivation differ only in the
 // tensors they judge and in what they call active.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,10 @@ class InactiveLayerRule : public Rule {
     std::string_view tensors;   // "outputs of ReLUs"
   };
 
+  // The first advice is on layers that are inactive at step 0, the last one on
+  // all others.
   InactiveLayerRule(const InactiveLimits& limits, const Words& words,
-                    const Advice& advice)
+                    std::span<const Advice> advice)
       : layers_(limits), words_(words), advice_(advice) {}
 
   virtual std::vector<Input> inputs_of(const RuleStep& step) = 0;
@@ -48,7 +51,7 @@ class InactiveLayerRule : public Rule {
 
   InactiveLayers layers_;
   Words words_;
-  const Advice& advice_;
+  std::span<const Advice> advice_;
   std::uint64_t seen_ = 0;  // tensors
 };
 
