@@ -303,8 +303,8 @@ Result<std::shared_ptr<Storage>> open_bounded_storage(std::string_view location,
   return bounded_storage(std::move(storage), std::move(limit));
 }
 
-Status call_bounded(std::string action, std::string location, WaitLimit limit,
-                    std::function<Status()> call) {
+Status call_bounded(const std::string& action, std::string location,
+                    WaitLimit limit, std::function<Status()> call) {
   return Calls(std::move(location), std::move(limit))
       .make<Status>(action, std::move(call));
 }

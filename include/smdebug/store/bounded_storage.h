@@ -33,7 +33,7 @@ Result<std::shared_ptr<Storage>> open_bounded_storage(
 /// creating the folder of a run, and fails as a call of `bounded_storage`.
 /// `action` and `location` name it in the error. `call` must own everything it
 /// uses.
-Status call_bounded(std::string action, std::string location, WaitLimit limit,
-                    std::function<Status()> call);
+Status call_bounded(const std::string& action, std::string location,
+                    WaitLimit limit, std::function<Status()> call);
 
 }  // namespace smdebug
