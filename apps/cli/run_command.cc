@@ -1,16 +1,22 @@
 // smdebug run [--rule ...] [--stop] -- python train.py ...
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <optional>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/run_summary.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/rules/capture_request.h"
 
 #include "commands.h"
+#include "find_runs.h"
 #include "interrupt.h"
 #include "judging.h"
 #include "live_status.h"
@@ -70,6 +76,7 @@ class LaunchedRun {
             RunMonitor::create(summary_.location, std::move(rules), options()));
     CaptureRequest request = monitor_->request();
     request.is_optional = command_.rules.empty();
+    next_location_ = request.next_out_dir = summary_.location + "-model-";
     started_ = console_.clock.monotonic();
     SMD_TRY(trainer_, Trainer::start(command_.trainer,
                                      std::string(kCaptureRequestVariable) +
@@ -90,6 +97,7 @@ class LaunchedRun {
       }
       // The next poll tries again; the last failure is in the result.
       (void)monitor_->poll();
+      (void)follow_next_model();
       live_.show(*monitor_, "");
       console_.clock.sleep_for(kPollInterval);
     }
@@ -97,11 +105,11 @@ class LaunchedRun {
 
   // Returns the exit code.
   int finish() {
-    (void)monitor_->poll();
-    const MonitorResult& result = monitor_->finish(training_status());
-    print_reports(result, console_);
-    summary_.actions = result.actions;
-    summary_.verdicts = result.verdicts;
+    do {
+      (void)monitor_->poll();
+    } while (follow_next_model());
+    note_result(training_status());
+    const MonitorResult& result = summarize_models();
     if (result.error) summary_.problem = result.error->message;
     // A training may have ended because its storage does not respond.
     if (!is_unavailable(result.error) || responds(summary_.location)) {
@@ -113,6 +121,52 @@ class LaunchedRun {
   }
 
  private:
+  // A script that trains one model after the other records each in a run of its
+  // own. If the current run has ended and the next one exists, judges that one.
+  bool follow_next_model() {
+    Trial* trial = monitor_->trial();
+    if (!trial || !trial->has_ended()) return false;
+    const std::string next =
+        next_location_ + std::to_string(results_.size() + 2);
+    if (!is_run_folder(next)) return false;
+    auto rules = make_rules(command_.rules, next, console_);
+    if (!rules) return false;
+    auto monitor = RunMonitor::create(next, *std::move(rules), options());
+    if (!monitor) return false;
+    note_result("Completed");
+    monitor_ = *std::move(monitor);
+    live_.note(fmt::format("the next model is recorded to '{}'", next));
+    return true;
+  }
+
+  // Ends the judging of the current run.
+  void note_result(std::string_view training_status) {
+    results_.push_back(monitor_->finish(training_status));
+    print_reports(results_.back(), console_);
+  }
+
+  // Returns the result that the summary is about: the first with a finding, or
+  // else the last.
+  const MonitorResult& summarize_models() {
+    const auto has_finding = [this](const MonitorResult& result) {
+      return exit_code(result.verdicts, !command_.rules.empty()) ==
+             kExitRuleFired;
+    };
+    auto shown = std::ranges::find_if(results_, has_finding);
+    if (shown == results_.end()) --shown;
+    for (const MonitorResult& result : results_) {
+      summary_.actions.insert(summary_.actions.end(), result.actions.begin(),
+                              result.actions.end());
+      if (&result == &*shown) continue;
+      summary_.other_models.push_back(
+          {result.location,
+           outcome_text(result.verdicts, command_.rules.empty())});
+    }
+    summary_.location = shown->location;
+    summary_.verdicts = shown->verdicts;
+    return *shown;
+  }
+
   RunMonitorOptions options() {
     RunMonitorOptions options = monitor_options(console_);
     options.status_files = RunMonitorOptions::StatusFiles::by_caller;
@@ -204,6 +258,8 @@ class LaunchedRun {
   std::string last_fired_;  // the rule whose actions are performed
   std::chrono::nanoseconds started_{0};
   std::unique_ptr<Trainer> trainer_;
+  std::string next_location_;           // of the next model, without its number
+  std::vector<MonitorResult> results_;  // of the models before the current one
   std::unique_ptr<RunMonitor> monitor_;  // its actions use what is above
 };
 

@@ -76,6 +76,34 @@ TEST_F(RunCommandTest, TellsWhatFired) {
                     HasSubstr("advice:")));
 }
 
+TEST_F(RunCommandTest, JudgesTheModelsOfAScriptOneAfterTheOther) {
+  record_run(folder_.path("second"), kVanishing);
+  record_run(folder_.path("third"), kHealthy);
+  const Spoken spoken =
+      run_training(kHealthy,
+                   "mv -T " + folder_.path("second") + " \"$out-model-2\"\n" +
+                       "mv -T " + folder_.path("third") + " \"$out-model-3\"\n",
+                   {"--rule", "VanishingGradient", "--json"});
+  EXPECT_EQ(spoken.code, 3);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("VanishingGradient: IssuesFound"),
+                    HasSubstr("models    2 other models, nothing found: " +
+                              out_ + ", " + out_ + "-model-3\n"),
+                    HasSubstr("create_trial(\"" + out_ + "-model-2\")")));
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("\"run\": \"" + out_ + "-model-2\""),
+                                HasSubstr("\"outcome\": \"nothing found\"")));
+}
+
+TEST_F(RunCommandTest, DoesNotTakeAnotherRunForTheNextModelOfAKilledOne) {
+  record_run(folder_.path("other"), kVanishing);
+  const Spoken spoken =
+      run_script(std::string(kReadRequest) + "mv -T " + folder_.path("other") +
+                     " \"$out-model-2\"\n",
+                 {"--rule", "VanishingGradient"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("nothing was recorded"));
+}
+
 TEST_F(RunCommandTest, StopsATrainingWhenARuleFires) {
   const Spoken spoken = run_training(
       kVanishing, "sleep 600 & wait\ntouch " + folder_.path("went_on"),

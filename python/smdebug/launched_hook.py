@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 HookClass = TypeVar("HookClass", bound="BaseHook")
 
+# Runs of one script: each has a monitor of its own, and a search may train thousands of models.
+MOST_MODELS = 20
 # A recurrent cell, or a model in an episode, may be called thousands of times in a step.
 _MAX_TENSORS_PER_MODULE = 16
 
@@ -37,6 +39,16 @@ def recorded() -> Iterator[None]:
         yield
     finally:
         _state.is_recorded = outer
+
+
+def settings_of_model(settings: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
+    """The settings to record the model that a script trains as its `number`th, from 1: each has a
+    run of its own. None if it is not to be recorded."""
+    if number == 1:
+        return settings
+    if number > MOST_MODELS or "next_out_dir" not in settings:
+        return None
+    return {**settings, "out_dir": f"{settings['next_out_dir']}{number}"}
 
 
 def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookClass:

@@ -1,6 +1,7 @@
 """`smdebug run` and what models may be: several of them, keywords, dictionaries, scaled losses."""
 
 import json
+import os
 import textwrap
 
 import pytest
@@ -11,8 +12,9 @@ from smdebug import modes
 GATE = "import smdebug.autostart\n"  # what the .pth file does
 
 
-def run(tmp_path, out_dir, script, collections=("gradients", "losses")):
+def run(tmp_path, out_dir, script, collections=("gradients", "losses"), **more):
     settings = {
+        **more,
         "out_dir": out_dir,
         "save_interval": 1,
         "collections": [{"name": name, "save_interval": 1} for name in collections],
@@ -274,7 +276,89 @@ for fold in range(2):
 def test_a_second_model_that_is_not_recorded_is_reported_once(tmp_path, out_dir):
     done = run(tmp_path, out_dir, FOLDS)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("another model trains now, and this run does not record it") == 1
+    assert done.stderr.count("another model trains now that is not recorded") == 1
+
+
+CROSS_VALIDATION = """
+import torch
+kept = []
+for fold in range(3):
+    torch.manual_seed(fold)
+    model = torch.nn.Linear(4, 3)
+    kept.append(model)
+    loss_of = torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = loss_of(model(torch.ones(2, 4)), torch.tensor([0, 2]))
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        model(torch.ones(2, 4))
+    print(repr(loss.item()), model.weight.sum().item())
+kept[0].train()
+optimizer = torch.optim.SGD(kept[0].parameters(), lr=0.1)
+for _ in range(20):
+    kept[0](torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_each_model_of_a_cross_validation_has_a_run_of_its_own(tmp_path, out_dir):
+    wanted = ["weights", "losses"]
+    next_out_dir = f"{out_dir}-model-"
+    done = run(tmp_path, out_dir, CROSS_VALIDATION, wanted, next_out_dir=next_out_dir)
+    assert done.returncode == 0, done.stderr
+    alone = run_script(tmp_path, textwrap.dedent(CROSS_VALIDATION))
+    assert done.stdout == alone.stdout
+    last_losses = [float(line.split()[0]) for line in done.stdout.splitlines()]
+    # The first steps of a later model show that there is one.
+    for number, (first, loss) in enumerate(zip([20, 18, 18], last_losses, strict=True), start=1):
+        trial = read(out_dir if number == 1 else f"{next_out_dir}{number}")
+        assert trial.loaded_all_steps
+        assert trial.steps(mode=modes.TRAIN) == list(range(first))
+        assert trial.steps(mode=modes.EVAL) == [0]
+        losses = trial.tensor("CrossEntropyLoss_output_0")
+        assert losses.value(first - 1, mode=modes.TRAIN) == pytest.approx(loss, rel=1e-6)
+        assert trial.tensor_names(collection="losses") == ["CrossEntropyLoss_output_0"]
+    # A model whose run has ended is not recorded again.
+    assert not os.path.exists(f"{next_out_dir}4")
+    assert done.stderr.count("another model trains now that is not recorded") == 1
+
+
+ACTOR_AND_CRITIC = """
+import torch
+torch.manual_seed(0)
+actor, critic = torch.nn.Linear(4, 3), torch.nn.Linear(4, 1)
+optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (critic, actor)]
+temperature = torch.zeros(1, requires_grad=True)
+optimizers.append(torch.optim.SGD([temperature], lr=0.1))
+for _ in range(20):
+    for loss_of, optimizer in zip(
+        (
+            lambda: critic(torch.ones(2, 4)).pow(2).sum(),
+            lambda: actor(torch.ones(2, 4)).pow(2).sum(),
+            lambda: (temperature - 1).pow(2).sum(),
+        ),
+        optimizers,
+    ):
+        optimizer.zero_grad()
+        loss_of().backward()
+        optimizer.step()
+"""
+
+
+def test_models_that_train_in_turn_share_a_run(tmp_path, out_dir):
+    next_out_dir = f"{out_dir}-model-"
+    done = run(tmp_path, out_dir, ACTOR_AND_CRITIC, next_out_dir=next_out_dir)
+    assert done.returncode == 0, done.stderr
+    assert "another model" not in done.stderr
+    assert not os.path.exists(f"{next_out_dir}2")
+    trial = read(out_dir)
+    assert len(trial.steps(mode=modes.TRAIN)) >= 20
+    gradients = trial.tensor_names(collection="gradients")
+    assert {"gradient/Linear_weight", "gradient/Linear_1_weight"} <= set(gradients)
 
 
 SEVERAL_BACKWARD_PASSES = """

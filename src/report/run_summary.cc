@@ -84,6 +84,26 @@ void add_actions(const RunSummary& summary, std::vector<SummaryLine>& lines) {
   }
 }
 
+// Models with the same outcome share a line.
+void add_other_models(const RunSummary& summary,
+                      std::vector<SummaryLine>& lines) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> outcomes;
+  for (const OtherModel& model : summary.other_models) {
+    auto same = std::ranges::find(outcomes, model.outcome,
+                                  [](const auto& each) { return each.first; });
+    if (same == outcomes.end())
+      same = outcomes.insert(same, {model.outcome, {}});
+    same->second.push_back(model.location);
+  }
+  for (const auto& [outcome, locations] : outcomes) {
+    lines.push_back(
+        {"models",
+         fmt::format("{}, {}: {}", count_text(locations.size(), "other model"),
+                     outcome, names_text(locations, 2)),
+         3});
+  }
+}
+
 // Every rule with its status and message.
 void add_all_verdicts(const RunSummary& summary,
                       std::vector<SummaryLine>& lines) {
@@ -105,6 +125,7 @@ std::vector<SummaryLine> lines_of(const RunSummary& summary) {
     lines.insert(lines.end(), verdicts.begin(), verdicts.end());
     if (summary.detail == Detail::verbose) add_all_verdicts(summary, lines);
   }
+  add_other_models(summary, lines);
   add_actions(summary, lines);
   if (!summary.problem.empty()) lines.push_back({"problem", summary.problem});
   if (summary.overview) {
@@ -172,6 +193,11 @@ std::string run_summary_json(const RunSummary& summary) {
   json["verdicts"] = to_json(in_order_of_cause(summary.verdicts));
   json["likely_cause"] = likely_cause_json(summary.verdicts);
   json["actions"] = to_json(summary.actions);
+  json["other_models"] = Json::Array();
+  for (const OtherModel& model : summary.other_models) {
+    json["other_models"].append(
+        Json::Object{{"run", model.location}, {"outcome", model.outcome}});
+  }
   const auto overview = summary.overview
                             ? Json::parse(run_overview_json(*summary.overview))
                             : Json();

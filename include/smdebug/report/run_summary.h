@@ -15,6 +15,12 @@ namespace smdebug {
 // everything.
 enum class Detail { quiet, normal, verbose };
 
+// Another model of the same script, which has a run of its own.
+struct OtherModel {
+  std::string location;
+  std::string outcome;  // "nothing found"
+};
+
 struct RunSummary {
   Detail detail = Detail::normal;
   std::vector<std::string> command;
@@ -30,7 +36,8 @@ struct RunSummary {
   std::vector<Verdict> verdicts;
   // The rules are the default set: those that do not apply are left out.
   bool has_default_rules = false;
-  std::vector<ActionResult> actions;
+  std::vector<ActionResult> actions;          // of all models
+  std::vector<OtherModel> other_models = {};  // in the order of training
 };
 
 /// Returns at most ten lines, or twelve if a rule fired; with `Detail::verbose`

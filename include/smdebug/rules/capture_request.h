@@ -31,6 +31,9 @@ struct RequestedCollection {
 
 struct CaptureRequest {
   std::string out_dir;
+  // Models that train after the first one are recorded in runs of their own:
+  // this with "2", "3" and so on appended. Empty: they are not recorded.
+  std::string next_out_dir;
   Step save_interval = 10;
   // The first steps of each mode are saved whatever the interval: most mistakes
   // in a script show there.

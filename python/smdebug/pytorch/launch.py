@@ -4,13 +4,16 @@ Two things are found with torch's public hooks on all modules: the roots, which 
 parameters to train that are called from outside, and the loss modules. A normal `Hook` then records
 them. The hooks on all modules are removed when an optimizer has acted for the first time, or when a
 second backward pass begins. Nothing is created before a root is called.
+
+A model that trains after the recorded ones (later_models.py) is recorded by another hook, in a run
+of its own.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,10 +26,11 @@ from torch.optim.optimizer import (
 from smdebug import current_hook
 from smdebug._core import ModeKeys, StepPolicy
 from smdebug.autostart import complain
-from smdebug.launched_hook import is_recorded, make_hook
+from smdebug.launched_hook import MOST_MODELS, is_recorded, make_hook, settings_of_model
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
+from smdebug.pytorch.later_models import LaterModels, Place
 from smdebug.pytorch.optimizers import has_closure
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.step_series import StepSeries
@@ -37,10 +41,6 @@ if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root
 
 FUNCTIONAL_LOSS = "loss"
-# Without a call of a recorded model, this many backward passes and updates belong to another one.
-# A step of one model may have many of either, but hardly of both.
-_BACKWARDS_OF_ANOTHER = 8
-_UPDATES_OF_ANOTHER = 3
 
 
 def watch(settings: Mapping[str, Any]) -> None:
@@ -55,10 +55,7 @@ class LaunchedHook(Hook):
 
     _sees_backward = True
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
-    # Since a recorded model was called:
-    backwards: int = 0
-    updates: int = 0
-    _knows_another = False
+    calls: int = 0  # of recorded models
     _series: StepSeries | None = None
     _searches_data = True  # until a loss was not finite
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
@@ -73,8 +70,26 @@ class LaunchedHook(Hook):
         if self._searches_data and self._series is not None:
             self._facts.model_inputs.remember(root, arguments)
 
+    def is_recording(self) -> bool:
+        """Whether the run has not ended."""
+        return self._is_open
+
+    def root_modules(self) -> list[torch.nn.Module]:
+        """The recorded models."""
+        return [root.module for root in self._roots]
+
+    def is_updated_by(self, optimizer: Any) -> bool:
+        """Whether `optimizer` holds a parameter of a recorded model."""
+        return any(True for _ in self._roots_updated_by(optimizer))
+
+    def _roots_updated_by(self, optimizer: Any) -> Iterator[Root]:
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        for root in self._roots:
+            if any(id(parameter) in held for parameter, _ in root.parameters.named()):
+                yield root
+
     def _begins_step(self, root: Root) -> bool:
-        self.backwards = self.updates = 0
+        self.calls += 1
         return super()._begins_step(root)
 
     def _begin_step(self) -> bool:
@@ -111,24 +126,11 @@ class LaunchedHook(Hook):
                 self._facts.note_not_finite(loss if start is None else start)
             self.record_loss_of_backward(name, loss)
         self._steps.backward_began()
-        self.backwards += 1
-        if (
-            self.backwards >= _BACKWARDS_OF_ANOTHER
-            and self.updates >= _UPDATES_OF_ANOTHER
-            and not self._knows_another
-        ):
-            self._knows_another = True
-            get_logger().warning(
-                "another model trains now, and this run does not record it: smdebug run records "
-                "the models that are called before the first update; to record each model in a "
-                "run of its own, make a Hook for each, or run the script once per model"
-            )
 
     def update_began(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
         """Notes that an optimizer is about to act. Backward passes that follow in this step are
         those of other models, for example of a generator through its discriminator: the models
         that the optimizer updates then get gradients that nothing uses."""
-        self.updates += 1
         self._steps.optimizer_acted()
         if self._series is not None:
             self._series.note_rates(optimizer)
@@ -137,10 +139,8 @@ class LaunchedHook(Hook):
         if has_closure(optimizer, arguments, keywords):
             return
         with self._isolate("before an optimizer's step"):
-            updated = {id(p) for group in optimizer.param_groups for p in group["params"]}
-            for root in self._roots:
-                if any(id(parameter) in updated for parameter, _ in root.parameters.named()):
-                    root.parameters.close_gradients()
+            for root in self._roots_updated_by(optimizer):
+                root.parameters.close_gradients()
 
     def on_mode_change(self) -> None:
         """Called when the mode changes: another loss may come into use. The launch replaces it."""
@@ -167,7 +167,11 @@ class Launch:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
-        self.hook: Any = None  # the LaunchedHook, once a model was called
+        self.hook: Any = None  # the newest LaunchedHook, once a model was called
+        self._runs = 0
+        self._has_updated = False  # the models of this run
+        self._has_failed = self._has_warned = False
+        self._later_models = LaterModels()
         self._depth = threading.local()
         self._handles: list[RemovableHandle] = []
         self._optimizer_handle: RemovableHandle | None = None
@@ -217,6 +221,10 @@ class Launch:
         if self.hook is None:
             return _is_trainable(module)
         is_training = module.training and torch.is_grad_enabled()
+        if self._later_models.was_recorded(unwrapped(module)):
+            if is_training and not self._later_models.trains(self.hook.calls):
+                self._later_models.begin(self.hook.calls)
+            return False
         takes_hooks = not isinstance(unwrapped(module), torch.jit.ScriptModule)
         return is_training and takes_hooks and not self._is_known(module) and _is_trainable(module)
 
@@ -225,15 +233,64 @@ class Launch:
 
     def _found_root(self, root: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
         if self.hook is None:
-            self.hook = hook = make_hook(LaunchedHook, self._settings)
-            hook.on_mode_change = self.find
-            hook.on_detach = self._undo
-            self._backward_watch.install()
+            self._begin_run(self._settings)
+        elif self._has_updated:
+            if not self._later_models.is_searching:
+                self._later_models.begin(self.hook.calls)
+            calls = self.hook.calls if self.hook.is_recording() else None
+            place = self._later_models.place_of(unwrapped(root), calls)
+            if place is Place.UNKNOWN or (place is Place.AFTER and not self._begin_next_run()):
+                return
         self.hook.register_module(root)
         self.hook.begin_during_call(root, arguments)
 
+    def _begin_run(self, settings: Mapping[str, Any]) -> None:
+        self._runs += 1
+        self._has_updated = False
+        self.hook = hook = make_hook(LaunchedHook, settings)
+        hook.on_mode_change = self.find
+        hook.on_detach = self._undo
+        self._backward_watch.install()
+
+    def _begin_next_run(self) -> bool:
+        """Ends the run, and begins that of the next model, if there is one."""
+        settings = settings_of_model(self._settings, self._runs + 1)
+        if settings is None:
+            self._stop_finding()
+            self._warn_of_another_model()
+            return False
+        ended = self.hook
+        self._later_models.note_end_of(ended.root_modules())
+        ended.on_mode_change = ended.on_detach = lambda: None
+        ended.close()
+        self._begin_run(settings)
+        return True
+
+    def note_update(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
+        """Called before each update of the script."""
+        if self.hook is None or torch.compiler.is_compiling():
+            return
+        try:
+            if self._is_of_later_model(optimizer):
+                self._later_models.begin(self.hook.calls)
+                self.find()
+        except Exception as error:
+            self._give_up(error)
+        if not self._later_models.trains(self.hook.calls):
+            self.hook.update_began(optimizer, arguments, keywords)
+
+    def _is_of_later_model(self, optimizer: Any) -> bool:
+        """Whether `optimizer` acts for the first time, and updates none of the recorded models."""
+        if self._has_failed or not self._later_models.is_first_update(optimizer):
+            return False
+        is_of_this_run = self.hook.is_recording() and self.hook.is_updated_by(optimizer)
+        self._has_updated |= is_of_this_run
+        return not is_of_this_run
+
     def _found_loss(self, loss: torch.nn.Module) -> None:
-        if self.hook is not None and not self.hook.is_registered(loss):
+        if self.hook is None or self._later_models.is_searching:
+            return
+        if not self.hook.is_registered(loss):
             self.hook.register_loss(loss)
 
     def _undo(self) -> None:
@@ -243,7 +300,7 @@ class Launch:
 
     def _on_optimizer(self, optimizer: Any, arguments: Any, keywords: Any) -> None:
         # torch is iterating over its optimizer hooks, so this one is removed later.
-        if self.hook is not None:
+        if self.hook is not None and not self._later_models.is_searching:
             self._stop_finding()
 
     def _forget_optimizers(self) -> None:
@@ -253,13 +310,27 @@ class Launch:
 
     def _on_backward(self, loss: torch.Tensor | None, start: torch.Tensor | None) -> None:
         self._backwards += 1
-        if self._backwards > 1:
+        if self._later_models.gives_up(self.hook.calls):
+            self._warn_of_another_model()
+        if self._backwards > 1 and not self._later_models.is_searching:
             self._stop_finding()
         if not self._handles:
             self._forget_optimizers()
-        self.hook.backward_began(FUNCTIONAL_LOSS, loss, start)
+        if not self._later_models.trains(self.hook.calls):
+            self.hook.backward_began(FUNCTIONAL_LOSS, loss, start)
+
+    def _warn_of_another_model(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            get_logger().warning(
+                "another model trains now that is not recorded: smdebug run records models that "
+                f"are called as model(x), at most {MOST_MODELS} one after the other, and none "
+                "again after another one; to record it, make a Hook for it, or run the script "
+                "once per model"
+            )
 
     def _give_up(self, error: Exception) -> None:
+        self._has_failed = True
         self._stop_finding()
         complain(repr(error))
         if self.hook is not None:
@@ -284,8 +355,7 @@ def _note_updates(launch: Launch) -> None:
 
     def note(optimizer: Any, arguments: Any, keywords: Any) -> None:
         nonlocal has_noted
-        if launch.hook is not None and not torch.compiler.is_compiling():
-            launch.hook.update_began(optimizer, arguments, keywords)
+        launch.note_update(optimizer, arguments, keywords)
         if has_noted:
             return
         try:

@@ -80,6 +80,7 @@ CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
 std::string CaptureRequest::json() const {
   Json request;
   request["out_dir"] = out_dir;
+  if (!next_out_dir.empty()) request["next_out_dir"] = next_out_dir;
   request["save_interval"] = save_interval;
   request["first_steps"] = first_steps;
   request["collections"] = Json::Array();
