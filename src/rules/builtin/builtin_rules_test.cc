@@ -1,6 +1,7 @@
 #include "smdebug/rules/builtin_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -147,6 +148,30 @@ TEST(BuiltinRules, SetATensorBesideTheLayersAroundIt) {
   EXPECT_EQ(rule.verdict().evidence[0].before->tensor, "gradient/fc1.weight");
   EXPECT_EQ(rule.verdict().evidence[0].after->value, 3e-4);
   EXPECT_EQ(rule.verdict().position, 1u);
+}
+
+TEST(BuiltinRules, NameNeighborsInForwardOrderWhateverTheOrderOfExecution) {
+  TensorStatistics large, larger, small;
+  large.count = larger.count = small.count = 2;
+  large.sum_abs = 6e-4;
+  larger.sum_abs = 8e-4;
+  small.sum_abs = 2e-9;
+  using Names = std::array<std::string, 3>;
+  for (const Names& names : {Names{"fc11", "fc10", "fc9"},
+                             Names{"head", "neck", "stem"},  // no numbers
+                             Names{"head.1", "net.8", "net.4"}}) {
+    RuleHarness rule("VanishingGradient");
+    ASSERT_TRUE(rule.fires_at(
+        StepBuilder(7)
+            .with_statistics("gradient/" + names[0] + ".weight", large)
+            .with_statistics("gradient/" + names[1] + ".weight", small)
+            .with_statistics("gradient/" + names[2] + ".weight", larger)));
+    EXPECT_THAT(rule.verdict().message,
+                HasSubstr("; in the adjacent layers, gradient/" + names[2] +
+                          ".weight has mean |g| 0.0004 and gradient/" +
+                          names[0] + ".weight has mean |g| 0.0003"));
+    EXPECT_EQ(rule.verdict().evidence[0].before->value, 3e-4);
+  }
 }
 
 TEST(BuiltinRules, OfTheFirstTensorThatIsNotFiniteTheNeighboursAreTold) {

@@ -1,7 +1,12 @@
 #include "rules/measures/adjacent_layers.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
 #include <ranges>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,6 +46,47 @@ std::optional<AdjacentLayer> as_evidence(const JudgedTensor* layer) {
   return AdjacentLayer{std::string(layer->tensor->name), layer->value};
 }
 
+// Compares the numbers at which two names first differ: "fc2" and "fc10" give
+// a negative number. 0 if they do not differ in a number.
+int number_order(std::string_view a, std::string_view b) {
+  auto [at_a, at_b] = std::ranges::mismatch(a, b);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (at_a != a.begin() && is_digit(*std::prev(at_a))) {
+    --at_a;
+    --at_b;
+  }
+  std::uint64_t first = 0, second = 0;
+  const std::string_view rest_a(at_a, a.end()), rest_b(at_b, b.end());
+  const auto read_a =
+      std::from_chars(rest_a.data(), rest_a.data() + rest_a.size(), first);
+  const auto read_b =
+      std::from_chars(rest_b.data(), rest_b.data() + rest_b.size(), second);
+  if (read_a.ec != std::errc() || read_b.ec != std::errc()) return 0;
+  return first < second ? -1 : static_cast<int>(first > second);
+}
+
+bool is_gradient(std::string_view tensor) {
+  return tensor.starts_with("gradient/");
+}
+
+// Whether the offender and those like it are in the order of the backward pass.
+// The numbers in the names of their layers tell; if there are none, gradients
+// are taken to be computed in that order.
+bool is_backward(std::span<const JudgedTensor> judged,
+                 const Evidence& offender) {
+  int order = 0;
+  const Observation* last = nullptr;
+  for (const JudgedTensor& one : judged) {
+    if (one.tensor->worker != offender.worker ||
+        is_gradient(one.tensor->name) != is_gradient(offender.tensor))
+      continue;
+    if (last) order += number_order(layer_of(last->name),
+                                    layer_of(one.tensor->name));
+    last = one.tensor;
+  }
+  return order != 0 ? order > 0 : is_gradient(offender.tensor);
+}
+
 }  // namespace
 
 std::string describe_adjacent_layers(
@@ -61,6 +107,7 @@ std::string describe_adjacent_layers(
   const auto has_text = [&](const JudgedTensor& one) {
     return fmt::format("{} has {}", one.tensor->name, amount_text(one));
   };
+  if (is_backward(judged, offender)) std::swap(before, after);
   // Outputs precede gradients in a step, so both sides may show one layer.
   if (before && after &&
       layer_of(before->tensor->name) != layer_of(after->tensor->name)) {

@@ -22,9 +22,9 @@ struct JudgedTensor {
 // step and worker, which are in the order of execution: for gradients that is
 // often the reverse order of the layers. If a layer has several tensors, it
 // takes the one of the same kind (weight, bias) if there is one. Writes them to
-// the evidence and returns the end of a sentence: "; in the adjacent layers,
-// fc1.weight has a variance of 3 and fc3.weight has a variance of 2". Empty if
-// the step has no other layer. `amount_text` returns the number of a tensor
+// the evidence and returns the end of a sentence, in the order of the forward
+// pass: "; in the adjacent layers, fc1.weight has a variance of 3 and
+// fc3.weight has a variance of 2". Empty if the step has no other layer. `amount_text` returns the number of a tensor
 // with its unit: "a variance of 3".
 std::string describe_adjacent_layers(
     std::span<const JudgedTensor> judged, Evidence& offender,
