@@ -77,7 +77,7 @@ TEST(JudgingCommands, CheckTellsTheActionsOfEachRunInTheOrderGiven) {
   }
 }
 
-TEST(JudgingCommands, CheckNamesTheFirstOfSeveralRulesAsTheLikelyCause) {
+TEST(JudgingCommands, CheckDiagnosesWhatSeveralRulesFound) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kSpoiled);
   const std::vector<std::string> words = {
@@ -99,11 +99,18 @@ TEST(JudgingCommands, CheckNamesTheFirstOfSeveralRulesAsTheLikelyCause) {
     }
   }
   EXPECT_EQ(steps, (std::vector<int>{1, 3, 5}));
-  EXPECT_THAT(smdebug(words).out,
-              HasSubstr("likely cause in " + folder.path("run") +
-                        ": LossNotDecreasing at step 1 (TRAIN step 1), in "
-                        "CrossEntropyLoss_output_0, the first of 3 rules that "
-                        "fired\n"));
+  EXPECT_EQ(judged["likely_cause"]["text"],
+            "LossNotDecreasing at step 1 (TRAIN step 1), in "
+            "CrossEntropyLoss_output_0, the first of 3 rules that fired");
+  // The loss stood still before anything was not finite.
+  ASSERT_EQ(judged["diagnosis"].size(), 2u);
+  EXPECT_EQ(judged["diagnosis"][1]["cause"]["step"]["global"], 3);
+  EXPECT_EQ(judged["diagnosis"][1]["confidence"], "one of two");
+  EXPECT_EQ(judged["diagnosis"][1]["consequences"].size(), 1u);
+  const std::string said = smdebug(words).out;
+  EXPECT_THAT(said, HasSubstr("diagnosis of " + folder.path("run") + "\n"));
+  EXPECT_THAT(said, HasSubstr("  one of two  LossNotDecreasing at step 1\n"));
+  EXPECT_THAT(said, HasSubstr("  try         "));
 }
 
 TEST(JudgingCommands, OfOneStepTheTensorThatWasMadeFirstIsTheCause) {
@@ -125,10 +132,14 @@ TEST(JudgingCommands, OfOneStepTheTensorThatWasMadeFirstIsTheCause) {
 TEST(JudgingCommands, OneRuleThatFiredIsNoCauseOfOthers) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kVanishing);
-  const Spoken spoken =
-      smdebug({"check", folder.path("run"), "--rule", "VanishingGradient",
-               "--rule", "ExplodingTensor"});
-  EXPECT_THAT(spoken.out, Not(HasSubstr("likely cause")));
+  const auto judged =
+      parsed(smdebug({"check", folder.path("run"), "--rule",
+                      "VanishingGradient", "--rule", "ExplodingTensor",
+                      "--json"})
+                 .out)
+          .at(0);
+  EXPECT_TRUE(judged["likely_cause"].is_null());
+  EXPECT_TRUE(judged["diagnosis"].at(0)["consequences"].empty());
 }
 
 // One of two workers; without its other one a step is not complete.

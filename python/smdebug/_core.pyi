@@ -1986,6 +1986,9 @@ def reduction(tensor: object, op: str) -> float:
 
 EXIT_RULE_FIRED: int = 3
 
+def cause_table() -> str:
+    """JSON: which finding explains which."""
+
 class RunMonitor:
     """Rules over a run."""
 
@@ -2016,8 +2019,11 @@ class RunMonitor:
     def verdicts(self) -> list[str]:
         """One JSON object per rule."""
 
+    def diagnosis(self) -> str:
+        """JSON: the causes of what the rules found, with their consequences."""
+
     def text(self) -> str:
-        """One line per rule."""
+        """What the rules found, in a few lines."""
 
 class StepMonitor:
     """Rules over the steps of sessions while they run."""

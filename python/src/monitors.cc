@@ -20,6 +20,7 @@
 #include "smdebug/monitor/monitor_result.h"
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
+#include "smdebug/report/diagnosis.h"
 #include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/builtin_rules.h"
@@ -167,17 +168,25 @@ void bind_run_monitor(nb::module_& m) {
           [](const RunMonitor& self) { return verdicts_json(self.verdicts()); },
           "One JSON object per rule.")
       .def(
+          "diagnosis",
+          [](const RunMonitor& self) {
+            return diagnosis_json_text(self.verdicts());
+          },
+          "JSON: the causes of what the rules found, with their consequences.")
+      .def(
           "text",
           [](const RunMonitor& self) {
             return verdict_summary_text(self.verdicts());
           },
-          "One line per rule.");
+          "What the rules found, in a few lines.");
 }
 
 }  // namespace
 
 void bind_monitors(nb::module_& m) {
   m.attr("EXIT_RULE_FIRED") = kExitRuleFired;
+  m.def("cause_table", &cause_table_json,
+        "JSON: which finding explains which.");
   bind_run_monitor(m);
   nb::class_<SessionMonitor>(m, "StepMonitor",
                              "Rules over the steps of sessions while they run.")

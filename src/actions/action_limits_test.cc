@@ -17,7 +17,7 @@ Verdict finding(Severity severity) {
 
 TEST(ActionLimits, LetARuleThatTheUserNamedActOnAnyFinding) {
   for (const auto severity :
-       {Severity::advice, Severity::warning, Severity::error}) {
+       {Severity::advice, Severity::serious, Severity::fatal}) {
     EXPECT_TRUE(ActionLimits().allow(kStop, finding(severity)));
     EXPECT_TRUE(ActionLimits().allow(kMail, finding(severity)));
   }
@@ -26,10 +26,10 @@ TEST(ActionLimits, LetARuleThatTheUserNamedActOnAnyFinding) {
 TEST(ActionLimits, NeverLetAdviceOfADefaultRuleStopATraining) {
   const ActionLimits limits = default_rule_limits();
   EXPECT_FALSE(limits.allow(kStop, finding(Severity::advice)));
-  EXPECT_FALSE(limits.allow(kStop, finding(Severity::warning)));
-  EXPECT_TRUE(limits.allow(kStop, finding(Severity::error)));
+  EXPECT_FALSE(limits.allow(kStop, finding(Severity::serious)));
+  EXPECT_TRUE(limits.allow(kStop, finding(Severity::fatal)));
   EXPECT_FALSE(limits.allow(kMail, finding(Severity::advice)));
-  EXPECT_TRUE(limits.allow(kMail, finding(Severity::warning)));
+  EXPECT_TRUE(limits.allow(kMail, finding(Severity::serious)));
 }
 
 TEST(ActionLimits, StopForARuleThatTheUserAskedToStop) {

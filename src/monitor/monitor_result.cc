@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/escape.h"
-#include "smdebug/report/likely_cause.h"
+#include "smdebug/report/diagnosis.h"
 #include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 
@@ -88,6 +88,18 @@ std::string damage_text(const MonitorResult& run) {
   return text + "\n";
 }
 
+// The causes with their consequences, and what to try about the first.
+std::string diagnosis_text(const MonitorResult& run) {
+  const std::vector<Diagnosis> found = diagnose(run.verdicts);
+  if (run.error || found.empty()) return "";
+  std::string text = "diagnosis of " + printable(run.location) + "\n";
+  TextTable table({"", ""});
+  for (const SummaryLine& line : diagnosis_lines(run.verdicts)) {
+    table.add({line.title, line.text});
+  }
+  return text + table.text("  ");
+}
+
 }  // namespace
 
 int exit_code(std::span<const Verdict> verdicts, bool asked) {
@@ -119,13 +131,7 @@ std::string monitor_results_text(std::span<const MonitorResult> results,
   }
   for (const MonitorResult& run : results)
     text += recording_text(run) + damage_text(run);
-  for (const MonitorResult& run : results) {
-    if (const std::string cause = likely_cause_text(run.verdicts);
-        !cause.empty()) {
-      text += "likely cause in " + printable(run.location) + ": " +
-              printable(cause) + "\n";
-    }
-  }
+  for (const MonitorResult& run : results) text += diagnosis_text(run);
   for (const MonitorResult& run : results) {
     for (const ActionResult& result : run.actions) {
       text += "action of " + result.rule + ": " + action_text(result) + "\n";
@@ -142,6 +148,7 @@ std::string monitor_results_json(std::span<const MonitorResult> results) {
     one["steps"] = run.steps;
     one["verdicts"] = to_json(in_order_of_cause(run.verdicts));
     one["likely_cause"] = likely_cause_json(run.verdicts);
+    one["diagnosis"] = diagnosis_json(run.verdicts);
     one["actions"] = to_json(run.actions);
     one["damage"] = Json::Array();
     for (const Damage& damage : run.damage) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/report/likely_cause.h"
+#include "smdebug/report/diagnosis.h"
 #include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 
@@ -192,6 +192,7 @@ std::string run_summary_json(const RunSummary& summary) {
   json["problem"] = summary.problem.empty() ? Json() : summary.problem;
   json["verdicts"] = to_json(in_order_of_cause(summary.verdicts));
   json["likely_cause"] = likely_cause_json(summary.verdicts);
+  json["diagnosis"] = diagnosis_json(summary.verdicts);
   json["actions"] = to_json(summary.actions);
   json["other_models"] = Json::Array();
   for (const OtherModel& model : summary.other_models) {

@@ -139,19 +139,23 @@ TEST(RunSummary, NeverSaysNothingFoundIfNoRuleJudged) {
   EXPECT_THAT(run_summary_text(summary), Not(HasSubstr("nothing found")));
 }
 
-TEST(RunSummary, NamesTheFirstOfSeveralRulesAsTheLikelyCause) {
+TEST(RunSummary, NamesTheFindingThatExplainsTheOthers) {
   RunSummary summary = stopped();
   summary.verdicts[0].step.global = 9;
   Verdict earlier = summary.verdicts[0];
-  earlier.rule = "ExplodingTensor";
+  earlier.rule = "SaturatedActivation";
   earlier.step.global = 7;
   summary.verdicts.push_back(earlier);
-  EXPECT_THAT(run_summary_text(summary),
-              HasSubstr("  cause     ExplodingTensor at step 7, the first of 2 "
-                        "rules that fired\n"));
+  EXPECT_THAT(
+      run_summary_text(summary),
+      HasSubstr("  found     SaturatedActivation: gradient/a: too small "
+                "for long\n"
+                "            also: VanishingGradient at step 9\n"));
   EXPECT_THAT(run_summary_json(summary),
               HasSubstr("\"likely_cause\": {\n    \"rule\": "
-                        "\"ExplodingTensor\""));
+                        "\"SaturatedActivation\""));
+  EXPECT_THAT(run_summary_json(summary),
+              HasSubstr("\"diagnosis\": [\n    {\n      \"cause\": {\n"));
 }
 
 TEST(RunSummary, TellsHowATrainingEndedByItself) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
-#include "smdebug/report/likely_cause.h"
+#include "smdebug/report/diagnosis.h"
 #include "smdebug/report/verdict_text.h"
 
 #include "report/text_table.h"
@@ -14,13 +15,9 @@
 namespace smdebug {
 namespace {
 
-constexpr std::size_t kFindingsShown = 3;
 constexpr std::size_t kReasonsShown = 3;
+constexpr std::size_t kDiagnosesShown = 3;
 constexpr std::string_view kNothingToJudge = "nothing to judge: ";
-
-bool is_advice(const Verdict& verdict) {
-  return verdict.severity == Severity::advice;
-}
 
 std::string titles(std::span<const Verdict> group,
                    std::span<const Verdict> among) {
@@ -31,19 +28,22 @@ std::string titles(std::span<const Verdict> group,
   return names;
 }
 
+// The message behind the name of the rule.
+std::string named_message(const Verdict& verdict,
+                          std::span<const Verdict> among) {
+  std::string text = one_line(verdict.message);
+  const std::string name = rule_title(verdict, among) + ": ";
+  // The message of a rule in Python begins with its name.
+  return text.starts_with(name) ? text : name + text;
+}
+
 // One line per verdict, and one for those beyond `shown`.
 void add_each(const std::string& title, std::span<const Verdict> group,
               std::span<const Verdict> among, std::size_t shown,
               std::vector<SummaryLine>& lines) {
   const std::size_t n = std::min(group.size(), shown);
   for (const Verdict& verdict : group.first(n)) {
-    // The message of a rule in Python begins with its name.
-    std::string text = one_line(verdict.message);
-    if (const std::string name = rule_title(verdict, among) + ": ";
-        !text.starts_with(name)) {
-      text.insert(0, name);
-    }
-    lines.push_back({title, std::move(text)});
+    lines.push_back({title, named_message(verdict, among)});
   }
   if (group.size() > n) {
     lines.push_back({title,
@@ -53,19 +53,109 @@ void add_each(const std::string& title, std::span<const Verdict> group,
   }
 }
 
+// "one of two: DeadRelu at step 4 or WrongMode at step 30".
+std::string rivals_text(std::span<const Diagnosis> diagnoses,
+                        std::span<const Verdict> among) {
+  std::string text = confidence_text(diagnoses.front()) + ": ";
+  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    if (i > 0) text += i + 1 == diagnoses.size() ? " or " : ", ";
+    text += onset_text(diagnoses[i].cause, among);
+  }
+  return text;
+}
+
+// Why: the usual cause of a finding that explains all, else the candidates.
+std::string why_text(std::span<const Diagnosis> diagnoses,
+                     std::span<const Verdict> among) {
+  if (diagnoses.empty()) return "";
+  if (diagnoses.size() > 1) return rivals_text(diagnoses, among);
+  const Verdict& cause = diagnoses.front().cause;
+  return cause.cause.empty() ? "" : "likely " + one_line(cause.cause);
+}
+
+// The first evidence, if the message does not name it already.
+std::string further_evidence(const Diagnosis& diagnosis) {
+  const std::string text = evidence_text(diagnosis);
+  if (text.empty()) return "";
+  const std::string& tensor = diagnosis.cause.evidence.front().tensor;
+  const bool is_known =
+      diagnosis.cause.message.find(tensor) != std::string::npos;
+  return is_known ? "" : text;
+}
+
+// What is said about the findings below their messages, in the order of need.
+struct FindingParts {
+  std::string consequences, evidence, why, what_to_try;
+
+  std::size_t lines() const {
+    return static_cast<std::size_t>(!consequences.empty()) + !why.empty() +
+           !what_to_try.empty();
+  }
+};
+
+FindingParts parts_of(std::span<const Diagnosis> diagnoses,
+                      std::span<const Verdict> among) {
+  const Diagnosis& first = diagnoses.front();
+  return {consequences_text(first, among), further_evidence(first),
+          why_text(diagnoses, among), one_line(first.cause.advice)};
+}
+
+// A further diagnosis takes one line.
+std::string further_text(const Diagnosis& diagnosis,
+                         std::span<const Verdict> among) {
+  std::string text = named_message(diagnosis.cause, among);
+  const std::string consequences = consequences_text(diagnosis, among);
+  return consequences.empty() ? text : text + "; also: " + consequences;
+}
+
+// Advice that is no cause: as many lines as are left, the last of which names
+// all that follow.
+void add_advice(std::span<const Verdict> group, std::span<const Verdict> among,
+                std::size_t left, std::vector<SummaryLine>& lines) {
+  if (group.empty() || left == 0) return;
+  if (group.size() > 1 && left == 1) {
+    lines.push_back({"advice", titles(group, among), 1});
+  } else {
+    add_each("advice", group, among, 1, lines);
+  }
+}
+
+// The verdicts that the diagnoses contain.
+std::size_t findings_in(std::span<const Diagnosis> diagnoses) {
+  return std::accumulate(diagnoses.begin(), diagnoses.end(), std::size_t{0},
+                         [](std::size_t n, const Diagnosis& one) {
+                           return n + 1 + one.consequences.size();
+                         });
+}
+
 void add_findings(std::span<const Verdict> verdicts,
                   std::vector<SummaryLine>& lines) {
+  const std::vector<Diagnosis> diagnoses = diagnose(verdicts);
   const auto fired = verdicts_in(VerdictGroup::fired, verdicts);
-  const auto advice = std::ranges::find_if(fired, is_advice);
-  const auto issues = static_cast<std::size_t>(advice - fired.begin());
-  const std::span<const Verdict> all(fired);
-  add_each("found", all.first(issues), verdicts, kFindingsShown, lines);
-  const std::string cause = likely_cause_text(verdicts);
-  if (!cause.empty()) lines.push_back({"cause", cause, 1});
-  add_each("advice", all.subspan(issues), verdicts, 1, lines);
-  if (!fired.empty() && !fired.front().advice.empty()) {
-    lines.push_back({"try", fired.front().advice, 4});
+  const std::size_t issues = findings_in(diagnoses);
+  const std::span<const Verdict> advice = std::span(fired).subspan(issues);
+  if (diagnoses.empty()) {
+    add_advice(advice, verdicts, kFindingLines, lines);
+    if (!advice.empty() && !advice.front().advice.empty())
+      lines.push_back({"try", one_line(advice.front().advice), 4});
+    return;
   }
+  const FindingParts parts = parts_of(diagnoses, verdicts);
+  std::size_t left = kFindingLines - 1 - parts.lines();
+  lines.push_back({"found", named_message(diagnoses.front().cause, verdicts)});
+  if (!parts.consequences.empty())
+    lines.push_back({"", "also: " + parts.consequences, 1});
+  if (!parts.evidence.empty() && left > 0 && diagnoses.size() == 1) {
+    lines.push_back({"", parts.evidence, 5});
+    --left;
+  }
+  for (std::size_t i = 1; i < diagnoses.size() && left > 0; ++i, --left) {
+    lines.push_back({"found", further_text(diagnoses[i], verdicts)});
+  }
+  if (!parts.why.empty()) lines.push_back({"cause", parts.why, 1});
+  if (!parts.what_to_try.empty())
+    lines.push_back({"try", parts.what_to_try, 1});
+  add_advice(advice, verdicts, left, lines);
 }
 
 // Of a single default rule with too little data, the reason; of several, only
@@ -138,8 +228,7 @@ std::string rules_in(VerdictGroup group, std::span<const Verdict> verdicts) {
 std::string outcome_text(std::span<const Verdict> verdicts,
                          bool are_default_rules) {
   const auto fired = verdicts_in(VerdictGroup::fired, verdicts);
-  const auto issues = static_cast<std::size_t>(
-      std::ranges::find_if(fired, is_advice) - fired.begin());
+  const std::size_t issues = findings_in(diagnose(verdicts));
   if (issues == 1) return rule_title(fired.front(), verdicts) + " fired";
   if (issues > 1) return fmt::format("{} rules fired", issues);
   const auto has = [&](VerdictGroup group) {
@@ -181,6 +270,26 @@ std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
       !left.empty()) {
     lines.push_back({"unfinished", left, 5});
   }
+  return lines;
+}
+
+std::vector<SummaryLine> diagnosis_lines(std::span<const Verdict> verdicts) {
+  const std::vector<Diagnosis> diagnoses = diagnose(verdicts);
+  std::vector<SummaryLine> lines;
+  if (diagnoses.empty()) return lines;
+  for (const Diagnosis& one : diagnoses) {
+    std::string text = onset_text(one.cause, verdicts);
+    if (const std::string also = consequences_text(one, verdicts);
+        !also.empty())
+      text += "; also: " + also;
+    lines.push_back({confidence_text(one), text});
+    if (lines.size() == kDiagnosesShown) break;
+  }
+  const FindingParts parts = parts_of(diagnoses, verdicts);
+  if (!parts.evidence.empty()) lines.push_back({"evidence", parts.evidence});
+  if (diagnoses.size() == 1 && !parts.why.empty())
+    lines.push_back({"cause", parts.why});
+  if (!parts.what_to_try.empty()) lines.push_back({"try", parts.what_to_try});
   return lines;
 }
 

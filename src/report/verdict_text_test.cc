@@ -15,7 +15,7 @@ Verdict fired() {
   verdict.rule = "VanishingGradient";
   verdict.parameters = {{"threshold", "0.5"}};
   verdict.status = RuleStatus::issues_found;
-  verdict.severity = Severity::error;
+  verdict.severity = Severity::fatal;
   verdict.step = {40, Mode::train, 30};
   verdict.message = "gradient/a: too small";
   verdict.cause = "saturation";
@@ -68,7 +68,7 @@ TEST(VerdictText, IsJsonOfAFixedShape) {
   EXPECT_EQ(
       verdict_json(fired()),
       R"({"rule":"VanishingGradient","parameters":{"threshold":"0.5"},)"
-      R"("status":"IssuesFound","severity":"error",)"
+      R"("status":"IssuesFound","severity":"fatal","kind":null,)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("message":"gradient/a: too small","cause":"saturation",)"
       R"("advice":"use ReLU",)"

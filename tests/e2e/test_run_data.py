@@ -49,7 +49,7 @@ def test_a_missing_value_is_the_cause_of_a_loss_of_nan(tmp_path):
     # Row 1237 is in the batch of step 61.
     message = found[first]["message"]
     assert "Sequential_input_0: the inputs contain NaN or infinity at global step 61" in message
-    assert found[first]["severity"] == "error"
+    assert found[first]["severity"] == "fatal"
 
 
 def test_a_missing_target_is_the_cause_of_a_loss_of_nan(tmp_path):
@@ -63,7 +63,7 @@ def test_a_missing_target_is_the_cause_of_a_loss_of_nan(tmp_path):
 def test_data_that_are_sorted_by_class_are_told(tmp_path):
     # The classes are about 25 steps long.
     found = findings(tmp_path, order="torch.argsort(y)")
-    assert found["LabelsAndInputs"]["severity"] == "warning"
+    assert found["LabelsAndInputs"]["severity"] == "serious"
     assert "of one class" in found["LabelsAndInputs"]["message"]
     assert "not shuffled" in found["LabelsAndInputs"]["cause"]
 
@@ -74,7 +74,7 @@ def test_a_feature_in_its_own_unit_is_the_cause_of_a_divergence(tmp_path):
     assert len(found) > 1, found
     assert first == "LabelsAndInputs"
     assert "the standard deviation of a feature is" in found[first]["message"]
-    assert found[first]["severity"] == "warning"
+    assert found[first]["severity"] == "serious"
 
 
 def test_large_targets_are_advice_if_the_training_bears_them(tmp_path):

@@ -73,7 +73,7 @@ def test_a_learning_rate_that_is_far_too_high_explains_the_units_that_it_kills(t
 
 def test_a_loss_of_the_wrong_sign_diverges(tmp_path):
     verdict = told(tmp_path, optimizer="SGD(model.parameters(), lr=0.3, maximize=True)", steps=60)
-    assert verdict["severity"] == "error"
+    assert verdict["severity"] == "fatal"
     assert "the loss rises" in verdict["message"]
     assert verdict["step"]["global"] <= 60
 

@@ -63,7 +63,7 @@ def test_a_healthy_training_with_a_new_head_and_evaluations_passes(tmp_path):
 def test_updates_that_never_come_are_found_within_60_steps(tmp_path, update):
     verdict = told(tmp_path, update=update)["ParametersNotTrained"]
     assert verdict["step"]["global"] <= 80  # with an evaluation in between
-    assert verdict["severity"] == "error"
+    assert verdict["severity"] == "fatal"
     assert verdict["message"].startswith("none of 6 trainable parameters has moved since step 0")
     is_forgotten = "step()" not in update
     assert ("is never called" in verdict["cause"]) == is_forgotten
@@ -81,7 +81,7 @@ def test_a_head_that_was_replaced_after_the_optimizer_was_made_is_named(tmp_path
 def test_an_optimizer_of_an_older_model_is_told(tmp_path):
     changes = {"before": "model = Net(); model.head = nn.Linear(16, 3)", "optimizer": "optimizer"}
     verdict = told(tmp_path, **changes)["ParametersNotTrained"]
-    assert verdict["severity"] == "error"
+    assert verdict["severity"] == "fatal"
     assert "only parameters that no recorded model has" in verdict["message"]
 
 
@@ -97,7 +97,7 @@ def test_a_body_that_is_detached_from_the_loss_is_found(tmp_path):
 def test_gradients_that_are_never_cleared_are_found_within_20_steps(tmp_path):
     verdict = told(tmp_path, update="optimizer.step()")["GradientsNotCleared"]
     assert verdict["step"]["global"] <= 20
-    assert verdict["severity"] == "warning"
+    assert verdict["severity"] == "serious"
     assert verdict["message"].startswith("Adam, which updates Net_body.0.weight and 5 others: five")
     assert "never calls zero_grad()" in verdict["cause"]
 
@@ -126,7 +126,7 @@ def test_an_evaluation_mode_that_is_never_undone_is_found(tmp_path):
 def test_a_softmax_before_a_cross_entropy_is_found(tmp_path, function):
     verdict = told(tmp_path, loss=f"{function}(model(x[rows]).softmax(1), y[rows])")["LossInput"]
     assert verdict["step"]["global"] <= 20
-    assert verdict["severity"] == "error"
+    assert verdict["severity"] == "serious"
     assert "the result of a softmax, and applies a softmax itself" in verdict["message"]
     assert "a softmax at the end of the model" in verdict["cause"]
 

@@ -19,7 +19,7 @@ struct ActionLimits {
 };
 
 /// Returns the limits for rules that the user did not name: no action reacts to
-/// advice, and only errors stop the training.
+/// advice, and only fatal findings stop the training.
 ActionLimits default_rule_limits();
 
 }  // namespace smdebug

@@ -23,7 +23,7 @@ enum class VerdictGroup {
 
 VerdictGroup group_of(const Verdict& verdict);
 
-/// Returns the verdicts of a group, in the order of a report (likely_cause.h).
+/// Returns the verdicts of a group, in the order of a report (diagnosis.h).
 std::vector<Verdict> verdicts_in(VerdictGroup group,
                                  std::span<const Verdict> verdicts);
 
@@ -52,11 +52,19 @@ struct SummaryLine {
   int rank = 0;
 };
 
-/// Returns what the rules found, first the findings. `are_default_rules`: rules
-/// that do not apply are left out; otherwise the user named the rules, and each
-/// that could not judge has a line with the reason.
+// With the causes, their consequences, and what to try.
+inline constexpr std::size_t kFindingLines = 5;
+
+/// Returns what the rules found: the diagnoses in at most `kFindingLines`
+/// lines, then what else the rules said. `are_default_rules`: rules that do not
+/// apply are left out; otherwise the user named the rules, and each that could
+/// not judge has a line with the reason.
 std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
                                        bool are_default_rules);
+
+/// Returns the diagnoses without the messages of the verdicts, for reports that
+/// list those anyway.
+std::vector<SummaryLine> diagnosis_lines(std::span<const Verdict> verdicts);
 
 /// Returns these lines below the outcome, for a log. Ends with a line feed.
 std::string verdict_summary_text(std::span<const Verdict> verdicts);

@@ -67,7 +67,8 @@ struct Finding {
   std::string advice;  // what to try
   std::vector<Evidence> evidence;
   bool stop_training = false;  // the user asked this rule to end the training
-  Severity severity = Severity::warning;
+  std::string kind = {};       // `Advice::when`; empty if there is one kind
+  Severity severity = Severity::serious;
 };
 
 // The answer of a rule: a finding, no finding, or the error that ends it.
@@ -160,10 +161,12 @@ class Rule {
 // Verdicts, the command line and docs/rules.md take these texts from here. They
 // are clauses: lower case, without a full stop.
 struct Advice {
-  std::string_view when = {};  // "too large"; empty if the rule has only one
+  // "too large"; empty if the rule has only one. Programs and the table of
+  // causes (report/cause_table.h) tell findings apart by it.
+  std::string_view when = {};
   std::string_view cause;
   std::string_view advice;
-  Severity severity = Severity::warning;
+  Severity severity = Severity::serious;
 };
 
 // A rule that can be made by name.

@@ -18,11 +18,11 @@ namespace smdebug {
 enum class Severity {
   advice,   // healthy trainings have it too: worth a look, never a reason to
             // stop
-  warning,  // the result may be worse than it could be
-  error,    // the training is broken: more steps do not repair it
+  serious,  // the result is worse than it could be
+  fatal,    // not finite, diverged, or nothing trains: more steps are wasted
 };
 
-/// Returns "advice", "warning" or "error".
+/// Returns "advice", "serious" or "fatal".
 std::string_view severity_name(Severity severity);
 
 // The same quantity of a tensor in a layer next to that of the evidence.
@@ -65,6 +65,9 @@ struct Verdict {
   std::map<std::string, std::string> parameters = {};
   RuleStatus status = RuleStatus::in_progress;
   std::optional<Severity> severity = {};  // of the finding; none without one
+  // Which of the rule's findings it is (`Advice::when`); empty without a
+  // finding, and for rules with one kind.
+  std::string kind = {};
   std::size_t run = 0;
   StepId step;          // where the rule fired, else the last step judged
   std::string message;  // one sentence: which tensor, at which step, and why

@@ -56,6 +56,11 @@ class RunMonitor:
         """The present verdict of each rule, in the order given."""
         return [json.loads(text) for text in self._core.verdicts()]
 
+    def diagnosis(self) -> list[dict[str, Any]]:
+        """The causes of what the rules found, the likeliest first: objects with the keys `cause`,
+        `confidence`, `consequences`, `evidence` and `try`."""
+        return json.loads(self._core.diagnosis())
+
     def text(self) -> str:
-        """One line per rule."""
+        """What the rules found, in a few lines."""
         return self._core.text()

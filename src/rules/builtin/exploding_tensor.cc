@@ -48,7 +48,7 @@ const Advice kAdvice[] = {
               "computes meaningless numbers",
      .advice = "inspect the operation that computes the first such tensor of "
                "the step, lower the learning rate, or clip the gradients",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
 };
 
 // XGBoost's column of thresholds, which is NaN for leaves.

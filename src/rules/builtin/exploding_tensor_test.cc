@@ -29,7 +29,7 @@ TEST(ExplodingTensor, CountsNanAndInfinities) {
             "a: 3 NaN, 1 +inf, 2 -inf in 640 elements at step 40 (TRAIN step "
             "40)");
   EXPECT_EQ(rule.verdict().evidence.front().value, 6);
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
 }
 
 TEST(ExplodingTensor, HasNoSeverityUntilItFires) {

@@ -37,7 +37,7 @@ TEST(GradientsNotCleared, FindsAnOptimizerThatKeepsItsGradients) {
       "row used the sum of the gradients of all batches, because nothing "
       "cleared them, at step 10 (TRAIN step 10)");
   EXPECT_THAT(rule.verdict().cause, HasSubstr("never calls zero_grad()"));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   ASSERT_EQ(rule.verdict().evidence.size(), 1u);
   EXPECT_EQ(rule.verdict().evidence[0].tensor, "Net_0.weight_0");
 }

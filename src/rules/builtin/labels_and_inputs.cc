@@ -71,13 +71,13 @@ const Advice kAdvice[] = {
               "logarithm in their preparation",
      .advice = "search the data with torch.isnan and torch.isinf before the "
                "training, and drop or fill the rows that they find",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "targets that are not finite",
      .cause = "missing labels, or a division by zero or a logarithm in the "
               "preparation of the targets",
      .advice = "search the targets with torch.isnan and torch.isinf before the "
                "training, and drop the samples without a target",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "sorted labels",
      .cause = "data that are sorted by class and not shuffled: the model "
               "learns one class and forgets it with the next",

@@ -95,7 +95,7 @@ TEST(LabelsAndInputs, FindsInputsThatAreNotFinite) {
   DataFacts input = standardized();
   input.not_finite = 37;
   const Verdict verdict = verdict_on_input(input);
-  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(verdict.severity, Severity::fatal);
   EXPECT_EQ(
       verdict.message,
       "Net_input_0: the inputs contain NaN or infinity at global step 37");
@@ -113,7 +113,7 @@ TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {
   LossInputFacts loss = regression({}, {});
   loss.targets->not_finite = 3;
   const Verdict verdict = verdict_on(standardized(), loss);
-  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(verdict.severity, Severity::fatal);
   EXPECT_THAT(verdict.message,
               StartsWith("loss_output_0: the targets contain NaN"));
 }
@@ -124,7 +124,7 @@ TEST(LabelsAndInputs, FindsLabelsThatAreSorted) {
   labels.one_class_steps = 9;
   labels.leading_classes = 3;
   const Verdict verdict = verdict_on_labels(labels);
-  EXPECT_EQ(verdict.severity, Severity::warning);
+  EXPECT_EQ(verdict.severity, Severity::serious);
   EXPECT_THAT(verdict.message,
               HasSubstr("in 9 of 10 saved steps, at least 80 % of the labels "
                         "are of one class"));
@@ -151,7 +151,7 @@ TEST(LabelsAndInputs, FindsLabelsOfOneClass) {
   labels.classes = labels.leading_classes = 1;
   labels.one_class_steps = 10;
   const Verdict verdict = verdict_on_labels(labels);
-  EXPECT_EQ(verdict.severity, Severity::warning);
+  EXPECT_EQ(verdict.severity, Severity::serious);
   EXPECT_THAT(verdict.message,
               HasSubstr("all 320 labels of 10 saved steps are of one class of "
                         "10"));
@@ -209,7 +209,7 @@ TEST(LabelsAndInputs, ReportsNaNEvenAfterAdvice) {
   later.inputs[0].not_finite = 60;
   rule.knows(later, "worker_0");
   EXPECT_TRUE(rule.fires_at(StepBuilder(70).with_scalar("Loss", 1)));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
 }
 
 TEST(LabelsAndInputs, ExplainsThatNothingIsKnown) {

@@ -15,20 +15,20 @@ const Advice kAdvice[] = {
               "high or an overflow",
      .advice = "lower the learning rate or clip the gradients, and use the "
                "rule ExplodingTensor to find where it began",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the loss grew until it was not finite",
      .cause = "a learning rate that is too high, or inputs or targets that are "
               "not scaled: each update made the next loss larger",
      .advice = "lower the learning rate to a tenth, scale inputs and targets "
                "to a mean of 0 and a deviation of 1, or clip the gradients",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the loss was suddenly not finite",
      .cause = "a division by zero, a logarithm or square root of zero, an "
               "overflow of float16, or NaN in the data of this step",
      .advice = "use the rule ExplodingTensor to find the first tensor that is "
                "not finite, add a small number to divisors and to arguments of "
                "log and sqrt, and search the data for NaN",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the loss rose",
      .cause = "a learning rate that is too high, or labels that do not fit "
               "the loss",
@@ -44,7 +44,7 @@ const Advice kAdvice[] = {
      .advice = "check that the model's output is what the loss receives, that "
                "backward() starts from this loss, and that the optimizer holds "
                "the parameters of this model",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the loss does not fall",
      .cause = "a learning rate that is too low or far too high, gradients that "
               "do not reach the weights, or labels that do not belong to the "
@@ -76,7 +76,7 @@ const Advice kAdvice[] = {
               "not scaled, or a loss with the wrong sign",
      .advice = "lower the learning rate to a tenth, and scale inputs and "
                "targets to a mean of 0 and a deviation of 1",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the loss fell and is as high again as it began",
      .cause = "a learning rate that is too high for this part of the training, "
               "or a batch with broken data",

@@ -57,38 +57,33 @@ const Advice kAdvice[] = {
      .cause = "a softmax at the end of the model, although the loss applies "
               "one: the gradients are small, and the loss cannot reach 0",
      .advice = "return the scores of the last linear layer from the model, and "
-               "apply softmax only to show probabilities",
-     .severity = Severity::error},
+               "apply softmax only to show probabilities"},
     {.when = "probabilities for a binary cross entropy with logits",
      .cause = "a sigmoid at the end of the model, although the loss applies "
               "one: no probability below 0.5 can be learned",
      .advice = "return the scores of the last linear layer from the model, or "
-               "use the binary cross entropy of probabilities",
-     .severity = Severity::error},
+               "use the binary cross entropy of probabilities"},
     {.when = "probabilities for a loss of log-probabilities",
      .cause = "softmax instead of log_softmax: the loss is not a likelihood "
               "and can fall below 0",
      .advice = "use log_softmax instead of softmax, or give the scores to a "
-               "cross entropy",
-     .severity = Severity::error},
+               "cross entropy"},
     {.when = "scores for a loss of log-probabilities",
      .cause = "a missing log_softmax: the loss falls without limit",
      .advice = "use a cross entropy, which takes scores, or apply log_softmax "
-               "to the output of the model",
-     .severity = Severity::error},
+               "to the output of the model"},
     {.when = "shapes that are broadcast",
      .cause = "predictions of shape (N, 1) and targets of shape (N), or the "
               "reverse: the loss compares each prediction with all targets, "
               "and the model learns their mean",
      .advice = "give both the same shape, for example with squeeze(1) on the "
-               "predictions or unsqueeze(1) on the targets",
-     .severity = Severity::error},
+               "predictions or unsqueeze(1) on the targets"},
     {.when = "all labels are ignored",
      .cause = "a mask that covers every label, or sequences that are cut "
               "before the labels that count: the mean of no label is NaN",
      .advice = "print the labels of a batch, and check where the mask ends and "
                "at which length sequences are cut",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the same output for all samples",
      .cause = "a softmax over one unit, which is always 1, or a layer that no "
               "longer passes its input on",

@@ -71,7 +71,7 @@ TEST(LossInput, FindsASoftmaxBeforeACrossEntropy) {
             "loss_output_0: cross_entropy is given probabilities, the result "
             "of a softmax, and applies a softmax itself, in each of 3 saved "
             "steps, at step 4 (TRAIN step 4)");
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   EXPECT_THAT(rule.verdict().cause, HasSubstr("a softmax at the end"));
   EXPECT_EQ(rule.verdict().evidence.size(), 1u);
 }
@@ -144,7 +144,7 @@ TEST(LossInput, FindsThatAllLabelsAreIgnored) {
   RuleHarness rule("LossInput");
   EXPECT_EQ(fires_with(rule, input), 4);
   EXPECT_THAT(rule.verdict().message, HasSubstr("only labels that it ignores"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
   input.ignored = 0.99;
   EXPECT_FALSE(fires(input));
 }
@@ -156,7 +156,7 @@ TEST(LossInput, FindsTheSameOutputInTenSteps) {
   input.steps = input.equal_outputs = 10;
   RuleHarness rule("LossInput");
   EXPECT_EQ(fires_with(rule, input), 4);
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   EXPECT_THAT(rule.verdict().cause, HasSubstr("a softmax over one unit"));
   input.equal_outputs = 9;
   EXPECT_FALSE(fires(input));
@@ -174,7 +174,7 @@ TEST(LossInput, FindsTargetsThatTheActivationCannotGive) {
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("targets of which 38 % or more are out of reach for "
                         "the result of 'Relu' (targets from -2.5 to 4)"));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   input.outside = 0.05;
   EXPECT_FALSE(fires(input));
   input.outside = 0.5;

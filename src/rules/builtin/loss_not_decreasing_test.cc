@@ -281,7 +281,7 @@ TEST(LossCourse, IsFoundAt40StepsIfItIsConstant) {
           .judged();
   EXPECT_EQ(verdict.status, RuleStatus::issues_found);
   EXPECT_EQ(verdict.step.global, 39);
-  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(verdict.severity, Severity::fatal);
   EXPECT_EQ(verdict.message,
             "loss_output_0: the loss is 2.5 at every one of 40 steps");
 }
@@ -304,7 +304,7 @@ TEST(LossCourse, NamesBothEndsOfALossThatStandsStill) {
           .judged();
   EXPECT_EQ(verdict.status, RuleStatus::issues_found);
   EXPECT_THAT(verdict.message, HasSubstr("the loss does not fall: 2.3"));
-  EXPECT_EQ(verdict.severity, Severity::warning);
+  EXPECT_EQ(verdict.severity, Severity::serious);
 }
 
 TEST(LossCourse, NamesTheLossOfAGuess) {
@@ -341,7 +341,7 @@ TEST(LossCourse, DivergesIfTheLossIsTenTimesHigher) {
               "loss_output_0",
               [](Step step) { return 4.5 + 0.2 * step * step; }, 70)
           .judged();
-  EXPECT_EQ(verdict.severity, Severity::error);
+  EXPECT_EQ(verdict.severity, Severity::fatal);
   EXPECT_THAT(verdict.message, HasSubstr("the loss rises: "));
   EXPECT_THAT(verdict.cause, HasSubstr("learning rate that is too high"));
 }

@@ -59,7 +59,7 @@ const Advice kAdvice[] = {
      .advice = "call optimizer.step() after each backward pass; with mixed "
                "precision, call scaler.step(optimizer) and scaler.update(), "
                "and look for NaN and infinite gradients",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "nothing moves although an optimizer acts",
      .cause = "gradients that are cleared or clipped to 0 between the backward "
               "pass and the update, or a learning rate too small for the dtype "
@@ -67,14 +67,14 @@ const Advice kAdvice[] = {
      .advice = "call zero_grad() before the backward pass, never between it "
                "and optimizer.step(), and check the limit of gradient clipping "
                "and the learning rate",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "the optimizer holds other parameters",
      .cause = "an optimizer that was made before the model was copied, "
               "replaced, initialized again or moved: it updates parameters "
               "that the model no longer uses",
      .advice = "make the optimizer from the parameters of the final model, "
                "after it was built, loaded, wrapped and moved to its device",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
     {.when = "in no optimizer",
      .cause = "a layer that was created or replaced after the optimizer was "
               "made, a parameter group that was not passed to it, or a second "
@@ -319,7 +319,7 @@ class ParametersNotTrained : public Rule {
     set_advice(finding, advice_on(found.fault));
     if (found.is_minor) finding.severity = Severity::advice;
     if (found.parameters.size() == found.trainable) {
-      finding.severity = Severity::error;
+      finding.severity = Severity::fatal;
     }
     return finding;
   }

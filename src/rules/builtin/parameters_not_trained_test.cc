@@ -105,7 +105,7 @@ TEST(ParametersNotTrained, FindsAForgottenStepWithoutAnyFacts) {
             "Net_a.weight, Net_b.weight, Net_c.weight; they receive gradients, "
             "but no optimizer was seen to act, at step 60 (TRAIN step 60)");
   EXPECT_THAT(rule.verdict().cause, HasSubstr("step() is never called"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
   EXPECT_EQ(rule.verdict().evidence.size(), 3u);
   EXPECT_EQ(rule.verdict().position, 0u);
 }
@@ -117,7 +117,7 @@ TEST(ParametersNotTrained, FindsUpdatesOfZeroOnceAnOptimizerActs) {
              "worker_0");
   EXPECT_EQ(fires_in(rule, model), 30);
   EXPECT_THAT(rule.verdict().cause, HasSubstr("cleared or clipped to 0"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
 }
 
 TEST(ParametersNotTrained, FindsAnOptimizerOfAnotherModel) {
@@ -131,7 +131,7 @@ TEST(ParametersNotTrained, FindsAnOptimizerOfAnotherModel) {
               HasSubstr("; the optimizer holds none of them, only parameters "
                         "that no recorded model has, at step 30"));
   EXPECT_THAT(rule.verdict().cause, HasSubstr("before the model was copied"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
 }
 
 TEST(ParametersNotTrained, FindsParametersInNoOptimizer) {
@@ -145,7 +145,7 @@ TEST(ParametersNotTrained, FindsParametersInNoOptimizer) {
             "Net_a.weight, Net_c.weight; they receive gradients, but no "
             "optimizer that acts holds them, at step 30 (TRAIN step 30)");
   EXPECT_THAT(rule.verdict().cause, HasSubstr("after the optimizer was made"));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
 TEST(ParametersNotTrained, FindsAGroupWithALearningRateOfZero) {
@@ -160,10 +160,10 @@ TEST(ParametersNotTrained, FindsAGroupWithALearningRateOfZero) {
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("1 of 3 trainable parameters has not moved"),
                     HasSubstr("learning rate of their optimizer group is 0")));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
-TEST(ParametersNotTrained, CallsALearningRateOfZeroForAllAnError) {
+TEST(ParametersNotTrained, CallsALearningRateOfZeroForAllFatal) {
   Model model;
   RunFacts facts =
       facts_of(model, {"Net_a.weight", "Net_b.weight", "Net_c.weight"});
@@ -172,7 +172,7 @@ TEST(ParametersNotTrained, CallsALearningRateOfZeroForAllAnError) {
   rule.knows(facts, "worker_0");
   EXPECT_EQ(fires_in(rule, model), 30);
   EXPECT_THAT(rule.verdict().cause, HasSubstr("learning rate is 0"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
 }
 
 TEST(ParametersNotTrained, FindsAPartThatIsDetachedFromTheLoss) {
@@ -186,7 +186,7 @@ TEST(ParametersNotTrained, FindsAPartThatIsDetachedFromTheLoss) {
               HasSubstr("; an optimizer holds them, but they never receive a "
                         "gradient, at step 60"));
   EXPECT_THAT(rule.verdict().cause, HasSubstr("detached from the loss"));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
 // Dead units and weights of 0, which other rules find, lead to them.

@@ -50,8 +50,7 @@ const Advice kAdvice[] = {
          "no_sync, parameters that are not in the graph of one worker)",
      .advice =
          "start all workers from the same weights, make sure that every "
-         "gradient is averaged, and give all optimizers the same settings",
-     .severity = Severity::error},
+         "gradient is averaged, and give all optimizers the same settings"},
 };
 
 // The result of comparing two replicas.

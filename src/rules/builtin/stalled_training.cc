@@ -49,7 +49,7 @@ const Advice kAdvice[] = {
               "full disk, or a lost network connection",
      .advice = "check these on the machine of the training; if the training is "
                "only slow, save more often or raise the threshold",
-     .severity = Severity::error},
+     .severity = Severity::fatal},
 };
 
 class StalledTraining : public Rule {

@@ -66,8 +66,7 @@ const Advice kAdvice[] = {
          "not reach the loss: the layers with these gradients no longer learn",
      .advice = "use ReLU-like activations, normalization or residual "
                "connections, check the initialization, and look for parts of "
-               "the graph that do not reach the loss",
-     .severity = Severity::error},
+               "the graph that do not reach the loss"},
 };
 
 // How many of `judged` gradients must vanish before the rule fires.

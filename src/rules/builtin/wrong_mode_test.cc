@@ -53,7 +53,7 @@ TEST(WrongMode, FindsAModelThatWasNeverSetToTraining) {
             "step 0, with 2 of 2 dropout and normalization modules: 1 "
             "(BatchNorm1d), 2 (Dropout), at step 20 (TRAIN step 20)");
   EXPECT_THAT(rule.verdict().cause, HasSubstr("model.eval()"));
-  EXPECT_EQ(rule.verdict().severity, Severity::warning);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
 }
 

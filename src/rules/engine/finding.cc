@@ -62,6 +62,7 @@ std::string others_text(const TensorCount& found, std::string_view clause) {
 void set_advice(Finding& finding, const Advice& advice) {
   finding.cause = advice.cause;
   finding.advice = advice.advice;
+  finding.kind = advice.when;
   finding.severity = advice.severity;
 }
 

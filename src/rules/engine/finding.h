@@ -40,7 +40,7 @@ TensorCount count_tensors(std::span<const Evidence> evidence);
 // Leaves out the workers if there is one; empty for one tensor of one worker.
 std::string others_text(const TensorCount& found, std::string_view clause);
 
-// Copies the usual cause, what to try and the severity to `finding`.
+// Copies the kind, the usual cause, what to try and the severity to `finding`.
 void set_advice(Finding& finding, const Advice& advice);
 
 // Sorts by the factor by which a value is beyond its threshold, largest first:

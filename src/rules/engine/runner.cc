@@ -117,6 +117,7 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
 
 void set_finding(Verdict& verdict, Finding finding) {
   verdict.severity = finding.severity;
+  verdict.kind = std::move(finding.kind);
   verdict.message = std::move(finding.message);
   verdict.cause = std::move(finding.cause);
   verdict.advice = std::move(finding.advice);

@@ -6,10 +6,10 @@ std::string_view severity_name(Severity severity) {
   switch (severity) {
     case Severity::advice:
       return "advice";
-    case Severity::warning:
-      return "warning";
-    case Severity::error:
-      return "error";
+    case Severity::serious:
+      return "serious";
+    case Severity::fatal:
+      return "fatal";
   }
   return "";
 }

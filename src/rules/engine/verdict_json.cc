@@ -49,6 +49,7 @@ Json to_json(const Verdict& verdict) {
       {"status", rule_status_name(verdict.status)},
       {"severity",
        verdict.severity ? Json(severity_name(*verdict.severity)) : Json()},
+      {"kind", verdict.kind.empty() ? Json() : Json(verdict.kind)},
       {"step", to_json(verdict.step)},
       {"message", verdict.message},
       {"cause", verdict.cause},

@@ -80,8 +80,8 @@ bool is_backward(std::span<const JudgedTensor> judged,
     if (one.tensor->worker != offender.worker ||
         is_gradient(one.tensor->name) != is_gradient(offender.tensor))
       continue;
-    if (last) order += number_order(layer_of(last->name),
-                                    layer_of(one.tensor->name));
+    if (last)
+      order += number_order(layer_of(last->name), layer_of(one.tensor->name));
     last = one.tensor;
   }
   return order != 0 ? order > 0 : is_gradient(offender.tensor);

@@ -24,8 +24,9 @@ struct JudgedTensor {
 // takes the one of the same kind (weight, bias) if there is one. Writes them to
 // the evidence and returns the end of a sentence, in the order of the forward
 // pass: "; in the adjacent layers, fc1.weight has a variance of 3 and
-// fc3.weight has a variance of 2". Empty if the step has no other layer. `amount_text` returns the number of a tensor
-// with its unit: "a variance of 3".
+// fc3.weight has a variance of 2". Empty if the step has no other layer.
+// `amount_text` returns the number of a tensor with its unit: "a variance of
+// 3".
 std::string describe_adjacent_layers(
     std::span<const JudgedTensor> judged, Evidence& offender,
     const std::function<std::string(const JudgedTensor&)>& amount_text);

@@ -1,0 +1,324 @@
+#include "report/cause_table.h"
+
+#include <algorithm>
+
+namespace smdebug {
+namespace {
+
+using Kinds = std::string_view[];
+using Findings = FindingPattern[];
+using Group = const Effects*[];
+
+// The kinds of a rule that have the same place in the table.
+constexpr Kinds kLossNotFinite = {"the loss is not finite",
+                                  "the loss was suddenly not finite"};
+constexpr Kinds kLossRises = {"the loss rose",
+                              "the loss leapt",
+                              "the loss rises",
+                              "the loss diverges",
+                              "the loss grew until it was not finite",
+                              "as high again as it began"};
+constexpr Kinds kLossStands = {"the loss does not change",
+                               "the loss is the same at every step",
+                               "the loss does not fall"};
+constexpr Kinds kDataNotFinite = {"not finite"};
+constexpr Kinds kDataScale = {"different scales", "large inputs",
+                              "large targets"};
+constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
+constexpr Kinds kNothingMoves = {"nothing moves",
+                                 "the optimizer holds other parameters"};
+constexpr Kinds kPartRests = {"in no optimizer", "a learning rate of 0",
+                              "no gradient"};
+constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
+constexpr Kinds kZeroGradients = {"gradients of 0"};
+constexpr Kinds kWrongInput = {"probabilities for", "scores for", "broadcast",
+                               "all labels are ignored"};
+constexpr Kinds kWrongValues = {"the same output for all samples",
+                                "targets that the model cannot give"};
+constexpr Kinds kWholeModel = {"the whole model"};
+constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
+constexpr Kinds kDeadLater = {"dead after updates"};
+constexpr Kinds kTooLarge = {"too large"};
+constexpr Kinds kTooSmall = {"too small"};
+constexpr Kinds kTooLow = {"too low"};
+constexpr Kinds kTooHigh = {"too high"};
+constexpr Kinds kMispredicted = {"a class is mispredicted"};
+constexpr Kinds kLargerClass = {"a class is larger"};
+
+constexpr Findings kNotFiniteFindings = {{"ExplodingTensor"},
+                                         {"LossNotDecreasing", kLossNotFinite}};
+constexpr Effects kNotFinite = {"numbers that are not finite",
+                                kNotFiniteFindings};
+
+constexpr Findings kLossNotFiniteFindings = {
+    {"LossNotDecreasing", kLossNotFinite}};
+constexpr Effects kNotFiniteLoss = {"a loss that is not finite",
+                                    kLossNotFiniteFindings};
+
+constexpr Findings kRisingFindings = {{"LossNotDecreasing", kLossRises}};
+constexpr Effects kRising = {"a loss that rises or diverges", kRisingFindings};
+
+constexpr Findings kStandingFindings = {{"LossNotDecreasing", kLossStands}};
+constexpr Effects kStanding = {"a loss that stands still", kStandingFindings};
+
+constexpr Findings kDeadFindings = {{"DeadRelu", kDeadAtOnce},
+                                    {"DeadRelu", kDeadLater},
+                                    {"SaturatedActivation"},
+                                    {"TensorVariance", kTooLarge},
+                                    {"TensorVariance", kTooSmall}};
+constexpr Effects kDead = {"dead or saturated layers", kDeadFindings};
+
+constexpr Findings kAlikeFindings = {{"TensorVariance", kTooSmall}};
+constexpr Effects kAlike = {"values that hardly differ", kAlikeFindings};
+
+constexpr Findings kDyingFindings = {{"DeadRelu", kDeadLater},
+                                     {"SaturatedActivation"},
+                                     {"TensorVariance", kTooLarge}};
+constexpr Effects kDying = {"layers that die or saturate during the training",
+                            kDyingFindings};
+
+constexpr Findings kVanishingFindings = {
+    {"VanishingGradient"},
+    {"ParametersNotTrained", kZeroGradients},
+    {"UnchangedTensor"},
+    {"WeightUpdateRatio", kTooSmall}};
+constexpr Effects kVanishing = {"gradients and updates that vanish",
+                                kVanishingFindings};
+
+constexpr Findings kRestingFindings = {{"ParametersNotTrained", kZeroGradients},
+                                       {"UnchangedTensor"},
+                                       {"WeightUpdateRatio", kTooSmall}};
+constexpr Effects kResting = {"parameters that hardly move", kRestingFindings};
+
+constexpr Findings kNoUpdateFindings = {{"ParametersNotTrained", kNoUpdate}};
+constexpr Effects kSkippedUpdates = {"updates that are skipped",
+                                     kNoUpdateFindings};
+
+constexpr Findings kLargeUpdateFindings = {{"WeightUpdateRatio", kTooLarge}};
+constexpr Effects kLargeUpdates = {"updates that are too large",
+                                   kLargeUpdateFindings};
+
+constexpr Findings kSameOutputFindings = {{"LossInput", kWrongValues},
+                                          {"OutputsCollapse"}};
+constexpr Effects kSameOutput = {"the same output for all samples",
+                                 kSameOutputFindings};
+
+constexpr Findings kPredictionFindings = {{"ClassImbalance", kMispredicted},
+                                          {"Confusion"}};
+constexpr Effects kPredictions = {"classes that are mispredicted",
+                                  kPredictionFindings};
+
+constexpr Findings kHighRateFindings = {{"LearningRate", kTooHigh}};
+constexpr Effects kHighRate = {"a learning rate that is too high",
+                               kHighRateFindings};
+
+constexpr Findings kLowRateFindings = {{"LearningRate", kTooLow}};
+constexpr Effects kLowRate = {"a learning rate that is too low",
+                              kLowRateFindings};
+
+constexpr Findings kScalingFindings = {{"MixedPrecision"}};
+constexpr Effects kScaling = {"trouble of mixed precision", kScalingFindings};
+
+constexpr Findings kInitialFindings = {{"InitialLoss"}};
+constexpr Effects kFirstLoss = {"a first loss that is too high",
+                                kInitialFindings};
+
+constexpr Findings kOverfitFindings = {{"Overfit"}};
+constexpr Effects kOverfit = {"overfitting", kOverfitFindings};
+
+// Which groups each row explains.
+constexpr Group kByDataOrder = {&kRising,     &kStanding,    &kVanishing,
+                                &kSameOutput, &kPredictions, &kHighRate};
+constexpr Group kByDataScale = {
+    &kNotFinite,    &kRising,     &kStanding, &kDead,    &kVanishing,
+    &kLargeUpdates, &kSameOutput, &kHighRate, &kScaling, &kFirstLoss};
+constexpr Group kByLargerClass = {&kPredictions};
+constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
+                                    &kSameOutput, &kLowRate, &kPredictions};
+constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
+                                  &kPredictions};
+constexpr Group kByInitialization = {&kNotFinite,  &kRising,    &kStanding,
+                                     &kDead,       &kVanishing, &kLargeUpdates,
+                                     &kSameOutput, &kFirstLoss};
+constexpr Group kByZeros = {&kStanding, &kDead, &kVanishing, &kSameOutput};
+constexpr Group kByFirstLoss = {&kNotFinite, &kRising, &kStanding, &kDying,
+                                &kLargeUpdates};
+constexpr Group kByDeadLayers = {&kStanding, &kVanishing, &kSameOutput,
+                                 &kPredictions};
+constexpr Group kByMixedPrecision = {&kSkippedUpdates, &kNotFinite, &kRising,
+                                     &kStanding,       &kVanishing, &kDying,
+                                     &kLargeUpdates};
+constexpr Group kByLowRate = {&kStanding, &kResting, &kPredictions};
+constexpr Group kByHighRate = {&kNotFinite,  &kRising,     &kStanding,
+                               &kDying,      &kVanishing,  &kLargeUpdates,
+                               &kSameOutput, &kPredictions};
+constexpr Group kByLargeUpdates = {&kNotFinite, &kRising,    &kStanding,
+                                   &kDying,     &kVanishing, &kSameOutput};
+constexpr Group kByRisingLoss = {&kNotFinite, &kDying, &kVanishing,
+                                 &kSameOutput};
+constexpr Group kByNotFinite = {&kNotFiniteLoss, &kSkippedUpdates, &kStanding,
+                                &kDying, &kSameOutput};
+constexpr Group kByVanishing = {&kStanding, &kResting, &kSameOutput};
+constexpr Group kByResting = {&kStanding};
+constexpr Group kByDeepTrees = {&kOverfit};
+constexpr Group kByStandingLoss = {&kPredictions};
+
+constexpr CauseRow kRows[] = {
+    {.stage = Stage::data, .finding = {"StalledTrainingRule"}},
+    {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kDataNotFinite},
+     .explains_all_later = true},
+    {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kDataOrder},
+     .effects = kByDataOrder},
+    {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kDataScale},
+     .effects = kByDataScale},
+    {.stage = Stage::data,
+     .finding = {"ClassImbalance", kLargerClass},
+     .effects = kByLargerClass},
+    // Healthy trainings have them too, so they explain nothing.
+    {.stage = Stage::data, .finding = {"CheckInputImages"}},
+    {.stage = Stage::data, .finding = {"NLPSequenceRatio"}},
+
+    {.stage = Stage::wiring,
+     .finding = {"ReplicasDiffer"},
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"GradientsNotCleared"},
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"LossInput", kWrongInput},
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"ParametersNotTrained", kNothingMoves},
+     .effects = kByNothingMoving},
+    {.stage = Stage::wiring,
+     .finding = {"ParametersNotTrained", kPartRests},
+     .effects = kByNothingMoving},
+    {.stage = Stage::wiring,
+     .finding = {"WrongMode", kWholeModel},
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"LossInput", kWrongValues},
+     .effects = kByWrongValues},
+
+    {.stage = Stage::initialization,
+     .finding = {"AllZero"},
+     .effects = kByZeros},
+    {.stage = Stage::initialization,
+     .finding = {"PoorWeightInitialization"},
+     .effects = kByInitialization},
+    {.stage = Stage::initialization,
+     .finding = {"InitialLoss"},
+     .effects = kByFirstLoss},
+    {.stage = Stage::initialization,
+     .finding = {"DeadRelu", kDeadAtOnce},
+     .effects = kByDeadLayers},
+    {.stage = Stage::initialization,
+     .finding = {"TreeDepth"},
+     .effects = kByDeepTrees},
+
+    {.stage = Stage::optimizer,
+     .finding = {"MixedPrecision"},
+     .effects = kByMixedPrecision},
+    {.stage = Stage::optimizer,
+     .finding = {"LearningRate", kTooHigh},
+     .effects = kByHighRate},
+    // Too low, and schedules that make it so.
+    {.stage = Stage::optimizer,
+     .finding = {"LearningRate"},
+     .effects = kByLowRate},
+    {.stage = Stage::optimizer,
+     .finding = {"WeightUpdateRatio", kTooLarge},
+     .effects = kByLargeUpdates,
+     .must_precede = true},
+
+    {.stage = Stage::symptom,
+     .finding = {"LossNotDecreasing", kLossRises},
+     .effects = kByRisingLoss,
+     .must_precede = true},
+    {.stage = Stage::symptom,
+     .finding = {"ExplodingTensor"},
+     .effects = kByNotFinite,
+     .must_precede = true},
+    {.stage = Stage::symptom,
+     .finding = {"DeadRelu", kDeadLater},
+     .effects = kByDeadLayers},
+    {.stage = Stage::symptom,
+     .finding = {"SaturatedActivation"},
+     .effects = kByDeadLayers},
+    {.stage = Stage::symptom,
+     .finding = {"VanishingGradient"},
+     .effects = kByVanishing},
+    {.stage = Stage::symptom,
+     .finding = {"UnchangedTensor"},
+     .effects = kByResting},
+    {.stage = Stage::symptom,
+     .finding = {"WeightUpdateRatio", kTooSmall},
+     .effects = kByResting},
+    {.stage = Stage::symptom,
+     .finding = {"LossNotDecreasing", kLossStands},
+     .effects = kByStandingLoss},
+};
+
+bool matches(const FindingPattern& pattern, const Verdict& finding) {
+  if (pattern.rule != finding.rule) return false;
+  return pattern.kinds.empty() ||
+         std::ranges::any_of(pattern.kinds, [&](std::string_view kind) {
+           return finding.kind.find(kind) != std::string::npos;
+         });
+}
+
+// Null for findings without a row.
+const CauseRow* row_of(const Verdict& finding) {
+  const auto* found = std::ranges::find_if(kRows, [&](const CauseRow& row) {
+    return matches(row.finding, finding);
+  });
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+bool has_effect(const CauseRow& row, const Verdict& effect) {
+  return std::ranges::any_of(row.effects, [&](const Effects* group) {
+    return std::ranges::any_of(group->findings,
+                               [&](const FindingPattern& pattern) {
+                                 return matches(pattern, effect);
+                               });
+  });
+}
+
+}  // namespace
+
+std::string_view stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::data:
+      return "data";
+    case Stage::wiring:
+      return "wiring";
+    case Stage::initialization:
+      return "initialization";
+    case Stage::optimizer:
+      return "optimizer";
+    case Stage::symptom:
+      return "symptom";
+  }
+  return "";
+}
+
+std::span<const CauseRow> cause_rows() { return kRows; }
+
+CausePlace cause_place(const Verdict& finding) {
+  const CauseRow* row = row_of(finding);
+  if (!row) return {Stage::symptom, std::size(kRows)};
+  return {row->stage, static_cast<std::size_t>(row - std::begin(kRows))};
+}
+
+bool explains(const Verdict& cause, const Verdict& effect) {
+  const CauseRow* row = row_of(cause);
+  if (!row || cause.rule == effect.rule) return false;
+  if (row->must_precede && cause.step.global > effect.step.global) return false;
+  return has_effect(*row, effect) ||
+         (row->explains_all_later && cause_place(effect).stage > row->stage);
+}
+
+}  // namespace smdebug
