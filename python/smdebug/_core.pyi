@@ -2023,7 +2023,7 @@ class RunMonitor:
         """JSON: the causes of what the rules found, with their consequences."""
 
     def text(self) -> str:
-        """What the rules found, in a few lines."""
+        """The findings of the rules in a few lines."""
 
 class StepMonitor:
     """Rules over the steps of sessions while they run."""

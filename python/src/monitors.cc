@@ -178,7 +178,7 @@ void bind_run_monitor(nb::module_& m) {
           [](const RunMonitor& self) {
             return verdict_summary_text(self.verdicts());
           },
-          "What the rules found, in a few lines.");
+          "The findings of the rules in a few lines.");
 }
 
 }  // namespace

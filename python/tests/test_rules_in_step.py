@@ -375,3 +375,19 @@ def test_a_dry_run_keeps_no_status(out_dir):
     Training(hook=hook).run(2)
     hook.close()
     assert not pathlib.Path(out_dir).exists() or not statuses(out_dir)
+
+
+def test_a_rule_that_the_user_named_acts_on_advice_too(out_dir):
+    """Images between 0 and 1 are advice, which a default rule would only report."""
+    rules = [("CheckInputImages", {"threshold_samples": 8})]
+    hook = hook_with(out_dir, rules, "raise")
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(72, 1))
+    hook.register_module(net)
+    optimizer = torch.optim.SGD(net.parameters(), 0.01)
+    with pytest.raises(RuleEvaluationConditionMet):
+        for _ in range(5):
+            net(torch.rand(16, 1, 8, 8)).sum().backward()
+            optimizer.step()
+    (verdict,) = hook.verdicts()
+    assert verdict["severity"] == "advice"
+    hook.close()

@@ -102,6 +102,7 @@ TEST_F(RuleWatchTest, KeepsAStatusFilePerRule) {
   EXPECT_EQ(status_name("VanishingGradient"), "InProgress");
   EXPECT_EQ(status_name("AllZero"), "InProgress");
   verdicts_[0] = fired_verdict();
+  verdicts_[0].severity = Severity::serious;
   WatchProgress progress;
   progress.steps_fed = 9;
   progress.last_fed = 8;
@@ -118,6 +119,8 @@ TEST_F(RuleWatchTest, KeepsAStatusFilePerRule) {
   EXPECT_THAT(json.find("steps")->int_at("last"), IsOkAndHolds(8));
   EXPECT_THAT(json.int_at("lag_steps"), IsOkAndHolds(3));
   EXPECT_THAT(*json.find("verdict")->find("evidence")->as_array(), SizeIs(1));
+  EXPECT_THAT(json.find("verdict")->string_at("severity"),
+              IsOkAndHolds("serious"));
   EXPECT_EQ(status_name("AllZero"), "InProgress");
   EXPECT_THAT(said_, IsEmpty());
 }

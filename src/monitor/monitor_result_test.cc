@@ -38,11 +38,27 @@ TEST(MonitorResults, ShowARowPerRunAndRule) {
       "gradient/a: too small\n"
       "/runs/a  VanishingGradient                  IssuesFound    40  "
       "gradient/a: too small\n"
-      "likely cause in /runs/a: VanishingGradient at step 40 (TRAIN step 30), "
-      "in gradient/a, the first of 2 rules that fired\n");
+      "diagnosis of /runs/a\n"
+      "  likely  VanishingGradient (threshold=0.5) at step 40; also: "
+      "VanishingGradient at step 40\n");
   EXPECT_THAT(monitor_results_json(runs),
               AllOf(HasSubstr(R"("error": null)"),
+                    HasSubstr(R"("confidence": "likely")"),
                     HasSubstr(R"("error": "the disk said no")")));
+}
+
+TEST(ExitCode, IsThatOfAFiringRuleForFatalAndSeriousFindings) {
+  std::vector<Verdict> verdicts = {fired(), fired()};
+  verdicts[1].status = RuleStatus::no_issues_found;
+  for (const Severity severity : {Severity::fatal, Severity::serious}) {
+    verdicts[0].severity = severity;
+    EXPECT_EQ(exit_code(verdicts, false), kExitRuleFired);
+  }
+  verdicts[0].severity = Severity::advice;
+  EXPECT_EQ(exit_code(verdicts, false), kExitNothingFound);
+  verdicts.pop_back();
+  EXPECT_EQ(exit_code(verdicts, false), kExitNothingFound) << "advice alone";
+  EXPECT_EQ(exit_code(verdicts, true), kExitRuleFired) << "the user named it";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ constexpr Findings kRisingFindings = {{"LossNotDecreasing", kLossRises}};
 constexpr Effects kRising = {"a loss that rises or diverges", kRisingFindings};
 
 constexpr Findings kStandingFindings = {{"LossNotDecreasing", kLossStands}};
-constexpr Effects kStanding = {"a loss that stands still", kStandingFindings};
+constexpr Effects kStanding = {"a loss that does not fall", kStandingFindings};
 
 constexpr Findings kDeadFindings = {{"DeadRelu", kDeadAtOnce},
                                     {"DeadRelu", kDeadLater},

@@ -36,7 +36,7 @@ struct FindingPattern {
 
 // Findings that have the same causes.
 struct Effects {
-  std::string_view name;  // "a loss that stands still"
+  std::string_view name;  // "a loss that does not fall"
   std::span<const FindingPattern> findings;
 };
 

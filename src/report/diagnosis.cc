@@ -62,7 +62,7 @@ class FindingGraph {
     for (std::size_t j = 0; j < all_.size(); ++j) {
       if (!is_advice(all_[j])) roots[j] = root_of(j);
     }
-    // Advice follows a cause that is known otherwise, or stands alone.
+    // Advice follows a cause that another finding has; the rest is listed last.
     for (std::size_t j = 0; j < all_.size(); ++j) {
       if (!is_advice(all_[j])) continue;
       const std::size_t root = root_of(j);
@@ -106,7 +106,7 @@ class FindingGraph {
   std::vector<std::vector<bool>> explains_;
 };
 
-// By the step of the run alone: the message has that of the mode.
+// Names only the global step: the message has that of the mode.
 std::string when_text(const StepId& step) {
   return step.global < 0 ? "before the first step"
                          : fmt::format("at step {}", step.global);

@@ -83,7 +83,7 @@ std::string further_evidence(const Diagnosis& diagnosis) {
   return is_known ? "" : text;
 }
 
-// What is said about the findings below their messages, in the order of need.
+// The lines below the messages of the findings.
 struct FindingParts {
   std::string consequences, evidence, why, what_to_try;
 

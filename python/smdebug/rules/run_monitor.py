@@ -62,5 +62,5 @@ class RunMonitor:
         return json.loads(self._core.diagnosis())
 
     def text(self) -> str:
-        """What the rules found, in a few lines."""
+        """The findings of the rules in a few lines."""
         return self._core.text()

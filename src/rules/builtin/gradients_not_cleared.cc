@@ -34,7 +34,7 @@ const ParameterSpec kParameters[] = {
 const Advice kAdvice[] = {
     {.cause = "a loop that never calls zero_grad(), or calls it for other "
               "parameters: PyTorch adds each new gradient to the last one, so "
-              "the updates grow and point to where they pointed before",
+              "the updates grow and repeat those before them",
      .advice = "call optimizer.zero_grad() once for each optimizer.step(), "
                "after it or before the next backward pass; for accumulation, "
                "once after each update"},

@@ -1,4 +1,4 @@
-// LossInput: a loss is given something else than it expects.
+// LossInput: a loss does not receive the input that it expects.
 //
 // The facts of a training have what each loss was given in its first saved
 // steps. A fault is certain if the operation that computed the input, or the
@@ -79,10 +79,10 @@ const Advice kAdvice[] = {
      .advice = "give both the same shape, for example with squeeze(1) on the "
                "predictions or unsqueeze(1) on the targets"},
     {.when = "all labels are ignored",
-     .cause = "a mask that covers every label, or sequences that are cut "
-              "before the labels that count: the mean of no label is NaN",
+     .cause = "a mask that covers every label, or sequences that are truncated "
+              "before their labels begin: the mean over no labels is NaN",
      .advice = "print the labels of a batch, and check where the mask ends and "
-               "at which length sequences are cut",
+               "how long sequences may be",
      .severity = Severity::fatal},
     {.when = "the same output for all samples",
      .cause = "a softmax over one unit, which is always 1, or a layer that no "
@@ -298,7 +298,7 @@ class LossInput : public Rule {
 
 const RuleFactory kLossInput = {
     .name = "LossInput",
-    .summary = "A loss is given something else than it expects.",
+    .summary = "A loss does not receive the input that it expects.",
     .condition =
         "Fires when a loss was given, in 'num_steps' saved steps: "
         "probabilities where it expects scores or log-probabilities, scores "

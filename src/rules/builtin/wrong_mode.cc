@@ -37,15 +37,15 @@ const ParameterSpec kParameters[] = {
 
 const Advice kAdvice[] = {
     {.when = "the whole model",
-     .cause = "a call of model.eval() before an evaluation that is never "
-              "undone, or a pretrained model, which is loaded in evaluation "
+     .cause = "a call to model.eval() for an evaluation, without model.train() "
+              "after it, or a pretrained model, which loads in evaluation "
               "mode: dropout drops nothing, and the running statistics of "
               "normalization do not change",
      .advice = "call model.train() before the first step and after each "
                "evaluation"},
     {.when = "some modules",
-     .cause = "a call of eval() on a part of the model whose parameters train, "
-              "which some fine-tuning does on purpose",
+     .cause = "a call to eval() on a part of the model whose parameters still "
+              "train; some fine-tuning does this on purpose",
      .advice = "call train() on these modules, or freeze their parameters if "
                "evaluation mode is intended",
      .severity = Severity::advice},

@@ -1,0 +1,111 @@
+"""Small trainings with one bug each, of which docs/diagnosis.md shows the diagnosis."""
+
+TRAINING = """
+import time
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+centers = torch.randn(5, 12)
+inputs_of = lambda labels: centers[labels] + 0.5 * torch.randn(len(labels), 12)
+model = {model}
+{before}
+optimizer = {optimizer}
+loss_of = {loss_of}
+for step in range({steps}):
+    labels = {labels}
+    inputs = {inputs}
+    loss = {loss}
+    {clear}
+    loss.backward()
+    {update}
+print("trained to the end")
+"""
+RIGHT = {
+    "model": "nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 5))",
+    "before": "",
+    "optimizer": "torch.optim.SGD(model.parameters(), lr=0.1)",
+    "loss_of": "nn.CrossEntropyLoss()",
+    "steps": "150",
+    "labels": "torch.randint(0, 5, (32,))",
+    "inputs": "inputs_of(labels)",
+    "loss": "loss_of(model(inputs), labels)",
+    "clear": "optimizer.zero_grad()",
+    "update": "optimizer.step()",
+}
+IMAGES = """nn.Sequential(
+    nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5))"""
+
+# Rule -> the bug that it finds, and what it changes in the training.
+BUGS = {
+    "CheckInputImages": (
+        "images between 0 and 1 that are not centered",
+        {
+            "model": IMAGES,
+            "labels": "torch.randint(0, 5, (256,))",
+            "inputs": "torch.rand(256, 1, 8, 8) * (labels.view(-1, 1, 1, 1) + 1) / 5",
+        },
+    ),
+    "DeadRelu": (
+        "a bias of -20 before a ReLU",
+        {"before": "nn.init.constant_(model[0].bias, -20)"},
+    ),
+    "ExplodingTensor": (
+        "a division by a deviation that is 0 in one batch",
+        {
+            "inputs": "inputs_of(labels) if step != 20 else torch.ones(32, 12)",
+            "loss": "loss_of(model((inputs - inputs.mean()) / inputs.std()), labels)",
+        },
+    ),
+    "GradientsNotCleared": ("a forgotten zero_grad()", {"clear": "pass"}),
+    "LabelsAndInputs": (
+        "data sorted by class",
+        {"labels": "torch.arange(32).add(step * 32).mul(5).div(4800).long()"},
+    ),
+    "LossInput": (
+        "a softmax before a cross entropy",
+        {"loss": "loss_of(model(inputs).softmax(1), labels)"},
+    ),
+    "LossNotDecreasing": (
+        "a learning rate of 10",
+        {"optimizer": "torch.optim.SGD(model.parameters(), lr=10)"},
+    ),
+    "ParametersNotTrained": ("a forgotten optimizer.step()", {"update": "pass"}),
+    "SaturatedActivation": (
+        "weights of a tanh layer that are 100 times too large",
+        {
+            "model": "nn.Sequential(nn.Linear(12, 32), nn.Tanh(), nn.Linear(32, 5))",
+            "before": "model[0].weight.data.mul_(100)",
+        },
+    ),
+    "StalledTrainingRule": (
+        "a data loader that hangs",
+        {"inputs": "inputs_of(labels) if step != 100 else time.sleep(9) or inputs_of(labels)"},
+    ),
+    "VanishingGradient": (
+        "sixteen sigmoids in a row",
+        {
+            "model": "nn.Sequential(*(nn.Sequential(nn.Linear(12, 12), nn.Sigmoid())"
+            " for _ in range(16)), nn.Linear(12, 5))"
+        },
+    ),
+    "WrongMode": (
+        "a model.eval() that is never undone",
+        {
+            "model": "nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Dropout(), nn.Linear(32, 5))",
+            "before": "model.eval()",
+        },
+    ),
+}
+# Arguments of `smdebug run` for bugs that the default rules would find only after long.
+ARGUMENTS = {"StalledTrainingRule": ["--rule", "StalledTrainingRule", "--set", "threshold=4"]}
+
+
+def script_with(**changes: str) -> str:
+    """The training with these changes."""
+    return TRAINING.format(**RIGHT | changes)
+
+
+def script_of(rule: str) -> str:
+    """The training with the bug that `rule` finds."""
+    return script_with(**BUGS[rule][1])
