@@ -11,6 +11,7 @@ trainings need more than PyTorch and one process. Uses the package in .venv/torc
 """
 
 import argparse
+import concurrent.futures
 import difflib
 import json
 import os
@@ -94,7 +95,9 @@ def examples() -> str:
     """A section for each default rule."""
     from smdebug import _core
 
-    return "\n\n".join(section(rule) for rule, _ in sorted(_core.default_rules()))
+    rules = sorted(rule for rule, _ in _core.default_rules())
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return "\n\n".join(pool.map(section, rules))
 
 
 def section(rule: str) -> str:
