@@ -27,6 +27,8 @@ def test_each_example_ends_with_advice_that_a_rule_gives():
     """A finding that is reworded changes its example: tools/make_diagnosis_page.py."""
     given = [row["advice"] for rule in _core.builtin_rules() for row in rule["advice"]]
     for name, text in sections().items():
+        if "smdebug check" in text and "diagnosis of" not in text:
+            continue  # advice, which `check` lists without a diagnosis
         assert any(f"try {advice}" in re.sub(r" +", " ", text) for advice in given), name
 
 
