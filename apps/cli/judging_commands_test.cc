@@ -132,12 +132,11 @@ TEST(JudgingCommands, OfOneStepTheTensorThatWasMadeFirstIsTheCause) {
 TEST(JudgingCommands, OneRuleThatFiredIsNoCauseOfOthers) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kVanishing);
-  const auto judged =
-      parsed(smdebug({"check", folder.path("run"), "--rule",
-                      "VanishingGradient", "--rule", "ExplodingTensor",
-                      "--json"})
-                 .out)
-          .at(0);
+  const auto judged = parsed(smdebug({"check", folder.path("run"), "--rule",
+                                      "VanishingGradient", "--rule",
+                                      "ExplodingTensor", "--json"})
+                                 .out)
+                          .at(0);
   EXPECT_TRUE(judged["likely_cause"].is_null());
   EXPECT_TRUE(judged["diagnosis"].at(0)["consequences"].empty());
 }

@@ -31,16 +31,15 @@ TEST(MonitorResults, ShowARowPerRunAndRule) {
   broken.location = "/runs/b";
   broken.error = Error{Error::Code::io, "the disk said no"};
   const MonitorResult runs[] = {judged, broken};
-  EXPECT_EQ(
-      monitor_results_text(runs),
-      "run      rule                               status       step\n"
-      "/runs/a  VanishingGradient (threshold=0.5)  IssuesFound    40  "
-      "gradient/a: too small\n"
-      "/runs/a  VanishingGradient                  IssuesFound    40  "
-      "gradient/a: too small\n"
-      "diagnosis of /runs/a\n"
-      "  likely  VanishingGradient (threshold=0.5) at step 40; also: "
-      "VanishingGradient at step 40\n");
+  EXPECT_EQ(monitor_results_text(runs),
+            "run      rule                               status       step\n"
+            "/runs/a  VanishingGradient (threshold=0.5)  IssuesFound    40  "
+            "gradient/a: too small\n"
+            "/runs/a  VanishingGradient                  IssuesFound    40  "
+            "gradient/a: too small\n"
+            "diagnosis of /runs/a\n"
+            "  likely  VanishingGradient (threshold=0.5) at step 40; also: "
+            "VanishingGradient at step 40\n");
   EXPECT_THAT(monitor_results_json(runs),
               AllOf(HasSubstr(R"("error": null)"),
                     HasSubstr(R"("confidence": "likely")"),
