@@ -6,7 +6,7 @@ import re
 from smdebug import _core
 
 PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/diagnosis.md").read_text()
-# A training that hangs for half an hour, and bugs that tools/make_diagnosis_page.py has not run yet.
+# A training that hangs for half an hour, and bugs whose example is still missing from the page.
 LEFT_OUT = {"StalledTrainingRule", "GradientsNotCleared", "LabelsAndInputs", "WrongMode"}
 EXAMPLES = PAGE.split("<!-- generated: examples -->")[1]
 
