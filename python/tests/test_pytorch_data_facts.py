@@ -11,7 +11,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 import smdebug.pytorch as smd  # noqa: E402
-from smdebug.pytorch.data_summary import DataSummary  # noqa: E402
+from smdebug.pytorch.data_summary import TensorSummary  # noqa: E402
 from smdebug.pytorch.launch import LaunchedHook  # noqa: E402
 
 
@@ -26,7 +26,7 @@ class Net(nn.Module):
 
 
 def summary_of(*batches, ignored=None):
-    summary = DataSummary()
+    summary = TensorSummary()
     for step, batch in enumerate(batches):
         summary.add(torch.as_tensor(batch), step, ignored)
     return summary.facts("x")

@@ -10,10 +10,9 @@ tensors, and tensors that are packed until the backward pass (checkpoints, offlo
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,19 +20,26 @@ from torch import nn
 from torch.compiler import is_compiling
 
 from smdebug import _core
+from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.pytorch.data_summary import DataSummary
+from smdebug.loss_summary import (
+    BINARY,
+    ELEMENTWISE,
+    MEASURED_STEPS,
+    RANGES,
+    REPORTED_AFTER,
+    LossInput,
+    LossSummary,
+)
+from smdebug.pytorch.data_summary import TensorSummary
 from smdebug.pytorch.private_names import saved_tensor
 
 _logger = get_logger()
 
-MEASURED_STEPS = 10
-_REPORTED_AFTER = (3, 5, MEASURED_STEPS)
 _MOST_PASSES = 4  # backward passes of a step, or calls of loss modules
 _MOST_LOSSES = 8
 _MOST_NODES = 200  # of a graph, from the loss on
-_MOST_ELEMENTS = 1 << 18  # of a tensor
 # Devices on which reading a number computes nothing else.
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
 
@@ -58,8 +64,6 @@ _MODULE_KINDS = {
     "kl_div": (nn.KLDivLoss,),
     "l1_loss": (nn.L1Loss,),
 }
-_ELEMENTWISE = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
-_BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 # Losses whose graph does not contain what they were given. Their modules tell.
 _BY_ARGUMENTS = ("kl_div", "l1_loss")
 # Nodes that pass values on.
@@ -73,91 +77,32 @@ _OF_DIFFERENCES = {"Pow": "squared_error", "Mul": "squared_error", "Abs": "absol
 # Nodes by which a script gives predictions the shape (N, 1), to pair them with all targets.
 _PAIRING = frozenset("Unsqueeze View UnsafeView ReshapeAlias Transpose Permute T Expand".split())
 _LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
-# The results that an activation can have.
-_RANGES = {
-    "Relu": (0.0, float("inf")),
-    "Sigmoid": (0.0, 1.0),
-    "Softmax": (0.0, 1.0),
-    "Tanh": (-1.0, 1.0),
-}
+
+
+class _Loss(LossSummary):
+    """The inputs of a loss over the steps. `position`: among the backward passes of a step."""
+
+    def __init__(
+        self, kind: str, position: int, reduction: str, ignored_label: int | None
+    ) -> None:
+        super().__init__(kind)
+        self.position = position
+        self.reduction = reduction
+        self.ignored_label = ignored_label
+        self.targets: TensorSummary | None = None
+
+    def add_targets(self, targets: torch.Tensor, step: int) -> None:
+        """Adds the targets of a further step."""
+        if self.targets is None:
+            self.targets = TensorSummary()
+        self.targets.add(targets, step, self.ignored_label)
 
 
 @dataclass
-class _Input:
-    """The input of one loss in one step. None: unknown."""
+class _Input(LossInput):
+    """The input of one loss in one step, with its targets until they are summarized."""
 
-    shape: list[int]
-    target_shape: list[int] | None = None
-    activation: str = ""  # what computed it: "Softmax", "Linear", ...
-    values: str = ""  # "probabilities", "log_probabilities", "scores"
-    ignored: float | None = None  # the share of labels that are ignored
-    are_outputs_equal: bool = False  # of samples whose targets differ
-    outside: float | None = None  # the share of targets that the activation cannot give
-    target_range: tuple[float, float] | None = None
-    target: torch.Tensor | None = None  # until its loss has summarized it
-
-
-@dataclass
-class _Loss:
-    """The inputs of a loss over the steps."""
-
-    kind: str
-    position: int  # among the backward passes of a step
-    reduction: str
-    ignored_label: int | None
-    steps: int = 0
-    equal_outputs: int = 0
-    inputs: list[_Input] = field(default_factory=list)
-    targets: DataSummary | None = None
-
-    def add(self, measured: _Input, step: int) -> None:
-        """Adds the input of a further step."""
-        self.inputs.append(measured)
-        self.steps += 1
-        self.equal_outputs += measured.are_outputs_equal
-        target, measured.target = measured.target, None
-        if target is not None:
-            if self.targets is None:
-                self.targets = DataSummary()
-            self.targets.add(target, step, self.ignored_label)
-
-    def facts(self) -> _core.LossInputFacts:
-        last = self.inputs[-1]
-        ranges = [each.target_range for each in self.inputs if each.target_range is not None]
-        return _core.LossInputFacts(
-            self.kind,
-            steps=self.steps,
-            shape=last.shape,
-            target_shape=self._common([each.target_shape for each in self.inputs]),
-            activation=self._same([each.activation for each in self.inputs]),
-            values=self._same([each.values for each in self.inputs]),
-            ignored=_least([each.ignored for each in self.inputs]),
-            equal_outputs=self.equal_outputs,
-            outside=_least([each.outside for each in self.inputs]),
-            target_range=_hull(ranges),
-            targets=None if self.targets is None else self.targets.facts(),
-        )
-
-    @staticmethod
-    def _same(texts: list[str]) -> str:
-        return texts[0] if len(set(texts)) == 1 else ""
-
-    @staticmethod
-    def _common(shapes: list[list[int] | None]) -> list[int] | None:
-        """The last shape, if all are known and have as many dimensions."""
-        sizes = {None if shape is None else len(shape) for shape in shapes}
-        return shapes[-1] if len(sizes) == 1 else None
-
-
-def _hull(ranges: list[tuple[float, float]]) -> tuple[float, float] | None:
-    if not ranges or not all(map(math.isfinite, sum(ranges, ()))):
-        return None
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
-
-
-def _least(shares: list[float | None]) -> float | None:
-    known = [share for share in shares if share is not None]
-    return min(known) if len(known) == len(shares) else None
+    target: torch.Tensor | None = None
 
 
 class LossInputs:
@@ -224,7 +169,7 @@ class LossInputs:
         for loss in self._losses.values():
             module = self._module_of(loss, unmeasured)
             if module is not None:
-                facts.append(_module_facts(module, unmeasured.pop(module), loss.facts()))
+                facts.append(_module_facts(module, unmeasured.pop(module), loss.facts(loss.targets)))
                 continue
             facts.append(
                 _core.LossFacts(
@@ -232,7 +177,7 @@ class LossInputs:
                     loss.kind,
                     reduction=loss.reduction,
                     ignored_label=loss.ignored_label,
-                    input=loss.facts(),
+                    input=loss.facts(loss.targets),
                 )
             )
         return [*(_module_facts(*each) for each in unmeasured.items()), *facts]
@@ -279,8 +224,11 @@ class LossInputs:
             if len(self._losses) == _MOST_LOSSES:
                 return
             loss = self._losses[key] = _Loss(key[1], key[0], reduction, label)
-        loss.add(measured, self._step)
-        if loss.steps in _REPORTED_AFTER:
+        loss.add(measured)
+        if measured.target is not None:
+            loss.add_targets(measured.target, self._step)
+            measured.target = None
+        if loss.steps in REPORTED_AFTER:
             self.version += 1
 
 
@@ -455,7 +403,7 @@ def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
     measured = _of_values(kind, given, target, *_producer(_below(node)))
     if kind == "nll_loss":
         measured.ignored = _ignored(node, target)
-    elif kind in _ELEMENTWISE:
+    elif kind in ELEMENTWISE:
         measured.shape, measured.target_shape = _shapes(node, given, target)
     return measured
 
@@ -492,10 +440,10 @@ def _of_values(
     else:
         rows, labels = _samples(given), _samples(target)
         measured.values = _kind_of_elements(kind, rows, activation)
-        if kind in _ELEMENTWISE or kind in _BINARY:
+        if kind in ELEMENTWISE or kind in BINARY:
             low, high = _range(labels)
             measured.target_range = low, high
-            bounds = _RANGES["Sigmoid"] if kind in _BINARY else _RANGES.get(activation)
+            bounds = RANGES["Sigmoid"] if kind in BINARY else RANGES.get(activation)
             if bounds is not None:
                 measured.outside = _share_outside(labels, bounds)
     measured.are_outputs_equal = is_whole and _are_equal(rows, labels)
@@ -514,10 +462,10 @@ def _rows(tensor: torch.Tensor, dim: int) -> torch.Tensor:
         return tensor.reshape(1, 1)
     width = tensor.shape[dim]
     for outer in range(tensor.dim()):
-        if outer != dim and tensor.numel() > _MOST_ELEMENTS:
+        if outer != dim and tensor.numel() > MOST_ELEMENTS:
             rest = max(1, tensor.numel() // max(1, tensor.shape[outer]))
             least = min(tensor.shape[outer], 2)
-            tensor = tensor.narrow(outer, 0, max(least, _MOST_ELEMENTS // rest))
+            tensor = tensor.narrow(outer, 0, max(least, MOST_ELEMENTS // rest))
     return tensor.movedim(dim, -1).reshape(-1, width).float()
 
 
@@ -527,8 +475,8 @@ def _samples(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dim() == 0:
         return tensor.reshape(1, 1).float()
     width = max(1, tensor.numel() // max(1, len(tensor)))
-    tensor = tensor[: max(2, _MOST_ELEMENTS // width)].reshape(-1, width)
-    return tensor[:, :_MOST_ELEMENTS].float()
+    tensor = tensor[: max(2, MOST_ELEMENTS // width)].reshape(-1, width)
+    return tensor[:, :MOST_ELEMENTS].float()
 
 
 def _kind_of_rows(rows: torch.Tensor) -> str:
@@ -551,10 +499,10 @@ def _kind_of_rows(rows: torch.Tensor) -> str:
 
 
 def _kind_of_elements(kind: str, rows: torch.Tensor, activation: str) -> str:
-    if not rows.numel() or kind in _ELEMENTWISE:
+    if not rows.numel() or kind in ELEMENTWISE:
         return ""
     low, high = _range(rows)
-    if kind in _BINARY and 0 <= low and high <= 1:
+    if kind in BINARY and 0 <= low and high <= 1:
         return "probabilities"
     if kind == "kl_div":
         if activation == "Softmax" and low >= 0:
@@ -586,7 +534,7 @@ def _share_outside(targets: torch.Tensor, bounds: tuple[float, float]) -> float:
 
 def _ignored(node: Any, target: torch.Tensor) -> float | None:
     _, label = _settings_of(node)
-    if label is None or not target.numel() or target.numel() > 64 * _MOST_ELEMENTS:
+    if label is None or not target.numel() or target.numel() > 64 * MOST_ELEMENTS:
         return None
     return (target.detach() == label).float().mean().item()
 

@@ -16,8 +16,9 @@ from torch import nn
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.pytorch.data_summary import DataSummary
-from smdebug.pytorch.loss_inputs import MEASURED_STEPS, can_read, is_plain
+from smdebug.loss_summary import MEASURED_STEPS
+from smdebug.pytorch.data_summary import TensorSummary
+from smdebug.pytorch.loss_inputs import can_read, is_plain
 from smdebug.pytorch.shards import class_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class ModelInputs:
 
     def __init__(self) -> None:
         self.version: int = 0  # increases when `facts` returns something new
-        self._inputs: dict[str, tuple[str, DataSummary]] = {}  # tensor -> (first layer, summary)
+        self._inputs: dict[str, tuple[str, TensorSummary]] = {}  # tensor -> (first layer, summary)
         self._step = -1
         self._steps = 0
         # The inputs of the last call: (tensor's name, first layer, reference).
@@ -83,12 +84,12 @@ class ModelInputs:
         """The inputs so far."""
         return [summary.facts(name, layer) for name, (layer, summary) in self._inputs.items()]
 
-    def _summary_of(self, root: Root, number: int) -> DataSummary | None:
+    def _summary_of(self, root: Root, number: int) -> TensorSummary | None:
         name = _core.input_name(root.name, number)
         if name not in self._inputs:
             if len(self._inputs) == _MOST_INPUTS:
                 return None
-            self._inputs[name] = (_first_layer_of(root.module), DataSummary())
+            self._inputs[name] = (_first_layer_of(root.module), TensorSummary())
         return self._inputs[name][1]
 
 

@@ -1,0 +1,120 @@
+"""`DataSummary`: summarizes the data of the first saved steps: an input of a model, or the targets
+of a loss. See `DataFacts` in include/smdebug/core/run_facts.h.
+
+It takes numbers that an adapter has computed from its tensors, and imports no framework.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from smdebug import _core
+
+MOST_ELEMENTS = 1 << 18  # of a tensor that are measured
+MOST_FEATURES = 1 << 14
+_FEWEST_LABELS = 8  # of a step
+_LEADING_SHARE = 0.8
+
+
+class DataSummary:
+    """Adds up the data of several steps, which may have different numbers of samples."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._dtype = ""
+        self._shape: list[int] = []
+        self._not_finite: int | None = None  # the first step with NaN or infinity
+        # Of each feature, over all samples:
+        self._samples = 0
+        self._means: np.ndarray | None = None
+        self._squares: np.ndarray | None = None  # sums of squared distances from the mean
+        self._labels = 0
+        self._classes: set[int] = set()
+        self._one_class_steps = 0
+        self._leading: set[int] = set()
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether neither NaN nor infinity was found so far."""
+        return self._not_finite is None
+
+    def begin_step(self, dtype: str, shape: list[int]) -> None:
+        """Begins the data of a further step."""
+        self._steps += 1
+        self._dtype, self._shape = dtype, shape
+
+    def describe_once(self, dtype: str, shape: list[int]) -> None:
+        """Notes the form of data that are not measured, unless it is known."""
+        if not self._shape:
+            self._dtype, self._shape = dtype, shape
+
+    def set_not_finite(self, step: int) -> None:
+        """Notes that the data of a step, measured or not, contain NaN or infinity."""
+        if self._not_finite is None:
+            self._not_finite = step
+
+    def add_numbers(self, samples: int, means: np.ndarray, variances: np.ndarray) -> None:
+        """Adds the means and variances of the features of so many samples, in float64."""
+        if self._means is None or self._squares is None:
+            self._samples, self._means, self._squares = samples, means, variances * samples
+        elif len(self._means) == len(means):
+            self._merge(samples, means, variances, self._means, self._squares)
+
+    def add_labels(self, count_of: Mapping[int, int], ignored: int | None = None) -> None:
+        """Adds the labels of a step: label -> how often it occurs. `ignored` does not count."""
+        count_of = {label: count for label, count in count_of.items() if label != ignored}
+        if not count_of:
+            return
+        total = sum(count_of.values())
+        self._labels += total
+        self._classes |= count_of.keys()
+        leading = max(count_of, key=count_of.__getitem__)
+        if total >= _FEWEST_LABELS and count_of[leading] >= math.ceil(_LEADING_SHARE * total):
+            self._one_class_steps += 1
+            self._leading.add(leading)
+
+    def facts(self, tensor: str = "", received_by: str = "") -> _core.DataFacts:
+        """The data so far, under the name of their tensor."""
+        mean, deviation, median, largest = self._numbers()
+        return _core.DataFacts(
+            tensor,
+            received_by=received_by,
+            dtype=self._dtype,
+            steps=self._steps,
+            shape=self._shape,
+            mean=mean,
+            deviation=deviation,
+            median_feature_deviation=median,
+            largest_feature_deviation=largest,
+            not_finite=self._not_finite,
+            labels=self._labels,
+            classes=len(self._classes),
+            one_class_steps=self._one_class_steps,
+            leading_classes=len(self._leading),
+        )
+
+    def _merge(self, samples, means, variances, own_means, own_squares):
+        """Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+        variances", 1979."""
+        total = self._samples + samples
+        difference = means - own_means
+        self._squares = (
+            own_squares + variances * samples + difference**2 * (self._samples * samples / total)
+        )
+        self._means = own_means + difference * (samples / total)
+        self._samples = total
+
+    def _numbers(self) -> tuple[float | None, float | None, float | None, float | None]:
+        """(mean, standard deviation, of the features their median and largest)."""
+        if self._means is None or self._squares is None:
+            return None, None, None, None
+        variances = self._squares / self._samples
+        mean = float(self._means.mean())
+        deviation = math.sqrt(float((variances + (self._means - mean) ** 2).mean()))
+        deviations = np.sort(np.sqrt(variances[variances > 0]))
+        if len(self._means) < 2 or not len(deviations):
+            return mean, deviation, None, None
+        return mean, deviation, float(deviations[(len(deviations) - 1) // 2]), float(deviations[-1])

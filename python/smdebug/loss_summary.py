@@ -1,0 +1,93 @@
+"""`LossSummary`: what a loss was given in the first saved steps. See `LossInputFacts` in
+include/smdebug/core/run_facts.h. It imports no framework."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from smdebug import _core
+from smdebug.data_summary import DataSummary
+
+MEASURED_STEPS = 10
+REPORTED_AFTER = (3, 5, MEASURED_STEPS)  # steps
+# The results that an activation can have.
+RANGES = {
+    "Relu": (0.0, float("inf")),
+    "Sigmoid": (0.0, 1.0),
+    "Softmax": (0.0, 1.0),
+    "Tanh": (-1.0, 1.0),
+}
+# Losses of differences, and of probabilities of one class against the other.
+ELEMENTWISE = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+
+
+@dataclass
+class LossInput:
+    """The input of one loss in one step. None: unknown."""
+
+    shape: list[int]
+    target_shape: list[int] | None = None
+    activation: str = ""  # what computed it: "Softmax", "Linear", ...
+    values: str = ""  # "probabilities", "log_probabilities", "scores"
+    ignored: float | None = None  # the share of labels that are ignored
+    are_outputs_equal: bool = False  # of samples whose targets differ
+    outside: float | None = None  # the share of targets that the activation cannot give
+    target_range: tuple[float, float] | None = None
+
+
+class LossSummary:
+    """The inputs of a loss over the steps. `kind` is the function that computes it."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._inputs: list[LossInput] = []
+
+    @property
+    def steps(self) -> int:
+        """The number of steps so far."""
+        return len(self._inputs)
+
+    def add(self, measured: LossInput) -> None:
+        """Adds the input of a further step."""
+        self._inputs.append(measured)
+
+    def facts(self, targets: DataSummary | None) -> _core.LossInputFacts:
+        """The inputs so far, as far as they agree, with the `targets` of the same steps."""
+        inputs = self._inputs
+        ranges = [each.target_range for each in inputs if each.target_range is not None]
+        return _core.LossInputFacts(
+            self.kind,
+            steps=self.steps,
+            shape=inputs[-1].shape,
+            target_shape=_common([each.target_shape for each in inputs]),
+            activation=_same([each.activation for each in inputs]),
+            values=_same([each.values for each in inputs]),
+            ignored=_least([each.ignored for each in inputs]),
+            equal_outputs=sum(each.are_outputs_equal for each in inputs),
+            outside=_least([each.outside for each in inputs]),
+            target_range=_hull(ranges),
+            targets=None if targets is None else targets.facts(),
+        )
+
+
+def _same(texts: list[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else ""
+
+
+def _common(shapes: list[list[int] | None]) -> list[int] | None:
+    """The last shape, if all are known and have as many dimensions."""
+    sizes = {None if shape is None else len(shape) for shape in shapes}
+    return shapes[-1] if len(sizes) == 1 else None
+
+
+def _hull(ranges: list[tuple[float, float]]) -> tuple[float, float] | None:
+    if not ranges or not all(map(math.isfinite, sum(ranges, ()))):
+        return None
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _least(shares: list[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return min(known) if len(known) == len(shares) else None
