@@ -106,8 +106,11 @@ struct DataFacts {
 // and shares missing, if they were unknown or differed between the
 // steps.
 struct LossInputFacts {
-  std::string function;     // that computed it: "cross_entropy", "mse_loss"
+  // That computed it: "cross_entropy" of scores, "categorical_cross_entropy" of
+  // probabilities, "mse_loss", ...
+  std::string function;
   std::uint64_t steps = 0;  // in which it was measured
+  // Of a cross entropy in Keras (rows, classes), whatever precedes the classes.
   std::vector<std::int64_t> shape;
   std::optional<std::vector<std::int64_t>> target_shape;
   // The operation that computed it: "Softmax", "Sigmoid", "Relu"; "Linear" for
@@ -132,7 +135,8 @@ struct LossInputFacts {
 struct LossFacts {
   std::string tensor;     // "CrossEntropyLoss_output_0"
   std::string kind;       // "CrossEntropyLoss"; of a function "cross_entropy"
-  std::string reduction;  // "mean", "sum", "none"; empty: unknown
+  // "mean", "weighted_mean" (Keras), "sum", "none"; empty: unknown.
+  std::string reduction;
   std::optional<std::int64_t> ignored_label;
   std::optional<LossInputFacts> input;  // none: not measured
 

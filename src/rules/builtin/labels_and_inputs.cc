@@ -69,14 +69,15 @@ const Advice kAdvice[] = {
     {.when = "inputs that are not finite",
      .cause = "missing values in the data, or a division by zero or a "
               "logarithm in their preparation",
-     .advice = "search the data with torch.isnan and torch.isinf before the "
-               "training, and drop or fill the rows that they find",
+     .advice = "search the data for NaN and infinity before the training, such "
+               "as with numpy.isfinite, and drop or fill these rows",
      .severity = Severity::fatal},
     {.when = "targets that are not finite",
      .cause = "missing labels, or a division by zero or a logarithm in the "
               "preparation of the targets",
-     .advice = "search the targets with torch.isnan and torch.isinf before the "
-               "training, and drop the samples without a target",
+     .advice = "search the targets for NaN and infinity before the training, "
+               "such as with numpy.isfinite, and drop the samples without a "
+               "target",
      .severity = Severity::fatal},
     {.when = "sorted labels",
      .cause = "data that are sorted by class and not shuffled: the model "
@@ -159,9 +160,13 @@ std::optional<Found> label_fault(const DataFacts& labels,
       kSortedShare};
 }
 
+// Whether the first layer scales the inputs itself, or may do so.
 bool is_scaled_by(std::string_view layer) {
-  return layer.find("Norm") != layer.npos ||
-         layer.find("Embedding") != layer.npos;
+  static constexpr std::string_view kScaling[] = {
+      "Norm", "Embedding", "Rescaling", "Lambda", "Divide", "Multiply"};
+  return std::ranges::any_of(kScaling, [&](std::string_view part) {
+    return layer.find(part) != layer.npos;
+  });
 }
 
 std::optional<Found> scale_fault(const DataFacts& data, DataFault fault,
@@ -206,11 +211,16 @@ bool is_regression(const LossInputFacts& loss) {
          loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
 }
 
+// Those that the model tells apart.
+std::int64_t classes_of(const LossInputFacts& loss) {
+  if (loss.shape.empty()) return 0;
+  return std::max<std::int64_t>(loss.shape.back(), 2);
+}
+
 std::optional<Found> target_fault(const LossInputFacts& loss,
                                   const Thresholds& thresholds) {
   const DataFacts& targets = *loss.targets;
-  if (targets.labels > 0)
-    return label_fault(targets, loss.shape.empty() ? 0 : loss.shape.back());
+  if (targets.labels > 0) return label_fault(targets, classes_of(loss));
   if (!is_regression(loss)) return std::nullopt;
   return scale_fault(targets, DataFault::targets_large, thresholds);
 }
@@ -255,7 +265,7 @@ class LabelsAndInputs : public Rule {
     if (most_steps_ == 0) {
       return Error{Error::Code::unsupported,
                    "nothing to judge: the data of the training are unknown; "
-                   "hooks for PyTorch measure the inputs of models and the "
+                   "hooks for PyTorch and Keras measure the inputs of models and the "
                    "targets of losses in the first saved steps"};
     }
     return Error{Error::Code::not_found,

@@ -156,6 +156,9 @@ TEST(LabelsAndInputs, FindsLabelsOfOneClass) {
               HasSubstr("all 320 labels of 10 saved steps are of one class of "
                         "10"));
   EXPECT_EQ(verdict_on_labels(labels, 2).severity, Severity::advice);
+  // One output tells two classes apart.
+  EXPECT_THAT(verdict_on_labels(labels, 1).message,
+              HasSubstr("of one class of 2"));
   labels.labels = 99;
   EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
 }
@@ -169,8 +172,13 @@ TEST(LabelsAndInputs, AdvisesOnFeaturesOfDifferentScales) {
   EXPECT_THAT(verdict.message,
               HasSubstr("the standard deviation of a feature is 350, and the "
                         "median over all features is 0.9"));
-  input.received_by = "BatchNorm1d";
-  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found);
+  for (const char* layer :
+       {"BatchNorm1d", "Normalization", "Embedding", "Rescaling", "Lambda",
+        "TFOpLambda", "TrueDivide"}) {
+    input.received_by = layer;
+    EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found)
+        << layer << " may scale the inputs";
+  }
 }
 
 TEST(LabelsAndInputs, AdvisesOnLargeInputs) {

@@ -6,6 +6,9 @@
 // shows in values needs as many steps as are measured. The original has no such
 // rule.
 //
+// Keras takes the scores from before a softmax or sigmoid where it finds them,
+// whatever `from_logits` is: then its loss is one of probabilities.
+//
 // Of losses that are written out in elementary operations, it sees only a
 // difference that pairs predictions with all targets. It does not see losses
 // in compiled code and custom functions, the shapes of an L1 loss and the input
@@ -45,9 +48,12 @@ enum class InputFault {
   sigmoid_twice,
   no_logarithm,
   no_log_softmax,
+  no_activation,
+  one_unit_softmax,
   broadcast,
   labels_ignored,
   equal_outputs,
+  too_few_outputs,
   targets_out_of_reach,
 };
 
@@ -57,12 +63,14 @@ const Advice kAdvice[] = {
      .cause = "a softmax at the end of the model, although the loss applies "
               "one: the gradients are small, and the loss cannot reach 0",
      .advice = "return the scores of the last linear layer from the model, and "
-               "apply softmax only to show probabilities"},
+               "apply softmax only to show probabilities; in Keras, set "
+               "from_logits=False instead"},
     {.when = "probabilities for a binary cross entropy with logits",
      .cause = "a sigmoid at the end of the model, although the loss applies "
               "one: no probability below 0.5 can be learned",
      .advice = "return the scores of the last linear layer from the model, or "
-               "use the binary cross entropy of probabilities"},
+               "use the binary cross entropy of probabilities: in Keras, "
+               "from_logits=False"},
     {.when = "probabilities for a loss of log-probabilities",
      .cause = "softmax instead of log_softmax: the loss is not a likelihood "
               "and can fall below 0",
@@ -72,6 +80,17 @@ const Advice kAdvice[] = {
      .cause = "a missing log_softmax: the loss falls without limit",
      .advice = "use a cross entropy, which takes scores, or apply log_softmax "
                "to the output of the model"},
+    {.when = "no probabilities for a loss of probabilities",
+     .cause = "a last layer without softmax or sigmoid: what is below 0 or "
+              "above 1 is cut off and gets no gradient, and the loss may "
+              "become NaN",
+     .advice = "end the model with softmax, or with sigmoid for one output per "
+               "class, or without an activation and set from_logits=True"},
+    {.when = "a softmax over one unit",
+     .cause = "a last layer with one unit and softmax: the model predicts 1 "
+              "for every sample",
+     .advice = "use sigmoid for two classes, one unit per class with softmax "
+               "for more, and no activation for a regression"},
     {.when = "shapes that are broadcast",
      .cause = "predictions of shape (N, 1) and targets of shape (N), or the "
               "reverse: the loss compares each prediction with all targets, "
@@ -89,6 +108,11 @@ const Advice kAdvice[] = {
               "longer passes its input on",
      .advice = "use a sigmoid for one unit, and look for layers whose output "
                "is constant"},
+    {.when = "more classes than outputs",
+     .cause = "a last layer with one unit, which tells two classes apart, for "
+              "labels of more classes",
+     .advice = "use one unit per class with softmax, and a cross entropy of "
+               "class labels"},
     {.when = "targets that the model cannot give",
      .cause = "a last activation whose range does not contain the targets, or "
               "targets of another scale, such as labels of -1 and 1 for a "
@@ -103,6 +127,8 @@ constexpr std::uint64_t kStepsForValues = 10;
 constexpr std::uint64_t kStepsForLabels = 5;
 // The targets of a healthy training may exceed the range by noise.
 constexpr double kLeastOutside = 0.1;
+// Whole numbers that occur less often may be amounts rather than classes.
+constexpr std::uint64_t kLabelsPerClass = 8;
 
 std::int64_t elements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
@@ -120,6 +146,30 @@ bool is_broadcast(const LossInputFacts& input) {
   return a.size() != b.size() && a.size() <= 2 && b.size() <= 2 &&
          elements(a) == elements(b) && elements(a) > 1 &&
          (a.size() < 2 || a.back() == 1) && (b.size() < 2 || b.back() == 1);
+}
+
+bool has_one_output(const LossInputFacts& input) {
+  return !input.shape.empty() &&
+         (input.shape.size() == 1 || input.shape.back() == 1);
+}
+
+bool takes_probabilities(const LossInputFacts& input) {
+  return input.function == "binary_cross_entropy" ||
+         input.function == "categorical_cross_entropy";
+}
+
+// Whether the last activation is known and gives no probabilities.
+bool lacks_activation(const LossInputFacts& input) {
+  return input.activation == "Linear" || input.activation == "Relu" ||
+         input.activation == "Tanh";
+}
+
+// Whether the targets are class labels of which one output can only give two.
+bool has_too_few_outputs(const LossInputFacts& input) {
+  if (!has_one_output(input) || !input.targets) return false;
+  const DataFacts& targets = *input.targets;
+  return targets.classes > 2 &&
+         targets.labels >= kLabelsPerClass * targets.classes;
 }
 
 std::optional<InputFault> certain_fault(const LossInputFacts& input) {
@@ -141,6 +191,14 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
       input.activation == "Linear") {
     return InputFault::no_log_softmax;
   }
+  if (takes_probabilities(input) && lacks_activation(input) &&
+      !are_probabilities) {
+    return InputFault::no_activation;
+  }
+  if (input.activation == "Softmax" && input.shape.size() > 1 &&
+      input.shape.back() == 1 && input.equal_outputs == input.steps) {
+    return InputFault::one_unit_softmax;
+  }
   if (is_broadcast(input)) return InputFault::broadcast;
   return std::nullopt;
 }
@@ -154,9 +212,14 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
     return InputFault::labels_ignored;
   }
   if (input.steps < std::max(num_steps, kStepsForValues)) return std::nullopt;
+  if (takes_probabilities(input) && input.activation.empty() &&
+      input.values == "scores") {
+    return InputFault::no_activation;
+  }
   if (input.equal_outputs == input.steps) return InputFault::equal_outputs;
   if (input.outside && *input.outside >= kLeastOutside) {
-    return InputFault::targets_out_of_reach;
+    return has_too_few_outputs(input) ? InputFault::too_few_outputs
+                                      : InputFault::targets_out_of_reach;
   }
   return std::nullopt;
 }
@@ -173,6 +236,13 @@ std::string range_text(const LossInputFacts& input) {
                      short_number(*input.target_high));
 }
 
+// What a loss is given that are no probabilities.
+std::string result_text(const LossInputFacts& input) {
+  if (input.activation.empty()) return "numbers below 0 or above 1";
+  if (input.activation == "Linear") return "the result of a linear layer";
+  return fmt::format("the result of '{}'", input.activation);
+}
+
 // The middle of the message: the input of the loss.
 std::string fault_text(InputFault fault, const LossInputFacts& input) {
   switch (fault) {
@@ -187,6 +257,11 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
     case InputFault::no_log_softmax:
       return "is given the result of a linear layer, and expects "
              "log-probabilities";
+    case InputFault::no_activation:
+      return fmt::format("is given {}, and expects probabilities",
+                         result_text(input));
+    case InputFault::one_unit_softmax:
+      return "is given the result of a softmax over one unit, which is always 1";
     case InputFault::broadcast:
       return fmt::format(
           "is given an input of shape {} and targets of shape {}, and compares "
@@ -196,6 +271,10 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
       return "is given only labels that it ignores";
     case InputFault::equal_outputs:
       return "is given the same output for samples with different targets";
+    case InputFault::too_few_outputs:
+      return fmt::format(
+          "is given one output per sample and labels of {} classes{}",
+          input.targets->classes, range_text(input));
     case InputFault::targets_out_of_reach:
       return fmt::format(
           "is given targets of which {:.0f} % or more are out of reach{}{}",
@@ -236,7 +315,8 @@ class LossInput : public Rule {
       return Error{Error::Code::unsupported,
                    "nothing to judge: what the losses were given is unknown; "
                    "hooks for PyTorch measure it in the first saved steps, for "
-                   "losses of torch.nn that are not compiled"};
+                   "losses of torch.nn that are not compiled, and hooks for "
+                   "Keras for its own losses in its own train_step"};
     }
     return Error{
         Error::Code::not_found,
@@ -301,11 +381,14 @@ const RuleFactory kLossInput = {
     .summary = "A loss does not receive the input that it expects.",
     .condition =
         "Fires when a loss was given, in 'num_steps' saved steps: "
-        "probabilities where it expects scores or log-probabilities, scores "
-        "where it expects log-probabilities, or predictions and targets that "
-        "broadcast to all pairs. Fires after 5 steps if all labels are "
-        "ignored, and after 10 if all samples have the same output or at least "
-        "a tenth of the targets is out of reach of the last activation.",
+        "probabilities where it expects scores or log-probabilities, the "
+        "result of a last layer without softmax or sigmoid where it expects "
+        "probabilities, scores where it expects log-probabilities, a softmax "
+        "over one unit, or predictions and targets that broadcast to all "
+        "pairs. Fires after 5 steps if all labels are ignored, and after 10 if "
+        "all samples have the same output or at least a tenth of the targets "
+        "is out of reach of the last activation, as the labels of three "
+        "classes are for one output.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LossInput>,

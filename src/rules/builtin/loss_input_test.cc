@@ -114,6 +114,100 @@ TEST(LossInput, FindsALossOfLogProbabilitiesWithoutTheirLogarithm) {
   }
 }
 
+TEST(LossInput, FindsWhatIsNoProbabilityForALossOfProbabilities) {
+  for (const char* function :
+       {"binary_cross_entropy", "categorical_cross_entropy"}) {
+    RuleHarness rule("LossInput");
+    EXPECT_EQ(fires_with(rule, given_to(function, "Relu", "")), 4);
+    EXPECT_THAT(rule.verdict().message,
+                HasSubstr("is given the result of 'Relu', and expects "
+                          "probabilities"));
+    EXPECT_THAT(rule.verdict().advice, HasSubstr("from_logits=True"));
+    EXPECT_EQ(rule.verdict().severity, Severity::error);
+    RuleHarness other("LossInput");
+    EXPECT_EQ(fires_with(other, given_to(function, "Linear", "scores")), 4);
+    EXPECT_THAT(other.verdict().message,
+                HasSubstr("the result of a linear layer"));
+  }
+}
+
+TEST(LossInput, FindsNumbersThatAreNoProbabilitiesInTenSteps) {
+  LossInputFacts input = given_to("binary_cross_entropy", "", "scores");
+  input.steps = 9;
+  EXPECT_FALSE(fires(input));
+  input.steps = 10;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given numbers below 0 or above 1"));
+}
+
+TEST(LossInput, PassesProbabilitiesForALossOfProbabilities) {
+  for (const char* function :
+       {"binary_cross_entropy", "categorical_cross_entropy"}) {
+    for (const char* activation : {"Softmax", "Sigmoid", "Linear", ""})
+      EXPECT_FALSE(fires(given_to(function, activation, "probabilities")));
+    // Keras divides what is positive by its sum.
+    LossInputFacts positive = given_to(function, "", "");
+    positive.steps = 10;
+    EXPECT_FALSE(fires(positive));
+  }
+}
+
+TEST(LossInput, FindsASoftmaxOverOneUnit) {
+  LossInputFacts input = given_to("mse_loss", "Softmax", "");
+  input.shape = {32, 1};
+  input.equal_outputs = 3;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("mse_loss is given the result of a softmax over one "
+                        "unit, which is always 1"));
+  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  // A softmax over the samples.
+  input.equal_outputs = 0;
+  EXPECT_FALSE(fires(input));
+  input.equal_outputs = 3;
+  input.shape = {32, 2};
+  EXPECT_FALSE(fires(input));
+}
+
+// Three classes for one sigmoid.
+LossInputFacts three_classes() {
+  LossInputFacts input =
+      given_to("binary_cross_entropy", "Sigmoid", "probabilities");
+  input.shape = {32, 1};
+  input.steps = 10;
+  input.outside = 0.3;
+  input.target_low = 0;
+  input.target_high = 2;
+  input.targets.emplace();
+  input.targets->labels = 320;
+  input.targets->classes = 3;
+  return input;
+}
+
+TEST(LossInput, FindsLabelsOfThreeClassesForOneOutput) {
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, three_classes()), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given one output per sample and labels of 3 "
+                        "classes (targets from 0 to 2)"));
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("one unit per class"));
+}
+
+TEST(LossInput, CallsWholeNumbersClassesOnlyIfEachOccursOften) {
+  LossInputFacts prices = three_classes();
+  prices.targets->classes = 200;
+  prices.target_high = 400;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, prices), 4);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("are out of reach"));
+  LossInputFacts two = three_classes();
+  two.outside = 0;
+  EXPECT_FALSE(fires(two));
+}
+
 TEST(LossInput, FindsShapesThatBroadcastToAllPairs) {
   RuleHarness rule("LossInput");
   EXPECT_EQ(fires_with(rule, mean_square({50, 1}, {50})), 4);

@@ -62,7 +62,9 @@ std::optional<Guess> guess_of(const RunFacts& facts) {
   if (loss.input->function == "binary_cross_entropy" ||
       loss.input->function == "binary_cross_entropy_with_logits") {
     classes = 2;
-  } else if (loss.input->function == "cross_entropy" && !shape.empty()) {
+  } else if ((loss.input->function == "cross_entropy" ||
+              loss.input->function == "categorical_cross_entropy") &&
+             !shape.empty()) {
     classes = shape.size() == 1 ? shape[0] : shape[1];
   }
   if (classes < 2) return std::nullopt;

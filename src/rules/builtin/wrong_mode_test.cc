@@ -57,6 +57,38 @@ TEST(WrongMode, FindsAModelThatWasNeverSetToTraining) {
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
 }
 
+// The same in Keras, which names layers and weights in another way.
+RunFacts keras_network(bool is_training, bool is_frozen) {
+  RunFacts facts;
+  add_parameter(facts, "dense/weights/dense/kernel:0");
+  add_parameter(facts, "dense_1/weights/dense_1/kernel:0");
+  add_parameter(facts, "dense_bn/weights/dense_bn/gamma:0", !is_frozen,
+                !is_frozen);
+  facts.optimizers = {{"Adam", {{2, 0, {}}}}};
+  facts.modules = {
+      module_of("sequential", "Sequential", true),
+      module_of("dense", "Dense", true),
+      module_of("dense_bn", "BatchNormalization", is_training,
+                {{"track_running_stats", 1}}),
+  };
+  return facts;
+}
+
+TEST(WrongMode, JudgesTheLayersOfKeras) {
+  RuleHarness rule("WrongMode");
+  EXPECT_EQ(rule.fires_with(10, {keras_network(false, false)}), -1);
+  EXPECT_EQ(rule.finish().severity, Severity::advice);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("with 1 of 1 dropout and normalization modules: "
+                        "dense_bn (BatchNormalization)"));
+  RuleHarness good("WrongMode");
+  EXPECT_EQ(good.fires_with(10, {keras_network(true, false)}), -1);
+  EXPECT_EQ(good.finish().status, RuleStatus::no_issues_found);
+  RuleHarness frozen("WrongMode");
+  EXPECT_EQ(frozen.fires_with(10, {keras_network(false, true)}), -1);
+  EXPECT_NE(frozen.finish().status, RuleStatus::issues_found);
+}
+
 TEST(WrongMode, FindsAnEvaluationThatWasNotUndone) {
   RuleHarness rule("WrongMode");
   EXPECT_EQ(rule.fires_with(10, {network(true), network(false, 50)}), 70);

@@ -4,6 +4,8 @@
 #include <map>
 #include <string_view>
 
+#include "smdebug/core/tensor_names.h"
+
 namespace smdebug {
 namespace {
 
@@ -45,9 +47,27 @@ struct Model {
   bool is_trained = false;
 };
 
+// Keras calls the parameters of a layer "dense/weights/dense/kernel:0".
+bool is_named_by_keras(const RunFacts& facts) {
+  return !facts.parameters.empty() &&
+         facts.parameters.front().tensor.find(name_parts::kLayerWeights) !=
+             std::string::npos;
+}
+
+// The model that Keras trains, with all of its layers.
+std::vector<Model> keras_model(const RunFacts& facts) {
+  Model model = {facts.modules.empty() ? nullptr : &facts.modules.front(), {}};
+  if (!model.root) return {};
+  for (const ModuleFacts& module : facts.modules) {
+    model.modules.push_back(&module);
+  }
+  return {std::move(model)};
+}
+
 // The parameters of a model "Net" are called "Net_fc1.weight".
 std::vector<Model> models_of(const RunFacts& facts,
                              const Parameters& parameters) {
+  if (is_named_by_keras(facts)) return keras_model(facts);
   std::vector<Model> models;
   for (const ModuleFacts& module : facts.modules) {
     const std::string prefix = module.path + "_";
@@ -79,6 +99,11 @@ std::vector<Model> models_of(const RunFacts& facts,
 // trainable one. A module with parameters is such a part itself.
 bool is_in_frozen_part(const Model& model, const ModuleFacts& module,
                        const Parameters& parameters) {
+  const auto weights =
+      with_prefix(parameters, module.path + std::string(name_parts::kLayerWeights));
+  if (!weights.empty()) {
+    return std::ranges::none_of(weights, &ParameterFacts::is_trainable);
+  }
   std::string_view path = module.path;
   const std::string& root = model.root->path;
   if (path.starts_with(root + ".")) path.remove_prefix(root.size() + 1);
