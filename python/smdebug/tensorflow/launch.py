@@ -70,6 +70,7 @@ class _Launch:
 
             self._hook = make_hook(KerasHook, self._settings)
             self._hook.note_every_step()
+            self._hook.report_facts()
         return self._hook
 
     def _with_hook(self, original):

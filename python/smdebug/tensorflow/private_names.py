@@ -5,6 +5,9 @@
 | function.autograph_info__ | AutoGraph does not convert our wrappers | they are converted |
 | tf.__internal__.autograph | a user's train_step is converted as before | it is not converted |
 | Layer._flatten_layers | layers inside layers | those that `layers` lists |
+| tensor._keras_history | the layer that computes the output of a model | it is unknown |
+| tensor._keras_logits | whether a loss finds the scores behind a softmax | see below |
+| tensor._keras_mask | whether a loss ignores some of its targets | none is known |
 | optimizer._hyper | learning rate and similar of legacy optimizers | not saved |
 | optimizer._learning_rate, _current_learning_rate | the learning rate of every step | no series |
 | control_flow_util.GraphOrParentsInXlaContext | whether XLA compiles a function | see below |
@@ -18,6 +21,9 @@
 If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
 graph with our calls in it could not be compiled. If the changes of a Keras step or its number of
 batches are unknown, one function always returns the captured tensors.
+
+If it is unknown whether a loss of Keras finds the scores behind a softmax, it is taken to find
+them.
 
 Callers import TensorFlow themselves where they need it: Keras may run without it.
 """
@@ -56,6 +62,28 @@ def layers_inside(layer: Any) -> list[Any]:
     if flatten is None:
         return list(getattr(layer, "layers", ()))
     return [each for each in flatten(recursive=False, include_self=False) if each is not layer]
+
+
+def producer_of(tensor: Any) -> Any:
+    """Returns the layer or operation that computes a symbolic tensor of Keras; None if unknown."""
+    history = getattr(tensor, "_keras_history", None)
+    return history[0] if history else None
+
+
+def has_mask(tensor: Any) -> bool:
+    """Returns whether Keras has a mask for the elements of a tensor."""
+    return getattr(tensor, "_keras_mask", None) is not None
+
+
+def has_scores_behind(tensor: Any) -> bool:
+    """Returns whether a loss of Keras on TensorFlow finds the scores that a softmax or sigmoid was
+    given, whose result is `tensor`: it then uses them, whatever `from_logits` is."""
+    if hasattr(tensor, "_keras_logits"):
+        return True
+    try:
+        return tensor.op.type in ("Softmax", "Sigmoid")
+    except (AttributeError, RuntimeError, NotImplementedError):  # eager code has no operations
+        return False
 
 
 def hyper_variables(optimizer: Any) -> list[Any]:

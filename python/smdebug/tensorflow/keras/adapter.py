@@ -12,6 +12,7 @@ from typing import Any
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.log import get_logger
 from smdebug.tensorflow.capture_sink import CaptureContext
+from smdebug.tensorflow.keras.facts import KerasFacts
 from smdebug.tensorflow.keras.keras_logs import KerasLogs
 from smdebug.tensorflow.keras.step_backend import why_closed
 from smdebug.tensorflow.keras.step_function import IS_FUNCTIONAL, StepFunction
@@ -40,6 +41,7 @@ class KerasAdapter:
         self._depth = 0  # how many of fit, evaluate and predict are running
         self._has_own_mode = False
         self._series: StepSeries | None = None
+        self._facts: KerasFacts | None = None
         # Made once, because every batch enters them.
         self._has_rules = self._plan.has_rules
         self._errors_before_batch = self._sink.isolate_errors("before a batch")
@@ -57,6 +59,10 @@ class KerasAdapter:
         """Notes the numbers of every training step in `series`."""
         if not IS_FUNCTIONAL:
             self._series = series
+
+    def report_facts(self, facts: KerasFacts) -> None:
+        """Reports what the training is made of by `facts`."""
+        self._facts = facts
 
     def keep_mode(self) -> None:
         """Keeps the mode that the script has set for steps outside of fit, evaluate and predict."""
@@ -179,6 +185,23 @@ class KerasAdapter:
         if self._has_rules:
             self._judge(function.model)
 
+    def wants_data(self, function: StepFunction) -> bool:
+        """Returns whether the coming batch, if it is saved, is measured."""
+        return self._facts is not None and function.kind == "train" and self._facts.wants_data()
+
+    def step_traced(self, function: StepFunction) -> None:
+        """Notes that a step was traced, or has run as eager code."""
+        if self._facts is not None and function.kind == "train":
+            layer_names = self._models[id(function.model)].layer_names
+            self._facts.note_model(function.model, layer_names, function.original_step)
+            self._facts.note_trace(function.model)
+
+    def measured_tensors(self, function: StepFunction, trace: Any) -> dict[str, Any]:
+        """Returns the tensors of a trace that are measured, by name."""
+        if self._facts is None or function.kind != "train":
+            return {}
+        return self._facts.tensors_of(function.model, trace)
+
     def batches_are_over(self) -> None:
         """Releases all models: Keras has returned, or an exception passes through it."""
         self._armed, self._depth = None, 0
@@ -217,9 +240,20 @@ class KerasAdapter:
         self._logs.end_batch(function.kind, result, is_due)
         if self._series is not None and function.kind == "train":
             self._series.after_batch(function.model, result)
+        if self._facts is not None and function.kind == "train":
+            captures = self._describe(self._facts, function, captures or {}, is_due)
         if is_due:
             function.put(captures or {})
             self._models[id(function.model)].put_variables(state)
+
+    def _describe(self, facts, function, captures, is_due):
+        """Reports the facts of a training step. Returns the captured tensors that are saved."""
+        if why_closed(function.model):  # the hook sees no trace
+            layer_names = self._models[id(function.model)].layer_names
+            facts.note_model(function.model, layer_names, function.original_step)
+        rest = facts.take(function.model, captures, self._depth > 0)
+        facts.end_step(is_due)
+        return rest
 
     def _interrupt_series(self):
         if self._series is not None:

@@ -92,3 +92,19 @@ class VariableReader:
 def unscaled(gradient: Any, scale: Any) -> Any:
     """Returns a gradient divided by the scale of the loss."""
     return gradient / scale
+
+
+def first_samples(tensor: Any, most_elements: int) -> Any:
+    """Returns the first samples of a tensor as an array; None if it is no tensor of numbers."""
+    if not _is_tensor(tensor) or tensor.is_sparse or tensor.is_complex():
+        return None
+    tensor = tensor.detach()
+    if tensor.ndim:
+        width = max(1, tensor.numel() // max(1, len(tensor)))
+        tensor = tensor[: max(2, most_elements // width)]
+    return (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
+
+
+def uses_scores(predictions: Any) -> bool:
+    """Returns whether a loss finds the scores behind `predictions`: only on TensorFlow."""
+    return False

@@ -15,6 +15,7 @@ from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
+from smdebug.tensorflow.keras.facts import KerasFacts
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
@@ -231,6 +232,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """Notes the loss and the learning rate of every training step as scalar series."""
         if self._keras:
             self._keras.note_every_step(StepSeries(self._first_session))
+
+    def report_facts(self) -> None:
+        """Reports what the training is made of, and measures its first data."""
+        if self._keras:
+            self._keras.report_facts(KerasFacts(self._first_session))
 
     # --- for the base classes ---
 

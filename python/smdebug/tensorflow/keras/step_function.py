@@ -42,6 +42,15 @@ class BatchObserver(Protocol):
     ) -> None:
         """Saves the step of a batch that is done."""
 
+    def wants_data(self, function: "StepFunction") -> bool:
+        """Returns whether the coming batch, if it is saved, is measured."""
+
+    def step_traced(self, function: "StepFunction") -> None:
+        """Notes that a step was traced, or has run as eager code."""
+
+    def measured_tensors(self, function: "StepFunction", trace: StepTrace) -> dict[str, Any]:
+        """Returns the tensors of a trace that are measured, by name."""
+
     def batches_are_over(self) -> None:
         """Releases all models, because an exception passes through Keras."""
 
@@ -212,6 +221,7 @@ class StepFunction:
             self._sink.offer_graph(graph)
         if not self._wants_trace():
             result = step(data)
+            self._note_trace()
             self._sink.attempt(lambda: self._note_graph(graph), "after a trace")
             return self._join.join(result, replicas=self._replicas)
         LayerCalls.watch(self)
@@ -219,11 +229,20 @@ class StepFunction:
         self._sink.attempt(lambda: trace.step_begins(data), "before a step is traced")
         with collecting(trace):
             result = step(data)
+        self._note_trace()
         passed_out = self._sink.attempt(
             lambda: self._passed_out(trace, graph, self._note_graph(graph)),
             "while a step is traced",
         )
         return self._join.join(result, *(passed_out or (None, None)), self._replicas)
+
+    def _note_trace(self):
+        # The capturing function may be traced after the script has frozen other layers. Eager code
+        # comes here in each step.
+        is_lean = self._functions.is_single or not self._is_capturing
+        if is_lean != (backend.graph() is not None):
+            return
+        self._sink.attempt(lambda: self._observer.step_traced(self), "after a trace")
 
     def _note_graph(self, graph):
         """Returns whether the step that was traced in `graph` can run twice; eager code has no
@@ -246,7 +265,10 @@ class StepFunction:
         """Returns (captured tensors by name, random numbers) that this function adds to its
         result; None for nothing."""
         wanted = self._join.wanted(trace, is_graph=graph is not None)
-        if not wanted:
+        # A function that runs every batch returns nothing more than what is saved.
+        can_measure = graph is None or (is_repeatable and not self._functions.is_single)
+        measured = self._observer.measured_tensors(self, trace) if can_measure else {}
+        if not wanted and not measured:
             return None, None
         if graph is not None:
             if not self._functions.is_single and is_repeatable:
@@ -256,7 +278,7 @@ class StepFunction:
             else:
                 self._keep_single_function()
             self._join.note_returned(wanted)
-        return {name: backend.dense(tensor) for name, tensor in wanted.items()}, None
+        return {name: backend.dense(tensor) for name, tensor in wanted.items()} | measured, None
 
     def _keep_single_function(self):
         if not self._functions.is_single and self._functions.keep_single():
@@ -274,7 +296,12 @@ class StepFunction:
         due = self._join.next_due()
         if self._join.lacks(due):
             self._functions.forget_capturing()  # the configuration was edited since the trace
-        return bool(due)
+        return bool(due) or self._observer.wants_data(self)
+
+    @property
+    def original_step(self) -> Any:
+        """The model's own train_step, or that of the kind."""
+        return getattr(self, "_original_step", None) or getattr(self.model, f"{self.kind}_step")
 
     @property
     def is_known(self) -> bool:

@@ -48,12 +48,17 @@ class StepTrace:
         self._layer_names = settings.layer_names
         self._skip = settings.saver.skip
         self._graph = backend.graph()
+        self.has_weights: bool = False  # whether the samples have weights
+        self.has_named_inputs: bool = False
+        self.modes: dict[int, bool] = {}  # whether a layer trains, by its id, if it is told
         # By base name and collections, in the order in which they came.
         self._found: dict[tuple[str, tuple[str, ...]], list[Any]] = {}
 
     def step_begins(self, data: Any) -> None:
         """Collects the inputs and labels in `data`, the argument of train_step."""
-        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        x, y, weights = keras.utils.unpack_x_y_sample_weight(data)
+        self.has_weights = weights is not None
+        self.has_named_inputs = isinstance(x, dict)
         self._add(names.INPUTS, ("inputs",), x)
         self._add(names.LABELS, ("outputs",), y)
 
@@ -63,6 +68,8 @@ class StepTrace:
         """Collects the inputs and outputs of a call of `layer`; of the model, its predictions."""
         if self._is_being_built():
             return
+        if isinstance(keywords.get("training"), bool):
+            self.modes[id(layer)] = keywords["training"]
         if layer is self._model:
             self._add(names.PREDICTIONS, ("outputs",), outputs)
             return
@@ -97,6 +104,15 @@ class StepTrace:
                     self._skip(name, why)
                 else:
                     yield name, collections, tensor
+
+    def data(self, name: str) -> list[Any]:
+        """Returns the tensors of the batch that are called `inputs`, `labels` or `predictions`."""
+        collection = "inputs" if name == names.INPUTS else "outputs"
+        return self._found.get((name, (collection,)), [])
+
+    def can_leave(self, tensor: Any) -> bool:
+        """Returns whether a tensor can leave the step."""
+        return backend.why_not(tensor, self._graph) is None
 
     def _is_being_built(self):
         """Returns whether eager code has entered a graph: Keras 3 calls a layer there to build

@@ -7,6 +7,7 @@ import tensorflow as tf
 from smdebug.tensorflow import tensors
 from smdebug.tensorflow.keras.batch_replay import BatchReplay
 from smdebug.tensorflow.keras.replica_captures import ReplicaCaptures as ReplicaCaptures
+from smdebug.tensorflow.private_names import has_scores_behind
 from smdebug.tensorflow.replicas import are_replicas_known as are_replicas_known
 
 _TENSORS = (tf.Tensor, tf.IndexedSlices, tf.RaggedTensor, tf.SparseTensor)
@@ -99,3 +100,21 @@ def unscaled(gradient: Any, scale: Any) -> Any:
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient / scale
     return tf.IndexedSlices(gradient.values / scale, gradient.indices, gradient.dense_shape)
+
+
+def first_samples(tensor: Any, most_elements: int) -> Any:
+    """Returns the first samples of a tensor with values as an array; None if it is no tensor of
+    numbers."""
+    if not isinstance(tensor, tf.Tensor) or not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+        return None
+    if tensor.shape.rank:
+        width = max(1, tensor.shape.num_elements() // max(1, tensor.shape[0]))
+        if tensor.shape[0] > most_elements // width:
+            tensor = tensor[: max(2, most_elements // width)]
+    return (tf.cast(tensor, tf.float32) if tensor.dtype == tf.bfloat16 else tensor).numpy()
+
+
+def uses_scores(predictions: Any) -> bool:
+    """Returns whether a loss finds the scores behind `predictions`, the result of a softmax or
+    sigmoid."""
+    return has_scores_behind(predictions)

@@ -1,0 +1,199 @@
+"""`KerasFacts`: reports what a training with Keras is made of: parameters, the optimizer, layers,
+the loss and the first data. See include/smdebug/core/run_facts.h.
+
+They are gathered in the first training step and in saved ones, and reported if they differ from
+those before. Of a model with a `train_step` of the script, the parameters and layers are known, and
+nothing else: the step may use optimizers, losses and data in any way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from smdebug import _core
+from smdebug.hook_arguments import encodable
+from smdebug.log import get_logger
+from smdebug.loss_summary import MEASURED_STEPS, REPORTED_AFTER
+from smdebug.tensorflow import names
+from smdebug.tensorflow.keras.first_data import FirstData, is_measured
+from smdebug.tensorflow.keras.layer_names import LayerNames
+from smdebug.tensorflow.keras.model_parts import (
+    is_of_keras,
+    layer_settings,
+    learning_rate,
+    optimizer_settings,
+)
+from smdebug.tensorflow.keras.step_trace import StepTrace
+from smdebug.tensorflow.private_names import scaled_optimizer
+
+_logger = get_logger()
+
+
+class _ModelFacts:
+    """What is known of one model."""
+
+    def __init__(self, model: Any, layer_names: LayerNames) -> None:
+        self.model = model
+        self.layer_names = layer_names
+        self.data: FirstData = FirstData(model)
+        self.is_own_step: bool = False  # whether train_step and compute_loss are Keras's
+        self.trained: list[Any] | None = None  # the variables of the optimizer; None: unknown
+        self.modes: dict[int, bool] = {}  # by the id of a layer
+
+    def trained_ids(self) -> set[int]:
+        """The ids of the variables that the training changes by gradients."""
+        trained = self.model.trainable_variables if self.trained is None else self.trained
+        return {id(each) for each in trained}
+
+
+class KerasFacts:
+    """Reports the facts of all models of a hook to `session`. No method raises."""
+
+    def __init__(self, session: _core.Session) -> None:
+        self._session = session
+        self._models: dict[int, _ModelFacts] = {}  # by the id of the model
+        self._described: object = None  # the state that was described last
+        self._steps = 0  # in which data were measured
+        self._has_failed = False
+
+    def wants_data(self) -> bool:
+        """Returns whether the coming training step, if it is saved, is measured."""
+        return self._steps < MEASURED_STEPS and not self._has_failed
+
+    def note_model(self, model: Any, layer_names: LayerNames, step: Any) -> None:
+        """Notes a model that trains, and its train_step before ours replaced it."""
+        if id(model) in self._models:
+            return
+        known = self._models[id(model)] = _ModelFacts(model, layer_names)
+        loss = getattr(type(model), "compute_loss", None)
+        known.is_own_step = is_of_keras(getattr(step, "__func__", step)) and is_of_keras(loss)
+
+    def note_trace(self, model: Any) -> None:
+        """Notes the variables that a step, which was just traced or run, updates."""
+        known = self._models.get(id(model))
+        if known is not None:
+            known.trained = list(model.trainable_variables)
+
+    def tensors_of(self, model: Any, trace: StepTrace) -> dict[str, Any]:
+        """Returns the tensors of a trace that are measured, by name."""
+        known = self._models.get(id(model))
+        if known is None or not self.wants_data():
+            return {}
+        known.modes |= trace.modes
+        return known.data.tensors_of(trace) if known.is_own_step else {}
+
+    def take(self, model: Any, captures: Mapping[str, Any], is_in_fit: bool) -> dict[str, Any]:
+        """Measures the captured tensors of a step, which is the open one. Returns the others.
+        Outside of `fit`, a script chooses the batches: the labels of a batch may be alike on
+        purpose, as for the discriminator of a GAN."""
+        own = {name: tensor for name, tensor in captures.items() if is_measured(name)}
+        if own and self.wants_data():
+            try:
+                self._steps += 1
+                self._models[id(model)].data.add(own, self._session.step[0], is_in_fit)
+            except Exception as error:  # data of another library
+                _logger.debug("the first data of a model are unknown: %r", error)
+        return {name: tensor for name, tensor in captures.items() if name not in own}
+
+    def end_step(self, is_saved: bool) -> None:
+        """Reports the facts of the training step that ends now, if they are new."""
+        is_due = is_saved or self._described is None
+        if self._has_failed or not is_due or not self._models:
+            return
+        try:
+            state = self._state()
+            if state != self._described:
+                self._described = state
+                self._session.set_facts(self._facts())
+        except Exception as error:  # a layer of a script may lack what those of Keras have
+            self._has_failed = True
+            _logger.warning(
+                "the model is not described to rules and to 'smdebug show --model': %r", error
+            )
+
+    def _state(self):
+        """The state that the facts depend on, cheap to compare."""
+        return [
+            (
+                key,
+                id(getattr(known.model, "optimizer", None)),
+                id(getattr(known.model, "loss", None)),
+                len(known.trained_ids()),
+                learning_rate(getattr(known.model, "optimizer", None)) == 0,
+                sum(known.data.steps >= steps for steps in REPORTED_AFTER),
+            )
+            for key, known in self._models.items()
+        ]
+
+    def _facts(self):
+        parameters: dict[str, _core.ParameterFacts] = {}
+        optimizers, modules, losses, inputs = [], [], [], []
+        for number, known in enumerate(self._models.values()):
+            group = None
+            if known.is_own_step and getattr(known.model, "optimizer", None) is not None:
+                group = (len(optimizers), 0)
+                optimizers.append(_optimizer_facts(known))
+                name = f"{names.LOSS}_{number}" if number else names.LOSS
+                losses += known.data.losses(name)
+                inputs += known.data.inputs()
+            for each in _parameter_facts(known, group):
+                # Of models that share a layer, the one that trains it counts.
+                if each.tensor not in parameters or each.is_trainable:
+                    parameters[each.tensor] = each
+            modules += _module_facts(known)
+        return _core.RunFacts(
+            parameters=list(parameters.values()),
+            optimizers=optimizers,
+            modules=modules,
+            losses=losses,
+            inputs=inputs,
+        )
+
+
+def _parameter_facts(known, group):
+    trained = known.trained_ids()
+    return [
+        _core.ParameterFacts(
+            _core.layer_weight_name(layer, names.variable_name(variable)),
+            is_trainable=id(variable) in trained,
+            dtype=getattr(variable.dtype, "name", str(variable.dtype)),
+            shape=[int(size) for size in variable.shape],
+            updated_by=group if id(variable) in trained else None,
+        )
+        for layer, variable in known.layer_names.weights()
+    ]
+
+
+def _optimizer_facts(known):
+    optimizer = known.model.optimizer
+    settings = optimizer_settings(optimizer)
+    rate = learning_rate(optimizer)
+    if rate is not None:
+        settings["learning_rate"] = rate
+    return _core.OptimizerFacts(
+        encodable(type(scaled_optimizer(optimizer)).__name__),
+        [_core.OptimizerGroupFacts(parameters=len(known.trained_ids()), settings=settings)],
+        keeps_gradients=False,  # each step has a tape of its own
+    )
+
+
+def _module_facts(known):
+    root = (encodable(known.model.name), known.model)
+    return [
+        _core.ModuleFacts(
+            name,
+            encodable(type(layer).__name__),
+            is_training=_mode_of(layer, known.modes),
+            settings=layer_settings(layer),
+        )
+        for name, layer in [root, *known.layer_names.named_layers()]
+    ]
+
+
+def _mode_of(layer, modes):
+    """Whether a layer trains. A frozen BatchNormalization never does. Others may be in evaluation
+    mode on purpose: only `True` is told of them."""
+    if type(layer).__name__ == "BatchNormalization" and not layer.trainable:
+        return False
+    return True if modes.get(id(layer)) else None
