@@ -158,6 +158,37 @@ def test_every_step_has_the_loss_of_its_own_batch_and_its_learning_rate(out_dir)
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_facts_of_the_model_its_loss_and_its_data_change_no_weight(out_dir):
+    plain = made(dropout=0.3)
+    fitted(None, plain, epochs=3)
+    hook, model = recorder(out_dir, ["gradients"]), made(dropout=0.3)
+    hook.report_facts()
+    fitted(hook, model, epochs=3)
+    facts = closed(hook).facts()[-1].facts
+    assert [each.updated_by for each in facts.parameters] == [(0, 0)] * 4
+    assert facts.optimizers[0].groups[0].settings["learning_rate"] == 0.5
+    (loss,), (inputs,) = facts.losses, facts.inputs
+    given = loss.input
+    assert (given.function, given.values, given.steps) == ("cross_entropy", "scores", 10)
+    assert (given.activation, given.shape) == ("Linear", [8, 5])
+    assert (given.targets.labels, given.targets.classes) == (80, 5)
+    assert inputs.received_by == "Dense"
+    np.testing.assert_allclose([inputs.mean, inputs.deviation], [X.mean(), X.std()], rtol=1e-5)
+    for mine, theirs in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_softmax_before_a_loss_that_applies_it_is_told(out_dir):
+    model = keras.Sequential([keras.Input((12,)), L.Dense(5, activation="softmax")])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    hook = recorder(out_dir, ["gradients"])
+    hook.report_facts()
+    fitted(hook, model)
+    given = closed(hook).facts()[-1].facts.losses[0].input
+    assert (given.function, given.activation) == ("cross_entropy", "Softmax")
+    assert given.values == "probabilities"
+
+
 def test_each_call_has_its_mode_and_predict_returns_what_it_does(out_dir):
     model = made()
     plain = model.predict(X, batch_size=20, verbose=0)

@@ -1,5 +1,5 @@
-"""What `smdebug run`, without any option, tells of the course of a loss in Keras. It judges every
-step: the saved losses are few, and means over the epoch."""
+"""What `smdebug run`, without any option, tells of the loss in Keras: of its course, which it judges
+in every step because the saved losses are few and means over the epoch, and of what it is given."""
 
 import json
 import pathlib
@@ -28,8 +28,9 @@ print("trained to the end")
 HEALTHY = {"optimizer": "Adam(1e-2)", "loss": "cross_entropy", "batches": 25, "epochs": 6}
 
 
-def told(folder, **changes):
-    """The verdict of LossNotDecreasing on the training with `changes`."""
+def told(folder, rule="LossNotDecreasing", **changes):
+    """The verdict of a rule on the training with `changes`."""
+    folder.mkdir(exist_ok=True)
     script = folder / "train.py"
     script.write_text(SCRIPT.format(**HEALTHY | changes))
     done = subprocess.run(
@@ -41,7 +42,7 @@ def told(folder, **changes):
     )
     assert "trained to the end" in done.stdout, done.stderr
     result = json.loads(done.stdout[done.stdout.index("{") :])
-    return next(each for each in result["verdicts"] if each["rule"] == "LossNotDecreasing")
+    return next(each for each in result["verdicts"] if each["rule"] == rule)
 
 
 @pytest.mark.parametrize("batches, epochs", [(25, 6), (150, 1), (5, 30)])
@@ -61,6 +62,17 @@ def test_a_learning_rate_that_is_far_too_low_leaves_the_loss_where_it_was(tmp_pa
     verdict = told(tmp_path, optimizer="SGD(1e-6)")
     assert verdict["status"] == "IssuesFound"
     assert "loss: the loss does not fall: " in verdict["message"]
+
+
+def test_a_loss_of_probabilities_that_is_given_scores_is_found(tmp_path):
+    assert told(tmp_path, "LossInput")["status"] == "NoIssuesFound"
+    loss = '"sparse_categorical_crossentropy"'
+    verdict = told(tmp_path / "faulty", "LossInput", loss=loss, epochs=2)
+    assert verdict["status"] == "IssuesFound"
+    assert verdict["message"].startswith(
+        "loss: sparse_categorical_crossentropy is given the result of a linear layer, and expects "
+        "probabilities"
+    )
 
 
 def test_a_few_steps_are_too_few_to_tell(tmp_path):
