@@ -47,7 +47,10 @@ def model_with(*last, loss="mse", optimizer="sgd", **how):
 def recorder(out_dir, **how):
     """A hook as `smdebug run` makes it."""
     hook = smd.KerasHook(
-        out_dir, save_config=smd.SaveConfig(save_interval=1), include_collections=["gradients"], **how
+        out_dir,
+        save_config=smd.SaveConfig(save_interval=1),
+        include_collections=["gradients"],
+        **how,
     )
     hook.report_facts()
     return hook
@@ -169,9 +172,7 @@ def test_a_schedule_has_no_learning_rate_that_could_be_told(out_dir):
         (keras.losses.Huber(), amounts, "huber_loss", "Huber"),
     ],
 )
-def test_a_regression_is_told_with_the_range_of_its_targets(
-    out_dir, loss, targets, function, kind
-):
+def test_a_regression_is_told_with_the_range_of_its_targets(out_dir, loss, targets, function, kind):
     y = targets()
     (told,) = fitted(out_dir, model_with(L.Dense(1), loss=loss), y=y).losses
     assert (told.tensor, told.kind, told.reduction) == ("loss", kind, "mean")
@@ -265,7 +266,9 @@ def test_a_softmax_that_keras_cannot_look_behind_is_applied_twice(out_dir):
 def test_sorted_labels_are_told(out_dir):
     y = np.repeat([0, 1, 2], ROWS // 3)
     given = the_input(
-        out_dir, model_with(L.Dense(3, activation="softmax"), loss="sparse_categorical_crossentropy"), y
+        out_dir,
+        model_with(L.Dense(3, activation="softmax"), loss="sparse_categorical_crossentropy"),
+        y,
     )
     assert (given.targets.one_class_steps, given.targets.leading_classes) == (10, 3)
 

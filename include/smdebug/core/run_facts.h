@@ -133,8 +133,8 @@ struct LossInputFacts {
 };
 
 struct LossFacts {
-  std::string tensor;     // "CrossEntropyLoss_output_0"
-  std::string kind;       // "CrossEntropyLoss"; of a function "cross_entropy"
+  std::string tensor;  // "CrossEntropyLoss_output_0"
+  std::string kind;    // "CrossEntropyLoss"; of a function "cross_entropy"
   // "mean", "weighted_mean" (Keras), "sum", "none"; empty: unknown.
   std::string reduction;
   std::optional<std::int64_t> ignored_label;

@@ -82,9 +82,7 @@ _LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
 class _Loss(LossSummary):
     """The inputs of a loss over the steps. `position`: among the backward passes of a step."""
 
-    def __init__(
-        self, kind: str, position: int, reduction: str, ignored_label: int | None
-    ) -> None:
+    def __init__(self, kind: str, position: int, reduction: str, ignored_label: int | None) -> None:
         super().__init__(kind)
         self.position = position
         self.reduction = reduction
@@ -169,7 +167,9 @@ class LossInputs:
         for loss in self._losses.values():
             module = self._module_of(loss, unmeasured)
             if module is not None:
-                facts.append(_module_facts(module, unmeasured.pop(module), loss.facts(loss.targets)))
+                facts.append(
+                    _module_facts(module, unmeasured.pop(module), loss.facts(loss.targets))
+                )
                 continue
             facts.append(
                 _core.LossFacts(

@@ -263,10 +263,11 @@ class LabelsAndInputs : public Rule {
     if (advice_) return advice_;
     if (has_judged()) return no_finding();
     if (most_steps_ == 0) {
-      return Error{Error::Code::unsupported,
-                   "nothing to judge: the data of the training are unknown; "
-                   "hooks for PyTorch and Keras measure the inputs of models and the "
-                   "targets of losses in the first saved steps"};
+      return Error{
+          Error::Code::unsupported,
+          "nothing to judge: the data of the training are unknown; "
+          "hooks for PyTorch and Keras measure the inputs of models and the "
+          "targets of losses in the first saved steps"};
     }
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: the data were measured in {}, "

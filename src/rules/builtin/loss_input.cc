@@ -261,7 +261,8 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
       return fmt::format("is given {}, and expects probabilities",
                          result_text(input));
     case InputFault::one_unit_softmax:
-      return "is given the result of a softmax over one unit, which is always 1";
+      return "is given the result of a softmax over one unit, which is always "
+             "1";
     case InputFault::broadcast:
       return fmt::format(
           "is given an input of shape {} and targets of shape {}, and compares "

@@ -317,12 +317,9 @@ TEST(LossCourse, NamesTheLossOfAGuess) {
               HasSubstr(", the loss of a guess among 10 classes (2.303)"));
   RunFacts of_probabilities = cross_entropy_of(10);
   of_probabilities.losses[0].input->function = "categorical_cross_entropy";
-  EXPECT_THAT(Course()
-                  .with("loss", still, 200)
-                  .of(of_probabilities)
-                  .judged()
-                  .message,
-              HasSubstr(", the loss of a guess among 10 classes (2.303)"));
+  EXPECT_THAT(
+      Course().with("loss", still, 200).of(of_probabilities).judged().message,
+      HasSubstr(", the loss of a guess among 10 classes (2.303)"));
   // Five classes: worse than a guess.
   EXPECT_THAT(Course()
                   .with("loss_output_0", still, 200)

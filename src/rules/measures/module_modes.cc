@@ -99,8 +99,8 @@ std::vector<Model> models_of(const RunFacts& facts,
 // trainable one. A module with parameters is such a part itself.
 bool is_in_frozen_part(const Model& model, const ModuleFacts& module,
                        const Parameters& parameters) {
-  const auto weights =
-      with_prefix(parameters, module.path + std::string(name_parts::kLayerWeights));
+  const auto weights = with_prefix(
+      parameters, module.path + std::string(name_parts::kLayerWeights));
   if (!weights.empty()) {
     return std::ranges::none_of(weights, &ParameterFacts::is_trainable);
   }

@@ -105,7 +105,9 @@ def unscaled(gradient: Any, scale: Any) -> Any:
 def first_samples(tensor: Any, most_elements: int) -> Any:
     """Returns the first samples of a tensor with values as an array; None if it is no tensor of
     numbers."""
-    if not isinstance(tensor, tf.Tensor) or not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+    if not isinstance(tensor, tf.Tensor) or not (
+        tensor.dtype.is_floating or tensor.dtype.is_integer
+    ):
         return None
     if tensor.shape.rank:
         width = max(1, tensor.shape.num_elements() // max(1, tensor.shape[0]))
