@@ -18,8 +18,10 @@
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/measures/learning_rates.h"
+#include "rules/measures/loss_of_guess.h"
 #include "rules/measures/loss_trend.h"
 #include "rules/measures/quantity.h"
+#include "rules/measures/training_losses.h"
 
 namespace smdebug {
 namespace {
@@ -38,38 +40,6 @@ constexpr double kBetter = 0.9, kNear = 1.03;
 constexpr std::size_t kMostCounted = 4096;
 // A need of more steps than this only says that the losses are too noisy.
 constexpr double kMostNeeded = 1e6;
-
-bool names_loss(std::string_view series) {
-  return series.find("loss") != series.npos ||
-         series.find("Loss") != series.npos;
-}
-
-// The loss of a classifier that gives each class the same probability.
-struct Guess {
-  std::int64_t classes = 0;
-  double loss = 0;
-};
-
-// Returns it for the only loss of a training, if that is a mean cross entropy.
-std::optional<Guess> guess_of(const RunFacts& facts) {
-  if (facts.losses.size() != 1) return std::nullopt;
-  const LossFacts& loss = facts.losses.front();
-  if (!loss.input || (!loss.reduction.empty() && loss.reduction != "mean")) {
-    return std::nullopt;
-  }
-  const auto& shape = loss.input->shape;
-  std::int64_t classes = 0;
-  if (loss.input->function == "binary_cross_entropy" ||
-      loss.input->function == "binary_cross_entropy_with_logits") {
-    classes = 2;
-  } else if ((loss.input->function == "cross_entropy" ||
-              loss.input->function == "categorical_cross_entropy") &&
-             !shape.empty()) {
-    classes = shape.size() == 1 ? shape[0] : shape[1];
-  }
-  if (classes < 2) return std::nullopt;
-  return Guess{classes, std::log(static_cast<double>(classes))};
-}
 
 // The clause about one loss: "loss_output_0 (worker_1): the loss ...".
 std::string course_text(const LossTrend::Answer& answer, Step steps) {

@@ -43,6 +43,15 @@ std::optional<LearningRates::Rate> LearningRates::at(Step step) const {
   return highest;
 }
 
+std::optional<double> LearningRates::of_group(std::string_view optimizer,
+                                              std::size_t group,
+                                              Step step) const {
+  const auto known = groups_.find(learning_rate_name(optimizer, group));
+  if (known == groups_.end()) return std::nullopt;
+  const auto rate = known->second.at(step);
+  return rate ? std::optional(rate->now) : std::nullopt;
+}
+
 std::optional<LearningRates::Rate> LearningRates::Group::at(Step step) const {
   const auto end = std::ranges::upper_bound(changes, step, {}, &Change::step);
   if (end == changes.begin()) return std::nullopt;

@@ -30,6 +30,11 @@ class LearningRates {
   /// the highest. None if it is unknown.
   std::optional<Rate> at(Step step) const;
 
+  /// Returns the learning rate of one group of an optimizer. None if it is
+  /// unknown.
+  std::optional<double> of_group(std::string_view optimizer, std::size_t group,
+                                 Step step) const;
+
  private:
   struct Change {
     Step step = 0;

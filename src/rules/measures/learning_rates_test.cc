@@ -29,6 +29,16 @@ TEST(LearningRates, AreThoseThatHeldAtAStep) {
   EXPECT_EQ(rates.at(1000)->optimizer, "SGD");
 }
 
+TEST(LearningRates, AreKnownForEachGroup) {
+  LearningRates rates;
+  add_rates(rates, "learning_rate/Adam/0", 0, 5, [](Step) { return 1e-3; });
+  add_rates(rates, "learning_rate/Adam/1", 0, 5, [](Step) { return 1e-5; });
+  EXPECT_EQ(rates.of_group("Adam", 0, 3), 1e-3);
+  EXPECT_EQ(rates.of_group("Adam", 1, 3), 1e-5);
+  EXPECT_FALSE(rates.of_group("Adam", 2, 3));
+  EXPECT_FALSE(rates.of_group("SGD", 0, 3));
+}
+
 TEST(LearningRates, RiseInAWarmUp) {
   LearningRates rates;
   add_rates(rates, "learning_rate/Adam/0", 0, 100,

@@ -1,0 +1,163 @@
+#include "rules/measures/followed_updates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "smdebug/base/try.h"
+
+#include "rules/engine/layer_name.h"
+#include "rules/measures/noisy_values.h"
+#include "rules/measures/quantity.h"
+#include "rules/measures/untrained_weights.h"
+#include "rules/measures/update_size.h"
+
+namespace smdebug {
+namespace {
+
+// The groups of the optimizers of a worker, by the keys of their parameters.
+class Groups {
+ public:
+  struct Group {
+    std::string kind;
+    double momentum = 0;
+    double rate = 0;
+    std::size_t weights = 0;
+  };
+
+  Groups(const RunFacts* facts, const LearningRates& rates, Step step)
+      : rates_(rates), step_(step) {
+    if (!facts) return;
+    for (std::size_t i = 0; i < facts->optimizers.size(); ++i) {
+      add(*facts, i);
+    }
+    for (const ParameterFacts& each : facts->parameters) {
+      if (!each.updated_by) continue;
+      const auto at =
+          positions_.find({each.updated_by->optimizer, each.updated_by->group});
+      if (at == positions_.end()) continue;
+      by_key_.emplace(parameter_of_weight(each.tensor), at->second);
+    }
+  }
+
+  // Null for what is frozen, or whose optimizer has not acted.
+  Group* find(std::string_view key) {
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) return &groups_[known->second];
+    return nullptr;
+  }
+
+  std::vector<Group>& all() { return groups_; }
+
+ private:
+  void add(const RunFacts& facts, std::size_t optimizer) {
+    const OptimizerFacts& of = facts.optimizers[optimizer];
+    // Two optimizers of a kind have series of other names.
+    const bool is_only = std::ranges::count(facts.optimizers, of.kind,
+                                            &OptimizerFacts::kind) == 1;
+    for (std::size_t i = 0; i < of.groups.size(); ++i) {
+      const auto& settings = of.groups[i].settings;
+      const auto momentum = settings.find("momentum");
+      const auto first = settings.find("learning_rate");
+      std::optional<double> rate;
+      if (is_only) rate = rates_.of_group(of.kind, i, step_);
+      if (!rate && first != settings.end()) rate = first->second;
+      if (!rate) continue;
+      positions_.emplace(std::pair(optimizer, i), groups_.size());
+      groups_.push_back(
+          {of.kind, momentum == settings.end() ? 0 : momentum->second, *rate});
+    }
+  }
+
+  const LearningRates& rates_;
+  Step step_;
+  std::vector<Group> groups_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> positions_;
+  std::map<std::string_view, std::size_t> by_key_;
+};
+
+double size_of(const TensorStatistics& statistics) {
+  return std::sqrt(statistics.sum_squares /
+                   static_cast<double>(statistics.count));
+}
+
+}  // namespace
+
+Status FollowedUpdates::add_parameter(const Observation& parameter) {
+  if (!is_floating(parameter.dtype)) return {};
+  SMD_TRY(const auto statistics, full_statistics(parameter));
+  if (!statistics || statistics->count == 0) return {};
+  Part& part = parts_[std::string(parameter_of_weight(parameter.name))];
+  part.parameter = *statistics;
+  part.is_matrix = parameter.shape.size() >= 2;
+  return {};
+}
+
+Status FollowedUpdates::add_gradient(const Observation& gradient) {
+  if (!is_floating(gradient.dtype)) return {};
+  SMD_TRY(const auto statistics, full_statistics(gradient));
+  if (!statistics) return {};
+  parts_[std::string(parameter_of_gradient(gradient.name))].gradient =
+      *statistics;
+  return {};
+}
+
+std::optional<FollowedUpdate> FollowedUpdates::close(
+    const StepId& step, const RunFacts* facts, const LearningRates& rates) {
+  const std::map<std::string, Part, std::less<>> parts =
+      std::exchange(parts_, {});
+  Groups groups(facts, rates, step.global);
+  FollowedUpdate update;
+  update.step = step;
+  std::vector<double> ratios, distances;
+  double fall = 0;
+  bool is_known = false, has_unknown = false;
+  for (const auto& [key, part] : parts) {
+    if (!part.parameter || !part.gradient) continue;
+    Groups::Group* group = groups.find(key);
+    if (!group) continue;
+    const auto size = update_size({group->kind, group->rate, group->momentum},
+                                  *part.gradient);
+    has_unknown |= !size;
+    if (!size) continue;
+    is_known = true;
+    fall += size->fall;
+    if (!is_weight(key, part)) continue;
+    ++group->weights;
+    ratios.push_back(size->distance / size_of(*part.parameter));
+    distances.push_back(std::sqrt(std::max(
+        0.0, part.parameter->sum_squares / first_squares_.at(key) - 1)));
+  }
+  if (!distances.empty()) distance_ = median(distances);
+  if (!is_known || has_unknown) return std::nullopt;
+  update.fall = fall;
+  update.weights = ratios.size();
+  if (!ratios.empty()) update.ratio = median(ratios);
+  const auto most =
+      std::ranges::max_element(groups.all(), {}, &Groups::Group::weights);
+  update.optimizer = most->kind;
+  update.momentum = most->momentum;
+  update.rate = most->rate;
+  return update;
+}
+
+bool FollowedUpdates::is_weight(std::string_view key, const Part& part) {
+  if (!part.is_matrix || part.parameter->has_non_finite()) return false;
+  const auto [first, is_new] =
+      first_squares_.try_emplace(std::string(key), part.parameter->sum_squares);
+  if (is_new) {
+    if (const auto untrained = look_untrained(*part.parameter)) {
+      ++(*untrained ? untrained_ : trained_);
+    }
+  }
+  return first->second > 0 && part.parameter->sum_squares > 0;
+}
+
+std::optional<double> FollowedUpdates::untrained_share() const {
+  const std::size_t all = untrained_ + trained_;
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(untrained_) / static_cast<double>(all);
+}
+
+}  // namespace smdebug

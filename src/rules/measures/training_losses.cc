@@ -1,0 +1,66 @@
+#include "rules/measures/training_losses.h"
+
+#include <algorithm>
+
+#include "smdebug/core/tensor_names.h"
+
+#include "rules/engine/counted_step.h"
+
+namespace smdebug {
+namespace {
+
+// Of a series: what matters is the beginning of a training.
+constexpr std::size_t kMostKept = 4096;
+
+std::span<const ScalarSample> part_until(
+    const std::vector<ScalarSample>& samples, Step step) {
+  const auto end = std::ranges::upper_bound(
+      samples, step, {},
+      [](const ScalarSample& one) { return one.step.global; });
+  return {samples.begin(), end};
+}
+
+}  // namespace
+
+bool names_loss(std::string_view series) {
+  return series.find("loss") != series.npos ||
+         series.find("Loss") != series.npos;
+}
+
+void TrainingLosses::add(const ScalarSeriesView& series) {
+  std::vector<ScalarSample>* kept = nullptr;
+  if (series.name == name_parts::kRepeatedCalls) {
+    kept = &repeated_calls_;
+  } else if (names_loss(series.name)) {
+    kept = &losses_[std::string(series.name)];
+  }
+  if (!kept) return;
+  for (const ScalarSample& sample : series.samples) {
+    if (kept->size() == kMostKept) return;
+    if (counted_step(sample.step, std::nullopt)) kept->push_back(sample);
+  }
+}
+
+std::span<const ScalarSample> TrainingLosses::until(Step step) const {
+  if (losses_.empty()) return {};
+  return part_until(losses_.begin()->second, step);
+}
+
+std::string_view TrainingLosses::name() const {
+  return losses_.empty() ? std::string_view() : losses_.begin()->first;
+}
+
+bool TrainingLosses::should_fall(Step step) const {
+  const auto losses = until(step);
+  if (2 * part_until(repeated_calls_, step).size() > losses.size() ||
+      std::ranges::any_of(
+          losses, [](const ScalarSample& loss) { return loss.value < 0; })) {
+    return false;
+  }
+  return std::ranges::none_of(losses_, [&](const auto& one) {
+    return one.first != name() &&
+           4 * part_until(one.second, step).size() > losses.size();
+  });
+}
+
+}  // namespace smdebug

@@ -1,0 +1,17 @@
+#pragma once
+
+// Tells random initial weights from trained ones by the distribution of their
+// elements. Initial weights are uniform, normal or constant; training gives
+// them tails.
+
+#include <optional>
+
+#include "smdebug/core/statistics.h"
+
+namespace smdebug {
+
+// Returns whether weights look as if no update has changed them much; none for
+// fewer elements than show it.
+std::optional<bool> look_untrained(const TensorStatistics& weights);
+
+}  // namespace smdebug
