@@ -40,8 +40,6 @@ constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
 constexpr Kinds kTooLarge = {"too large"};
 constexpr Kinds kTooSmall = {"too small"};
-constexpr Kinds kTooLow = {"too low"};
-constexpr Kinds kTooHigh = {"too high"};
 constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
 
@@ -108,11 +106,11 @@ constexpr Findings kPredictionFindings = {{"ClassImbalance", kMispredicted},
 constexpr Effects kPredictions = {"classes that are mispredicted",
                                   kPredictionFindings};
 
-constexpr Findings kHighRateFindings = {{"LearningRate", kTooHigh}};
+constexpr Findings kHighRateFindings = {{"LearningRate", kTooLarge}};
 constexpr Effects kHighRate = {"a learning rate that is too high",
                                kHighRateFindings};
 
-constexpr Findings kLowRateFindings = {{"LearningRate", kTooLow}};
+constexpr Findings kLowRateFindings = {{"LearningRate", kTooSmall}};
 constexpr Effects kLowRate = {"a learning rate that is too low",
                               kLowRateFindings};
 
@@ -223,7 +221,7 @@ constexpr CauseRow kRows[] = {
      .finding = {"MixedPrecision"},
      .effects = kByMixedPrecision},
     {.stage = Stage::optimizer,
-     .finding = {"LearningRate", kTooHigh},
+     .finding = {"LearningRate", kTooLarge},
      .effects = kByHighRate},
     // Too low, and schedules that make it so.
     {.stage = Stage::optimizer,

@@ -26,6 +26,7 @@ RULES = {
     "FeatureImportanceOverweight": {"nfeatures": "1"},
     "GradientsNotCleared": {},
     "LabelsAndInputs": {},
+    "LearningRate": {},
     "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},

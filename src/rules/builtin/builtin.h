@@ -21,6 +21,7 @@ extern const RuleFactory kExplodingTensor;
 extern const RuleFactory kFeatureImportanceOverweight;
 extern const RuleFactory kGradientsNotCleared;
 extern const RuleFactory kLabelsAndInputs;
+extern const RuleFactory kLearningRate;
 extern const RuleFactory kLossInput;
 extern const RuleFactory kLossNotDecreasing;
 extern const RuleFactory kNLPSequenceRatio;

@@ -87,6 +87,7 @@ std::span<const RuleFactory> builtin_rules() {
       kFeatureImportanceOverweight,
       kGradientsNotCleared,
       kLabelsAndInputs,
+      kLearningRate,
       kLossInput,
       kLossNotDecreasing,
       kNLPSequenceRatio,

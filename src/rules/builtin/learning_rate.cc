@@ -1,0 +1,518 @@
+// LearningRate: the learning rate does not fit the weights that it updates.
+//
+// The size of the updates is estimated from the kind and the settings of the
+// optimizer and the statistics of the gradients (update_size.h). The loss then
+// tells whether that size harms: large updates may be what a training needs,
+// and small ones are enough for a model that was trained before. So the rule
+// judges a training whose weights look as if they were initialized at random.
+// The original has no such rule.
+//
+// It does not see gradients that are clipped or multiplied by a loss scale, and
+// does not judge an optimizer that it does not know, adversarial losses and
+// reinforcement learning. LossNotDecreasing judges the loss alone.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "smdebug/base/try.h"
+#include "smdebug/core/tensor_names.h"
+
+#include "base/strings.h"
+#include "rules/builtin/builtin.h"
+#include "rules/engine/coming_facts.h"
+#include "rules/engine/counted_step.h"
+#include "rules/engine/finding.h"
+#include "rules/engine/shared_parameters.h"
+#include "rules/measures/followed_updates.h"
+#include "rules/measures/learning_rates.h"
+#include "rules/measures/loss_of_guess.h"
+#include "rules/measures/noisy_values.h"
+#include "rules/measures/training_losses.h"
+#include "rules/measures/update_size.h"
+
+namespace smdebug {
+namespace {
+
+const ParameterSpec kParameters[] = {
+    {.name = "num_updates",
+     .type = ParameterType::integer,
+     .default_text = "100",
+     .description = "Number of updates after which small updates and a "
+                    "learning rate that has decayed are judged.",
+     .minimum = 40.0},
+    {.name = "small_ratio",
+     .type = ParameterType::real,
+     .default_text = "5e-4",
+     .description = "An update is small if its estimated size, as a share of "
+                    "the weights, is below this.",
+     .minimum = 0.0},
+    {.name = "large_ratio",
+     .type = ParameterType::real,
+     .default_text = "1",
+     .description = "The first updates are large if they move the weights by "
+                    "this many times their initial size.",
+     .minimum = 0.0},
+    kStartStep,
+    kEndStep,
+    kPreset,
+};
+
+enum class RateFault { too_low, too_high, decayed, warm_up };
+
+// In the order of `RateFault`.
+const Advice kAdvice[] = {
+    {.when = "updates that are too small",
+     .cause = "a learning rate that is too low: the weights hardly move",
+     .advice = "raise the learning rate"},
+    {.when = "first updates that are too large",
+     .cause = "a learning rate that is too high: the first updates replaced "
+              "the initial weights instead of improving them",
+     .advice = "lower the learning rate"},
+    {.when = "a learning rate that decayed early",
+     .cause = "a schedule that is meant for epochs and stepped after each "
+              "batch, or that decays too fast",
+     .advice = "call scheduler.step() once per epoch, or give the schedule the "
+               "number of batches"},
+    {.when = "a warm-up that does not end",
+     .cause = "a warm-up that is longer than the training: its learning rate "
+              "has not become large enough to train",
+     .advice = "shorten the warm-up to a few percent of the updates, and give "
+               "it the number of updates, not of samples"},
+};
+
+// The losses whose median is compared, and the first ones until which updates
+// are the first.
+constexpr std::size_t kWindow = 20, kFirstUpdates = 20;
+// Losses before large updates are judged, and after which they no longer are.
+constexpr std::size_t kEnoughLosses = 40, kMostLosses = 200;
+// Saved steps with an estimate.
+constexpr std::size_t kEnoughUpdates = 5;
+// The fall of the loss per update, to first order and as a share of the loss,
+// below which a training needs thousands of updates.
+constexpr double kSmallFall = 1e-3;
+// A loss above this share of the first has not learned much.
+constexpr double kHigh = 0.9, kHalf = 0.5;
+// Of the usual learning rate of an optimizer: a higher one is not too low.
+constexpr double kLowShare = 0.2;
+// A lower multiple of it is not too high.
+constexpr double kHighMultiple = 3;
+// Of its highest value: a learning rate that has decayed, give or take
+// rounding.
+constexpr double kDecay = 0.01, kRounding = 1.001;
+// The usual update as a share of the weights, and the least that trains.
+constexpr double kUsualRatio = 0.005, kTrainingRatio = 0.001;
+
+double median_of(std::span<const ScalarSample> losses) {
+  std::vector<double> values;
+  for (const ScalarSample& loss : losses) {
+    if (std::isfinite(loss.value)) values.push_back(loss.value);
+  }
+  return values.empty() ? std::numeric_limits<double>::infinity()
+                        : median(values);
+}
+
+// The typical losses in the beginning and now.
+struct Course {
+  double first = 0, now = 0;
+};
+
+Course course_of(std::span<const ScalarSample> losses) {
+  const std::size_t count = std::min(kWindow, losses.size());
+  return {median_of(losses.first(count)), median_of(losses.last(count))};
+}
+
+// One significant digit: a recommendation is no more exact.
+std::string rough_number(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)));
+  return fmt::format("{:g}", std::round(value / unit) * unit);
+}
+
+class LearningRate : public Rule {
+ public:
+  explicit LearningRate(const Parameters& parameters)
+      : num_updates_(
+            static_cast<std::size_t>(parameters.integer("num_updates"))),
+        small_ratio_(parameters.real("small_ratio")),
+        large_ratio_(parameters.real("large_ratio")) {}
+
+  RuleNeeds needs() const override {
+    return {{{.collections = {"weights", "biases"}, .regexes = {}},
+             {.collections = {"gradients"}, .regexes = {}}}};
+  }
+
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    workers_[std::string(worker)].coming.add(facts);
+  }
+
+  Outcome on_scalars(std::string_view worker_name,
+                     std::span<const ScalarSeriesView> series) override {
+    Worker& worker = workers_[std::string(worker_name)];
+    for (const ScalarSeriesView& one : series) {
+      worker.rates.add(one);
+      worker.losses.add(one);
+      worker.note_updates(one);
+    }
+    return no_finding();
+  }
+
+  Outcome on_step(const RuleStep& step) override {
+    std::optional<Finding> finding;
+    if (!counted_step(step.step, std::nullopt)) return finding;
+    if (open_.global >= 0 && step.step.global > open_.global) {
+      finding = judge_until(step.step.global);
+    }
+    open_ = step.step;
+    for (const Observation* gradient : step.by_selector(1)) {
+      SMD_CHECK_OK(workers_[std::string(gradient->worker)].updates.add_gradient(
+          *gradient));
+    }
+    for (const Observation* parameter : step.by_selector(0)) {
+      SMD_CHECK_OK(
+          workers_[std::string(parameter->worker)].updates.add_parameter(
+              *parameter));
+    }
+    return finding;
+  }
+
+  Outcome finish() override {
+    auto finding = judge_until(std::numeric_limits<Step>::max());
+    for (const auto& [name, worker] : workers_) {
+      if (!finding) finding = find_warm_up(worker, name);
+    }
+    if (finding || has_judged()) return finding;
+    if (!has_update_) {
+      return Error{Error::Code::unsupported,
+                   "nothing to judge: the run has no gradients of weights that "
+                   "an optimizer of a known kind updates; hooks for PyTorch "
+                   "tell the kind"};
+    }
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: the losses and learning rates of "
+                    "num_updates={} training steps are needed, of one loss "
+                    "that should fall",
+                    num_updates_)};
+  }
+
+  std::string not_judged() const override {
+    std::size_t most = 0;
+    for (const auto& [name, worker] : workers_) {
+      most = std::max(most, worker.updates_until(open_.global));
+    }
+    if (most >= num_updates_) return "";
+    return fmt::format("small updates: {} were seen, num_updates={} are needed",
+                       count_text(most, "update"), num_updates_);
+  }
+
+ private:
+  struct Large {
+    FollowedUpdate update;
+    double distance = 0;
+    std::size_t updates = 0;  // until then
+  };
+
+  struct Worker {
+    ComingFacts coming;
+    std::optional<RunFacts> facts;
+    LearningRates rates;
+    TrainingLosses losses;
+    FollowedUpdates updates;
+    std::set<Step> updated;             // the steps in which an optimizer acted
+    std::vector<double> ratios, falls;  // of the saved steps
+    std::optional<FollowedUpdate> last;
+    std::optional<Large> large;
+
+    void note_updates(const ScalarSeriesView& series) {
+      if (!series.name.starts_with(name_parts::kLearningRate)) return;
+      for (const ScalarSample& sample : series.samples) {
+        if (updated.size() == 4096) return;
+        updated.insert(sample.step.global);
+      }
+    }
+
+    std::size_t updates_until(Step step) const {
+      return static_cast<std::size_t>(
+          std::distance(updated.begin(), updated.upper_bound(step)));
+    }
+
+    std::optional<Guess> guess() const {
+      return facts ? guess_of(*facts) : std::nullopt;
+    }
+  };
+
+  // Closes the open step, and judges all until then. What is known of it when
+  // `next` arrives does not depend on where the observations come from.
+  std::optional<Finding> judge_until(Step next) {
+    std::optional<Finding> finding;
+    for (auto& [name, worker] : workers_) {
+      while (auto facts = worker.coming.take_before(next)) {
+        worker.facts = std::move(facts);
+      }
+      take_update(worker);
+      if (!finding) finding = judge(worker, name);
+    }
+    return finding;
+  }
+
+  void take_update(Worker& worker) {
+    const auto update = worker.updates.close(
+        open_, worker.facts ? &*worker.facts : nullptr, worker.rates);
+    if (!update) return;
+    has_update_ = true;
+    worker.last = update;
+    const auto losses = worker.losses.until(open_.global);
+    const bool is_of_step =
+        !losses.empty() && losses.back().step.global == open_.global;
+    if (update->ratio) worker.ratios.push_back(*update->ratio);
+    if (update->fall && is_of_step && losses.back().value > 0) {
+      worker.falls.push_back(*update->fall / losses.back().value);
+    }
+    const auto distance = worker.updates.distance();
+    const std::size_t updates = worker.updates_until(open_.global - 1);
+    if (!worker.large && updates > 0 && updates <= kFirstUpdates && distance &&
+        *distance > large_ratio_) {
+      worker.large = {*update, *distance, updates};
+    }
+  }
+
+  std::optional<Finding> judge(const Worker& worker, std::string_view name) {
+    const auto losses = worker.losses.until(open_.global);
+    if (!worker.last || losses.size() < kEnoughLosses ||
+        !std::isfinite(losses.back().value) ||
+        !worker.losses.should_fall(open_.global)) {
+      return std::nullopt;
+    }
+    if (auto found = find_too_high(worker, name, losses)) return found;
+    if (worker.updates_until(open_.global) < num_updates_ ||
+        losses.size() < num_updates_) {
+      return std::nullopt;
+    }
+    count_judged();
+    if (auto found = find_decayed(worker, name, losses)) return found;
+    return find_too_low(worker, name, losses);
+  }
+
+  std::optional<Finding> find_too_high(const Worker& worker,
+                                       std::string_view name,
+                                       std::span<const ScalarSample> losses) {
+    if (losses.size() > kMostLosses) return std::nullopt;
+    count_judged();
+    if (!worker.large || !is_high_rate(worker.large->update)) {
+      return std::nullopt;
+    }
+    const double first = losses.front().value;
+    const double now = course_of(losses).now;
+    if (now < 0.95 * first) return std::nullopt;
+    const Large& large = *worker.large;
+    Finding finding = describe(RateFault::too_high, worker, name, large.update);
+    finding.message += fmt::format(
+        ": the first {} moved the weights by {} times their initial size, and "
+        "the loss is {:.4g} after {} steps, no lower than it began ({:.4g})",
+        large.updates == 1 ? "update"
+                           : fmt::format("{} updates", large.updates),
+        short_number(large.distance), now, losses.size(), first);
+    suggest(finding, large.update,
+            large.distance / static_cast<double>(large.updates));
+    set_numbers(finding, "distance of the weights / initial size",
+                large.distance, ">", large_ratio_);
+    return finding;
+  }
+
+  bool has_small_updates(const Worker& worker) const {
+    return worker.ratios.size() >= kEnoughUpdates &&
+           worker.falls.size() >= kEnoughUpdates &&
+           median(worker.ratios) < small_ratio_ &&
+           median(worker.falls) < kSmallFall &&
+           would_train(*worker.last, median(worker.ratios)) &&
+           worker.updates.untrained_share().value_or(1) > 0.7;
+  }
+
+  // Whether the loss is as high as that of a model that has learned nothing.
+  static bool is_high(const Worker& worker, const Course& course) {
+    const auto guess = worker.guess();
+    return course.now > kHigh * course.first &&
+           (!guess || course.now > kHigh * guess->loss);
+  }
+
+  static bool is_low_rate(const FollowedUpdate& update) {
+    const auto usual = usual_rate({update.optimizer, 0, update.momentum});
+    return usual && update.rate > 0 && update.rate < kLowShare * *usual;
+  }
+
+  // With a usual rate, weights that are too small explain large updates.
+  static bool is_high_rate(const FollowedUpdate& update) {
+    const auto usual = usual_rate({update.optimizer, 0, update.momentum});
+    return usual && update.rate > kHighMultiple * *usual;
+  }
+
+  // Whether updates would have a size that trains if the rate were usual. If
+  // not, the gradients are too small.
+  static bool would_train(const FollowedUpdate& update, double ratio) {
+    const auto usual = usual_rate({update.optimizer, 0, update.momentum});
+    return usual && ratio * *usual > kTrainingRatio * update.rate;
+  }
+
+  static bool is_rising(const Worker& worker, Step step) {
+    const auto now = worker.rates.at(step);
+    const auto before = worker.rates.at(step / 2);
+    return now && before && now->now > 1.01 * before->now;
+  }
+
+  std::optional<Finding> find_too_low(const Worker& worker,
+                                      std::string_view name,
+                                      std::span<const ScalarSample> losses) {
+    const Course course = course_of(losses);
+    const FollowedUpdate& update = *worker.last;
+    const auto rate = worker.rates.at(open_.global);
+    if (!has_small_updates(worker) || !is_high(worker, course) ||
+        !is_low_rate(update) || !rate || rate->now < 0.99 * rate->highest ||
+        is_rising(worker, open_.global)) {
+      return std::nullopt;
+    }
+    Finding finding = describe(RateFault::too_low, worker, name, update);
+    add_small(finding, worker, course);
+    suggest(finding, update, median(worker.ratios));
+    return finding;
+  }
+
+  std::optional<Finding> find_warm_up(const Worker& worker,
+                                      std::string_view name) {
+    const auto losses = worker.losses.until(open_.global);
+    if (!worker.last || losses.size() < num_updates_ ||
+        !worker.losses.should_fall(open_.global)) {
+      return std::nullopt;
+    }
+    const Course course = course_of(losses);
+    if (!has_small_updates(worker) || !is_high(worker, course) ||
+        !is_low_rate(*worker.last) || !is_rising(worker, open_.global)) {
+      return std::nullopt;
+    }
+    Finding finding = describe(RateFault::warm_up, worker, name, *worker.last);
+    finding.message += ", and still rises";
+    add_small(finding, worker, course);
+    return finding;
+  }
+
+  std::optional<Finding> find_decayed(const Worker& worker,
+                                      std::string_view name,
+                                      std::span<const ScalarSample> losses) {
+    const auto rate = worker.rates.at(open_.global);
+    if (!rate || rate->now > kRounding * kDecay * rate->highest ||
+        rate->now <= 0) {
+      return std::nullopt;
+    }
+    // Since when? The last half of a training may use a rate that is low.
+    const auto low =
+        std::ranges::find_if(losses, [&](const ScalarSample& loss) {
+          const auto at = worker.rates.at(loss.step.global);
+          return at && at->now <= kRounding * kDecay * rate->highest;
+        });
+    const auto before = static_cast<std::size_t>(low - losses.begin());
+    if (before == 0 || 2 * before > losses.size() || before > num_updates_ ||
+        losses.size() - before < num_updates_ / 2) {
+      return std::nullopt;
+    }
+    const bool has_returned =
+        std::any_of(low, losses.end(), [&](const ScalarSample& loss) {
+          const auto at = worker.rates.at(loss.step.global);
+          return at && at->now > 2 * kDecay * rate->highest;
+        });
+    const double now = course_of(losses).now;
+    const double first = losses.front().value;
+    if (has_returned || now < kHalf * first) return std::nullopt;
+    Finding finding = describe(RateFault::decayed, worker, name, *worker.last);
+    finding.message = fmt::format(
+        "{}: the learning rate of {} fell from {:.4g} to {:.4g} in the first "
+        "{} steps; the loss was {:.4g} then, is {:.4g} after {} steps, and "
+        "began at {:.4g}",
+        tensor_text(worker.losses.name(), name), worker.last->optimizer,
+        rate->highest, kDecay * rate->highest, before, low->value, now,
+        losses.size(), first);
+    finding.evidence.front().step = low->step;
+    set_numbers(finding, "learning rate / highest learning rate",
+                rate->now / rate->highest, "<=", kDecay);
+    return finding;
+  }
+
+  // The beginning of a finding: "the learning rate of Adam is 1e-05".
+  static Finding describe(RateFault fault, const Worker& worker,
+                          std::string_view name, const FollowedUpdate& update) {
+    Finding finding;
+    finding.message = fmt::format("{}: the learning rate of {} is {:.4g}",
+                                  tensor_text(worker.losses.name(), name),
+                                  update.optimizer, update.rate);
+    set_advice(finding, kAdvice[static_cast<std::size_t>(fault)]);
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = worker.losses.name();
+    evidence.worker = name;
+    evidence.step = update.step;
+    return finding;
+  }
+
+  void add_small(Finding& finding, const Worker& worker,
+                 const Course& course) const {
+    const double ratio = median(worker.ratios);
+    finding.message += fmt::format(
+        ": an update moves the weights by about {} of their size, and the loss "
+        "went from {:.4g} to {:.4g} in {}",
+        short_number(ratio), course.first, course.now,
+        count_text(worker.updates_until(open_.global), "update"));
+    set_numbers(finding, "|update| / |weight|", ratio, "<", small_ratio_);
+  }
+
+  static void set_numbers(Finding& finding, std::string quantity, double value,
+                          std::string relation, double threshold) {
+    Evidence& evidence = finding.evidence.front();
+    evidence.quantity = std::move(quantity);
+    evidence.value = value;
+    evidence.relation = std::move(relation);
+    evidence.threshold = threshold;
+  }
+
+  // Adds the learning rate with which updates would have the usual size.
+  static void suggest(Finding& finding, const FollowedUpdate& update,
+                      double ratio) {
+    const auto usual = usual_rate({update.optimizer, 0, update.momentum});
+    if (!usual || !(ratio > 0) || !(update.rate > 0)) return;
+    const double rate = std::min(*usual, update.rate * kUsualRatio / ratio);
+    finding.advice += fmt::format(
+        ", to about {}: an update then changes the weights by about {:.2g} % "
+        "of their size",
+        rough_number(rate), 100 * rate / update.rate * ratio);
+  }
+
+  std::size_t num_updates_;
+  double small_ratio_, large_ratio_;
+  std::map<std::string, Worker, std::less<>> workers_;
+  StepId open_ = {.global = -1};
+  bool has_update_ = false;
+};
+
+}  // namespace
+
+const RuleFactory kLearningRate = {
+    .name = "LearningRate",
+    .summary = "The learning rate is too low or too high for the weights.",
+    .condition =
+        "Fires after 'num_updates' updates if they are smaller than "
+        "'small_ratio' of the weights, if they cannot lower the loss by more "
+        "than a thousandth each, if the learning rate is less than a fifth of "
+        "what is usual for the optimizer, and if the loss is above 90 % of the "
+        "first. Fires after 40 losses if the first 20 updates moved the "
+        "weights by more than 'large_ratio' of their initial size and the loss "
+        "is no lower than it began. Fires if the learning rate fell to a "
+        "hundredth in the first 'num_updates' steps and the loss is above half "
+        "of the first, and at the end of a training whose learning rate still "
+        "rises and whose updates are small.",
+    .advice = kAdvice,
+    .parameters = kParameters,
+    .make = make_rule<LearningRate>,
+};
+
+}  // namespace smdebug

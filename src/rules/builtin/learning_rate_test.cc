@@ -1,0 +1,257 @@
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/engine/rule_harness_testing.h"
+
+namespace smdebug {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+using ByStep = std::function<double(Step)>;
+
+// A training of a matrix with 1000 weights, saved as by `smdebug run`.
+struct Case {
+  std::string optimizer = "Adam";
+  double momentum = 0;
+  double weight = 0.05;    // the root mean square of the initial weights
+  double gradient = 1e-4;  // of each element, without sign
+  double crest = 1.73;     // the largest weight, as a multiple of `weight`
+  Step steps = 200;
+  ByStep rate = [](Step) { return 1e-5; };
+  ByStep loss = [](Step) { return 2.3; };
+  // The norm of the weights, as a multiple of the initial one.
+  ByStep growth = [](Step) { return 1.0; };
+  std::string second_loss = {};
+};
+
+TensorStatistics statistics_of(double size, double crest) {
+  TensorStatistics statistics;
+  statistics.count = 1000;
+  statistics.min = -crest * size;
+  statistics.max = crest * size;
+  statistics.sum_abs = 1000 * size;
+  statistics.m2 = statistics.sum_squares = 1000 * size * size;
+  return statistics;
+}
+
+RunFacts facts_of(const Case& training) {
+  RunFacts facts;
+  ParameterFacts& parameter = facts.parameters.emplace_back();
+  parameter.tensor = "Net_0.weight";
+  parameter.updated_by = GroupPosition{0, 0};
+  facts.optimizers.push_back(
+      {training.optimizer, {{1, 0, {{"momentum", training.momentum}}}}});
+  return facts;
+}
+
+StepBuilder step_of(const Case& training, Step step) {
+  StepBuilder built(step);
+  built.with_statistics("gradient/Net_0.weight",
+                        statistics_of(training.gradient, 1));
+  built
+      .with_statistics("Net_0.weight",
+                       statistics_of(training.growth(step) * training.weight,
+                                     training.crest))
+      .of_shape({10, 100});
+  return built;
+}
+
+// Feeds the training to the rule. Returns the step at which it fires; -1 if it
+// does not.
+Step fires(RuleHarness& rule, const Case& training) {
+  rule.knows(facts_of(training), "worker_0");
+  const std::string rate = "learning_rate/" + training.optimizer + "/0";
+  for (Step step = 0; step < training.steps; ++step) {
+    const StepId id = {step, Mode::train, step};
+    const ScalarSample rates[] = {{id, training.rate(step)}};
+    const ScalarSample losses[] = {{id, training.loss(step)}};
+    std::vector<ScalarSeriesView> series = {{rate, rates},
+                                            {"loss_output_0", losses}};
+    if (!training.second_loss.empty()) {
+      series.push_back({training.second_loss, losses});
+    }
+    rule.notes(series, "worker_0");
+    const bool is_saved = step < 5 || step % 10 == 0;
+    if (is_saved && rule.fires_at(step_of(training, step))) return step;
+  }
+  return rule.finish().status == RuleStatus::issues_found ? training.steps : -1;
+}
+
+Step fires(const Case& training) {
+  RuleHarness rule("LearningRate");
+  return fires(rule, training);
+}
+
+// An update of 1e-5 per element of weights of 0.05 is 2e-4 of them; the loss
+// may fall by 1000 * 1e-4 * 1e-5.
+TEST(LearningRate, FindsUpdatesThatAreTooSmall) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, {}), 110);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the learning rate of Adam is 1e-05: an update "
+            "moves the weights by about 0.0002 of their size, and the loss "
+            "went from 2.3 to 2.3 in 101 updates");
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("too low"));
+  EXPECT_EQ(rule.verdict().advice,
+            "raise the learning rate, to about 0.0003: an update then changes "
+            "the weights by about 0.5 % of their size");
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+}
+
+TEST(LearningRate, FindsThemAlthoughTheLossFallsALittle) {
+  EXPECT_EQ(
+      fires({.loss = [](Step step) { return 2.3 - 1e-3 * double(step); }}),
+      110);
+}
+
+TEST(LearningRate, CountsTheMomentumOfTheOptimizer) {
+  const Case slow = {
+      .optimizer = "SGD", .momentum = 0.9, .gradient = 3e-3, .rate = [](Step) {
+        return 3e-4;
+      }};
+  // 3e-4 * 3e-3 * 10 / 0.05 = 1.8e-4.
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, slow), 110);
+  EXPECT_THAT(rule.verdict().message, HasSubstr("by about 0.00018 of"));
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("to about 0.008: "));
+}
+
+TEST(LearningRate, PassesALossThatFalls) {
+  EXPECT_EQ(fires({.loss =
+                       [](Step step) {
+                         return 2.3 * std::exp(-1e-2 * double(step));
+                       }}),
+            -1);
+}
+
+TEST(LearningRate, PassesAUsualRateWhateverTheLossDoes) {
+  EXPECT_EQ(fires({.rate = [](Step) { return 1e-3; }}), -1);
+}
+
+// A usual rate would not help: the gradients are too small.
+TEST(LearningRate, DoesNotBlameItForVanishingGradients) {
+  EXPECT_EQ(fires({.optimizer = "SGD",
+                   .gradient = 1e-7,
+                   .rate = [](Step) { return 1e-3; }}),
+            -1);
+}
+
+// The loss falls by a hundredth of itself with each update of so many weights.
+TEST(LearningRate, PassesUpdatesThatAreEnoughForTheLoss) {
+  EXPECT_EQ(fires({.gradient = 2.3}), -1);
+}
+
+TEST(LearningRate, PassesSmallUpdatesOfTrainedWeights) {
+  EXPECT_EQ(fires({.crest = 2.4}), -1);
+  EXPECT_EQ(fires({.crest = 9}), -1);
+}
+
+TEST(LearningRate, PassesAWarmUpUntilTheTrainingEnds) {
+  const ByStep warm_up = [](Step step) { return 1e-7 * double(step + 1); };
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, {.rate = warm_up}), 200);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("the learning rate of Adam is 1.91e-05, and still "
+                        "rises: an update moves"));
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("warm-up"));
+  EXPECT_EQ(fires({.rate =
+                       [](Step step) {
+                         return std::min(1e-3, 1e-5 * double(step + 1));
+                       }}),
+            -1);
+}
+
+TEST(LearningRate, FindsFirstUpdatesAsLargeAsTheWeights) {
+  const Case high = {
+      .rate = [](Step) { return 0.5; },
+      .loss = [](Step step) { return step == 0 ? 2.3 : 4.0; },
+      .growth = [](Step step) { return step == 0 ? 1.0 : 10.0; }};
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, high), 50);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the learning rate of Adam is 0.5: the first update "
+            "moved the weights by 9.9 times their initial size, and the loss "
+            "is 4 after 41 steps, no lower than it began (2.3)");
+  EXPECT_THAT(
+      rule.verdict().advice,
+      testing::StartsWith("lower the learning rate, to about 0.0003: "));
+  EXPECT_EQ(rule.verdict().evidence.front().step.global, 1);
+}
+
+TEST(LearningRate, PassesLargeUpdatesAfterWhichTheLossFalls) {
+  EXPECT_EQ(fires({.rate = [](Step) { return 0.5; },
+                   .loss =
+                       [](Step step) {
+                         return step == 0 ? 2.3
+                                          : 4 * std::exp(-0.03 * double(step));
+                       },
+                   .growth = [](Step step) { return step == 0 ? 1.0 : 10.0; }}),
+            -1);
+}
+
+// Small initial weights are another fault.
+TEST(LearningRate, DoesNotBlameAUsualRateForLargeUpdates) {
+  EXPECT_EQ(fires({.weight = 1e-4,
+                   .rate = [](Step) { return 1e-3; },
+                   .growth = [](Step step) { return step == 0 ? 1.0 : 10.0; }}),
+            -1);
+}
+
+TEST(LearningRate, FindsASchedulerThatIsSteppedForEachBatch) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, {.rate =
+                             [](Step step) {
+                               return 1e-3 * std::pow(0.1, double(step / 5));
+                             }}),
+            110);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the learning rate of Adam fell from 0.001 to 1e-05 "
+            "in the first 10 steps; the loss was 2.3 then, is 2.3 after 101 "
+            "steps, and began at 2.3");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("once per epoch"));
+}
+
+TEST(LearningRate, PassesSchedulesOfTheWholeTraining) {
+  EXPECT_EQ(
+      fires(
+          {.rate = [](Step step) { return 1e-3 * (1 - double(step) / 200); }}),
+      -1);
+  // Restarts.
+  EXPECT_EQ(
+      fires({.rate = [](Step step) { return step % 100 < 20 ? 1e-3 : 1e-6; }}),
+      -1);
+}
+
+TEST(LearningRate, DoesNotJudgeUnknownOptimizersAndSeveralLosses) {
+  RuleHarness unknown("LearningRate");
+  EXPECT_EQ(fires(unknown, {.optimizer = "LBFGS"}), -1);
+  EXPECT_THAT(unknown.verdict().message, HasSubstr("of a known kind"));
+  RuleHarness rivals("LearningRate");
+  EXPECT_EQ(fires(rivals, {.second_loss = "loss_output_1"}), -1);
+  EXPECT_EQ(rivals.verdict().status, RuleStatus::error);
+  EXPECT_THAT(rivals.verdict().message,
+              EndsWith("of one loss that should fall"));
+}
+
+TEST(LearningRate, LeavesALossThatIsNotFiniteToOtherRules) {
+  EXPECT_EQ(fires({.rate = [](Step) { return 0.5; },
+                   .loss =
+                       [](Step step) {
+                         return step < 5
+                                    ? 2.3
+                                    : std::numeric_limits<double>::quiet_NaN();
+                       },
+                   .growth = [](Step step) { return step == 0 ? 1.0 : 10.0; }}),
+            -1);
+}
+
+}  // namespace
+}  // namespace smdebug
