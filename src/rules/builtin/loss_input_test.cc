@@ -123,7 +123,7 @@ TEST(LossInput, FindsWhatIsNoProbabilityForALossOfProbabilities) {
                 HasSubstr("is given the result of 'Relu', and expects "
                           "probabilities"));
     EXPECT_THAT(rule.verdict().advice, HasSubstr("from_logits=True"));
-    EXPECT_EQ(rule.verdict().severity, Severity::error);
+    EXPECT_EQ(rule.verdict().severity, Severity::serious);
     RuleHarness other("LossInput");
     EXPECT_EQ(fires_with(other, given_to(function, "Linear", "scores")), 4);
     EXPECT_THAT(other.verdict().message,
@@ -163,7 +163,7 @@ TEST(LossInput, FindsASoftmaxOverOneUnit) {
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("mse_loss is given the result of a softmax over one "
                         "unit, which is always 1"));
-  EXPECT_EQ(rule.verdict().severity, Severity::error);
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
   // A softmax over the samples.
   input.equal_outputs = 0;
   EXPECT_FALSE(fires(input));
