@@ -46,6 +46,10 @@ def learning_rate_name(optimizer: str, group: int) -> str:
 
 REPEATED_CALLS: str = 'repeated_calls'
 
+GRADIENT_SCALE: str = 'gradient_scale'
+
+UPDATE_SKIPPED: str = 'update_skipped'
+
 def scalar_name(name: str) -> str:
     """Returns 'scalar/accuracy'."""
 
@@ -1103,12 +1107,52 @@ class LossFacts:
     @property
     def input(self) -> LossInputFacts | None: ...
 
+class SchedulerFacts:
+    """The facts of a scheduler of learning rates."""
+
+    def __init__(self, kind: str, *, optimizer: int | None = None, steps: int, updates: int, settings: Mapping[str, float] = {}) -> None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def optimizer(self) -> int | None: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def updates(self) -> int: ...
+
+    @property
+    def settings(self) -> dict[str, float]: ...
+
+class LoopFacts:
+    """The facts of the loop around a model."""
+
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False) -> None: ...
+
+    @property
+    def autocast_dtype(self) -> str: ...
+
+    @property
+    def schedulers(self) -> list[SchedulerFacts]: ...
+
+    @property
+    def scaled_clippings(self) -> int: ...
+
+    @property
+    def scaled_clipping_limit(self) -> float | None: ...
+
+    @property
+    def log_hides_not_finite(self) -> bool: ...
+
 class RunFacts:
     """
-    The facts of a worker from `step` on: its parameters, optimizers, modules, losses and inputs.
+    The facts of a worker from `step` on: its parameters, optimizers, modules, losses, inputs and loop.
     """
 
-    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = [], inputs: Sequence[DataFacts] = []) -> None: ...
+    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = [], inputs: Sequence[DataFacts] = [], loop: LoopFacts = ...) -> None: ...
 
     @property
     def step(self) -> int: ...
@@ -1127,6 +1171,9 @@ class RunFacts:
 
     @property
     def inputs(self) -> list[DataFacts]: ...
+
+    @property
+    def loop(self) -> LoopFacts: ...
 
     def __eq__(self, arg: RunFacts, /) -> bool: ...
 

@@ -239,6 +239,48 @@ void bind_loss(nb::module_& m) {
       .def_ro("input", &LossFacts::input);
 }
 
+void bind_loop(nb::module_& m) {
+  nb::class_<SchedulerFacts>(m, "SchedulerFacts",
+                             "The facts of a scheduler of learning rates.")
+      .def(
+          "__init__",
+          [](SchedulerFacts* self, std::string kind,
+             std::optional<std::size_t> optimizer, std::uint64_t steps,
+             std::uint64_t updates, Settings settings) {
+            new (self) SchedulerFacts{std::move(kind), optimizer, steps,
+                                      updates, std::move(settings)};
+          },
+          "kind"_a, nb::kw_only(), "optimizer"_a.none() = nb::none(), "steps"_a,
+          "updates"_a, "settings"_a = Settings())
+      .def_ro("kind", &SchedulerFacts::kind)
+      .def_ro("optimizer", &SchedulerFacts::optimizer)
+      .def_ro("steps", &SchedulerFacts::steps)
+      .def_ro("updates", &SchedulerFacts::updates)
+      .def_ro("settings", &SchedulerFacts::settings);
+  nb::class_<LoopFacts>(m, "LoopFacts", "The facts of the loop around a model.")
+      .def(
+          "__init__",
+          [](LoopFacts* self, std::string autocast_dtype,
+             std::vector<SchedulerFacts> schedulers,
+             std::uint64_t scaled_clippings,
+             std::optional<double> scaled_clipping_limit,
+             bool log_hides_not_finite) {
+            new (self) LoopFacts{std::move(autocast_dtype),
+                                 std::move(schedulers), scaled_clippings,
+                                 scaled_clipping_limit, log_hides_not_finite};
+          },
+          nb::kw_only(), "autocast_dtype"_a = "",
+          "schedulers"_a = std::vector<SchedulerFacts>(),
+          "scaled_clippings"_a = 0,
+          "scaled_clipping_limit"_a.none() = nb::none(),
+          "log_hides_not_finite"_a = false)
+      .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
+      .def_ro("schedulers", &LoopFacts::schedulers)
+      .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
+      .def_ro("scaled_clipping_limit", &LoopFacts::scaled_clipping_limit)
+      .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite);
+}
+
 }  // namespace
 
 void bind_facts(nb::module_& m) {
@@ -247,33 +289,36 @@ void bind_facts(nb::module_& m) {
   bind_module(m);
   bind_data(m);
   bind_loss(m);
+  bind_loop(m);
   nb::class_<RunFacts>(m, "RunFacts",
                        "The facts of a worker from `step` on: its parameters, "
-                       "optimizers, modules, losses and inputs.")
+                       "optimizers, modules, losses, inputs and loop.")
       .def(
           "__init__",
           [](RunFacts* self, std::vector<ParameterFacts> parameters,
              std::vector<OptimizerFacts> optimizers,
              std::vector<ModuleFacts> modules, std::vector<LossFacts> losses,
-             std::vector<DataFacts> inputs) {
+             std::vector<DataFacts> inputs, LoopFacts loop) {
             new (self) RunFacts{0,
                                 std::move(parameters),
                                 std::move(optimizers),
                                 std::move(modules),
                                 std::move(losses),
-                                std::move(inputs)};
+                                std::move(inputs),
+                                std::move(loop)};
           },
           nb::kw_only(), "parameters"_a = std::vector<ParameterFacts>(),
           "optimizers"_a = std::vector<OptimizerFacts>(),
           "modules"_a = std::vector<ModuleFacts>(),
           "losses"_a = std::vector<LossFacts>(),
-          "inputs"_a = std::vector<DataFacts>())
+          "inputs"_a = std::vector<DataFacts>(), "loop"_a = LoopFacts())
       .def_ro("step", &RunFacts::step)
       .def_ro("parameters", &RunFacts::parameters)
       .def_ro("optimizers", &RunFacts::optimizers)
       .def_ro("modules", &RunFacts::modules)
       .def_ro("losses", &RunFacts::losses)
       .def_ro("inputs", &RunFacts::inputs)
+      .def_ro("loop", &RunFacts::loop)
       .def("__eq__", [](const RunFacts& self, const RunFacts& other) {
         return self == other;
       });

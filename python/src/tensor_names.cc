@@ -36,6 +36,8 @@ void bind_module_names(nb::module_& m) {
   m.def("learning_rate_name", &learning_rate_name, "optimizer"_a, "group"_a,
         "Returns 'learning_rate/SGD/0'.");
   m.attr("REPEATED_CALLS") = nb::str(name_parts::kRepeatedCalls.data());
+  m.attr("GRADIENT_SCALE") = nb::str(name_parts::kGradientScale.data());
+  m.attr("UPDATE_SKIPPED") = nb::str(name_parts::kUpdateSkipped.data());
   m.def("scalar_name", &scalar_name, "name"_a, "Returns 'scalar/accuracy'.");
   m.def("activation_gradient_module", &activation_gradient_module, "module"_a,
         "Returns 'activation_gradient/fc1'.");

@@ -114,11 +114,28 @@ Json to_json(const LossFacts& loss) {
                       {"input", loss.input ? to_json(*loss.input) : Json()}};
 }
 
+Json to_json(const SchedulerFacts& scheduler) {
+  return Json::Object{{"kind", scheduler.kind},
+                      {"optimizer", Json(scheduler.optimizer)},
+                      {"steps", scheduler.steps},
+                      {"updates", scheduler.updates},
+                      {"settings", settings_json(scheduler.settings)}};
+}
+
 template <typename Facts>
 Json list_json(const std::vector<Facts>& all) {
   Json::Array list;
   for (const Facts& facts : all) list.push_back(to_json(facts));
   return list;
+}
+
+Json to_json(const LoopFacts& loop) {
+  return Json::Object{
+      {"autocast_dtype", text_or_null(loop.autocast_dtype)},
+      {"schedulers", list_json(loop.schedulers)},
+      {"scaled_clippings", loop.scaled_clippings},
+      {"scaled_clipping_limit", number_or_null(loop.scaled_clipping_limit)},
+      {"log_hides_not_finite", loop.log_hides_not_finite}};
 }
 
 // --- parsing ---
@@ -285,6 +302,17 @@ Status parse_into(const Json& json, LossFacts& loss) {
   return parse_optional(json, "input", loss.input);
 }
 
+Status parse_into(const Json& json, SchedulerFacts& scheduler) {
+  SMD_TRY(scheduler.kind, json.string_at("kind"));
+  if (is_given(json, "optimizer")) {
+    SMD_TRY(scheduler.optimizer, count_at(json, "optimizer"));
+  }
+  SMD_TRY(scheduler.steps, count_at(json, "steps"));
+  SMD_TRY(scheduler.updates, count_at(json, "updates"));
+  SMD_TRY(scheduler.settings, settings_at(json));
+  return {};
+}
+
 template <typename Facts>
 Status parse_list(const Json& json, std::string_view key,
                   std::vector<Facts>& list) {
@@ -297,6 +325,16 @@ Status parse_list(const Json& json, std::string_view key,
   return {};
 }
 
+Status parse_into(const Json& json, LoopFacts& loop) {
+  SMD_TRY(loop.autocast_dtype, optional_text_at(json, "autocast_dtype"));
+  SMD_CHECK_OK(parse_list(json, "schedulers", loop.schedulers));
+  SMD_TRY(loop.scaled_clippings, count_at(json, "scaled_clippings"));
+  SMD_TRY(loop.scaled_clipping_limit,
+          optional_number_at(json, "scaled_clipping_limit"));
+  SMD_TRY(loop.log_hides_not_finite, json.bool_at("log_hides_not_finite"));
+  return {};
+}
+
 // A rule may look up what a position names.
 Status check_positions(const RunFacts& facts) {
   for (const ParameterFacts& parameter : facts.parameters) {
@@ -305,6 +343,12 @@ Status check_positions(const RunFacts& facts) {
     if (optimizer >= facts.optimizers.size()) return out_of_range("optimizer");
     if (group >= facts.optimizers[optimizer].groups.size())
       return out_of_range("group");
+  }
+  for (const SchedulerFacts& scheduler : facts.loop.schedulers) {
+    if (scheduler.optimizer &&
+        *scheduler.optimizer >= facts.optimizers.size()) {
+      return out_of_range("optimizer");
+    }
   }
   return {};
 }
@@ -322,6 +366,12 @@ Result<RunFacts> parse_facts(std::string_view text) {
   if (is_given(json, "inputs")) {
     SMD_CHECK_OK(parse_list(json, "inputs", facts.inputs));
   }
+  if (is_given(json, "loop")) {
+    SMD_TRY([[maybe_unused]] const Json::Object* members,
+            json.object_at("loop"));
+    if (Status parsed = parse_into(*json.find("loop"), facts.loop); !parsed)
+      return std::move(parsed).error().within("loop");
+  }
   SMD_CHECK_OK(check_positions(facts));
   return facts;
 }
@@ -335,7 +385,8 @@ std::string write_facts_file(const RunFacts& facts) {
                                  {"optimizers", list_json(facts.optimizers)},
                                  {"modules", list_json(facts.modules)},
                                  {"losses", list_json(facts.losses)},
-                                 {"inputs", list_json(facts.inputs)}};
+                                 {"inputs", list_json(facts.inputs)},
+                                 {"loop", to_json(facts.loop)}};
   return json.dump(JsonStyle::spaced);
 }
 

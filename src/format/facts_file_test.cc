@@ -69,6 +69,12 @@ RunFacts facts_of_all_kinds() {
   images.median_feature_deviation = 0.125;
   images.largest_feature_deviation = 2;
   images.not_finite = 37;
+  facts.loop.autocast_dtype = "bfloat16";
+  facts.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
+                           {"LambdaLR", std::nullopt, 1, 0, {}}};
+  facts.loop.scaled_clippings = 9;
+  facts.loop.scaled_clipping_limit = 1.5;
+  facts.loop.log_hides_not_finite = true;
   return facts;
 }
 
@@ -117,6 +123,16 @@ TEST(FactsFile, NeedsNoInputsOfModels) {
   const std::string_view inputs = ", \"inputs\": []";
   text.erase(text.find(inputs), inputs.size());
   const auto read = parse_facts_file(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, unknown);
+}
+
+TEST(FactsFile, NeedsNoLoop) {
+  RunFacts unknown = facts_of_all_kinds();
+  unknown.loop = {};
+  std::string text = write_facts_file(unknown);
+  text.erase(text.find(", \"loop\""));
+  const auto read = parse_facts_file(text + "}");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, unknown);
 }
@@ -182,6 +198,16 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
   fails_with(changed_facts("[50, 1]", "[50, -1]"), "'shape' is out of range");
   fails_with(changed_facts("\"target_low\": -1.0", "\"target_low\": \"low\""),
              "'target_low' is out of range");
+  fails_with(changed_facts("\"optimizer\": 0, \"steps\"",
+                           "\"optimizer\": 1, \"steps\""),
+             "'optimizer' is out of range");
+  fails_with(changed_facts("\"updates\": 70", "\"updates\": -1"),
+             "loop: schedulers: 'updates' is out of range");
+  fails_with(changed_facts("\"log_hides_not_finite\": true",
+                           "\"log_hides_not_finite\": 1"),
+             "loop: 'log_hides_not_finite' should be a boolean");
+  fails_with(changed_facts("\"loop\": {", "\"loop\": 1, \"x\": {"),
+             "'loop' should be an object");
   fails_with("[]", "");
   fails_with(write_facts_file(facts_of_all_kinds()).substr(0, 300), "");
 }

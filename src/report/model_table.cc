@@ -151,6 +151,35 @@ std::string inputs_text(const RunFacts& facts) {
   return table.rows() > 0 ? "\n" + table.text() : "";
 }
 
+std::string schedulers_text(const RunFacts& facts) {
+  TextTable table({"scheduler", "optimizer", ">steps", ">updates", "settings"});
+  for (const SchedulerFacts& scheduler : facts.loop.schedulers) {
+    table.add(
+        {scheduler.kind,
+         scheduler.optimizer ? optimizer_title(facts, *scheduler.optimizer)
+                             : "",
+         std::to_string(scheduler.steps), std::to_string(scheduler.updates),
+         settings_text(scheduler.settings)});
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+std::string loop_text(const LoopFacts& loop) {
+  std::string text;
+  if (!loop.autocast_dtype.empty()) {
+    text += fmt::format("autocast: {}\n", loop.autocast_dtype);
+  }
+  if (loop.scaled_clippings > 0) {
+    text +=
+        "clipping: some gradients were clipped while they carried the scale of "
+        "a gradient scaler\n";
+  }
+  if (loop.log_hides_not_finite) {
+    text += "log: the trainer leaves out losses that are NaN or infinite\n";
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 }  // namespace
 
 std::string model_text(std::span<const WorkerFacts> facts) {
@@ -164,7 +193,8 @@ std::string model_text(std::span<const WorkerFacts> facts) {
     }
     text += parameters_text(*shared.facts) + optimizers_text(*shared.facts) +
             modules_text(*shared.facts) + inputs_text(*shared.facts) +
-            losses_text(*shared.facts);
+            losses_text(*shared.facts) + schedulers_text(*shared.facts) +
+            loop_text(shared.facts->loop);
   }
   return text;
 }

@@ -73,6 +73,28 @@ TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
       "loss_output_1  L1Loss            sum\n");
 }
 
+TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
+  RunFacts net = facts_of_a_net();
+  net.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
+                         {"LambdaLR", std::nullopt, 1, 0, {}}};
+  net.loop.autocast_dtype = "bfloat16";
+  net.loop.scaled_clippings = 3;
+  net.loop.log_hides_not_finite = true;
+  EXPECT_THAT(
+      model_text(std::vector<WorkerFacts>{{"worker_0", net}}),
+      HasSubstr("\n"
+                "\n"
+                "scheduler  optimizer  steps  updates  settings\n"
+                "StepLR     0 Adam         7       70  step_size 30\n"
+                "LambdaLR                  1        0\n"
+                "\n"
+                "autocast: bfloat16\n"
+                "clipping: some gradients were clipped while they carried the "
+                "scale of a gradient scaler\n"
+                "log: the trainer leaves out losses that are NaN or "
+                "infinite\n"));
+}
+
 TEST(ModelTable, NamesAnOptimizerThatKeepsItsGradients) {
   RunFacts net = facts_of_a_net();
   net.optimizers.push_back({"SGD", {{2, 0, {{"learning_rate", 1}}}}, true});

@@ -319,6 +319,17 @@ def facts(**changes) -> dict:
     } | changes
 
 
+def loop(**changes) -> dict:
+    scheduler = {"kind": "StepLR", "optimizer": 0, "steps": 3, "updates": 30}
+    return {
+        "autocast_dtype": "bfloat16",
+        "schedulers": [scheduler | {"settings": {"step_size": 10, "gamma": "nan"}}],
+        "scaled_clippings": 3,
+        "scaled_clipping_limit": 1,
+        "log_hides_not_finite": True,
+    } | changes
+
+
 def facts_of_loss(**changes) -> dict:
     given = {
         "function": "cross_entropy",
@@ -358,6 +369,9 @@ def data(**changes) -> dict:
 FACTS_FILES = {
     "sound": facts(),
     "inputs": facts(inputs=[data(), data(received_by=None, not_finite=None)]),
+    "loop": facts(loop=loop()),
+    "loop_no_object": facts(loop=[loop()]),
+    "loop_no_such_optimizer": facts(loop=loop(), optimizers=[]),
     "inputs_no_list": facts(inputs=data()),
     "classes_beyond_labels": facts(inputs=[data(classes=81)]),
     "targets": facts_of_loss(targets=data()),

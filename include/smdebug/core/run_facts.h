@@ -143,6 +143,33 @@ struct LossFacts {
   friend bool operator==(const LossFacts&, const LossFacts&) = default;
 };
 
+// A scheduler of learning rates. Its counters are those of `RunFacts::step`.
+struct SchedulerFacts {
+  std::string kind;                      // "StepLR"
+  std::optional<std::size_t> optimizer;  // its position; none: unknown
+  std::uint64_t steps = 0;               // that the scheduler took
+  std::uint64_t updates = 0;             // of its optimizer
+  // "step_size", "T_max", "gamma", ...: the settings that it has.
+  std::map<std::string, double> settings;
+
+  friend bool operator==(const SchedulerFacts&,
+                         const SchedulerFacts&) = default;
+};
+
+// The facts of the loop around a model.
+struct LoopFacts {
+  std::string autocast_dtype;  // when a model was called; empty: none seen
+  std::vector<SchedulerFacts> schedulers;
+  // Updates whose gradients were clipped while they carried the scale of a
+  // gradient scaler, and the limit of the last one.
+  std::uint64_t scaled_clippings = 0;
+  std::optional<double> scaled_clipping_limit;
+  // Whether the trainer leaves losses that are not finite out of its log.
+  bool log_hides_not_finite = false;
+
+  friend bool operator==(const LoopFacts&, const LoopFacts&) = default;
+};
+
 struct RunFacts {
   Step step = 0;  // the global step from which on they hold
   std::vector<ParameterFacts> parameters;
@@ -150,6 +177,7 @@ struct RunFacts {
   std::vector<ModuleFacts> modules;
   std::vector<LossFacts> losses;
   std::vector<DataFacts> inputs;  // of the models
+  LoopFacts loop;
 
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };

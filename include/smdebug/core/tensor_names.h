@@ -43,6 +43,11 @@ inline constexpr std::string_view kScalar = "scalar/";
 // A series: how many calls of its models a step has beyond the first of each.
 inline constexpr std::string_view kRepeatedCalls = "repeated_calls";
 
+// Series of a gradient scaler: the scale that the gradients of an update carry,
+// and 1 if the scaler skips the update, else 0.
+inline constexpr std::string_view kGradientScale = "gradient_scale";
+inline constexpr std::string_view kUpdateSkipped = "update_skipped";
+
 }  // namespace name_parts
 
 // --- modules and blocks ---
