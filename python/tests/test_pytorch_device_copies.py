@@ -543,6 +543,39 @@ class OnDevice:
         return self._value
 
 
+class ScaleOnDevice(OnDevice):
+    """A scale that torch reports to be on a device and then changes in place."""
+
+    def change_to(self, value):
+        self._value.fill_(value)
+
+
+def test_scales_and_skipped_updates_are_copied_with_the_next_saved_step(device, tmp_path):
+    folder = str(tmp_path / "run")
+    hook = smd.Hook(
+        folder, include_collections=["weights"], save_config=smd.SaveConfig(save_interval=5)
+    )
+    model = Net()
+    hook.register_module(model)
+    series = StepSeries(hook._session, hook._device_copies, "loss")
+    scale = ScaleOnDevice(0.0)
+    waits = []
+    for step in range(13):
+        series.end_step()
+        model(torch.zeros(2, 4))
+        scale.change_to(2.0**step)
+        # Two optimizers: the second one finds an infinity in step 7.
+        series.note_scaler(scale, [torch.tensor(0.0), torch.tensor(float(step == 7))])
+        waits.append(device.waits)
+    series.close()
+    hook.close()
+    trial = read(folder)
+    assert trial.series("gradient_scale") == [(step, 2.0**step) for step in range(13)]
+    assert trial.series("update_skipped") == [(step, step == 7) for step in range(13)]
+    grew = [step for step in range(1, 13) if waits[step] > waits[step - 1]]
+    assert grew == [1, 6, 11]
+
+
 def test_losses_of_steps_between_saved_ones_are_copied_with_the_next_saved_step(device, tmp_path):
     folder = str(tmp_path / "run")
     hook = smd.Hook(

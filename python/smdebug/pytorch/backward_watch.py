@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from smdebug.pytorch.replaced import Replaced
+
 
 class BackwardWatch:
     """Calls `on_backward(loss, start)` before each backward pass. `start` is the single number from
@@ -33,7 +35,7 @@ class BackwardWatch:
         self._is_wanted = is_wanted
         self._on_error = on_error
         self._scaled = None  # (reference to a scaled loss, the loss itself)
-        self._replaced = []  # (owner, name, torch's own, ours)
+        self._replaced = Replaced()
 
     def install(self) -> None:
         """Replaces the functions of torch. A second call does nothing."""
@@ -52,20 +54,13 @@ class BackwardWatch:
             self._remember(outputs, scaled)
             return scaled
 
-        self._replace(torch.autograd, "backward", watched_backward)
-        self._replace(torch.amp.GradScaler, "scale", watched_scale)
+        self._replaced.replace(torch.autograd, "backward", watched_backward)
+        self._replaced.replace(torch.amp.GradScaler, "scale", watched_scale)
 
     def remove(self) -> None:
         """Restores the functions, unless other code has replaced them in the meantime."""
-        for owner, name, original, ours in self._replaced:
-            if getattr(owner, name) is ours:
-                setattr(owner, name, original)
-        self._replaced = []
+        self._replaced.restore()
         self._scaled = None
-
-    def _replace(self, owner: Any, name: str, ours: Any) -> None:
-        self._replaced.append((owner, name, getattr(owner, name), ours))
-        setattr(owner, name, ours)
 
     def _remember(self, loss: Any, scaled: Any) -> None:
         if isinstance(loss, torch.Tensor) and self._is_wanted():

@@ -20,6 +20,7 @@ from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.kept_gradients import KeptGradients
+from smdebug.pytorch.loop_notes import LoopNotes
 from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.model_inputs import ModelInputs
 from smdebug.pytorch.private_names import is_loss
@@ -89,7 +90,8 @@ class FactsReport:
         self._reported: _core.RunFacts | None = None
         self.loss_inputs: LossInputs = LossInputs()
         self.model_inputs: ModelInputs = ModelInputs()
-        self._data_version = 0  # of both when they were described last
+        self.loop: LoopNotes = LoopNotes()
+        self._data_version = 0  # of the three when they were described last
 
     def follow(self, is_saved_step: bool) -> None:
         """Notes the optimizers that act in a saved step, and the first that acts in any: if
@@ -150,6 +152,7 @@ class FactsReport:
     def note_inputs(self, root: Root, arguments: Any) -> None:
         """Notes the inputs of a call of a root in a saved step."""
         self.model_inputs.note_call(root, arguments, self._session.step[0])
+        self.loop.note_call(root)
 
     def note_not_finite(self, loss: torch.Tensor) -> None:
         """Searches the data of the step whose loss is not finite."""
@@ -158,7 +161,7 @@ class FactsReport:
         self.loss_inputs.note_not_finite(loss, step)
 
     def _describe(self) -> None:
-        optimizers = [each for each in (known() for known in self._optimizers) if each is not None]
+        optimizers = self._known_optimizers()
         state = self._state(optimizers)
         if state != self._described:
             self._described = state
@@ -186,20 +189,25 @@ class FactsReport:
         return self._is_end_due or (self._reported is not None and self._has_new_data())
 
     def _version_of_data(self) -> int:
-        return self.loss_inputs.version + self.model_inputs.version
+        return self.loss_inputs.version + self.model_inputs.version + self.loop.version
 
     def _has_new_data(self) -> bool:
         return self._version_of_data() != self._data_version
 
     def _with_data_of_now(self, facts: _core.RunFacts) -> _core.RunFacts:
-        """Adds losses and inputs to facts of an update, whose modes may have changed since."""
+        """Adds losses, inputs and the loop to facts of an update, whose modes may have changed
+        since."""
         return _core.RunFacts(
             parameters=facts.parameters,
             optimizers=facts.optimizers,
             modules=facts.modules,
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
+            loop=self.loop.facts(self._known_optimizers()),
         )
+
+    def _known_optimizers(self) -> list[Any]:
+        return [each for each in (known() for known in self._optimizers) if each is not None]
 
     def _state(self, optimizers: list[Any]) -> object:
         """The state that the facts depend on, cheap to compare."""
@@ -246,6 +254,7 @@ class FactsReport:
             modules=self._module_facts(),
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
+            loop=self.loop.facts(optimizers),
         )
 
     def _losses(self) -> list[_core.LossFacts]:

@@ -11,6 +11,7 @@ of its own.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,7 @@ from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.later_models import LaterModels, Place
+from smdebug.pytorch.loop_watch import LoopWatch
 from smdebug.pytorch.optimizers import has_closure
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.step_series import StepSeries
@@ -59,6 +61,11 @@ class LaunchedHook(Hook):
     _series: StepSeries | None = None
     _searches_data = True  # until a loss was not finite
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
+
+    @functools.cached_property
+    def loop_watch(self) -> LoopWatch:
+        """Observes the loop around the models."""
+        return LoopWatch(self._facts.loop, self._note_scaler)
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
@@ -120,6 +127,7 @@ class LaunchedHook(Hook):
         """Notes a backward pass. It starts from `start`, which is `loss` or its scaled value, or
         None if that is not one number."""
         self.note_start_of_backward(start)
+        self._facts.loop.note_backward()
         if loss is not None:
             if self._series is not None and self._series.note_loss(loss) and self._searches_data:
                 self._searches_data = False
@@ -132,6 +140,7 @@ class LaunchedHook(Hook):
         those of other models, for example of a generator through its discriminator: the models
         that the optimizer updates then get gradients that nothing uses."""
         self._steps.optimizer_acted()
+        self.loop_watch.note_update(optimizer)
         if self._series is not None:
             self._series.note_rates(optimizer)
         if not self._switch.is_on or len(self._roots) < 2:
@@ -141,6 +150,10 @@ class LaunchedHook(Hook):
         with self._isolate("before an optimizer's step"):
             for root in self._roots_updated_by(optimizer):
                 root.parameters.close_gradients()
+
+    def _note_scaler(self, scale: torch.Tensor, infinities: list[torch.Tensor]) -> None:
+        if self._series is not None:
+            self._series.note_scaler(scale, infinities)
 
     def on_mode_change(self) -> None:
         """Called when the mode changes: another loss may come into use. The launch replaces it."""
@@ -152,6 +165,7 @@ class LaunchedHook(Hook):
         self.on_detach()
         if self._series is not None:
             self._series.close()
+        self.loop_watch.remove()
         super()._detach()
 
     def _rank_and_size(self) -> tuple[int, int]:
@@ -251,6 +265,7 @@ class Launch:
         hook.on_mode_change = self.find
         hook.on_detach = self._undo
         self._backward_watch.install()
+        hook.loop_watch.install()
 
     def _begin_next_run(self) -> bool:
         """Ends the run, and begins that of the next model, if there is one."""

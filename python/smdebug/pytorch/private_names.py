@@ -8,6 +8,9 @@
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter that lost its last hook | backward still visits it |
 | Optimizer.grad_scale | the scale that a fused optimizer undoes | its final gradients keep it |
+| GradScaler._scale | the scale, without waiting for the device | the scale is unknown |
+| GradScaler._per_optimizer_states | whether an update is skipped | it is unknown |
+| clip_grad._clip_grads_with_norm_ | clip_grad_norm_ imported by its name | only torch.nn.utils' |
 | Module._forward_hooks, _forward_pre_hooks | a hook keeps its number | it gets a new one |
 | torch.jit._recursive.create_script_module | scripting without our hooks | scripting fails |
 | Node._raw_saved_*, SavedTensor.unpack_hook | what a loss was given | it is unknown |
@@ -128,6 +131,32 @@ def left_scale(optimizer: torch.optim.Optimizer) -> torch.Tensor | None:
     """The scale that a GradScaler left in the gradients for a fused optimizer to undo; None if
     there is none."""
     return getattr(optimizer, "grad_scale", None)
+
+
+def scale_of(scaler: Any) -> torch.Tensor | None:
+    """The scale of a GradScaler, on its device. It changes in place. None if there is none yet."""
+    scale = getattr(scaler, "_scale", None)
+    return scale if isinstance(scale, torch.Tensor) else None
+
+
+def found_infinities(scaler: Any) -> list[torch.Tensor]:
+    """Tensors that are above 0 if a GradScaler skips the update of an optimizer that it has
+    unscaled since its last update."""
+    states = getattr(scaler, "_per_optimizer_states", {})
+    return [
+        found
+        for state in states.values()
+        for found in state.get("found_inf_per_device", {}).values()
+    ]
+
+
+def norm_clippers() -> tuple[tuple[Any, ...], str]:
+    """(modules, name) of the function that clips gradients by their norm. It takes parameters and
+    the limit as its first arguments."""
+    clip_grad = torch.nn.utils.clip_grad
+    if hasattr(clip_grad, "_clip_grads_with_norm_"):
+        return (clip_grad,), "_clip_grads_with_norm_"
+    return (torch.nn.utils, clip_grad), "clip_grad_norm_"
 
 
 def unwrapped(module: Any) -> torch.nn.Module:

@@ -1,4 +1,4 @@
-"""`StepSeries`: notes the losses and the learning rates of every step, saved or not."""
+"""`StepSeries`: notes losses, learning rates and gradient scales of every step, saved or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _logger = get_logger()
 # A step of most trainings has one or two backward passes, and one optimizer with few groups.
 _MOST_LOSSES = 4
 _MOST_GROUPS = 4
-# Losses on a device wait for the next saved step, but no longer than this many steps.
+# So many numbers on a device wait for the next saved step.
 _MOST_LATE = 64
 
 
@@ -33,10 +33,12 @@ class StepSeries:
     |---|---|
     | `<loss>_output_0`, `_1`, … | the number from which a backward pass of the step starts |
     | `learning_rate/<optimizer>/<group>` | the learning rate, when the optimizer acts |
+    | `gradient_scale` | the scale of the gradients, when a gradient scaler has used it |
+    | `update_skipped` | 1 if a gradient scaler skips an update, else 0 |
     | `repeated_calls` | the calls of models beyond the first of each, if there are any |
 
-    A loss on a device is copied with the tensors of the next saved step, so that the training does
-    not wait for it. No method raises.
+    A number on a device is copied with the tensors of the next saved step, so that the training
+    does not wait for it. No method raises.
     """
 
     def __init__(self, session: _core.Session, copies: DeviceCopies, loss: str) -> None:
@@ -47,7 +49,7 @@ class StepSeries:
         self._repeats_slot = session.scalar(_core.REPEATED_CALLS)
         self._called: set[int] = set()  # models, in the open step
         self._repeats = 0
-        # (slot, step, loss on a device)
+        # (slot, step, number on a device)
         self._late: list[tuple[_core.ScalarSlot, Any, torch.Tensor]] = []
         self._names = OptimizerNames()
         self._rate_slots: weakref.WeakKeyDictionary[Any, list[_core.ScalarSlot]] = (
@@ -56,6 +58,8 @@ class StepSeries:
         # The optimizer that acted last, and its slots.
         self._last: Callable[[], Any] = lambda: None
         self._last_slots: list[_core.ScalarSlot] = []
+        # The series of gradient scalers: the scale, whether an update is skipped.
+        self._scaler_slots: tuple[_core.ScalarSlot, _core.ScalarSlot] | None = None
         self._is_off = False
 
     def end_step(self) -> None:
@@ -66,7 +70,7 @@ class StepSeries:
             self.copy_late()
 
     def close(self) -> None:
-        """Copies the losses that are left. No further one is noted."""
+        """Copies the numbers that are left. No further one is noted."""
         self._is_off = True
         self.copy_late()
 
@@ -90,10 +94,7 @@ class StepSeries:
                 value = loss.item()
                 slot.note(value)
                 return not math.isfinite(value)
-            if not self._copies.is_recorded(loss.device):
-                self._late.append((slot, self._session.step, loss.detach()))
-                if len(self._late) >= _MOST_LATE:
-                    self.copy_late()
+            self._note_late(slot, loss.detach())
         except Exception as error:  # a tensor of another library, or without a value
             self._stop(error)
         return False
@@ -112,14 +113,44 @@ class StepSeries:
         except Exception as error:  # an optimizer of a library may lack what torch's have
             self._stop(error)
 
+    def note_scaler(self, scale: torch.Tensor, infinities: list[torch.Tensor]) -> None:
+        """Notes the scale of the gradients of an update, which then changes in place. Of
+        `infinities`, one is above 0 if the update is skipped; without any it is unknown."""
+        if self._is_off:
+            return
+        try:
+            if self._scaler_slots is None:
+                self._scaler_slots = (
+                    self._session.scalar(_core.GRADIENT_SCALE),
+                    self._session.scalar(_core.UPDATE_SKIPPED),
+                )
+            scale_slot, skipped_slot = self._scaler_slots
+            if scale.is_cpu:
+                scale_slot.note(scale.item())
+                if infinities:
+                    skipped_slot.note(float(any(each.item() > 0 for each in infinities)))
+                return
+            self._note_late(scale_slot, scale.detach().clone())
+            if len({each.device for each in infinities}) == 1:
+                self._note_late(skipped_slot, torch.stack(infinities).amax())
+        except Exception as error:
+            self._stop(error)
+
+    def _note_late(self, slot: _core.ScalarSlot, number: torch.Tensor) -> None:
+        if self._copies.is_recorded(number.device):
+            return
+        self._late.append((slot, self._session.step, number))
+        if len(self._late) >= _MOST_LATE:
+            self.copy_late()
+
     def copy_late(self) -> None:
-        """Copies the losses that are on a device with the tensors of the open step."""
+        """Copies the numbers that are on a device with the tensors of the open step."""
         late, self._late = self._late, []
-        by_device: dict[torch.device, _LateLosses] = {}
-        for slot, step, loss in late:
-            by_device.setdefault(loss.device, _LateLosses()).add(slot, step, loss)
-        for losses in by_device.values():
-            losses.begin(self._copies)
+        by_device: dict[torch.device, _LateNumbers] = {}
+        for slot, step, number in late:
+            by_device.setdefault(number.device, _LateNumbers()).add(slot, step, number)
+        for numbers in by_device.values():
+            numbers.begin(self._copies)
 
     def _follow(self, optimizer: Any) -> None:
         slots = self._rate_slots.get(optimizer)
@@ -141,20 +172,20 @@ class StepSeries:
         )
 
 
-class _LateLosses:
-    """Losses of several steps on one device."""
+class _LateNumbers:
+    """Numbers of several steps on one device."""
 
     def __init__(self) -> None:
         self._places: list[tuple[_core.ScalarSlot, Any]] = []
-        self._losses: list[torch.Tensor] = []
+        self._numbers: list[torch.Tensor] = []
 
-    def add(self, slot: _core.ScalarSlot, step: Any, loss: torch.Tensor) -> None:
+    def add(self, slot: _core.ScalarSlot, step: Any, number: torch.Tensor) -> None:
         self._places.append((slot, step))
-        self._losses.append(loss.reshape(()))
+        self._numbers.append(number.reshape(()))
 
     def begin(self, copies: DeviceCopies) -> None:
-        """Starts the copy. If the device does not take it, the losses are missing."""
-        copies.fetch(torch.stack([loss.float() for loss in self._losses]), self._note)
+        """Starts the copy. If the device does not take it, the numbers are missing."""
+        copies.fetch(torch.stack([each.float() for each in self._numbers]), self._note)
 
     def _note(self, copy: torch.Tensor) -> None:
         for (slot, step), value in zip(self._places, copy.tolist(), strict=True):

@@ -1,0 +1,173 @@
+"""`LoopNotes`: notes what the loop around a model does: schedulers, clipping, autocast, its log.
+
+See `LoopFacts` in include/smdebug/core/run_facts.h.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from smdebug import _core
+from smdebug.hook_arguments import encodable
+from smdebug.log import get_logger
+
+if TYPE_CHECKING:
+    from smdebug.pytorch.roots import Root
+
+_logger = get_logger()
+
+_MOST_CALLS = 10  # of models, in which autocast is searched
+_MOST_SCHEDULERS = 4
+# The steps of a scheduler, and the clipped updates, after which the facts are reported again.
+_REPORTED_AFTER = (1, 3, 10, 100, 1000)
+# The attributes of schedulers that are facts.
+_SCHEDULER_SETTINGS = (
+    *("step_size", "gamma", "T_max", "eta_min", "T_0", "T_mult", "total_steps", "total_iters"),
+    *("start_factor", "end_factor", "factor", "patience", "power"),
+)
+_TRAINER_MODULE = "transformers.trainer"
+
+
+class LoopNotes:
+    """The notes of one hook. No method raises."""
+
+    def __init__(self) -> None:
+        self.version: int = 0  # increases when `facts` returns something worth a report
+        self._autocast_dtype = ""
+        self._calls = 0
+        # In the order in which they first stepped: (reference, its steps).
+        self._schedulers: list[_Scheduler] = []
+        self._updates: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._clippings = 0
+        self._limit: float | None = None
+        self._hides_nan: bool | None = None
+        self._is_off = False
+
+    def facts(self, optimizers: list[Any]) -> _core.LoopFacts:
+        """The current facts. `optimizers` are those of the run's facts."""
+        return _core.LoopFacts(
+            autocast_dtype=self._autocast_dtype,
+            schedulers=[each.facts(optimizers, self._updates) for each in self._schedulers],
+            scaled_clippings=self._clippings,
+            scaled_clipping_limit=self._limit,
+            log_hides_not_finite=bool(self._hides_nan),
+        )
+
+    def note_call(self, root: Root) -> None:
+        """Notes a call of a model in a saved step."""
+        if self._autocast_dtype or self._calls == _MOST_CALLS:
+            return
+        self._calls += 1
+        try:
+            self._autocast_dtype = _autocast_dtype(root.module)
+        except Exception:  # a device without autocast, or an earlier torch
+            self._calls = _MOST_CALLS
+        if self._autocast_dtype:
+            self.version += 1
+
+    def note_backward(self) -> None:
+        """Notes a backward pass, from inside the call that starts it."""
+        if self._hides_nan is None:
+            self._hides_nan = _trainer_hides_nan()
+            self.version += self._hides_nan
+
+    def note_update(self, optimizer: Any) -> None:
+        """Notes that an optimizer is about to act."""
+        if self._is_off:
+            return
+        try:
+            self._updates[optimizer] = self._updates.get(optimizer, 0) + 1
+        except TypeError as error:  # it has no hash, or takes no reference
+            self._stop(error)
+
+    def note_scheduler(self, scheduler: Any) -> None:
+        """Notes that a scheduler is about to step. The step that it takes when it is made does not
+        count."""
+        if self._is_off or getattr(scheduler, "last_epoch", 0) == -1:
+            return
+        try:
+            known = next((each for each in self._schedulers if each.is_of(scheduler)), None)
+            if known is None:
+                if len(self._schedulers) == _MOST_SCHEDULERS:
+                    return
+                known = _Scheduler(scheduler)
+                self._schedulers.append(known)
+            known.steps += 1
+            self.version += known.steps in _REPORTED_AFTER
+        except Exception as error:  # a scheduler of a library may lack what torch's have
+            self._stop(error)
+
+    def note_scaled_clipping(self, limit: float | None) -> None:
+        """Notes an update whose gradients were clipped while they carried the scale of a gradient
+        scaler."""
+        self._clippings += 1
+        self._limit = limit
+        self.version += self._clippings in _REPORTED_AFTER
+
+    def _stop(self, error: Exception) -> None:
+        self._is_off = True
+        _logger.warning("the schedulers of learning rates are not described: %r", error)
+
+
+class _Scheduler:
+    """A scheduler and its steps."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self.steps: int = 0
+        self._scheduler = weakref.ref(scheduler)
+        self._kind = encodable(type(scheduler).__name__)
+        self._optimizer = weakref.ref(scheduler.optimizer)
+        self._settings = _settings(scheduler)
+
+    def is_of(self, scheduler: Any) -> bool:
+        return self._scheduler() is scheduler
+
+    def facts(self, optimizers: list[Any], updates: Mapping[Any, int]) -> _core.SchedulerFacts:
+        optimizer = self._optimizer()
+        positions = [i for i, each in enumerate(optimizers) if each is optimizer]
+        return _core.SchedulerFacts(
+            self._kind,
+            optimizer=positions[0] if positions else None,
+            steps=self.steps,
+            updates=0 if optimizer is None else updates.get(optimizer, 0),
+            settings=self._settings,
+        )
+
+
+def _settings(scheduler: Any) -> dict[str, float]:
+    values = {name: getattr(scheduler, name, None) for name in _SCHEDULER_SETTINGS}
+    milestones = getattr(scheduler, "milestones", None) or getattr(scheduler, "_milestones", None)
+    if milestones:
+        values["last_milestone"] = max(milestones)
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
+def _autocast_dtype(model: torch.nn.Module) -> str:
+    """The dtype of the autocast that is open now; empty if there is none."""
+    device = next(model.parameters()).device.type
+    if not torch.is_autocast_enabled(device):
+        return ""
+    return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
+
+
+def _trainer_hides_nan() -> bool:
+    """Whether the innermost Trainer of Transformers among the callers leaves losses that are not
+    finite out of its log."""
+    if _TRAINER_MODULE not in sys.modules:
+        return False
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == _TRAINER_MODULE:
+            arguments = getattr(frame.f_locals.get("self"), "args", None)
+            return bool(getattr(arguments, "logging_nan_inf_filter", False))
+        frame = frame.f_back
+    return False

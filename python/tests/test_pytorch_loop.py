@@ -1,0 +1,290 @@
+"""What `smdebug run` knows of the loop around a model: gradient scalers, clipping, schedulers."""
+
+import json
+import textwrap
+
+import pytest
+
+from conftest import read, run_script
+from smdebug import modes
+
+torch = pytest.importorskip("torch")
+
+from torch.nn import utils  # noqa: E402
+from torch.optim import lr_scheduler  # noqa: E402
+
+from smdebug.pytorch import loop_watch  # noqa: E402
+from smdebug.pytorch.loop_notes import LoopNotes  # noqa: E402
+from smdebug.pytorch.loop_watch import LoopWatch  # noqa: E402
+
+GATE = "import smdebug.autostart\n"  # what the .pth file does
+
+# A training with a gradient scaler. The gradients of step 3 overflow.
+SCALED = """
+import torch
+from torch.nn.utils import clip_grad_norm_
+torch.manual_seed(0)
+model = torch.nn.Sequential(
+    torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.ReLU(), torch.nn.Linear(8, 3)
+)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=4, gamma=0.5)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=2)
+def step(number, unscale=True):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = torch.nn.functional.cross_entropy(model(torch.randn(6, 4)), torch.arange(6) % 3)
+    optimizer.zero_grad()
+    scaler.scale(loss * (float("inf") if number == 3 else 1)).backward()
+    if unscale:
+        scaler.unscale_(optimizer)
+    clip_grad_norm_(model.parameters(), 0.25)
+    before = model[0].weight.detach().clone()
+    scale = scaler.get_scale()
+    scaler.step(optimizer)
+    scaler.update()
+    scheduler.step()
+    return scale, bool((model[0].weight == before).all())
+"""
+
+
+def run(tmp_path, out_dir, script):
+    settings = {
+        "out_dir": out_dir,
+        "save_interval": 10,
+        "collections": [{"name": "losses", "save_interval": 10}],
+    }
+    return run_script(
+        tmp_path, GATE + textwrap.dedent(script), environment={"SMDEBUG_RUN": json.dumps(settings)}
+    )
+
+
+def loop_of(out_dir):
+    return read(out_dir).facts()[-1].facts.loop
+
+
+# --- scripts ---
+
+
+def test_the_scale_and_skipped_updates_are_recorded_at_each_step(tmp_path, out_dir):
+    done = run(tmp_path, out_dir, SCALED + "import json\nprint(json.dumps([*map(step, range(9))]))")
+    trial = read(out_dir)
+    recorded = {
+        name: dict(trial.series(name, mode=modes.TRAIN))
+        for name in ("gradient_scale", "update_skipped")
+    }
+    expected = json.loads(done.stdout)
+    assert recorded["gradient_scale"] == {i: scale for i, (scale, _) in enumerate(expected)}
+    assert recorded["update_skipped"] == {i: skipped for i, (_, skipped) in enumerate(expected)}
+    assert [skipped for _, skipped in expected].index(True) == 3  # as the script intends
+
+
+@pytest.mark.parametrize("unscale", [True, False])
+def test_a_scaled_training_gives_the_same_bits(tmp_path, out_dir, unscale):
+    weights = "print([p.tolist() for p in model.parameters()])"
+    script = SCALED + f"print([step(i, {unscale}) for i in range(9)])\n{weights}"
+    plain = run_script(tmp_path, script)
+    assert run(tmp_path, out_dir, script).stdout == plain.stdout
+
+
+@pytest.mark.parametrize(("unscale", "clippings"), [(True, 0), (False, 10)])
+def test_gradients_clipped_with_their_scale_are_counted(tmp_path, out_dir, unscale, clippings):
+    run(tmp_path, out_dir, SCALED + f"[step(i, {unscale}) for i in range(14)]")
+    loop = loop_of(out_dir)
+    # The scaler is known from its first update on, and the tenth clipping is reported.
+    assert loop.scaled_clippings == clippings
+    assert loop.scaled_clipping_limit == (0.25 if clippings else None)
+    assert loop.autocast_dtype == "bfloat16"
+
+
+def test_schedulers_are_described_with_their_steps_and_updates(tmp_path, out_dir):
+    script = """
+    import torch
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    slow = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=20)
+    fast = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=7)
+    for epoch in range(3):
+        for batch in range(5):
+            loss = model(torch.ones(3, 4)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if batch % 2:
+                fast.step(loss)
+        slow.step()
+    """
+    run(tmp_path, out_dir, script)
+    fast, slow = loop_of(out_dir).schedulers
+    # The last report follows the third step of the slow one; 15 updates, of which 6 with a step.
+    assert (slow.kind, slow.steps, slow.updates) == ("CosineAnnealingLR", 3, 15)
+    assert (fast.kind, fast.steps, fast.updates) == ("ReduceLROnPlateau", 6, 15)
+    assert (slow.optimizer, fast.optimizer) == (0, 0)
+    assert slow.settings == {"T_max": 20, "eta_min": 0}
+    assert fast.settings["patience"] == 7
+
+
+def test_a_trainer_that_hides_nan_is_known(tmp_path, out_dir):
+    pytest.importorskip("transformers")
+    script = """
+    import sys, tempfile, torch
+    from transformers import Trainer, TrainingArguments
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = torch.nn.Linear(2, 1)
+        def forward(self, x=None, labels=None):
+            out = self.fc(x)
+            return {"loss": (out - labels).square().mean(), "logits": out}
+    rows = [{"x": [0.0, 1.0], "labels": [1.0]}] * 8
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            folder, use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True,
+            logging_nan_inf_filter=HIDES
+        )
+        Trainer(Model(), arguments, train_dataset=rows).train()
+    """
+    for hides in (True, False):
+        folder = f"{out_dir}/{hides}"
+        run(tmp_path, folder, textwrap.dedent(script).replace("HIDES", str(hides)))
+        assert loop_of(folder).log_hides_not_finite is hides
+
+
+# --- the functions that are replaced ---
+
+
+class Loop:
+    """A model of one weight whose loss carries the scale of a scaler, and a watch."""
+
+    def __init__(self):
+        self.notes = LoopNotes()
+        self.scales = []
+        self.watch = LoopWatch(
+            self.notes, lambda scale, infinities: self.scales.append(scale.item())
+        )
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        self.model = torch.nn.Linear(1, 1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.5)
+        self.watch.install()
+        self.update()  # makes the scaler known
+
+    def backward(self):
+        self.optimizer.zero_grad()
+        self.scaler.scale(self.model(torch.ones(2, 1)).mean()).backward()
+
+    def update(self, clip=lambda: None, unscale=False):
+        self.backward()
+        if unscale:
+            self.scaler.unscale_(self.optimizer)
+        clip()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def clippings(self):
+        facts = self.notes.facts([self.optimizer])
+        return facts.scaled_clippings, facts.scaled_clipping_limit
+
+
+@pytest.fixture
+def loop():
+    made = Loop()
+    yield made
+    made.watch.remove()
+
+
+def test_clipping_is_seen_through_each_of_torchs_functions(loop):
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.parameters(), 2.0))
+    assert loop.clippings() == (1, 2.0)
+    loop.update(lambda: utils.clip_grad_value_(loop.model.parameters(), 3.0))
+    assert loop.clippings() == (2, 3.0)
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.weight, max_norm=4.0))
+    assert loop.clippings() == (3, 4.0)
+
+
+def test_clipping_of_a_generator_clips_all_of_its_parameters(loop):
+    loop.backward()
+    utils.clip_grad_value_(loop.model.parameters(), 0.125)
+    assert [each.grad.item() for each in loop.model.parameters()] == [0.125, 0.125]
+
+
+def test_clipping_after_the_gradients_were_unscaled_is_not_counted(loop):
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.parameters(), 2.0), unscale=True)
+    loop.update()
+    assert loop.clippings() == (0, None)
+
+
+def test_clipping_for_an_update_without_the_scaler_is_not_counted(loop):
+    loop.model(torch.ones(2, 1)).mean().backward()
+    utils.clip_grad_norm_(loop.model.parameters(), 2.0)
+    loop.watch.note_update(loop.optimizer)
+    loop.optimizer.step()
+    loop.update()
+    assert loop.clippings() == (0, None)
+
+
+def test_clipping_for_another_optimizer_is_not_counted(loop):
+    other = torch.nn.Linear(1, 1)
+    other(torch.ones(1, 1)).sum().backward()
+    loop.update(lambda: utils.clip_grad_norm_(other.parameters(), 2.0))
+    assert loop.clippings() == (0, None)
+
+
+def test_without_the_private_name_the_public_one_is_watched(monkeypatch):
+    names = (utils, utils.clip_grad), "clip_grad_norm_"
+    monkeypatch.setattr(loop_watch, "norm_clippers", lambda: names)
+    loop = Loop()
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.parameters(), 2.0))
+    loop.watch.remove()
+    assert loop.clippings() == (1, 2.0)
+
+
+def test_a_scaler_that_is_disabled_or_hides_its_scale_is_ignored(loop):
+    loop.scales.clear()
+    loop.scaler = torch.amp.GradScaler("cpu", enabled=False)
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.parameters(), 2.0))
+    loop.scaler = torch.amp.GradScaler("cpu")
+    loop.scaler.get_scale = None  # nothing waits for a device
+    loop.watch._note_scaler(loop.scaler)  # before its first use it has no scale
+    assert loop.scales == []
+    assert loop.clippings() == (0, None)
+
+
+def test_all_functions_are_restored(loop):
+    replaced = [
+        (torch.amp.GradScaler, "update"),
+        (torch.amp.GradScaler, "unscale_"),
+        (utils, "clip_grad_value_"),
+        (utils.clip_grad, "clip_grad_value_"),
+        (utils.clip_grad, "_clip_grads_with_norm_"),
+        (lr_scheduler.LRScheduler, "step"),
+        (lr_scheduler.ReduceLROnPlateau, "step"),
+    ]
+    ours = [getattr(*place) for place in replaced]
+    loop.watch.remove()
+    for place, function in zip(replaced, ours, strict=True):
+        assert getattr(*place) is function.__wrapped__
+
+
+def test_a_scheduler_that_calls_the_step_of_its_base_counts_once(loop):
+    class Late(lr_scheduler.StepLR):  # made when the functions were replaced
+        def step(self):
+            super().step()
+
+    late = Late(loop.optimizer, step_size=3)
+    loop.watch.note_update(loop.optimizer)
+    loop.optimizer.step()
+    late.step()
+    (facts,) = loop.notes.facts([loop.optimizer]).schedulers
+    assert (facts.kind, facts.steps, facts.updates, facts.optimizer) == ("Late", 1, 1, 0)
+
+
+def test_an_error_in_the_watch_does_not_reach_the_training(loop, caplog):
+    def fails(*arguments):
+        raise RuntimeError("broken")
+
+    loop.watch._on_scale = fails
+    before = loop.model.weight.item()
+    loop.update()
+    assert loop.model.weight.item() != before
+    assert caplog.text.count("broken") <= 1
+    loop.update(lambda: utils.clip_grad_norm_(loop.model.parameters(), 2.0))
+    assert loop.clippings() == (0, None)
