@@ -16,7 +16,7 @@ namespace {
 
 // Rules of the table that another version has.
 const std::set<std::string_view> kFutureRules = {
-    "InitialLoss", "MixedPrecision", "OutputsCollapse"};
+    "InitialLoss", "OutputsCollapse"};
 
 Verdict found(const std::string& rule, const std::string& kind = "",
               Step step = 5) {

@@ -29,6 +29,7 @@ RULES = {
     "LearningRate": {},
     "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
+    "MixedPrecision": {},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
     "Overfit": {},
     "Overtraining": {"patience_train": "2", "patience_validation": "2"},

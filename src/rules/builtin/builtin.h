@@ -24,6 +24,7 @@ extern const RuleFactory kLabelsAndInputs;
 extern const RuleFactory kLearningRate;
 extern const RuleFactory kLossInput;
 extern const RuleFactory kLossNotDecreasing;
+extern const RuleFactory kMixedPrecision;
 extern const RuleFactory kNLPSequenceRatio;
 extern const RuleFactory kOverfit;
 extern const RuleFactory kOvertraining;

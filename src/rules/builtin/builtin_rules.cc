@@ -90,6 +90,7 @@ std::span<const RuleFactory> builtin_rules() {
       kLearningRate,
       kLossInput,
       kLossNotDecreasing,
+      kMixedPrecision,
       kNLPSequenceRatio,
       kOverfit,
       kOvertraining,
