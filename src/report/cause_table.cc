@@ -40,16 +40,20 @@ constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
 constexpr Kinds kTooLarge = {"too large"};
 constexpr Kinds kTooSmall = {"too small"};
+constexpr Kinds kNarrow = {"clipped before", "an epsilon that is 0",
+                           "skips each update", "skips many updates"};
+constexpr Kinds kHidden = {"a log that hides NaN"};
 constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
 
 constexpr Findings kNotFiniteFindings = {{"ExplodingTensor"},
-                                         {"LossNotDecreasing", kLossNotFinite}};
+                                         {"LossNotDecreasing", kLossNotFinite},
+                                         {"MixedPrecision", kHidden}};
 constexpr Effects kNotFinite = {"numbers that are not finite",
                                 kNotFiniteFindings};
 
 constexpr Findings kLossNotFiniteFindings = {
-    {"LossNotDecreasing", kLossNotFinite}};
+    {"LossNotDecreasing", kLossNotFinite}, {"MixedPrecision", kHidden}};
 constexpr Effects kNotFiniteLoss = {"a loss that is not finite",
                                     kLossNotFiniteFindings};
 
@@ -114,7 +118,7 @@ constexpr Findings kLowRateFindings = {{"LearningRate", kTooSmall}};
 constexpr Effects kLowRate = {"a learning rate that is too low",
                               kLowRateFindings};
 
-constexpr Findings kScalingFindings = {{"MixedPrecision"}};
+constexpr Findings kScalingFindings = {{"MixedPrecision", kNarrow}};
 constexpr Effects kScaling = {"trouble of mixed precision", kScalingFindings};
 
 constexpr Findings kInitialFindings = {{"InitialLoss"}};
@@ -218,7 +222,7 @@ constexpr CauseRow kRows[] = {
      .effects = kByDeepTrees},
 
     {.stage = Stage::optimizer,
-     .finding = {"MixedPrecision"},
+     .finding = {"MixedPrecision", kNarrow},
      .effects = kByMixedPrecision},
     {.stage = Stage::optimizer,
      .finding = {"LearningRate", kTooLarge},

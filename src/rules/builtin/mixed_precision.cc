@@ -31,6 +31,7 @@
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/scale_course.h"
+#include "rules/measures/training_losses.h"
 
 namespace smdebug {
 namespace {
@@ -120,11 +121,6 @@ std::optional<NarrowWeight> narrow_weight(const RunFacts& facts) {
     }
   }
   return std::nullopt;
-}
-
-bool names_loss(std::string_view series) {
-  return series.find("loss") != series.npos ||
-         series.find("Loss") != series.npos;
 }
 
 class MixedPrecision : public Rule {
