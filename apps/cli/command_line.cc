@@ -49,12 +49,33 @@ std::string check_has_name(const std::string& path) {
   return path.empty() ? "the name is empty" : "";
 }
 
+// "smdebug tensor RUN NAME".
+std::string usage_of(const CLI::App& command) {
+  std::string text = "smdebug " + command.get_name();
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) continue;
+    const bool repeats = option->get_expected_max() > 1;
+    const std::string name =
+        option->get_name(/*positional=*/true) + (repeats ? "..." : "");
+    text += option->get_required() ? " " + name : " [" + name + "]";
+  }
+  return text;
+}
+
 // Replaces CLI11's words for an option with too many values or too few.
 std::string mismatch_text(const std::string& text) {
   const std::string option = text.substr(0, text.find_first_of(": "));
   return option + (text.find("At Most") != text.npos
                        ? ": give only one value"
                        : ": its value is missing");
+}
+
+// Replaces CLI11's "RUN is required".
+std::string missing_text(const CLI::App& command, const std::string& text) {
+  const std::string name = text.substr(0, text.find(' '));
+  return command.get_name() + ": " + name + " is missing; use: " +
+         usage_of(command) +
+         (name == "RUN" ? "; 'smdebug ls' lists the runs below a folder" : "");
 }
 
 // Hides what the user passed as a URL: CLI11 quotes arguments that it does not
@@ -386,7 +407,11 @@ std::string unknown_argument(CLI::App& app, const std::string& command) {
       extras, [](const std::string& each) { return each.starts_with('-'); });
   if (option == extras.end()) {
     return "unexpected argument '" + (extras.empty() ? "" : extras.front()) +
-           "'";
+           "'" +
+           (command == "run"
+                ? ""
+                : "; use: " + usage_of(*app.get_subcommand(command)) +
+                      " [OPTION]...");
   }
   std::string known;
   for (const CLI::Option* each : app.get_subcommand(command)->get_options()) {
@@ -413,6 +438,10 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
   std::vector<std::string> ours(args.begin(), dashes);
   Grammar grammar;
   SMD_CHECK_OK(check_name(grammar.app, ours));
+  if (dashes != args.end() && (ours.empty() || ours.front() != "run")) {
+    return Error{Error::Code::invalid_argument,
+                 "'--' is only allowed with 'run'; omit it"};
+  }
   std::ranges::reverse(ours);  // as CLI11 takes them
   try {
     grammar.app.parse(std::move(ours));
@@ -432,6 +461,13 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
   } catch (const CLI::ArgumentMismatch& failure) {
     return Error{Error::Code::invalid_argument,
                  without_secrets(mismatch_text(failure.what()), args)};
+  } catch (const CLI::RequiredError& failure) {
+    return Error{Error::Code::invalid_argument,
+                 missing_text(*grammar.app.get_subcommand(args.front()),
+                              failure.what())};
+  } catch (const CLI::ExcludesError& failure) {
+    return Error{Error::Code::invalid_argument,
+                 std::string(failure.what()) + ": give only one of them"};
   } catch (const CLI::ParseError& failure) {
     return Error{Error::Code::invalid_argument,
                  without_secrets(failure.what(), args)};
@@ -445,10 +481,6 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
     return Error{Error::Code::invalid_argument,
                  "run: the command to run is missing; put it after '--': "
                  "smdebug run -- python train.py"};
-  }
-  if (!run && dashes != args.end()) {
-    return Error{Error::Code::invalid_argument,
-                 "'--' is only allowed with 'run'"};
   }
   return command;
 }

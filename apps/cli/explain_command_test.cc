@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 SaveConfig every(Step interval) {
   SaveConfigMode mode;
@@ -92,6 +93,13 @@ TEST_F(Explain, SaysThatGradientsAreNeverSavedInEvaluation) {
       explain({"gradient/Net_fc.weight", "0", "--mode", "EVAL"});
   EXPECT_THAT(spoken.out, AllOf(HasSubstr("not saved at step 24 (EVAL step 0)"),
                                 HasSubstr("never in mode EVAL")));
+}
+
+TEST_F(Explain, NamesTheModeAndTheStepsOfOthers) {
+  const Spoken spoken = explain({"Net_fc.weight", "--mode", "PREDICT"});
+  EXPECT_THAT(spoken.out, AllOf(HasSubstr("not saved at any PREDICT step"),
+                                HasSubstr("saved: "), HasSubstr(" TRAIN step"),
+                                Not(HasSubstr("in this mode"))));
 }
 
 TEST_F(Explain, SaysThatACollectionIsNotAmongThoseSaved) {

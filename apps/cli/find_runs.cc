@@ -40,9 +40,13 @@ Result<Listing> list_folder(const fs::path& folder) {
   }
   if (!failure) return listing;
   const bool is_missing = failure == std::errc::no_such_file_or_directory;
-  return Error{
-      is_missing ? Error::Code::not_found : Error::Code::io,
-      "cannot list the folder '" + folder.string() + "': " + failure.message()};
+  const bool is_file = failure == std::errc::not_a_directory;
+  return Error{is_missing ? Error::Code::not_found : Error::Code::io,
+               "cannot list the folder '" + folder.string() +
+                   "': " + failure.message() +
+                   (is_missing ? "; check the path"
+                    : is_file  ? "; name the folder that holds the file"
+                               : "")};
 }
 
 // The files that a run has from its start, at its end, and in between.

@@ -38,7 +38,8 @@ int run(const LsCommand& command, const Console& console) {
   if (command.json) {
     console.out << run_list_json(rows);
   } else if (rows.empty()) {
-    console.err << "smdebug: no runs below '" << printable(folder) << "'"
+    console.err << "smdebug: no runs below '" << printable(folder)
+                << "'; name another folder, or record a run with 'smdebug run'"
                 << std::endl;
   } else {
     console.out << run_list_text(rows, console.clock.wall_seconds());

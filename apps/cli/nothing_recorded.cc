@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/report/disk_space.h"
+
 #include "trainer.h"
 
 namespace smdebug {
@@ -79,6 +81,8 @@ std::string of_python(const std::string& python, const Clock& clock) {
 }  // namespace
 
 std::string nothing_recorded(const RunSummary& summary, const Clock& clock) {
+  if (const std::string full = disk_space_text(summary.location); !full.empty())
+    return "nothing was recorded in '" + summary.location + "'" + full;
   if (summary.signal) {
     return fmt::format(
         "nothing was recorded: signal {} ended the program before it completed "
@@ -95,9 +99,10 @@ std::string nothing_recorded(const RunSummary& summary, const Clock& clock) {
   if (const auto python = find_python(program))
     return "nothing was recorded: " + of_python(*python, clock);
   return fmt::format(
-      "nothing was recorded: '{}' is not Python, and it started no Python with "
-      "the package 'smdebug' that trained a {}",
-      program, kModel);
+      "nothing was recorded: no Python with the package 'smdebug' reported a "
+      "{} from '{}'; run the command that trains, as in 'smdebug run -- python "
+      "train.py'",
+      kModel, program);
 }
 
 }  // namespace smdebug

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "smdebug/base/escape.h"
 #include "smdebug/monitor/rule_report.h"
 #include "smdebug/report/run_overview.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
@@ -75,6 +76,12 @@ int run(const ReportCommand& command, const Console& console) {
              "' contains no data of an XGBoost training: no metrics, feature "
              "importance, labels or hyperparameters; save these collections as "
              "described in docs/report.md"});
+  }
+  if (!damage.empty()) {
+    console.err << "smdebug: the report may lack data: run '"
+                << printable(command.run) << "' is damaged: "
+                << printable(damage.front().key + ": " + damage.front().what)
+                << "; 'smdebug show' lists the damage" << std::endl;
   }
   if (command.json) {
     console.out << xgboost_report_json(*report);

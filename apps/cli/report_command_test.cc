@@ -150,6 +150,18 @@ TEST_F(Report, OfARunWhoseFilesAreAllDamagedNamesTheDamage) {
                                 HasSubstr("is damaged")));
 }
 
+TEST_F(Report, OfADamagedRunSaysWhatItMayLack) {
+  std::filesystem::directory_iterator first(run_ + "/index/000000000");
+  const std::string file = first->path().string();
+  std::ofstream(file, std::ios::binary) << "garbage";
+  const Spoken spoken = smdebug({"report", run_});
+  EXPECT_EQ(spoken.code, 0);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("the report may lack data"),
+                    HasSubstr(std::filesystem::path(file).filename()),
+                    HasSubstr("'smdebug show' lists the damage")));
+}
+
 TEST_F(Report, OfARunOfSomethingElseIsRefused) {
   const std::string other = folder_.path("other");
   FileWriterOptions options;

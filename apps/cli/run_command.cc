@@ -269,14 +269,16 @@ int run(const RunCommand& command, const Console& console) {
   const auto location = create_run_location(command, console.clock);
   if (!location) return console.fail(location.error());
   LaunchedRun launched(command, console, *location);
-  if (const Status started = launched.start(); !started) {
-    remove_if_empty(*location);
-    if (command.out.empty()) remove_if_empty(parent_of(*location));
-    return console.fail(started.error());
+  const Status started = launched.start();
+  int code = kExitError;
+  if (started) {
+    launched.follow();
+    code = launched.finish();
+  } else {
+    code = console.fail(started.error());
   }
-  launched.follow();
-  const int code = launched.finish();
   remove_if_empty(*location);
+  if (command.out.empty()) remove_if_empty(parent_of(*location));
   return code;
 }
 

@@ -213,8 +213,11 @@ TEST_F(RunCommandTest, SaysThatAProgramCannotBeStarted) {
   const Spoken spoken =
       smdebug({"run", "--out", out_, "--", folder_.path("nowhere")});
   EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.err, HasSubstr("cannot start '"));
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("cannot start '"),
+                                HasSubstr("check the path of the program")));
   EXPECT_FALSE(exists("out"));
+  EXPECT_THAT(smdebug({"run", "--out", out_, "--", "pyhton"}).err,
+              HasSubstr("no folder of PATH has this program"));
 }
 
 TEST_F(RunCommandTest, RefusesAnUnknownRuleBeforeAnythingStarts) {
@@ -237,13 +240,21 @@ TEST_F(RunCommandTest, DoesNotBlameACrashedProgramForTrainingNoModel) {
                                 Not(HasSubstr("trained no model"))));
 }
 
-TEST_F(RunCommandTest, SaysThatAProgramIsNotPython) {
+TEST_F(RunCommandTest, LeavesNoEmptyFolderOfRunsBehind) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  smdebug({"run", "--", "sh", "-c", "exit 2"});
+  std::filesystem::current_path(before);
+  EXPECT_FALSE(exists("smdebug-runs"));
+}
+
+TEST_F(RunCommandTest, NamesTheTrainingThatItNeedsIfAProgramIsNotPython) {
   const Spoken spoken = smdebug({"run", "--out", out_, "--", "echo", "hi"});
   EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.err, HasSubstr("nothing was recorded: 'echo' is not "
-                                    "Python, and it started no Python with "
-                                    "the package 'smdebug' that trained a "
-                                    "model with PyTorch, "));
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("no Python with the package 'smdebug' reported a "
+                              "model with PyTorch, "),
+                    HasSubstr("from 'echo'; run the command that trains")));
 }
 
 // A stand-in for the interpreter: the probe is its only use with `-c`.

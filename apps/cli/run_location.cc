@@ -7,6 +7,7 @@
 #include "smdebug/base/try.h"
 #include "smdebug/read/run_folder.h"
 #include "smdebug/store/bounded_storage.h"
+#include "smdebug/store/file_in_path.h"
 
 #include "find_runs.h"
 
@@ -51,10 +52,10 @@ bool is_being_written(const std::string& location, const Clock& clock) {
                         clock.wall_seconds()) == RunState::running;
 }
 
-// Call it only after the storage has responded: it waits without a limit.
-bool is_file(const std::string& location) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(location, ignored);
+// Whether the location is a URL. A path may also contain "://", after a slash.
+bool has_scheme(const std::string& location) {
+  const auto colon = location.find("://");
+  return colon != location.npos && location.find('/') > colon;
 }
 
 // The folder that the user chose is not empty.
@@ -117,6 +118,12 @@ std::string script_name(const std::vector<std::string>& trainer) {
 Result<std::string> create_run_location(const RunCommand& command,
                                         const Clock& clock) {
   const bool chosen = !command.out.empty();
+  if (has_scheme(command.out)) {
+    return Error{Error::Code::invalid_argument,
+                 "--out: '" + command.out +
+                     "' is not a path: runs can be written only to folders of "
+                     "this machine; copy the run when the training has ended"};
+  }
   std::error_code failure;
   const auto path = std::filesystem::absolute(
       chosen ? command.out
@@ -133,9 +140,10 @@ Result<std::string> create_run_location(const RunCommand& command,
     const auto is_taken = holds_run(location);
     if (!is_taken) {
       const bool responds = is_taken.error().code != Error::Code::unavailable;
-      if (!responds || !is_file(location)) return is_taken.error();
+      const auto file = responds ? find_file_in(location) : std::nullopt;
+      if (!file) return is_taken.error();
       return Error{Error::Code::invalid_argument,
-                   "--out: '" + location + "' is not a folder; name a new one"};
+                   "--out: '" + *file + "' is not a folder; name a new one"};
     }
     if (!*is_taken) {
       SMD_CHECK_OK(create_folder(location, command.is_private));

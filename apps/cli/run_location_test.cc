@@ -83,8 +83,19 @@ TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   command.out = folder.path("file/run");
   const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_FALSE(location.ok());
-  EXPECT_EQ(location.error().code, Error::Code::io);
-  EXPECT_THAT(location.error().message, HasSubstr("file/run"));
+  EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
+  EXPECT_THAT(location.error().message,
+              HasSubstr("'" + folder.path("file") + "' is not a folder"));
+}
+
+TEST(RunLocation, IsNoUrl) {
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = "s3://bucket/run";
+  const auto location = create_run_location(command, FakeClock(kNow));
+  ASSERT_FALSE(location.ok());
+  EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
+  EXPECT_THAT(location.error().message, HasSubstr("'s3://bucket/run'"));
 }
 
 TEST(RunLocation, OfAPrivateRunCanBeEnteredByItsOwnerAlone) {

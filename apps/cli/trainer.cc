@@ -71,7 +71,13 @@ std::vector<std::string> environment_with(const std::string& variable) {
 Error start_error(const std::string& program, int failure) {
   std::string text =
       "cannot start '" + program + "': " + std::strerror(failure);
-  if (program.ends_with(".py")) text += "; use 'python " + program + "'";
+  if (program.ends_with(".py")) {
+    text += "; use 'python " + program + "'";
+  } else if (failure == ENOENT) {
+    text += program.find('/') == program.npos
+                ? "; no folder of PATH has this program, check its name"
+                : "; check the path of the program";
+  }
   return {failure == ENOENT ? Error::Code::not_found : Error::Code::io,
           std::move(text)};
 }

@@ -15,6 +15,7 @@
 #include "smdebug/read/run_folder.h"
 #include "smdebug/store/bounded_storage.h"
 
+#include "base/strings.h"
 #include "base/suggestions.h"
 #include "format/file_names.h"
 
@@ -58,6 +59,13 @@ std::vector<std::string> folders_in(const fs::path& parent) {
   return names;
 }
 
+// Whether a user who wrote `wanted` may have meant the name.
+bool is_similar(const std::string& wanted, const std::string& name) {
+  const std::string a = lower_case(wanted), b = lower_case(name);
+  return b.find(a) != b.npos || a.find(b) != a.npos ||
+         misspelled_name(wanted, {&name, 1}).has_value();
+}
+
 // Returns the run whose path differs in the first part that does not exist:
 // "runs/cnn" for "runs/cn", and for "run/cnn".
 std::optional<std::string> nearest_run(const fs::path& path) {
@@ -71,6 +79,7 @@ std::optional<std::string> nearest_run(const fs::path& path) {
   const std::vector<std::string> names = folders_in(parent);
   for (const std::string& name :
        nearest_names(missing.filename().string(), names, kMaxLooks)) {
+    if (!is_similar(missing.filename().string(), name)) continue;
     const fs::path found = rest.empty() ? parent / name : parent / name / rest;
     if (holds_run(found)) return found.string();
   }
@@ -102,7 +111,8 @@ Error folder_without_run(const fs::path& path) {
       names, [&](const std::string& name) { return holds_run(path / name); });
   std::string why = "the folder holds no files of a run";
   if (run != names.end())
-    why += fmt::format(", but runs, such as '{}'", (path / *run).string());
+    why += fmt::format(", but runs, such as '{}'; name one of them",
+                       (path / *run).string());
   return no_run(path, why);
 }
 
@@ -124,7 +134,8 @@ Error explain(const std::string& location) {
   return no_run(path, nearest ? fmt::format("the path does not exist; nearest: "
                                             "'{}'",
                                             *nearest)
-                              : "the path does not exist; check it");
+                              : "the path does not exist; check it, or list "
+                                "runs with 'smdebug ls'");
 }
 
 }  // namespace

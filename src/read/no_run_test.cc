@@ -14,6 +14,7 @@ namespace smdebug {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StrEq;
 
 class NoRunTest : public testing::Test {
@@ -51,7 +52,10 @@ TEST_F(NoRunTest, NamesTheRunNextToAMistypedPath) {
     EXPECT_EQ(code_, Error::Code::not_found);
   }
   EXPECT_THAT(why("empty/cnn"),
-              StrEq(no_run("empty/cnn") + "the path does not exist; check it"));
+              StrEq(no_run("empty/cnn") +
+                    "the path does not exist; check it, or list runs with "
+                    "'smdebug ls'"));
+  EXPECT_THAT(why("runs/other"), Not(HasSubstr("cnn")));
 }
 
 TEST_F(NoRunTest, NamesTheRunNextToARelativePath) {
@@ -73,7 +77,7 @@ TEST_F(NoRunTest, TellsAnEmptyFolderAFileAndAFolderOfRunsApart) {
   EXPECT_THAT(why("runs"),
               StrEq(no_run("runs") +
                     "the folder holds no files of a run, but runs, such as '" +
-                    folder_.path("runs/cnn") + "'"));
+                    folder_.path("runs/cnn") + "'; name one of them"));
   std::filesystem::create_symlink("gone", folder_.path("link"));
   EXPECT_THAT(why("link"), HasSubstr("a link to a path that does not exist"));
 }

@@ -55,6 +55,15 @@ std::string neighbors_text(const Steps& saved, Step step) {
 }
 
 std::string neighbors_text(const RunTable& table, const StepQuery& query) {
+  if (query.mode != Mode::global && table.steps_of(query.mode).empty()) {
+    std::string modes;
+    for (const Mode mode : {Mode::train, Mode::eval, Mode::predict}) {
+      if (!table.steps_of(mode).empty())
+        modes += fmt::format("{}{}", modes.empty() ? "" : ", ", mode_name(mode));
+    }
+    return fmt::format("; the run has no {} steps, its modes are {}",
+                       mode_name(query.mode), modes.empty() ? "GLOBAL" : modes);
+  }
   return query.mode == Mode::global
              ? neighbors_text(table.steps(), query.step)
              : neighbors_text(table.steps_of(query.mode), query.step);
@@ -244,7 +253,8 @@ Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
                           ? Error::Detail::only_reductions
                           : Error::Detail::elements_unavailable;
   return Error{Error::Code::not_found,
-               fmt::format("tensor '{}' at {}: its elements were not saved, {}",
+               fmt::format("tensor '{}' at {}: its elements were not saved, "
+                           "{}; a collection without reductions saves them",
                            name(), step_text(query.step, query.mode),
                            kept_instead(table, same_step, entry))}
       .with(detail, subject_of(name(), query));

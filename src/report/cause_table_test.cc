@@ -47,6 +47,11 @@ const Verdict kRateTooHigh =
     found("LearningRate", "first updates that are too large");
 const Verdict kRateTooLow =
     found("LearningRate", "updates that are too small");
+const Verdict kSkipsAll =
+    found("MixedPrecision", "a gradient scaler that skips each update");
+const Verdict kNarrowWeights =
+    found("MixedPrecision", "float16 weights with an epsilon that is 0");
+const Verdict kHiddenNan = found("MixedPrecision", "a log that hides NaN");
 const Verdict kDeadAtOnce = found("DeadRelu", "dead from the first step on");
 const Verdict kDeadLater = found("DeadRelu", "dead after updates");
 const Verdict kStands = found("LossNotDecreasing", "the loss does not fall");
@@ -94,8 +99,10 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {kRateTooHigh, kNan},
       {kRateTooLow, kStands},
       {found("LearningRate", "a learning rate that decayed early"), kStands},
-      {found("MixedPrecision", "the scaler is at its floor"), kNoStep},
-      {found("MixedPrecision"), kExploding},
+      {kSkipsAll, kNoStep},
+      {kNarrowWeights, kExploding},
+      {kNanInData, kHiddenNan},
+      {kExploding, kHiddenNan},
       {found("WeightUpdateRatio", "too large"), kDeadLater},
       // Symptoms.
       {kDiverges, kExploding},
@@ -150,7 +157,6 @@ std::vector<Verdict> all_kinds() {
                               kRateTooLow,
                               found("LearningRate"),
                               found("InitialLoss"),
-                              found("MixedPrecision"),
                               found("OutputsCollapse"),
                               found("MyRule")};
   for (const RuleFactory& rule : builtin_rules()) {

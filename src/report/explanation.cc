@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/regex.h"
 #include "base/suggestions.h"
+#include "report/saved_steps.h"
 #include "report/wording.h"
 
 namespace smdebug {
@@ -343,7 +344,9 @@ Result<Explanation> explain_tensor(Trial& trial,
     explanation.answer =
         *explanation.was_saved
             ? "saved at " + count_text(explanation.saved_steps, "step")
-            : "not saved in this mode";
+            : fmt::format("not saved at any {} step; saved: {}",
+                          mode_name(query.mode),
+                          saved_steps_text(*tensor, query.mode));
     return explanation;
   }
   const auto workers = tensor->workers(*query.step, query.mode);

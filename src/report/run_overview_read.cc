@@ -4,6 +4,7 @@
 #include <set>
 
 #include "smdebug/base/try.h"
+#include "smdebug/report/disk_space.h"
 #include "smdebug/report/run_overview.h"
 
 #include "base/json.h"
@@ -88,7 +89,9 @@ std::string failure_of(Trial& trial, const RunOverview& overview) {
   if (attempt.ended_seconds) {
     return attempt.status == "finished" ? "" : attempt.status;
   }
-  return trial.writer() ? "" : "the last files could not be written";
+  if (trial.writer()) return "";
+  return "the last files could not be written" +
+         disk_space_text(trial.location());
 }
 
 void read_modes(Trial& trial, RunOverview& overview) {

@@ -12,6 +12,7 @@
 #include "report/element_text.h"
 #include "report/json_parts.h"
 #include "report/text_table.h"
+#include "report/saved_steps.h"
 #include "report/wording.h"
 
 namespace smdebug {
@@ -131,23 +132,12 @@ std::string other_steps_text(Tensor& tensor, const TensorQuery& query) {
 
 // Names the steps that exist instead.
 Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
-  std::string saved;
-  for (const Mode mode :
-       {Mode::global, Mode::train, Mode::eval, Mode::predict}) {
-    const auto steps = tensor.steps(mode, /*incomplete=*/true);
-    // Steps without a mode have only a global number.
-    if (steps.empty() || (mode == Mode::global && query.mode != mode)) continue;
-    saved += fmt::format(
-        "{}{} from {} to {}", saved.empty() ? "" : ", ",
-        count_text(steps.size(), fmt::format("{} step", mode_name(mode))),
-        steps.front(), steps.back());
-  }
-  if (saved.empty()) saved = "only steps without a mode";
   const std::string asked =
       query.step ? fmt::format("{} step {}", mode_name(query.mode), *query.step)
                  : fmt::format("any {} step", mode_name(query.mode));
   std::string text = fmt::format("tensor '{}' was not saved at {}; saved: {}",
-                                 query.tensor, asked, saved);
+                                 query.tensor, asked,
+                                 saved_steps_text(tensor, query.mode));
   if (query.step) text += other_steps_text(tensor, query);
   return {Error::Code::not_found, text + damage_note(trial.damage().size())};
 }

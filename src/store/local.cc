@@ -254,10 +254,9 @@ class LocalStorage final : public Storage {
   Result<UnfinishedFile> start_file(std::string_view key,
                                     const std::string& path,
                                     const std::string& suffix) {
-    return start<UnfinishedFile>(
-        key, path + suffix, [&](FileDescriptor folder) {
-          return UnfinishedFile(std::move(folder), path, suffix, access_);
-        });
+    return start<UnfinishedFile>(key, path, [&](FileDescriptor folder) {
+      return UnfinishedFile(std::move(folder), path, suffix, access_);
+    });
   }
 
   // Returns the open file that `create` makes in the folder of `key`. Another

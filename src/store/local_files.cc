@@ -169,9 +169,11 @@ Status FileDescriptor::close(const std::string& path) {
 }
 
 Error system_error(std::string_view action, std::string_view path, int number) {
+  const bool is_full = number == ENOSPC || number == EDQUOT;
   return {Error::Code::io,
-          fmt::format("cannot {} '{}': {}", action, path,
-                      std::generic_category().message(number))};
+          fmt::format("cannot {} '{}': {}{}", action, path,
+                      std::generic_category().message(number),
+                      is_full ? "; free space, or write to another disk" : "")};
 }
 
 std::string folder_part(std::string_view key) {

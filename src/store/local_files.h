@@ -39,7 +39,8 @@ class FileDescriptor {
 };
 
 // Returns the error of a system call that failed with `number`:
-// "cannot open '/runs/a/x': Permission denied".
+// "cannot open '/runs/a/x': Permission denied". For a full disk, adds what to
+// do.
 Error system_error(std::string_view action, std::string_view path, int number);
 
 // Returns the part of a key before its last slash: "a/b" for "a/b/c". Empty if

@@ -28,6 +28,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+// The name of an unfinished file means nothing to a user.
+TEST(LocalStorage, NamesTheFinishedFileInErrors) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  const auto storage = make_local_storage("the run", folder.path("file"));
+  const auto error = put_object(*storage, "a.json", "{}").error();
+  EXPECT_THAT(error.message, testing::AllOf(HasSubstr("file/a.json'"),
+                                            testing::Not(HasSubstr("tmp"))));
+  EXPECT_THAT(system_error("write", "x", ENOSPC).message,
+              HasSubstr("No space left on device; free space"));
+}
+
 class LocalStorageTest : public testing::Test {
  protected:
   TemporaryFolder folder_;

@@ -57,8 +57,9 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
   }
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,
-                 fmt::format("cannot open '{}': no storage for '{}://'; use a "
-                             "path or 'memory://name'",
+                 fmt::format("cannot open '{}': smdebug cannot read or write "
+                             "'{}://'; use the path of a folder, for a run "
+                             "elsewhere that of a copy",
                              location, *scheme)};
   }
   SMD_TRY(std::string path, expand_home(location));

@@ -54,11 +54,11 @@ UnfinishedFile::UnfinishedFile(FileDescriptor folder, std::string path,
 
 Status UnfinishedFile::append(
     std::span<const std::span<const std::byte>> parts) {
-  return write_all(file_, unfinished_, parts);
+  return write_all(file_, path_, parts);
 }
 
 Status UnfinishedFile::publish() {
-  Status status = file_.close(unfinished_);
+  Status status = file_.close(path_);
   if (status && renameat(folder_.number(), unfinished_name(), folder_.number(),
                          final_name()) != 0) {
     status = errno != ENOENT
@@ -74,7 +74,7 @@ Status UnfinishedFile::publish() {
 
 // Unlike a rename, a link fails if the name is taken.
 Result<bool> UnfinishedFile::publish_exclusive() {
-  Status status = file_.close(unfinished_);
+  Status status = file_.close(path_);
   int reason = 0;
   if (status && linkat(folder_.number(), unfinished_name(), folder_.number(),
                        final_name(), 0) != 0) {

@@ -1,0 +1,18 @@
+#pragma once
+
+// Tells that a disk is full: a training that could not write its last files
+// could not write the reason either.
+
+#include <cstdint>
+#include <string>
+
+namespace smdebug {
+
+/// Returns "; only 12.0 kB are free on its disk: free space, or write to
+/// another disk" for less than 1 MiB, otherwise an empty string.
+std::string disk_space_text(std::uint64_t free_bytes);
+
+/// The same for the disk of a folder. Empty if the disk does not respond.
+std::string disk_space_text(const std::string& location);
+
+}  // namespace smdebug

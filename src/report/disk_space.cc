@@ -1,0 +1,42 @@
+#include "smdebug/report/disk_space.h"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "smdebug/store/bounded_storage.h"
+
+#include "report/wording.h"
+
+namespace smdebug {
+namespace {
+
+constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
+constexpr std::chrono::seconds kLimit(5);
+
+}  // namespace
+
+std::string disk_space_text(std::uint64_t free_bytes) {
+  if (free_bytes >= kEnough) return "";
+  return fmt::format(
+      "; only {} are free on its disk: free space, or write to another disk",
+      bytes_text(free_bytes));
+}
+
+std::string disk_space_text(const std::string& location) {
+  const auto free_bytes = std::make_shared<std::uint64_t>(kEnough);
+  const Status looked = call_bounded(
+      "look up the free space", location, {kLimit, nullptr},
+      [free_bytes, location] {
+        std::error_code failure;
+        const auto space = std::filesystem::space(location, failure);
+        if (!failure) *free_bytes = space.available;
+        return Status();
+      });
+  return looked ? disk_space_text(*free_bytes) : "";
+}
+
+}  // namespace smdebug
