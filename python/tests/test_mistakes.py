@@ -383,3 +383,59 @@ def test_an_edit_of_the_configuration_logs_the_location_and_a_wrong_pattern_once
     logged = capfd.readouterr().err
     assert logged.count("recording to") == 1
     assert logged.count("'nosuch' matched no tensor") == 1
+
+
+def test_a_path_through_a_file_is_refused_when_the_hook_is_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    for out_dir in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(SMDebugValueError, match="/file' is a file: choose another folder"):
+            smd.Hook(out_dir)
+
+
+def test_a_missing_loss_of_a_function_is_named_with_the_call_that_saves_it(tmp_path, capfd):
+    every_step = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(
+        tmp_path / "run", include_collections=["losses", "weights"], save_config=every_step
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    assert "no loss was seen" in logged and "hook.record_tensor_value(" in logged
+    assert "[Ll]oss" not in logged
+
+
+def test_a_function_in_place_of_a_loss_module_is_refused_with_the_call_that_saves_it(hook):
+    with pytest.raises(SMDebugTypeError, match=r"record_tensor_value\('loss', loss\)"):
+        hook.register_loss(torch.nn.functional.cross_entropy)
+
+
+@pytest.mark.parametrize(
+    "query, named",
+    [
+        (lambda trial: trial.wait_for_steps(5), "a list of steps, found 5"),
+        (lambda trial: trial.wait_for_steps([0], timeout="x"), "a number of seconds or None"),
+        (lambda trial: trial.wait_for_steps([0], timeout=-1), "a number of seconds from 0"),
+        (lambda trial: create_trial(trial.path, timeout="soon"), "found 'soon'"),
+        (lambda trial: create_trial(trial.path, timeout=float("nan")), "found nan"),
+    ],
+)
+def test_a_wrong_wait_is_refused_with_what_is_expected(tmp_path, query, named):
+    record(tmp_path / "run")
+    with pytest.raises((SMDebugTypeError, SMDebugValueError), match=named):
+        query(read(tmp_path / "run"))
+
+
+def test_a_value_of_a_mode_without_steps_names_the_modes_of_the_run(tmp_path):
+    record(tmp_path / "run")
+    trial = read(tmp_path / "run")
+    tensor = trial.tensor(trial.tensor_names()[0])
+    with pytest.raises(SMDebugError, match="has no EVAL steps, its modes are GLOBAL"):
+        tensor.value(0, mode=smd.modes.EVAL)
+
+
+def test_an_empty_configuration_file_is_called_empty(tmp_path):
+    (tmp_path / "hook.json").write_text("")
+    with pytest.raises(SMDebugValueError, match="hook.json:1:1: not JSON: it is empty"):
+        smd.Hook.create_from_json_file(tmp_path / "hook.json")

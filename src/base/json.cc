@@ -201,6 +201,8 @@ class Json::Builder {
   // `bytes_read` includes the invalid byte.
   bool parse_error(std::size_t bytes_read, const std::string& token,
                    const Library::exception&) {
+    if (text_.find_first_not_of(" \t\r\n") == text_.npos)
+      return refuse(0, "not JSON: it is empty");
     return refuse(bytes_read == 0 ? 0 : bytes_read - 1,
                   fmt::format("not JSON near '{}'", token.substr(0, 40)));
   }

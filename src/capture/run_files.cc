@@ -85,12 +85,19 @@ std::string counts_text(std::size_t saved, std::size_t seen,
 }
 
 std::string nothing_found(const Collection& collection,
-                          const std::vector<std::string>& names, bool at_end) {
+                          const std::vector<std::string>& names,
+                          bool is_losses_of_torch, bool at_end) {
   std::string text = "collection '" + collection.name() +
                      "' should be saved, but " + sought(collection.tensors) +
                      " matched no tensor of " +
                      (at_end ? "the run" : "the first saved step");
   if (names.empty()) return text + "; no tensor was seen at all";
+  // Functions compute the loss of most trainings, and no hook sees them.
+  if (is_losses_of_torch) {
+    return "collection 'losses' should be saved, but no loss was seen: pass a "
+           "loss module to hook.register_loss(loss_fn), or save the loss of a "
+           "function with hook.record_tensor_value(\"loss\", loss)";
+  }
   const TensorGroup& tensors = collection.tensors;
   const std::string& wanted =
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
@@ -235,7 +242,10 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
     if (counts[i] == 0 && was_asked_for && has_own_patterns != at_end)
       summary.warnings.push_back(
           {collection.name() + " " + sought(collection.tensors),
-           nothing_found(collection, names, at_end)});
+           nothing_found(collection, names,
+                         built_in && at_end && collection.name() == "losses" &&
+                             plan.framework().name == "pytorch",
+                         at_end)});
   }
   summary.counts = counts_text(saved, names.size(), counts_shown);
   return summary;

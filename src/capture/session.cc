@@ -1,12 +1,16 @@
 #include "smdebug/capture/session.h"
 
 #include <array>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "smdebug/base/try.h"
 #include "smdebug/core/tensor_names.h"
 #include "smdebug/store/bounded_storage.h"
+#include "smdebug/store/file_in_path.h"
 #include "smdebug/store/open_storage.h"
 
 #include "capture/session_impl.h"
@@ -27,6 +31,26 @@ Status check_not_ended(const Storage& storage) {
                    "remove it"};
 }
 
+WaitLimit limit_of(const SessionOptions& options) {
+  if (options.storage_timeout.count() > 0)
+    return {options.storage_timeout, options.check_interrupt};
+  return WaitLimit::from_environment(options.check_interrupt);
+}
+
+// Refuses a path through a file, which cannot become a folder.
+Status check_no_file(const std::string& out_dir, const WaitLimit& limit) {
+  const auto file = std::make_shared<std::optional<std::string>>();
+  const Status looked =
+      call_bounded("look up the folder", out_dir, limit, [file, out_dir] {
+        *file = find_file_in(out_dir);
+        return Status();
+      });
+  if (!looked || !*file) return {};
+  return Error{Error::Code::invalid_argument,
+               "out_dir '" + out_dir + "' cannot be a folder, because '" +
+                   **file + "' is a file: choose another folder"};
+}
+
 Status open_storages(SessionOptions& options) {
   const HookConfig& config = options.config;
   const FileAccess access =
@@ -36,6 +60,7 @@ Status open_storages(SessionOptions& options) {
       return Error{Error::Code::invalid_argument,
                    "out_dir is empty: name a folder for the run"};
     }
+    SMD_CHECK_OK(check_no_file(config.out_dir, limit_of(options)));
     SMD_TRY(options.storage, open_storage(config.out_dir, access));
   }
   if (!config.tensorboard_dir) {
@@ -46,12 +71,6 @@ Status open_storages(SessionOptions& options) {
     options.tensorboard = *std::move(opened);
   }
   return {};
-}
-
-WaitLimit limit_of(const SessionOptions& options) {
-  if (options.storage_timeout.count() > 0)
-    return {options.storage_timeout, options.check_interrupt};
-  return WaitLimit::from_environment(options.check_interrupt);
 }
 
 // In a hand-written loop, a parameter may have any name.

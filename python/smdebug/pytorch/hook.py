@@ -225,8 +225,9 @@ class Hook(BaseHook):
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
             raise SMDebugTypeError(
-                "register_loss takes a loss module such as torch.nn.MSELoss, "
-                f"found {shown(loss_module)}"
+                "register_loss takes a loss module such as torch.nn.MSELoss(), found "
+                f"{shown(loss_module)}; save the loss of a function with "
+                "hook.record_tensor_value('loss', loss)"
             )
         if loss_module in self._modules:
             raise SMDebugValueError(

@@ -48,6 +48,31 @@ def checked_step(step: Any) -> int:
     return number
 
 
+def checked_steps(steps: Any) -> list[int]:
+    """`steps` as a list. Raises as `checked_step`, and SMDebugTypeError for a single step."""
+    try:
+        all_steps = list(steps)
+    except TypeError:
+        raise SMDebugTypeError(f"required_steps is a list of steps, found {steps!r}") from None
+    return [checked_step(step) for step in all_steps]
+
+
+def checked_timeout(timeout: Any) -> float | None:
+    """`timeout`, a number of seconds. Raises SMDebugTypeError for anything but a number or None,
+    and SMDebugValueError for a negative number or NaN."""
+    if timeout is None:
+        return None
+    try:
+        seconds = float(timeout) if not isinstance(timeout, (str, bytes)) else None
+    except (TypeError, ValueError):
+        seconds = None
+    if seconds is None:
+        raise SMDebugTypeError(f"timeout is a number of seconds or None, found {timeout!r}")
+    if not seconds >= 0:
+        raise SMDebugValueError(f"timeout is a number of seconds from 0, found {timeout!r}")
+    return seconds
+
+
 def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str | None]:
     """(step, mode, worker), each checked. Raises InvalidWorker for a worker that is not text."""
     if worker is not None and not isinstance(worker, str):

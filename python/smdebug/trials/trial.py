@@ -23,6 +23,8 @@ from smdebug.trials.arguments import (
     checked_query,
     checked_range,
     checked_step,
+    checked_steps,
+    checked_timeout,
 )
 from smdebug.trials.arrays import Array
 from smdebug.trials.html import trial_html
@@ -80,6 +82,7 @@ class Trial:
         self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))
         self._collections: dict[str, Collection] = {}
         first, end = checked_range(range_steps)
+        timeout = checked_timeout(timeout)
         drain = before_refresh(self.path)
         if timeout is None:
             _require_run(self.path, drain)
@@ -232,8 +235,9 @@ class Trial:
         `timeout` seconds in total. Raises StepUnavailable for a step that was not saved although
         later ones were, NoMoreData for one after the end of the run, and StepNotYetAvailable after
         the timeout."""
-        steps = [checked_step(step) for step in required_steps]
-        self._core.wait_for_steps(steps, checked_mode(mode), timeout)
+        self._core.wait_for_steps(
+            checked_steps(required_steps), checked_mode(mode), checked_timeout(timeout)
+        )
 
     def inputs(self, step: int, mode: Mode = GLOBAL) -> list[Array]:
         """The values of the collection "inputs" at a step of `mode`, ordered by the number that
