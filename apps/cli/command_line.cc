@@ -73,8 +73,8 @@ std::string mismatch_text(const std::string& text) {
 // Replaces CLI11's "RUN is required".
 std::string missing_text(const CLI::App& command, const std::string& text) {
   const std::string name = text.substr(0, text.find(' '));
-  return command.get_name() + ": " + name + " is missing; use: " +
-         usage_of(command) +
+  return command.get_name() + ": " + name +
+         " is missing; use: " + usage_of(command) +
          (name == "RUN" ? "; 'smdebug ls' lists the runs below a folder" : "");
 }
 

@@ -59,7 +59,8 @@ std::string neighbors_text(const RunTable& table, const StepQuery& query) {
     std::string modes;
     for (const Mode mode : {Mode::train, Mode::eval, Mode::predict}) {
       if (!table.steps_of(mode).empty())
-        modes += fmt::format("{}{}", modes.empty() ? "" : ", ", mode_name(mode));
+        modes +=
+            fmt::format("{}{}", modes.empty() ? "" : ", ", mode_name(mode));
     }
     return fmt::format("; the run has no {} steps, its modes are {}",
                        mode_name(query.mode), modes.empty() ? "GLOBAL" : modes);

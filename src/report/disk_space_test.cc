@@ -10,8 +10,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(DiskSpace, IsNamedOnlyIfTheDiskIsNearlyFull) {
-  EXPECT_THAT(disk_space_text(4096),
-              AllOf(HasSubstr("only 4.1 kB are free"), HasSubstr("free space")));
+  EXPECT_THAT(disk_space_text(4096), AllOf(HasSubstr("only 4.1 kB are free"),
+                                           HasSubstr("free space")));
   EXPECT_EQ(disk_space_text(50'000'000), "");
 }
 

@@ -11,8 +11,8 @@
 
 #include "report/element_text.h"
 #include "report/json_parts.h"
-#include "report/text_table.h"
 #include "report/saved_steps.h"
+#include "report/text_table.h"
 #include "report/wording.h"
 
 namespace smdebug {
@@ -135,9 +135,9 @@ Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
   const std::string asked =
       query.step ? fmt::format("{} step {}", mode_name(query.mode), *query.step)
                  : fmt::format("any {} step", mode_name(query.mode));
-  std::string text = fmt::format("tensor '{}' was not saved at {}; saved: {}",
-                                 query.tensor, asked,
-                                 saved_steps_text(tensor, query.mode));
+  std::string text =
+      fmt::format("tensor '{}' was not saved at {}; saved: {}", query.tensor,
+                  asked, saved_steps_text(tensor, query.mode));
   if (query.step) text += other_steps_text(tensor, query);
   return {Error::Code::not_found, text + damage_note(trial.damage().size())};
 }

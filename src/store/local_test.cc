@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "store/backends.h"
+#include "store/local_files.h"
 #include "tests/fault/as_nobody.h"
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
