@@ -184,7 +184,7 @@ std::span<const RuleRequest> default_rules() {
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
           "FeatureImportanceOverweight", "GradientsNotCleared",
-          "LabelsAndInputs", "LossInput", "LossNotDecreasing",
+          "LabelsAndInputs", "LearningRate", "LossInput", "LossNotDecreasing",
           "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
           "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
           "VanishingGradient", "WrongMode"}) {
