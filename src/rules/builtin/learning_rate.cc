@@ -98,6 +98,10 @@ constexpr std::size_t kEnoughUpdates = 5;
 constexpr double kSmallFall = 1e-3;
 // A loss above this share of the first has not learned much.
 constexpr double kHigh = 0.9, kHalf = 0.5;
+// Of the loss of a guess: a model above it has learned nothing.
+constexpr double kNear = 0.97;
+// The share of weights that must look untrained.
+constexpr double kMostWeights = 0.7;
 // Of the usual learning rate of an optimizer: a higher one is not too low.
 constexpr double kLowShare = 0.2;
 // A lower multiple of it is not too high.
@@ -324,13 +328,21 @@ class LearningRate : public Rule {
     return finding;
   }
 
-  bool has_small_updates(const Worker& worker) const {
+  bool has_small_updates(const Worker& worker, const Course& course) const {
     return worker.ratios.size() >= kEnoughUpdates &&
            worker.falls.size() >= kEnoughUpdates &&
            median(worker.ratios) < small_ratio_ &&
            median(worker.falls) < kSmallFall &&
            would_train(*worker.last, median(worker.ratios)) &&
-           worker.updates.untrained_share().value_or(1) > 0.7;
+           has_learned_nothing(worker, course);
+  }
+
+  // A trained model may need no more than small updates, unless it knows no
+  // more than a guess, such as with a new last layer.
+  static bool has_learned_nothing(const Worker& worker, const Course& course) {
+    const auto guess = worker.guess();
+    return worker.updates.untrained_share().value_or(1) > kMostWeights ||
+           (guess && course.now > kNear * guess->loss);
   }
 
   // Whether the loss is as high as that of a model that has learned nothing.
@@ -370,7 +382,7 @@ class LearningRate : public Rule {
     const Course course = course_of(losses);
     const FollowedUpdate& update = *worker.last;
     const auto rate = worker.rates.at(open_.global);
-    if (!has_small_updates(worker) || !is_high(worker, course) ||
+    if (!has_small_updates(worker, course) || !is_high(worker, course) ||
         !is_low_rate(update) || !rate || rate->now < 0.99 * rate->highest ||
         is_rising(worker, open_.global)) {
       return std::nullopt;
@@ -389,7 +401,7 @@ class LearningRate : public Rule {
       return std::nullopt;
     }
     const Course course = course_of(losses);
-    if (!has_small_updates(worker) || !is_high(worker, course) ||
+    if (!has_small_updates(worker, course) || !is_high(worker, course) ||
         !is_low_rate(*worker.last) || !is_rising(worker, open_.global)) {
       return std::nullopt;
     }

@@ -30,6 +30,7 @@ struct Case {
   // The norm of the weights, as a multiple of the initial one.
   ByStep growth = [](Step) { return 1.0; };
   std::string second_loss = {};
+  std::int64_t classes = 0;  // of a mean cross entropy; 0: another loss
 };
 
 TensorStatistics statistics_of(double size, double crest) {
@@ -49,6 +50,12 @@ RunFacts facts_of(const Case& training) {
   parameter.updated_by = GroupPosition{0, 0};
   facts.optimizers.push_back(
       {training.optimizer, {{1, 0, {{"momentum", training.momentum}}}}});
+  if (training.classes > 0) {
+    LossFacts& loss = facts.losses.emplace_back();
+    loss.reduction = "mean";
+    loss.input.emplace().function = "cross_entropy";
+    loss.input->shape = {32, training.classes};
+  }
   return facts;
 }
 
@@ -152,6 +159,13 @@ TEST(LearningRate, PassesUpdatesThatAreEnoughForTheLoss) {
 TEST(LearningRate, PassesSmallUpdatesOfTrainedWeights) {
   EXPECT_EQ(fires({.crest = 2.4}), -1);
   EXPECT_EQ(fires({.crest = 9}), -1);
+}
+
+// ln(10) is 2.303, and ln(100) is 4.605.
+TEST(LearningRate, FindsThemInATrainedModelThatOnlyGuesses) {
+  EXPECT_EQ(fires({.crest = 9, .classes = 10}), 110);
+  EXPECT_EQ(fires({.crest = 9, .classes = 100}), -1);
+  EXPECT_EQ(fires({.classes = 100}), -1);
 }
 
 TEST(LearningRate, PassesAWarmUpUntilTheTrainingEnds) {
