@@ -1,5 +1,5 @@
-"""What `smdebug run`, without any option, tells of the loss in Keras: of its course, judged in every
-step because the saved losses are few and means over the epoch, and of what the loss is given."""
+"""What `smdebug run`, without any option, tells of the loss in Keras: of its course, judged in
+every step because the saved losses are few and means over the epoch, and of what it is given."""
 
 import json
 import pathlib

@@ -211,7 +211,7 @@ bool is_regression(const LossInputFacts& loss) {
          loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
 }
 
-// Those that the model tells apart.
+// Those that the model distinguishes.
 std::int64_t classes_of(const LossInputFacts& loss) {
   if (loss.shape.empty()) return 0;
   return std::max<std::int64_t>(loss.shape.back(), 2);

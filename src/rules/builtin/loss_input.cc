@@ -109,8 +109,9 @@ const Advice kAdvice[] = {
      .advice = "use a sigmoid for one unit, and look for layers whose output "
                "is constant"},
     {.when = "more classes than outputs",
-     .cause = "a last layer with one unit, which tells two classes apart, for "
-              "labels of more classes",
+     .cause =
+         "a last layer with one unit, which distinguishes two classes, for "
+         "labels of more classes",
      .advice = "use one unit per class with softmax, and a cross entropy of "
                "class labels"},
     {.when = "targets that the model cannot give",
@@ -236,7 +237,7 @@ std::string range_text(const LossInputFacts& input) {
                      short_number(*input.target_high));
 }
 
-// What a loss is given that are no probabilities.
+// The input of a loss that is no probabilities.
 std::string result_text(const LossInputFacts& input) {
   if (input.activation.empty()) return "numbers below 0 or above 1";
   if (input.activation == "Linear") return "the result of a linear layer";

@@ -31,7 +31,7 @@ _logger = get_logger()
 
 
 class _ModelFacts:
-    """What is known of one model."""
+    """The facts of one model."""
 
     def __init__(self, model: Any, layer_names: LayerNames) -> None:
         self.model = model
@@ -193,7 +193,7 @@ def _module_facts(known):
 
 def _mode_of(layer, modes):
     """Whether a layer trains. A frozen BatchNormalization never does. Others may be in evaluation
-    mode on purpose: only `True` is told of them."""
+    mode on purpose: only `True` is reported of them."""
     if type(layer).__name__ == "BatchNormalization" and not layer.trainable:
         return False
     return True if modes.get(id(layer)) else None

@@ -2,7 +2,7 @@
 training steps. See `DataFacts` and `LossInputFacts` in include/smdebug/core/run_facts.h.
 
 Measured are models that Keras trains with its own `train_step` and that have one output and one
-loss. What weights and masks hide from the loss is unknown.
+loss. Targets that weights or a mask may hide from the loss are unknown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class FirstData:
         self._uses_scores = False  # whether the loss finds the scores behind a softmax
 
     def tensors_of(self, trace: StepTrace) -> dict[str, Any]:
-        """Returns the tensors of a trace to measure, by name, and notes what the trace tells of
+        """Returns the tensors of a trace to measure, by name, and notes what it shows of
         them."""
         predictions = trace.data(names.PREDICTIONS)
         self._hides_targets = trace.has_weights or any(map(has_mask, predictions))

@@ -1,4 +1,4 @@
-"""What a model of Keras is made of: the settings of its layers and optimizer, the layer that its
+"""The parts of a model of Keras: the settings of its layers and optimizer, the layer that its
 inputs reach first, and the activation that computes its outputs. Nothing is called that belongs to
 a script."""
 

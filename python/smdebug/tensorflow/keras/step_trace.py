@@ -50,7 +50,7 @@ class StepTrace:
         self._graph = backend.graph()
         self.has_weights: bool = False  # whether the samples have weights
         self.has_named_inputs: bool = False
-        self.modes: dict[int, bool] = {}  # whether a layer trains, by its id, if it is told
+        self.modes: dict[int, bool] = {}  # whether a layer trains, by its id, if it is known
         # By base name and collections, in the order in which they came.
         self._found: dict[tuple[str, tuple[str, ...]], list[Any]] = {}
 
