@@ -391,6 +391,17 @@ def test_weights_of_samples_hide_targets(out_dir):
     assert told.input.activation == "Sigmoid"
 
 
+def test_labels_that_a_script_chooses_for_each_batch_are_not_judged(out_dir):
+    # As for the discriminator of a GAN: all real, then all generated.
+    model = model_with(L.Dense(1, activation="sigmoid"), loss="binary_crossentropy")
+    hook = recorder(out_dir)
+    hook.register_model(model)
+    for step in range(10):
+        model.train_on_batch(inputs()[:BATCH], np.full((BATCH, 1), step % 2))
+    given = reported(hook).losses[0].input
+    assert (given.steps, given.targets) == (10, None)
+
+
 def test_a_mask_hides_targets(out_dir):
     model = keras.Sequential(
         [L.Embedding(9, 4, mask_zero=True), L.LSTM(4, return_sequences=True), L.Dense(1)]
