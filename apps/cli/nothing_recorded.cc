@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "smdebug/report/disk_space.h"
+#include "smdebug/read/disk_space.h"
 
 #include "trainer.h"
 

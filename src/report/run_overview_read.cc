@@ -4,7 +4,7 @@
 #include <set>
 
 #include "smdebug/base/try.h"
-#include "smdebug/report/disk_space.h"
+#include "smdebug/read/disk_space.h"
 #include "smdebug/report/run_overview.h"
 
 #include "base/json.h"

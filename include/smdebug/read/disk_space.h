@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells that a disk is full: a training that could not write its last files
+// Names a full disk: a training that could not write its last files
 // could not write the reason either.
 
 #include <cstdint>

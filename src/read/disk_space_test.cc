@@ -1,4 +1,4 @@
-#include "smdebug/report/disk_space.h"
+#include "smdebug/read/disk_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(DiskSpace, IsUnknownForALocationThatDoesNotExist) {
 
 TEST(DiskSpace, OfADiskWithoutSpaceIsNamed) {
   // The file system of processes has no space at all.
-  EXPECT_THAT(disk_space_text(std::string("/proc")), HasSubstr("only 0 B"));
+  EXPECT_THAT(disk_space_text(std::string("/proc")), HasSubstr("only 0.0 kB"));
 }
 
 }  // namespace

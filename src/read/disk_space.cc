@@ -1,4 +1,4 @@
-#include "smdebug/report/disk_space.h"
+#include "smdebug/read/disk_space.h"
 
 #include <chrono>
 #include <filesystem>
@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 #include "smdebug/store/bounded_storage.h"
-
-#include "report/wording.h"
 
 namespace smdebug {
 namespace {
@@ -22,8 +20,9 @@ constexpr std::chrono::seconds kLimit(5);
 std::string disk_space_text(std::uint64_t free_bytes) {
   if (free_bytes >= kEnough) return "";
   return fmt::format(
-      "; only {} are free on its disk: free space, or write to another disk",
-      bytes_text(free_bytes));
+      "; only {:.1f} kB are free on its disk: free space, or write to another "
+      "disk",
+      static_cast<double>(free_bytes) / 1000);
 }
 
 std::string disk_space_text(const std::string& location) {
