@@ -37,7 +37,7 @@ TEST(LocalStorage, NamesTheFinishedFileInErrors) {
   const auto storage = make_local_storage("the run", folder.path("file"));
   const auto error = put_object(*storage, "a.json", "{}").error();
   EXPECT_THAT(error.message, testing::AllOf(HasSubstr("file/a.json'"),
-                                            testing::Not(HasSubstr("tmp"))));
+                                            testing::Not(HasSubstr(".tmp"))));
   EXPECT_THAT(system_error("write", "x", ENOSPC).message,
               HasSubstr("No space left on device; free space"));
 }
