@@ -12,13 +12,13 @@
 namespace smdebug {
 namespace {
 
-constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
-constexpr std::chrono::seconds kLimit(5);
+constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 20;
+constexpr std::chrono::seconds kSpaceLimit(5);
 
 }  // namespace
 
 std::string disk_space_text(std::uint64_t free_bytes) {
-  if (free_bytes >= kEnough) return "";
+  if (free_bytes >= kEnoughBytes) return "";
   return fmt::format(
       "; only {:.1f} kB are free on its disk: free space, or write to another "
       "disk",
@@ -26,9 +26,9 @@ std::string disk_space_text(std::uint64_t free_bytes) {
 }
 
 std::string disk_space_text(const std::string& location) {
-  const auto free_bytes = std::make_shared<std::uint64_t>(kEnough);
+  const auto free_bytes = std::make_shared<std::uint64_t>(kEnoughBytes);
   const Status looked = call_bounded(
-      "look up the free space", location, {kLimit, nullptr},
+      "look up the free space", location, {kSpaceLimit, nullptr},
       [free_bytes, location] {
         std::error_code failure;
         const auto space = std::filesystem::space(location, failure);
