@@ -100,8 +100,7 @@ constexpr Findings kLargeUpdateFindings = {{"WeightUpdateRatio", kTooLarge}};
 constexpr Effects kLargeUpdates = {"updates that are too large",
                                    kLargeUpdateFindings};
 
-constexpr Findings kSameOutputFindings = {{"LossInput", kWrongValues},
-                                          {"OutputsCollapse"}};
+constexpr Findings kSameOutputFindings = {{"LossInput", kWrongValues}};
 constexpr Effects kSameOutput = {"the same output for all samples",
                                  kSameOutputFindings};
 
@@ -121,30 +120,24 @@ constexpr Effects kLowRate = {"a learning rate that is too low",
 constexpr Findings kScalingFindings = {{"MixedPrecision", kNarrow}};
 constexpr Effects kScaling = {"trouble of mixed precision", kScalingFindings};
 
-constexpr Findings kInitialFindings = {{"InitialLoss"}};
-constexpr Effects kFirstLoss = {"a first loss that is too high",
-                                kInitialFindings};
-
 constexpr Findings kOverfitFindings = {{"Overfit"}};
 constexpr Effects kOverfit = {"overfitting", kOverfitFindings};
 
 // Which groups each row explains.
 constexpr Group kByDataOrder = {&kRising,     &kStanding,    &kVanishing,
                                 &kSameOutput, &kPredictions, &kHighRate};
-constexpr Group kByDataScale = {
-    &kNotFinite,    &kRising,     &kStanding, &kDead,    &kVanishing,
-    &kLargeUpdates, &kSameOutput, &kHighRate, &kScaling, &kFirstLoss};
+constexpr Group kByDataScale = {&kNotFinite,  &kRising,    &kStanding,
+                                &kDead,       &kVanishing, &kLargeUpdates,
+                                &kSameOutput, &kHighRate,  &kScaling};
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
                                     &kSameOutput, &kLowRate, &kPredictions};
 constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
                                   &kPredictions};
-constexpr Group kByInitialization = {&kNotFinite,  &kRising,    &kStanding,
-                                     &kDead,       &kVanishing, &kLargeUpdates,
-                                     &kSameOutput, &kFirstLoss};
+constexpr Group kByInitialization = {&kNotFinite, &kRising,    &kStanding,
+                                     &kDead,      &kVanishing, &kLargeUpdates,
+                                     &kSameOutput};
 constexpr Group kByZeros = {&kStanding, &kDead, &kVanishing, &kSameOutput};
-constexpr Group kByFirstLoss = {&kNotFinite, &kRising, &kStanding, &kDying,
-                                &kLargeUpdates};
 constexpr Group kByDeadLayers = {&kStanding, &kVanishing, &kSameOutput,
                                  &kPredictions};
 constexpr Group kByMixedPrecision = {&kSkippedUpdates, &kNotFinite, &kRising,
@@ -211,9 +204,6 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::initialization,
      .finding = {"PoorWeightInitialization"},
      .effects = kByInitialization},
-    {.stage = Stage::initialization,
-     .finding = {"InitialLoss"},
-     .effects = kByFirstLoss},
     {.stage = Stage::initialization,
      .finding = {"DeadRelu", kDeadAtOnce},
      .effects = kByDeadLayers},

@@ -31,7 +31,7 @@ class LaterModels:
     """Searches for the next model of a script."""
 
     def __init__(self) -> None:
-        self.is_searching = False
+        self.is_searching: bool = False
         self._optimizers: dict[int, weakref.ref[Any]] = {}  # by id: they need not be hashable
         self._former: dict[int, weakref.ref[torch.nn.Module]] = {}  # roots of runs that have ended
         # Models that were called, and the calls of the recorded models until then.
@@ -93,7 +93,7 @@ class LaterModels:
 
 
 def _is_added(references: dict[int, weakref.ref[Any]], value: Any) -> bool:
-    """Adds `value`, which is kept alive by others. Returns False if it was there."""
+    """Adds `value`, which is kept alive by others. Returns whether it is new."""
     reference = references.get(id(value))
     if reference is not None and reference() is value:
         return False

@@ -2,14 +2,14 @@
 //
 // The size of the updates is estimated from the kind and the settings of the
 // optimizer and the statistics of the gradients (update_size.h). The loss then
-// tells whether that size harms: large updates may be what a training needs,
+// shows whether that size harms: large updates may be what a training needs,
 // and small ones are enough for a model that was trained before. So the rule
 // judges a training whose weights look as if they were initialized at random.
 // The original has no such rule.
 //
 // It does not see gradients that are clipped or multiplied by a loss scale, and
 // does not judge an optimizer that it does not know, adversarial losses and
-// reinforcement learning. LossNotDecreasing judges the loss alone.
+// reinforcement learning. LossNotDecreasing judges only the loss.
 
 #include <algorithm>
 #include <cmath>
@@ -250,8 +250,8 @@ class LearningRate : public Rule {
     }
   };
 
-  // Closes the open step, and judges all until then. What is known of it when
-  // `next` arrives does not depend on where the observations come from.
+  // Closes the open step, and judges all until then. The knowledge of that step
+  // when `next` arrives does not depend on where the observations come from.
   std::optional<Finding> judge_until(Step next) {
     std::optional<Finding> finding;
     for (auto& [name, worker] : workers_) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Tells random initial weights from trained ones by the distribution of their
-// elements. Initial weights are uniform, normal or constant; training gives
-// them tails.
+// Distinguishes random initial weights from trained ones by the distribution of
+// their elements. Initial weights are uniform, normal or constant; training
+// gives them tails.
 
 #include <optional>
 
