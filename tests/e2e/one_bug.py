@@ -50,6 +50,10 @@ BUGS = {
         "data sorted by class",
         {"labels": "torch.arange(32).add(step * 32).mul(5).div(4800).long()"},
     ),
+    "LearningRate": (
+        "a learning rate of 1e-6",
+        {"optimizer": "torch.optim.Adam(model.parameters(), lr=1e-6)"},
+    ),
     "LossInput": (
         "a softmax before a cross entropy",
         {"loss": "loss_of(model(inputs).softmax(1), labels)"},

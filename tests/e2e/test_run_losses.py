@@ -66,7 +66,7 @@ def test_a_learning_rate_that_is_far_too_high_explains_the_units_that_it_kills(t
     script = SCRIPT.format(**HEALTHY | {"optimizer": "Adam(model.parameters(), lr=3)"})
     script = script.replace("nn.Tanh()", "nn.ReLU(), nn.Linear(32, 32), nn.ReLU()")
     found = findings_of(tmp_path, script)
-    assert list(found)[0] == "LossNotDecreasing" and len(found) > 1
+    assert list(found)[0] == "LearningRate" and len(found) > 1
     assert found["LossNotDecreasing"]["step"]["global"] < 5
     assert found["LossNotDecreasing"]["message"].endswith("; the learning rate of Adam is 3")
 

@@ -413,6 +413,38 @@ TEST(LossCourse, TakesTheSeriesOfAWorkerBeforeItsSavedTensors) {
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
+// Of a live run, the series arrive after the tensors of the saved steps.
+TEST(LossCourse, NamesTheGrowthAlthoughASavedLossOverflowsFirst) {
+  std::vector<ScalarSample> samples;
+  for (Step step = 0; step <= 30; ++step) {
+    const double loss = step < 29 ? std::pow(10.0, double(step)) : INFINITY;
+    samples.push_back({{step, Mode::train, step}, loss});
+  }
+  const std::span all(samples);
+  RuleHarness rule("LossNotDecreasing", kTrend);
+  rule.notes(std::vector<ScalarSeriesView>{{"loss_output_0", all.first(1)}},
+             "worker_0");
+  const auto overflow =
+      StepBuilder({30, Mode::train, 30}).with_scalar("Loss_0", std::nan(""));
+  EXPECT_FALSE(rule.fires_at(overflow));
+  rule.notes(std::vector<ScalarSeriesView>{{"loss_output_0", all.subspan(1)}},
+             "worker_0");
+  EXPECT_EQ(rule.verdict().kind, "the loss grew until it was not finite");
+  EXPECT_THAT(rule.verdict().message, HasSubstr("rose from 1 to 1e+28"));
+}
+
+TEST(LossCourse, FindsASavedLossThatIsNanInTheEndIfItsSeriesIsFinite) {
+  RuleHarness rule("LossNotDecreasing", kTrend);
+  const std::vector<ScalarSample> sample = {{{0, Mode::train, 0}, 1.0}};
+  rule.notes(std::vector<ScalarSeriesView>{{"loss_output_0", sample}},
+             "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder({10, Mode::train, 10})
+                                 .with_scalar("Part_loss", std::nan(""))));
+  const Verdict verdict = rule.finish();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_THAT(verdict.message, HasSubstr("Part_loss"));
+}
+
 TEST(LossCourse, OfSavedTensorsIsJudgedIfThereIsNoSeries) {
   RuleHarness rule("LossNotDecreasing", kTrend);
   bool has_fired = false;

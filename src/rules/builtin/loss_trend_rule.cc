@@ -162,6 +162,9 @@ class LossTrendRule : public Rule {
              judge(worker, worker.series, std::move(evidence), sample.value));
       }
     }
+    if (!finding && worker.waiting && has_series_until(worker)) {
+      return judge_waiting(worker);
+    }
     return finding;
   }
 
@@ -172,10 +175,15 @@ class LossTrendRule : public Rule {
       SMD_TRY(const auto value, quantity(*tensor, {Reduction::mean}));
       if (!value) continue;
       Worker& worker = workers_[std::string(tensor->worker)];
-      // The losses of layers may rise while their sum falls.
-      if (!worker.series.empty() && std::isfinite(*value)) continue;
-      take(finding, judge(worker, worker.tensors,
-                          evidence_of(*tensor, step.step), *value));
+      Evidence evidence = evidence_of(*tensor, step.step);
+      if (worker.series.empty()) {
+        take(finding,
+             judge(worker, worker.tensors, std::move(evidence), *value));
+      } else if (!std::isfinite(*value) && !worker.waiting) {
+        // The losses of layers may rise while their sum falls, so finite ones
+        // are not judged.
+        worker.waiting = {std::move(evidence), *value};
+      }
     }
     return finding;
   }
@@ -185,6 +193,7 @@ class LossTrendRule : public Rule {
     seen_ = 0;
     needed_ = 0;
     for (auto& [name, worker] : workers_) {
+      if (worker.waiting) take(finding, judge_waiting(worker));
       for (auto& [tensor, loss] : losses_of(worker)) {
         Evidence evidence;
         evidence.tensor = tensor;
@@ -221,8 +230,18 @@ class LossTrendRule : public Rule {
   };
   using Losses = std::map<std::string, Loss, std::less<>>;
 
+  // A saved loss that is not finite.
+  struct SavedLoss {
+    Evidence evidence;
+    double value = 0;
+  };
+
   struct Worker {
     Losses series, tensors;
+    // The series of a live run arrive after the tensors of its saved steps, and
+    // have the losses before this one. It waits for them, so that the verdict
+    // does not depend on when they arrive.
+    std::optional<SavedLoss> waiting;
     // Steps that call a model more than once, and the steps of each loss.
     std::set<Step> repeated_calls;
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
@@ -232,6 +251,19 @@ class LossTrendRule : public Rule {
 
   static Losses& losses_of(Worker& worker) {
     return worker.series.empty() ? worker.tensors : worker.series;
+  }
+
+  // Whether a series has reached the step of the loss that waits.
+  static bool has_series_until(const Worker& worker) {
+    const Step step = worker.waiting->evidence.step.global;
+    return std::ranges::any_of(worker.series, [step](const auto& loss) {
+      return loss.second.newest.global >= step;
+    });
+  }
+
+  std::optional<Finding> judge_waiting(Worker& worker) {
+    SavedLoss loss = *std::exchange(worker.waiting, std::nullopt);
+    return judge(worker, worker.tensors, std::move(loss.evidence), loss.value);
   }
 
   void count_steps(Worker& worker, const ScalarSeriesView& series) const {
