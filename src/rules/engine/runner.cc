@@ -125,13 +125,16 @@ void set_finding(Verdict& verdict, Finding finding) {
   verdict.stop_training = finding.stop_training;
 }
 
-// The step of the first evidence of a finding, else that of the last sample.
-StepId step_of(std::span<const ScalarSeriesView> series,
-               const Outcome& outcome) {
-  if (outcome && *outcome && !(*outcome)->evidence.empty() &&
-      (*outcome)->evidence.front().step.global >= 0) {
-    return (*outcome)->evidence.front().step;
+// The step of the first evidence of a finding; none if it has none.
+std::optional<StepId> step_of(const Outcome& outcome) {
+  if (!outcome || !*outcome || (*outcome)->evidence.empty() ||
+      (*outcome)->evidence.front().step.global < 0) {
+    return std::nullopt;
   }
+  return (*outcome)->evidence.front().step;
+}
+
+StepId last_step_of(std::span<const ScalarSeriesView> series) {
   StepId last;
   for (const ScalarSeriesView& one : series) {
     if (!one.samples.empty() && one.samples.back().step.global > last.global)
@@ -319,7 +322,7 @@ void RuleRunner::judge_scalars(Judge& judge, Verdict& verdict,
   const bool has_judged = judge.rule->observations_judged() > before;
   if (!has_judged && outcome && !*outcome) return;
   verdict.steps_judged += judge.count_steps(series);
-  const StepId step = step_of(series, outcome);
+  const StepId step = step_of(outcome).value_or(last_step_of(series));
   if (verdict.status == RuleStatus::in_progress) {
     verdict.run = 0;
     verdict.step = step;
@@ -413,6 +416,7 @@ void RuleRunner::take_end(Judge& judge, Verdict& verdict) {
   verdict.lacks_data =
       !outcome && (outcome.error().code == Error::Code::not_found ||
                    outcome.error().code == Error::Code::unsupported);
+  if (const auto step = step_of(outcome)) verdict.step = *step;
   take(judge, verdict, std::move(outcome));
 }
 

@@ -27,6 +27,7 @@ class ScriptedRule : public Rule {
     bool judges = true;
     std::string not_judged = {};
     std::string offender = {};
+    std::optional<Step> evidence_from = {};  // none: the evidence has no step
     std::optional<Error::Code> ends_with = {};
   };
   struct Notes {
@@ -78,6 +79,7 @@ class ScriptedRule : public Rule {
   std::optional<Finding> finding() const {
     Evidence evidence;
     evidence.tensor = script_.offender;
+    if (script_.evidence_from) evidence.step.global = *script_.evidence_from;
     return Finding{"it is so", "it was bad", "do better", {evidence}};
   }
 
@@ -286,6 +288,21 @@ TEST_F(RuleRunnerTest, EndsWithTheLastOfSeveralRuns) {
   judging.on_run_end(1);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
   EXPECT_EQ(notes_.finished, 1);
+}
+
+TEST_F(RuleRunnerTest, DatesAFindingOfTheEndByItsEvidence) {
+  for (const auto& [from, dated] :
+       {std::pair<std::optional<Step>, Step>{1, 1}, {std::nullopt, 2}}) {
+    RuleRunner judging = runner({.needs = every_tensor(),
+                                 .fires_in_the_end = true,
+                                 .evidence_from = from});
+    judging.on_collections(0, {});
+    for (Step step = 0; step < 3; ++step)
+      judging.on_step(StepBuilder(step).with_nothing("a").view());
+    judging.on_run_end(0);
+    EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::issues_found);
+    EXPECT_EQ(judging.verdicts()[0].step.global, dated);
+  }
 }
 
 TEST_F(RuleRunnerTest, ShowsOtherRunsOnlyToTheRulesThatAskedForThem) {
