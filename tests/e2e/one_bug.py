@@ -62,6 +62,15 @@ BUGS = {
         "a learning rate of 10",
         {"optimizer": "torch.optim.SGD(model.parameters(), lr=10)"},
     ),
+    "MixedPrecision": (
+        "gradients that are clipped before they are unscaled",
+        {
+            "before": "scaler = torch.amp.GradScaler('cpu')",
+            "loss": "scaler.scale(loss_of(model(inputs), labels))",
+            "update": "nn.utils.clip_grad_norm_(model.parameters(), 1.0); "
+            "scaler.step(optimizer); scaler.update()",
+        },
+    ),
     "ParametersNotTrained": ("a forgotten optimizer.step()", {"update": "pass"}),
     "WrongMode": (
         "a model.eval() that is never undone",

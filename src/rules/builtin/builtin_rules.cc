@@ -185,9 +185,9 @@ std::span<const RuleRequest> default_rules() {
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
           "FeatureImportanceOverweight", "GradientsNotCleared",
           "LabelsAndInputs", "LearningRate", "LossInput", "LossNotDecreasing",
-          "NLPSequenceRatio", "ParametersNotTrained", "ReplicasDiffer",
-          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
-          "VanishingGradient", "WrongMode"}) {
+          "MixedPrecision", "NLPSequenceRatio", "ParametersNotTrained",
+          "ReplicasDiffer", "SaturatedActivation", "StalledTrainingRule",
+          "TreeDepth", "VanishingGradient", "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;
