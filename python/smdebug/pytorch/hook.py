@@ -8,6 +8,7 @@ names and decides what to save. optimizers.py reads the state of optimizers.
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -224,10 +225,12 @@ class Hook(BaseHook):
         is already registered.
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
+            hint = ""
+            if inspect.isroutine(loss_module):
+                hint = "; save the loss of a function with hook.record_tensor_value('loss', loss)"
             raise SMDebugTypeError(
                 "register_loss takes a loss module such as torch.nn.MSELoss(), found "
-                f"{shown(loss_module)}; save the loss of a function with "
-                "hook.record_tensor_value('loss', loss)"
+                f"{shown(loss_module)}{hint}"
             )
         if loss_module in self._modules:
             raise SMDebugValueError(
