@@ -282,8 +282,8 @@ def test_a_folder_with_an_ended_run_is_refused_with_the_error_that_is_meant(out_
 
 
 def test_no_call_of_a_hook_that_has_failed_raises(out_dir):
+    pathlib.Path(out_dir).write_text("a file in the way")
     run = Run(out_dir)
-    pathlib.Path(out_dir).write_text("a file in the way")  # earlier, the constructor refuses it
     run.step()
     run.hook.save_scalar("a", 1)
     run.hook.save_tensor("b", 1)

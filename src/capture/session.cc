@@ -37,18 +37,20 @@ WaitLimit limit_of(const SessionOptions& options) {
   return WaitLimit::from_environment(options.check_interrupt);
 }
 
-// Refuses a path through a file, which cannot become a folder.
-Status check_no_file(const std::string& out_dir, const WaitLimit& limit) {
+// Reports a path through a file, which cannot become a folder, before the
+// training begins. Recording fails at its first step.
+void report_file_in_path(const std::string& out_dir, const WaitLimit& limit,
+                         Logger& logger) {
   const auto file = std::make_shared<std::optional<std::string>>();
   const Status looked =
       call_bounded("look up the folder", out_dir, limit, [file, out_dir] {
         *file = find_file_in(out_dir);
         return Status();
       });
-  if (!looked || !*file) return {};
-  return Error{Error::Code::invalid_argument,
-               "out_dir '" + out_dir + "' cannot be a folder, because '" +
-                   **file + "' is a file: choose another folder"};
+  if (!looked || !*file) return;
+  logger.error("nothing will be recorded: out_dir '" + out_dir +
+               "' cannot be a folder, because '" + **file +
+               "' is a file: choose another folder");
 }
 
 Status open_storages(SessionOptions& options) {
@@ -60,7 +62,8 @@ Status open_storages(SessionOptions& options) {
       return Error{Error::Code::invalid_argument,
                    "out_dir is empty: name a folder for the run"};
     }
-    SMD_CHECK_OK(check_no_file(config.out_dir, limit_of(options)));
+    report_file_in_path(config.out_dir, limit_of(options),
+                        options.logger ? *options.logger : default_logger());
     SMD_TRY(options.storage, open_storage(config.out_dir, access));
   }
   if (!config.tensorboard_dir) {
