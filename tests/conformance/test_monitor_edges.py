@@ -128,10 +128,14 @@ def test_the_two_trainings_tell_the_rules_apart(runs):
     _, is_sick, _, verdicts, code = runs
     fired = {rule for rule, verdict in verdicts.items() if verdict["status"] == "IssuesFound"}
     judged = {rule for rule, verdict in verdicts.items() if verdict["status"] != "Error"}
-    # One worker has no replicas, and an ended run does not say when its steps came.
-    assert set(verdicts) - judged == {"ReplicasDiffer", "StalledTrainingRule"}
+    # One worker has no replicas, an ended run does not say when its steps came, and twelve updates
+    # are too few for a learning rate.
+    not_judged = {"ReplicasDiffer", "StalledTrainingRule", "LearningRate"}
+    assert set(verdicts) - judged == not_judged
     if is_sick:
-        assert judged - fired <= {"CreateXgboostReport", "Overfit"}, judged - fired
+        # The training has no float16 and no gradient scaler.
+        quiet = {"CreateXgboostReport", "MixedPrecision", "Overfit"}
+        assert judged - fired <= quiet, judged - fired
         assert code == 3
     else:
         assert not fired
