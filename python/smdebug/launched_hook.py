@@ -42,10 +42,8 @@ def recorded() -> Iterator[None]:
 
 
 def settings_of_model(settings: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
-    """The settings to record the model that a script trains as its `number`th, from 1: each has a
-    run of its own. None if it is not to be recorded."""
-    if number == 1:
-        return settings
+    """The settings to record the model that a script trains as its `number`th, from 2 on, in a run
+    of its own. None if it is not to be recorded."""
     if number > MOST_MODELS or "next_out_dir" not in settings:
         return None
     return {**settings, "out_dir": f"{settings['next_out_dir']}{number}"}
