@@ -120,6 +120,8 @@ std::optional<RunWriter> Trial::writer() { return impl_->writer(); }
 
 std::uint64_t Trial::attempt() const { return impl_->attempt(); }
 
+std::string Trial::framework() const { return impl_->framework(); }
+
 Result<std::vector<Attempt>> Trial::attempts() { return impl_->attempts(); }
 
 std::vector<WorkerFacts> Trial::facts() {

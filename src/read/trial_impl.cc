@@ -270,6 +270,11 @@ std::optional<RunWriter> Trial::Impl::writer() const {
   return RunWriter{last.host, last.process_id, *ticks};
 }
 
+std::string Trial::Impl::framework() const {
+  const auto file = find_run_file(*storage_);
+  return file ? file->framework : "";
+}
+
 Result<std::vector<Attempt>> Trial::Impl::attempts() const {
   std::vector<Attempt> attempts;
   const auto add = [&](Attempt attempt) -> Status {
@@ -285,9 +290,19 @@ Result<std::vector<Attempt>> Trial::Impl::attempts() const {
   const auto file = find_run_file(*storage_);
   if (!file) return attempts;
   for (const RunAttempt& record : file->attempts) {
-    SMD_CHECK_OK(add({attempts.empty() ? 1 : attempts.back().number + 1,
-                      record.started_seconds, record.ended_seconds,
-                      record.first_step, record.status, ""}));
+    SMD_CHECK_OK(
+        add({.number = attempts.empty() ? 1 : attempts.back().number + 1,
+             .started_seconds = record.started_seconds,
+             .ended_seconds = record.ended_seconds,
+             .first_step = record.first_step,
+             .status = record.status,
+             .location = "",
+             .host = record.host,
+             .process_id = record.process_id,
+             .command = record.command,
+             .versions = record.versions,
+             .environment = record.environment,
+             .cost = record.cost}));
   }
   return attempts;
 }

@@ -105,6 +105,7 @@ class Trial::Impl {
   WriterState writer_state();
   std::optional<RunWriter> writer() const;
   std::uint64_t attempt() const { return attempt_; }
+  std::string framework() const;
   Result<std::vector<Attempt>> attempts() const;
   bool exists() const;
   const std::vector<WorkerFacts>& facts() const { return facts_.all(); }

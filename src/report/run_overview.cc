@@ -47,7 +47,7 @@ std::string steps_text(const RunOverview& overview) {
 
 void add_attempt(const RunOverview& overview, TextTable& table) {
   if (!overview.attempt) return;
-  const RunOverview::Attempt& attempt = *overview.attempt;
+  const Attempt& attempt = *overview.attempt;
   table.add({"command", fmt::format("{}", fmt::join(attempt.command, " "))});
   std::string when =
       fmt::format("{} on {}, process {}", date_text(attempt.started_seconds),
@@ -143,7 +143,7 @@ Json to_json(const RecordedStatus& rule) {
                       {"lag_seconds", rule.lag_seconds}};
 }
 
-Json to_json(const RunOverview::Attempt& attempt) {
+Json newest_attempt(const Attempt& attempt) {
   Json versions = Json::Object();
   for (const auto& [name, version] : attempt.versions) versions[name] = version;
   Json cost = Json::Object();
@@ -158,7 +158,7 @@ Json to_json(const RunOverview::Attempt& attempt) {
                       {"cost", std::move(cost)}};
 }
 
-Json to_json(const Attempt& attempt) {
+Json earlier_attempt(const Attempt& attempt) {
   return Json::Object{{"number", attempt.number},
                       {"started", attempt.started_seconds},
                       {"first_step", Json(attempt.first_step)},
@@ -259,9 +259,10 @@ std::string run_overview_json(const RunOverview& overview) {
   json["attempts"] = overview.attempts;
   json["earlier_attempts"] = Json::Array();
   for (const Attempt& attempt : overview.earlier_attempts) {
-    json["earlier_attempts"].append(to_json(attempt));
+    json["earlier_attempts"].append(earlier_attempt(attempt));
   }
-  json["attempt"] = overview.attempt ? to_json(*overview.attempt) : Json();
+  json["attempt"] =
+      overview.attempt ? newest_attempt(*overview.attempt) : Json();
   json["dropped_tensors"] = overview.dropped_tensors;
   json["rules"] = Json::Array();
   for (const RecordedStatus& rule : overview.rules) {

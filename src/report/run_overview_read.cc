@@ -7,77 +7,23 @@
 #include "smdebug/read/disk_space.h"
 #include "smdebug/report/run_overview.h"
 
-#include "base/json.h"
-
 namespace smdebug {
 namespace {
 
 template <typename T>
 using Found = std::optional<T>;
 
-std::string text_of(const Json& json, std::string_view key) {
-  const Json* member = json.find(key);
-  const std::string* text = member ? member->as_string() : nullptr;
-  return text ? *text : "";
-}
-
-Found<double> number_of(const Json& json, std::string_view key) {
-  const Json* member = json.find(key);
-  return member ? member->as_double() : std::nullopt;
-}
-
-std::map<std::string, std::string> texts_of(const Json& json,
-                                            std::string_view key) {
-  std::map<std::string, std::string> texts;
-  const Json* member = json.find(key);
-  if (!member || !member->as_object()) return texts;
-  for (const auto& [name, text] : *member->as_object()) {
-    if (text.as_string()) texts[name] = *text.as_string();
-  }
-  return texts;
-}
-
-RunOverview::Attempt attempt_of(const Json& json) {
-  RunOverview::Attempt attempt;
-  attempt.host = text_of(json, "host");
-  if (const Json* pid = json.find("pid")) {
-    attempt.process_id = pid->as_int().value_or(0);
-  }
-  attempt.started_seconds = number_of(json, "started").value_or(0);
-  attempt.ended_seconds = number_of(json, "ended");
-  attempt.status = text_of(json, "status");
-  if (const Json* words = json.find("command"); words && words->as_array()) {
-    for (const Json& word : *words->as_array()) {
-      if (word.as_string()) attempt.command.push_back(*word.as_string());
-    }
-  }
-  attempt.versions = texts_of(json, "versions");
-  attempt.environment = texts_of(json, "environment");
-  if (const Json* cost = json.find("cost"); cost && cost->as_object()) {
-    for (const auto& [name, amount] : *cost->as_object()) {
-      if (amount.as_double()) attempt.cost[name] = *amount.as_double();
-    }
-  }
-  return attempt;
-}
-
 // An invalid or foreign run.json is no failure: `Trial::damage` names it.
-void read_run_file(Trial& trial, RunOverview& overview) {
-  const auto text = trial.run_file_text();
-  if (!text) return;
-  const auto json = Json::parse(*text);
-  if (!json) return;
-  overview.framework = text_of(*json, "framework");
-  const Json* attempts = json->find("attempts");
-  if (!attempts || !attempts->as_array()) return;
-  overview.attempts = attempts->as_array()->size();
-  if (auto all = trial.attempts(); all && !all->empty()) {
+void read_attempts(Trial& trial, RunOverview& overview) {
+  overview.framework = trial.framework();
+  auto all = trial.attempts();
+  if (!all) return;
+  if (!all->empty() && all->back().number > 0) {
+    overview.attempt = std::move(all->back());
+    overview.attempts = overview.attempt->number;
     all->pop_back();
-    overview.earlier_attempts = *std::move(all);
   }
-  if (overview.attempts > 0) {
-    overview.attempt = attempt_of(attempts->as_array()->back());
-  }
+  overview.earlier_attempts = *std::move(all);
 }
 
 // The worker that writes `run.json` records its error there. If it could not,
@@ -85,7 +31,7 @@ void read_run_file(Trial& trial, RunOverview& overview) {
 // ended the run.
 std::string failure_of(Trial& trial, const RunOverview& overview) {
   if (!overview.has_ended || !overview.attempt) return "";
-  const RunOverview::Attempt& attempt = *overview.attempt;
+  const Attempt& attempt = *overview.attempt;
   if (attempt.ended_seconds) {
     return attempt.status == "finished" ? "" : attempt.status;
   }
@@ -146,7 +92,7 @@ void read_losses(Trial& trial, RunOverview& overview) {
 std::string recording_failure(Trial& trial) {
   RunOverview overview;
   overview.has_ended = trial.has_ended();
-  read_run_file(trial, overview);
+  read_attempts(trial, overview);
   return failure_of(trial, overview);
 }
 
@@ -177,7 +123,7 @@ Result<RunOverview> read_run_overview(Trial& trial) {
   overview.workers = trial.workers();
   overview.tensors = trial.tensor_names().size();
   SMD_TRY(overview.bytes, trial.bytes());
-  read_run_file(trial, overview);
+  read_attempts(trial, overview);
   overview.recording_failure = failure_of(trial, overview);
   read_modes(trial, overview);
   read_collections(trial, overview);

@@ -19,7 +19,7 @@ RunSummary stopped() {
   overview.steps = 5;
   overview.modes = {{Mode::train, 4, 0, 30}, {Mode::eval, 1, 0, 0}};
   overview.losses = {{"Loss_output_0", Mode::train, 4, 2.25, 0.5}};
-  overview.attempt = RunOverview::Attempt{};
+  overview.attempt = Attempt{};
   overview.attempt->cost = {
       {"step_thread_seconds", 0.02}, {"run_seconds", 4}, {"steps", 31}};
   overview.dropped_tensors = 2;

@@ -144,7 +144,7 @@ std::string run_section(const XgboostReport& report) {
                           ? "ended"
                           : "no end marker: still running or killed"});
   if (report.overview.attempt) {
-    const RunOverview::Attempt& attempt = *report.overview.attempt;
+    const Attempt& attempt = *report.overview.attempt;
     table.add({"training started", date_text(attempt.started_seconds)});
     table.add({"command", fmt::format("{}", fmt::join(attempt.command, " "))});
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,6 +96,12 @@ struct Attempt {
   std::optional<Step> first_step;
   std::string status;    // "running", "finished", or the first error
   std::string location;  // of the steps that were replaced; empty: none were
+  std::string host;      // of the process that writes `run.json`
+  std::int64_t process_id = 0;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> versions;     // "python" -> "3.11.7"
+  std::map<std::string, std::string> environment;  // rank, world size, seeds
+  std::map<std::string, double> cost;  // "step_thread_seconds" -> 0.02
 };
 
 // A file, or a part of one, that could not be read and was skipped.
@@ -148,6 +155,9 @@ class Trial {
   /// Returns the number of the attempt that this trial shows; 0 if the run has
   /// no `run.json`, as runs of the original. Does not refresh.
   std::uint64_t attempt() const;
+  /// Returns the framework that wrote the run, as "pytorch"; empty if the run
+  /// does not record it.
+  std::string framework() const;
   /// Returns every attempt, in order; none for a run without `run.json`. Fails
   /// with `io`.
   Result<std::vector<Attempt>> attempts();

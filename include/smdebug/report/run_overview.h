@@ -35,18 +35,6 @@ struct RunOverview {
     double first = 0;
     double last = 0;
   };
-  // The newest attempt of `run.json`; runs of the original have none.
-  struct Attempt {
-    std::string host;
-    std::int64_t process_id = 0;
-    double started_seconds = 0;
-    std::optional<double> ended_seconds;
-    std::vector<std::string> command;
-    std::map<std::string, std::string> versions;
-    std::map<std::string, std::string> environment;
-    std::string status;
-    std::map<std::string, double> cost;
-  };
 
   std::string location;
   bool has_ended = false;
@@ -62,10 +50,10 @@ struct RunOverview {
   std::uint64_t bytes = 0;
   std::string framework;  // empty: unknown
   std::uint64_t attempts = 0;
-  std::optional<Attempt> attempt;
+  std::optional<Attempt> attempt;  // the newest; runs of the original have none
   // Those whose steps the newest attempt does not continue are runs of their
   // own.
-  std::vector<smdebug::Attempt> earlier_attempts;
+  std::vector<Attempt> earlier_attempts;
   std::uint64_t dropped_tensors = 0;
   std::vector<Damage> damage;
   // Statuses that monitors keep beside the run. `read_run_overview` does not
