@@ -105,6 +105,15 @@ TEST_F(DamagedRun, NamesEachFolderThatWasRemoved) {
   }
 }
 
+TEST_F(DamagedRun, NamesEachDamagedFileOnce) {
+  for (const std::string file : {"run.json", "progress.json"}) {
+    write(file, "{\"version\": ");
+    const std::string out = smdebug({"show", run_}).out;
+    EXPECT_THAT(out, HasSubstr(file + ": line 1, column 13: not JSON"));
+    EXPECT_THAT(out, Not(HasSubstr(file + ": " + file)));
+  }
+}
+
 TEST_F(DamagedRun, IsFoundIfAllOfItsTensorsWereRemoved) {
   for (const char* part : {"events", "index", "collections"})
     std::filesystem::remove_all(run_ + "/" + part);

@@ -115,23 +115,6 @@ Status parse_state(const Json& json, RunProgress& progress) {
   return {};
 }
 
-Result<RunProgress> parse(std::string_view text) {
-  SMD_TRY(const Json json, Json::parse(text));
-  SMD_CHECK_OK(check_version(json, kProgressVersion));
-  RunProgress progress;
-  SMD_CHECK_OK(parse_state(json, progress));
-  SMD_TRY(progress.steps, count_at(json, "steps"));
-  SMD_TRY(progress.last_step, step_at(json, "last_step"));
-  SMD_CHECK_OK(parse_modes(json, progress));
-  SMD_CHECK_OK(parse_losses(json, progress));
-  SMD_TRY(progress.bytes, count_at(json, "bytes"));
-  SMD_TRY(progress.removed_steps, count_at(json, "removed_steps"));
-  SMD_TRY(progress.replaced_tensors, count_at(json, "replaced_tensors"));
-  SMD_TRY(progress.dropped_tensors, count_at(json, "dropped_tensors"));
-  SMD_TRY(progress.dropped_bytes, count_at(json, "dropped_bytes"));
-  return progress;
-}
-
 }  // namespace
 
 std::string write_progress_file(const RunProgress& progress) {
@@ -166,8 +149,19 @@ std::string write_progress_file(const RunProgress& progress) {
 }
 
 Result<RunProgress> parse_progress_file(std::string_view text) {
-  auto progress = parse(text);
-  if (!progress) return std::move(progress).error().within("progress.json");
+  SMD_TRY(const Json json, Json::parse(text));
+  SMD_CHECK_OK(check_version(json, kProgressVersion));
+  RunProgress progress;
+  SMD_CHECK_OK(parse_state(json, progress));
+  SMD_TRY(progress.steps, count_at(json, "steps"));
+  SMD_TRY(progress.last_step, step_at(json, "last_step"));
+  SMD_CHECK_OK(parse_modes(json, progress));
+  SMD_CHECK_OK(parse_losses(json, progress));
+  SMD_TRY(progress.bytes, count_at(json, "bytes"));
+  SMD_TRY(progress.removed_steps, count_at(json, "removed_steps"));
+  SMD_TRY(progress.replaced_tensors, count_at(json, "replaced_tensors"));
+  SMD_TRY(progress.dropped_tensors, count_at(json, "dropped_tensors"));
+  SMD_TRY(progress.dropped_bytes, count_at(json, "dropped_bytes"));
   return progress;
 }
 

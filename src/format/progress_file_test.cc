@@ -12,8 +12,6 @@
 namespace smdebug {
 namespace {
 
-using ::testing::HasSubstr;
-
 RunProgress sample_progress() {
   RunProgress progress;
   progress.framework = "pytorch";
@@ -114,7 +112,6 @@ TEST(ProgressFile, IsCorruptIfAMemberIsMissingOrOutOfRange) {
     const auto progress = parse_progress_file(changed_progress(from, to));
     ASSERT_FALSE(progress) << to;
     EXPECT_EQ(progress.error().code, Error::Code::corrupt) << to;
-    EXPECT_THAT(progress.error().message, HasSubstr("progress.json")) << to;
   }
   for (const char* text : {"", "{}", "[]", "7", "\xff"})
     EXPECT_FALSE(parse_progress_file(text)) << text;

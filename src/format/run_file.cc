@@ -117,11 +117,11 @@ std::string write_run_file(const RunFile& run) {
 
 Result<RunFile> parse_run_file(std::string_view text) {
   auto json = Json::parse(text);
-  if (!json) return std::move(json).error().within("run.json");
+  if (!json) return std::move(json).error();
   const auto version = json->int_at("version");
-  if (!version) return Error(version.error()).within("run.json");
+  if (!version) return version.error();
   auto attempts = json->array_at("attempts");
-  if (!attempts) return std::move(attempts).error().within("run.json");
+  if (!attempts) return std::move(attempts).error();
 
   RunFile run;
   run.version = static_cast<int>(*version);
