@@ -12,6 +12,7 @@
 // a scale that is too high and skips until it fits; in a sound training that is
 // far above 1. The original has no such rule.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -123,6 +124,15 @@ std::optional<NarrowWeight> narrow_weight(const RunFacts& facts) {
   return std::nullopt;
 }
 
+// Whether the facts can have one of the faults. A training in float32 without a
+// gradient scaler cannot.
+bool may_have_fault(const RunFacts& facts) {
+  return facts.loop.scaled_clippings > 0 || facts.loop.log_hides_not_finite ||
+         std::ranges::any_of(facts.parameters, [](const ParameterFacts& each) {
+           return each.updated_by && each.dtype == "float16";
+         });
+}
+
 class MixedPrecision : public Rule {
  public:
   explicit MixedPrecision(const Parameters& parameters)
@@ -162,9 +172,10 @@ class MixedPrecision : public Rule {
     SMD_TRY(auto found, judge(std::numeric_limits<Step>::max()));
     if (found || has_judged()) return found;
     return Error{Error::Code::unsupported,
-                 "nothing to judge: the run has neither facts of optimizers "
-                 "nor the scale of a gradient scaler; hooks for PyTorch report "
-                 "them when an optimizer acts"};
+                 "nothing to judge: no optimizer updates float16 weights, and "
+                 "there is neither the scale of a gradient scaler nor a log "
+                 "that hides NaN; hooks for PyTorch report them when an "
+                 "optimizer acts"};
   }
 
  private:
@@ -231,7 +242,7 @@ class MixedPrecision : public Rule {
       while (auto next = worker.coming.take_before(step)) {
         worker.facts = *std::move(next);
         if (worker.facts.optimizers.empty()) continue;
-        count_judged();
+        if (may_have_fault(worker.facts)) count_judged();
         if (!worker.first_update) worker.first_update = worker.facts.step;
       }
       if (auto found = clipping(worker.facts, name)) return found;

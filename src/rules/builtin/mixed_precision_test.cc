@@ -195,11 +195,22 @@ TEST(MixedPrecision, FindsALogThatHidesNaN) {
 
 // --- without a fault ---
 
-TEST(MixedPrecision, ReportsThatNothingIsKnown) {
-  RuleHarness rule("MixedPrecision");
-  EXPECT_EQ(rule.fires_with(5, {}), -1);
-  EXPECT_THAT(rule.finish().message,
-              HasSubstr("neither facts of optimizers nor the scale"));
+TEST(MixedPrecision, DoesNotApplyToTrainingsThatCannotHaveAFault) {
+  const auto judges = [](const std::vector<RunFacts>& facts) {
+    RuleHarness rule("MixedPrecision");
+    EXPECT_EQ(rule.fires_with(5, facts), -1);
+    const Verdict verdict = rule.finish();
+    const bool applies = verdict.status == RuleStatus::no_issues_found;
+    EXPECT_EQ(verdict.message.find("nothing to judge"),
+              applies ? std::string::npos : 0u)
+        << verdict.message;
+    return applies;
+  };
+  EXPECT_FALSE(judges({}));
+  EXPECT_FALSE(judges({float_facts("float32")}));
+  EXPECT_FALSE(judges({float_facts("bfloat16")}));
+  EXPECT_TRUE(judges({float_facts("float16")}));
+  EXPECT_TRUE(judges({facts_with_clipping(1, 1)}));
 }
 
 }  // namespace

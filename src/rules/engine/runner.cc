@@ -156,6 +156,14 @@ std::optional<std::size_t> position_in(const StepView& step,
   return static_cast<std::size_t>(first - step.tensors.begin());
 }
 
+// A rule may have judged the facts of a training alone.
+std::string nothing_found_text(const Verdict& verdict) {
+  std::string text = "nothing found";
+  if (verdict.steps_judged > 0)
+    text += " in " + count_text(verdict.steps_judged, "step");
+  return text;
+}
+
 }  // namespace
 
 struct RuleRunner::Judge {
@@ -389,8 +397,8 @@ void RuleRunner::on_run_end(std::size_t run) {
 void RuleRunner::stop() {
   for (Verdict& verdict : verdicts_) {
     if (verdict.status != RuleStatus::in_progress) continue;
-    verdict.message = "stopped before the run ended; nothing found in " +
-                      count_text(verdict.steps_judged, "step");
+    verdict.message =
+        "stopped before the run ended; " + nothing_found_text(verdict);
     leave(verdict, RuleStatus::stopped);
   }
 }
@@ -422,8 +430,7 @@ void RuleRunner::take_end(Judge& judge, Verdict& verdict) {
 
 void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   if (verdict.observations_judged > 0) {
-    verdict.message =
-        "nothing found in " + count_text(verdict.steps_judged, "step");
+    verdict.message = nothing_found_text(verdict);
     if (const std::string missing = judge.rule->not_judged();
         !missing.empty()) {
       verdict.message += "; not judged: " + missing;

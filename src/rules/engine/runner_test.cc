@@ -29,6 +29,7 @@ class ScriptedRule : public Rule {
     std::string offender = {};
     std::optional<Step> evidence_from = {};  // none: the evidence has no step
     std::optional<Error::Code> ends_with = {};
+    std::uint64_t judges_in_the_end = 0;
   };
   struct Notes {
     std::vector<Step> steps;
@@ -67,6 +68,7 @@ class ScriptedRule : public Rule {
 
   Outcome finish() override {
     ++notes_.finished;
+    judged_ += script_.judges_in_the_end;
     if (script_.ends_with) return Error{*script_.ends_with, "nothing to judge"};
     return script_.fires_in_the_end ? Outcome(finding()) : no_finding();
   }
@@ -397,6 +399,14 @@ TEST_F(RuleRunnerTest, IsInterestedInWhatItsRulesStillLookAt) {
   EXPECT_EQ(judging.data_need(0, "labels_0"), DataNeed::none);
   EXPECT_EQ(runner({.needs = every_tensor()}).data_need(0, "weight"),
             DataNeed::statistics);
+}
+
+TEST_F(RuleRunnerTest, CountsNoStepsForARuleThatJudgesTheFactsAlone) {
+  RuleRunner judging =
+      runner({.needs = every_tensor(), .judges_in_the_end = 1});
+  judging.on_run_end(0);
+  EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
+  EXPECT_EQ(judging.verdicts()[0].message, "nothing found");
 }
 
 TEST_F(RuleRunnerTest, TellsRulesTheTime) {
