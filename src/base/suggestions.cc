@@ -58,6 +58,22 @@ std::vector<std::string> nearest_names(std::string_view wanted,
   return names;
 }
 
+std::string similar_text(std::string_view wanted,
+                         std::span<const std::string> candidates) {
+  constexpr std::size_t kMostOffered = 3;
+  const std::string wanted_lower = lower_case(wanted);
+  std::vector<std::string> similar;
+  for (std::string& name : nearest_names(wanted, candidates, kMostOffered)) {
+    const std::string lower = lower_case(name);
+    // `distance` counts a wrong letter twice.
+    if (lower.find(wanted_lower) != std::string::npos ||
+        distance(wanted_lower, lower) < wanted.size()) {
+      similar.push_back(std::move(name));
+    }
+  }
+  return similar.empty() ? "" : "; similar: " + quoted_list(similar);
+}
+
 std::optional<std::string> misspelled_name(
     std::string_view wanted, std::span<const std::string> candidates) {
   // `distance` counts a wrong letter twice: in the name and in its beginning.

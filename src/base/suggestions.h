@@ -18,6 +18,11 @@ std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
+// Returns "; similar: 'a', 'b'" with up to three candidates of which less than
+// half of the letters differ from `wanted`; empty if there is none.
+std::string similar_text(std::string_view wanted,
+                         std::span<const std::string> candidates);
+
 // Returns the candidate of which `wanted` is a misspelling, with at most two
 // wrong letters; none if there is none. Ignores case.
 std::optional<std::string> misspelled_name(

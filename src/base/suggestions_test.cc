@@ -31,6 +31,21 @@ TEST(NearestNames, ReturnsNothingFromNothing) {
   EXPECT_THAT(nearest_names("", std::vector<std::string>{"a"}, 0), IsEmpty());
 }
 
+TEST(SimilarText, OffersOnlyNamesThatTheUserMayHaveMeant) {
+  const std::vector<std::string> names = {"Overfit", "LossNotDecreasing",
+                                          "Overtraining", "DeadRelu"};
+  EXPECT_EQ(similar_text("OverFitting", names),
+            "; similar: 'Overfit', 'Overtraining'");
+  EXPECT_EQ(similar_text("LossDecreasing", names),
+            "; similar: 'LossNotDecreasing'");
+  EXPECT_EQ(similar_text("over", names),
+            "; similar: 'Overfit', 'Overtraining'");
+  EXPECT_EQ(similar_text("dead_relu", names), "; similar: 'DeadRelu'");
+  EXPECT_EQ(similar_text("Everything", names), "");
+  EXPECT_EQ(similar_text("x", names), "");
+  EXPECT_EQ(similar_text("", std::vector<std::string>{}), "");
+}
+
 TEST(QuotedList, QuotesEachName) {
   EXPECT_EQ(quoted_list(std::vector<std::string>{"a", "b c"}), "'a', 'b c'");
   EXPECT_EQ(quoted_list({}), "");

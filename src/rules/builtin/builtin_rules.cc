@@ -149,9 +149,8 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
     }
     return Error{
         Error::Code::not_found,
-        fmt::format(
-            "unknown rule '{}'; similar: {}; 'smdebug rules' lists all rules",
-            name, quoted_list(nearest_names(name, names, 3)))};
+        fmt::format("unknown rule '{}'{}; 'smdebug rules' lists all rules",
+                    name, similar_text(name, names))};
   }
   SMD_TRY(const auto parameters,
           Parameters::parse(factory->name, factory->parameters,

@@ -67,10 +67,9 @@ Error unknown_parameter(std::string_view rule, std::string_view name,
   std::vector<std::string> names;
   for (const ParameterSpec& spec : table) names.emplace_back(spec.name);
   return {Error::Code::invalid_config,
-          fmt::format("rule {} has no parameter '{}'; similar: {}; 'smdebug "
-                      "rules {}' lists all parameters",
-                      rule, name, quoted_list(nearest_names(name, names, 3)),
-                      rule)};
+          fmt::format("rule {} has no parameter '{}'{}; 'smdebug rules {}' "
+                      "lists all parameters",
+                      rule, name, similar_text(name, names), rule)};
 }
 
 // The text of a parameter: the given one, else `fallback`.
