@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 from smdebug.exceptions import SMDebugTypeError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 
 def refuse_unknown_arguments(taker: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -20,3 +26,26 @@ def refuse_unknown_arguments(taker: str, given: Iterable[str], known: Iterable[s
         ]
         hint = f"did you mean '{nearest[0]}'" if nearest else f"it takes {', '.join(names)}"
         raise SMDebugTypeError(f"{taker} has no argument '{name}'; {hint}")
+
+
+def with_known_arguments(function: Function) -> Function:
+    """Decorates a function that users call: a keyword argument that it does not have raises as in
+    `refuse_unknown_arguments`."""
+    parameters = inspect.signature(function).parameters
+    known = [name for name in parameters if name != "self"]
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not parameters.keys() >= kwargs.keys():
+            refuse_unknown_arguments(function.__name__, kwargs, known)
+        return function(*args, **kwargs)
+
+    return cast(Function, checked)
+
+
+def methods_with_known_arguments(cls: Class) -> Class:
+    """Decorates the public methods of a class with `with_known_arguments`."""
+    for name, member in list(vars(cls).items()):
+        if inspect.isfunction(member) and not name.startswith("_"):
+            setattr(cls, name, with_known_arguments(member))
+    return cls

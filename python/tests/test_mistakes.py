@@ -275,6 +275,28 @@ def test_a_wrong_type_of_a_trials_argument_is_refused_with_the_name_of_the_argum
 
 
 @pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda trial, path: create_trial(path, range_step=(0, 1)), "create_trial.*'range_steps'"),
+        (lambda trial, path: trial.tensor_names(regexp="w"), "tensor_names.*did you mean 'regex'"),
+        (lambda trial, path: trial.steps(modes=None), "steps.*did you mean 'mode'"),
+        (lambda trial, path: trial.tensor("Net_fc1.weight").value(step=0), "value.*'step_num'"),
+        (
+            lambda trial, path: trial.tensor("Net_fc1.weight").reduction_value(
+                0, "mean", absolute=True
+            ),
+            "reduction_value.*it takes step_num, reduction_name, mode, worker, abs",
+        ),
+        (lambda trial, path: invoke_rule(None, first=3), "invoke_rule.*it takes rule_obj"),
+    ],
+)
+def test_an_unknown_argument_of_the_reading_is_refused_with_those_to_use(tmp_path, call, text):
+    record(tmp_path / "run")
+    with pytest.raises(SMDebugTypeError, match=text):
+        call(read(tmp_path / "run"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
     "given",
     [{"save_interval": 2.5}, {"start_step": 1.5}, {"end_step": 0.1}, {"save_steps": [3, -1]}],
 )

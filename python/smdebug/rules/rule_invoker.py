@@ -15,6 +15,7 @@ from smdebug.exceptions import (
 )
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
+from smdebug.unknown_arguments import with_known_arguments
 
 _logger = get_logger()
 
@@ -28,6 +29,7 @@ class InvocableRule(Protocol):
         """Judges the global step `step`."""
 
 
+@with_known_arguments
 def invoke_rule(
     rule_obj: InvocableRule,
     start_step: int = 0,

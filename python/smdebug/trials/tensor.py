@@ -19,6 +19,7 @@ from smdebug.trials.arrays import Array, array_from, checked_reduction, dtype_fr
 from smdebug.trials.html import tensor_html
 from smdebug.trials.shard_placement import ShardPlacement
 from smdebug.trials.summary import TensorSummary
+from smdebug.unknown_arguments import methods_with_known_arguments
 
 if TYPE_CHECKING:
     from smdebug.trials.trial import Trial
@@ -28,6 +29,7 @@ Mode = ModeKeys | None  # None stands for GLOBAL
 Worker = str | None
 
 
+@methods_with_known_arguments
 class Tensor:
     """One tensor of a run; made by `Trial.tensor`.
 

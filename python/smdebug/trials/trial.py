@@ -30,6 +30,7 @@ from smdebug.trials.arrays import Array
 from smdebug.trials.html import trial_html
 from smdebug.trials.tables import data_frame
 from smdebug.trials.tensor import Tensor
+from smdebug.unknown_arguments import methods_with_known_arguments
 
 if TYPE_CHECKING:
     import pandas
@@ -45,6 +46,7 @@ _FILES_OF_A_RUN = ("claim.smd", "run.json", "collections", "index", "training_jo
 _MAX_FOLDERS = 64  # that are searched for runs, as the core does
 
 
+@methods_with_known_arguments
 class Trial:
     """The tensors of one run. While the run grows, each query looks for new steps first.
 
@@ -100,7 +102,8 @@ class Trial:
     ) -> list[str]:
         """The sorted names of the saved tensors.
 
-        Only those saved at a `step` of `mode`, or at any step of `mode`; and only names in which
+        Only those saved at a `step` of `mode` (none, if nothing was saved there), or at any step of
+        `mode`; and only names in which
         `regex` (a pattern, or one of several) is found as by `re.search`, or the tensors of
         `collection` (a name or a Collection): its tensor names, and names that its patterns find.
 

@@ -14,10 +14,12 @@ from smdebug.trials.arguments import checked_path
 from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial, is_s3
 from smdebug.trials.trial import Trial
+from smdebug.unknown_arguments import with_known_arguments
 
 __all__ = ["create_trial"]
 
 
+@with_known_arguments
 def create_trial(
     path: str | os.PathLike[str] | None = None,
     name: str | None = None,
