@@ -1,6 +1,7 @@
 """The callback for Hugging Face's Trainer, in real trainings of a tiny BERT with dropout."""
 
 import os
+import re
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -162,6 +163,20 @@ def test_what_the_trainer_logs_is_in_the_step_it_is_about(tmp_path, out_dir):
     assert values(trial, "scalar/learning_rate") == pytest.approx(logged)
     assert trial.tensor("scalar/learning_rate").steps(mode=modes.TRAIN) == [0, 1, 2, 3]
     assert trial.tensor("scalar/train_loss").steps(mode=modes.TRAIN) == [3]
+    assert values(trial, "scalar/epoch") == pytest.approx([1 / 16, 2 / 16, 3 / 16, 4 / 16])
+
+
+def test_the_epoch_of_a_trainer_that_logs_nothing_before_its_summary_is_saved(tmp_path, out_dir):
+    callback = SMDebugCallback(out_dir, save_config=EVERY_STEP)
+    make_trainer(tmp_path, callback, logging_strategy="no").train()
+    assert read(out_dir).tensor("scalar/epoch").steps(mode=modes.TRAIN) == [3]
+
+
+def test_nothing_is_saved_twice_in_a_step(tmp_path, out_dir, logged):
+    callback = SMDebugCallback(out_dir, save_config=EVERY_STEP)
+    make_trainer(tmp_path, callback, eval_strategy="steps", eval_steps=2).train()
+    callback.close()
+    assert not [line for line in logged if "more than once" in line]
 
 
 def test_a_loss_of_the_users_own_is_recorded(tmp_path, out_dir):
@@ -283,6 +298,10 @@ def test_the_log_sums_up_at_the_end(tmp_path, out_dir, logged):
     make_trainer(tmp_path, callback).train()
     (summary,) = [line for line in logged if "the training has ended" in line]
     assert "4 steps, 4 saved" in summary
+    files = [path for path in (tmp_path / "run").rglob("*_worker_0*") if path.is_file()]
+    (written,) = re.findall(r" ([\d,]+) bytes in", summary)  # includes files that were replaced
+    assert int(written.replace(",", "")) > sum(path.stat().st_size for path in files) > 0
+    assert "active" not in summary
     assert out_dir in summary
     assert "nothing found\n  no issue  ExplodingTensor" in summary
 

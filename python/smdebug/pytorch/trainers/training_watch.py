@@ -201,11 +201,14 @@ class TrainingWatch:
             self.should_stop = self._wants_stop and rank_and_size()[1] == 1
 
     def _sum_up(self) -> None:
+        self.hook.flush()  # else the counts lack the last steps
         status, cost = self.hook.status(), self.hook.cost()
         lines = [
             f"{status.steps} steps, {status.steps_saved} saved, {status.tensors} tensors, "
-            f"{status.bytes / 1e6:.1f} MB in '{self.hook.out_dir}' ({status.state})"
+            f"{status.bytes:,} bytes in '{self.hook.out_dir}'"
         ]
+        if status.state != "active":
+            lines[0] += f" ({status.state})"
         if cost.run_seconds > 0:
             share = 100 * cost.step_thread_seconds / cost.run_seconds
             lines.append(

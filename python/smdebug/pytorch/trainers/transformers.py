@@ -40,6 +40,8 @@ class SMDebugCallback(TrainingCallback, TrainerCallback):
     training.
     """
 
+    _logged_step = -1
+
     @contextlib.contextmanager
     def recording(self, model: Any, mode: ModeKeys = ModeKeys.EVAL) -> Iterator[SMDebugCallback]:
         """Records `trainer.evaluate()` and `trainer.predict()` outside of a training: each batch
@@ -78,9 +80,14 @@ class SMDebugCallback(TrainingCallback, TrainerCallback):
     @isolated
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Saves the numbers that the Trainer logs."""
-        is_summary = "train_runtime" in (logs or {})
-        if not is_summary or self.hook.mode is ModeKeys.TRAIN:
-            self.watch.save_scalars(logs or {})
+        logs = dict(logs or {})
+        if "train_runtime" in logs:  # the summary of the training
+            if self._logged_step == state.global_step:
+                logs.pop("epoch", None)  # this step has it
+            if self.hook.mode is not ModeKeys.TRAIN:
+                logs.clear()
+        self._logged_step = state.global_step
+        self.watch.save_scalars(logs)
         self._end_step(state, control)
 
     @isolated
