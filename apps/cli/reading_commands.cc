@@ -36,11 +36,15 @@ namespace {
 int show_model(Trial& trial, bool json, const Console& console) {
   const std::vector<WorkerFacts> facts = trial.facts();
   if (facts.empty()) {
+    const std::string framework = trial.framework();
+    const std::string recorded =
+        framework.empty() ? "" : " (recorded with " + framework + ")";
     return console.fail(
         {Error::Code::not_found,
-         "run '" + trial.location() +
-             "' does not describe its model: runs of PyTorch do, if an "
-             "optimizer of torch has acted in a saved step"});
+         "run '" + trial.location() + "'" + recorded +
+             " does not describe its model; hooks for PyTorch and Keras "
+             "describe it at the first saved step in which an optimizer acts; "
+             "'smdebug show' without --model shows the rest"});
   }
   console.out << (json ? model_json(facts) : model_text(facts));
   return kExitNothingFound;

@@ -329,6 +329,15 @@ TEST_F(ReadingCommands, ShowSpeaksJson) {
                                 HasSubstr(R"("damage": [])")));
 }
 
+TEST_F(ReadingCommands, ShowNamesARunThatDoesNotDescribeItsModel) {
+  const Spoken spoken = smdebug({"show", vanishing_, "--model"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("(recorded with pytorch) does not "
+                                          "describe its model"),
+                                HasSubstr("hooks for PyTorch and Keras"),
+                                HasSubstr("'smdebug show' without --model")));
+}
+
 TEST_F(ReadingCommands, ShowTellsOfDamage) {
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(healthy_ + "/index")) {

@@ -128,6 +128,14 @@ TEST_F(Report, ThatCannotBeWrittenDoesNotChangeTheVerdict) {
   EXPECT_THAT(spoken.err, HasSubstr("cannot write the report"));
 }
 
+TEST_F(Report, BelowAFileIsRefusedWithThatFile) {
+  const std::string file = folder_.path("notes");
+  std::ofstream(file) << "of the user";
+  const Spoken spoken = smdebug({"report", run_, "--out", file + "/x.html"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("'" + file + "' is a file, not a folder"));
+}
+
 TEST_F(Report, OfATrainingWithAnotherFrameworkIsRefusedInOneSentence) {
   const std::string other = folder_.path("other");
   record_run(other, kHealthy);

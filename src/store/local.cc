@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/store/file_in_path.h"
 
 #include "store/backends.h"
 #include "store/local_files.h"
@@ -303,6 +304,12 @@ class LocalStorage final : public Storage {
   }
 
   static Error not_created(const std::string& path, int reason) {
+    if (const auto file = find_file_in(folder_part(path))) {
+      return {Error::Code::io,
+              fmt::format("cannot create '{}': '{}' is a file, not a folder; "
+                          "choose another path",
+                          path, *file)};
+    }
     if (reason != ELOOP) return system_error("create", path, reason);
     return {Error::Code::io,
             fmt::format("cannot create '{}': the path contains a link, and "
