@@ -156,7 +156,7 @@ std::optional<std::size_t> position_in(const StepView& step,
   return static_cast<std::size_t>(first - step.tensors.begin());
 }
 
-// A rule may have judged the facts of a training alone.
+// A rule may have judged only the facts of a training.
 std::string nothing_found_text(const Verdict& verdict) {
   std::string text = "nothing found";
   if (verdict.steps_judged > 0)
