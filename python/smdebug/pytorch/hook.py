@@ -26,7 +26,7 @@ from smdebug.hook_status import HookCost
 from smdebug.pytorch import values
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.compiled import forget_compiled
+from smdebug.pytorch.compiled import forget_compiled, has_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
 from smdebug.pytorch.facts import FactsReport
 from smdebug.pytorch.hook_installer import HookInstaller
@@ -358,7 +358,7 @@ class Hook(BaseHook):
     def _continue_step(self, root: Root) -> None:
         """Adds another call to the open step."""
         if self._switch.is_on:
-            root.put()
+            self._put(root)
         if root.parameters.is_waiting:
             self._put_late_parameters(root)
 
@@ -396,10 +396,33 @@ class Hook(BaseHook):
         if capturing:
             for each in self._roots:
                 each.begin_step()
-            root.put()
+            self._put(root)
         if capturing or was_open or installer.is_provisional:
             self._follow(capturing)
         installer.note_call()
+
+    def _put(self, root: Root) -> None:
+        if root.has_other_modules():
+            self._follow_modules(root)
+        root.put()
+
+    def _follow_modules(self, root: Root) -> None:
+        """Records the modules that have taken the place of others, as a new head has. Compiled
+        code contains the hooks that it was compiled with."""
+        if root.is_compiled or has_compiled() or root.changes_too_often():
+            return
+        old = root.paths
+        root.find_modules(set(self._modules.values()) - set(old.values()))
+        for module, path in old.items():
+            if root.paths.get(module) != path:
+                self._installer.drop(module)
+                del self._modules[module]
+        for module, path in root.paths.items():
+            if module not in self._modules:
+                self._watch(module, path)
+        root.parameters.attach()
+        self._activation_gradients.close()
+        self.mark_edited()
 
     def _follow_plan(self) -> None:
         """Limits the search for tensors to those that the plan in use saves."""

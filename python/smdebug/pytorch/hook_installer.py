@@ -7,11 +7,15 @@ Python. Compiled code is the exception: torch.compile does not check for hooks t
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
 from smdebug.pytorch.compiled import forget_compiled, has_compiled
 from smdebug.pytorch.module_hooks import CaptureSwitch, WatchedModule
 from smdebug.pytorch.roots import Root
+
+if TYPE_CHECKING:
+    import torch
 
 
 class HookState(enum.Enum):
@@ -56,6 +60,14 @@ class HookInstaller:
         self.watched.append(watched)
         self._enter(HookState.PROVISIONAL)
         self._awaits_call = True
+
+    def drop(self, module: torch.nn.Module) -> None:
+        """Removes the hooks of a module that is recorded no longer."""
+        for watched in self.watched:
+            if watched.module is module:
+                watched.remove()
+        self.watched = [each for each in self.watched if each.module is not module]
+        self._unsettled = [each for each in self._unsettled if each.module is not module]
 
     def settle(self) -> None:
         """Installs all hooks again. `prune` removes those that cannot save anything."""

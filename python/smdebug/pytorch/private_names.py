@@ -4,6 +4,7 @@
 |---|---|---|
 | torch._C._current_graph_task_id | recognizing a recomputed forward pass | all count as real |
 | Module._parameters | finding a parameter that was replaced | replaced ones are missed |
+| Module._modules | finding a module that was replaced | replaced ones are missed |
 | torch.nn.modules.loss._Loss | recognizing losses | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter that lost its last hook | backward still visits it |
@@ -118,6 +119,11 @@ def is_loss(module: torch.nn.Module) -> bool:
 def own_parameters(module: torch.nn.Module) -> dict[str, torch.nn.Parameter | None]:
     """The current parameters of this module by name, without those of its submodules."""
     return getattr(module, "_parameters", None) or dict(module.named_parameters(recurse=False))
+
+
+def own_modules(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
+    """The current children of this module by name."""
+    return getattr(module, "_modules", None) or dict(module.named_children())
 
 
 def free_of_hooks(tensor: torch.Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Set
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,13 @@ from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.buffers import RootBuffers
 from smdebug.pytorch.parameters import RootParameters
+from smdebug.pytorch.private_names import own_modules
 
 if TYPE_CHECKING:
     from smdebug._core import Session
+
+
+_MOST_CHANGES = 20
 
 
 class Root:
@@ -35,8 +40,38 @@ class Root:
         self.is_compiled: bool = is_compiled
         self.parameters: RootParameters = RootParameters(session, name, module, hooks_gradients)
         self.buffers: RootBuffers = RootBuffers(session, name, module)
-        self.paths: dict[torch.nn.Module, str] = _paths(module, name, taken_paths)
+        self.paths: dict[torch.nn.Module, str] = {}
         self._is_put = False
+        self._changes = -1
+        self.find_modules(taken_paths)
+
+    def find_modules(self, taken_paths: Set[str]) -> None:
+        """Finds the modules and their paths, of which other roots have `taken_paths`."""
+        self._changes += 1
+        self.paths = _paths(self.module, self.name, taken_paths)
+        tables = [own_modules(module) for module in self.module.modules()]
+        self._tables = [table for table in tables if table]
+        self._children = [child for table in self._tables for child in table.values()]
+
+    def has_other_modules(self) -> bool:
+        """Whether a module was added, replaced or removed since `find_modules`."""
+        children = [child for table in self._tables for child in table.values()]
+        return len(children) != len(self._children) or not all(
+            map(operator.is_, children, self._children)
+        )
+
+    def changes_too_often(self) -> bool:
+        """Whether the model exchanges modules as it runs; logs it once. Each change costs a new
+        plan."""
+        if self._changes == _MOST_CHANGES:
+            self._changes += 1
+            get_logger().info(
+                "model '%s' has exchanged modules %d times: modules that it takes up from now on "
+                "are not recorded",
+                self.name,
+                _MOST_CHANGES,
+            )
+        return self._changes > _MOST_CHANGES
 
     def begin_step(self) -> None:
         """Lets `put` save the tensors of a new step."""
