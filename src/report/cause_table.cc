@@ -18,6 +18,7 @@ constexpr Kinds kLossRises = {"the loss rose",
                               "the loss diverges",
                               "the loss grew until it was not finite",
                               "as high again as it began"};
+constexpr Kinds kLossReturns = {"as high again as it began"};
 constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss is the same at every step",
                                "the loss does not fall"};
@@ -25,10 +26,10 @@ constexpr Kinds kDataNotFinite = {"not finite"};
 constexpr Kinds kDataScale = {"different scales", "large inputs",
                               "large targets"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
-constexpr Kinds kNothingMoves = {"nothing moves",
-                                 "the optimizer holds other parameters"};
-constexpr Kinds kPartRests = {"in no optimizer", "a learning rate of 0",
-                              "no gradient"};
+constexpr Kinds kNothingMoves = {"nothing moves"};
+constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
+                                    "in no optimizer"};
+constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
 constexpr Kinds kWrongInput = {"probabilities for", "scores for", "broadcast",
@@ -59,6 +60,10 @@ constexpr Effects kNotFiniteLoss = {"a loss that is not finite",
 
 constexpr Findings kRisingFindings = {{"LossNotDecreasing", kLossRises}};
 constexpr Effects kRising = {"a loss that rises or diverges", kRisingFindings};
+
+constexpr Findings kReturningFindings = {{"LossNotDecreasing", kLossReturns}};
+constexpr Effects kReturning = {"a loss that is as high again as it began",
+                                kReturningFindings};
 
 constexpr Findings kStandingFindings = {{"LossNotDecreasing", kLossStands}};
 constexpr Effects kStanding = {"a loss that does not fall", kStandingFindings};
@@ -132,6 +137,10 @@ constexpr Group kByDataScale = {&kNotFinite,  &kRising,    &kStanding,
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
                                     &kSameOutput, &kLowRate, &kPredictions};
+// A layer that is exchanged during the training starts untrained.
+constexpr Group kByOtherParameters = {&kReturning,  &kStanding,   &kDead,
+                                      &kVanishing,  &kSameOutput, &kLowRate,
+                                      &kPredictions};
 constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
                                   &kPredictions};
 constexpr Group kByInitialization = {&kNotFinite, &kRising,    &kStanding,
@@ -188,6 +197,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kNothingMoves},
      .effects = kByNothingMoving},
+    {.stage = Stage::wiring,
+     .finding = {"ParametersNotTrained", kOtherParameters},
+     .effects = kByOtherParameters},
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kPartRests},
      .effects = kByNothingMoving},

@@ -75,6 +75,18 @@ TEST(Diagnosis, FollowsAChainOfCauses) {
                           "ParametersNotTrained"));
 }
 
+TEST(Diagnosis, OfALayerWithoutAnOptimizerExplainsThatTheLossReturned) {
+  const char* returned = "as high again as it began";
+  EXPECT_THAT(described({fired("LossNotDecreasing", 120, returned),
+                         fired("ParametersNotTrained", 90,
+                               "the optimizer holds other parameters")}),
+              ElementsAre("ParametersNotTrained < LossNotDecreasing"));
+  // Weights that rest do not let a loss diverge.
+  EXPECT_THAT(described({fired("LossNotDecreasing", 120, kDiverges),
+                         fired("ParametersNotTrained", 90, "in no optimizer")}),
+              ElementsAre("ParametersNotTrained", "LossNotDecreasing"));
+}
+
 TEST(Diagnosis, IsLikelyIfTheTableExplainsAllThatFired) {
   const std::vector<Verdict> verdicts = {fired("DeadRelu", 0, kDeadAtOnce),
                                          fired("VanishingGradient", 40)};
