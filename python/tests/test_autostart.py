@@ -92,6 +92,40 @@ for epoch in range(2):
     assert trial.tensor("CrossEntropyLoss_output_0").steps(mode=modes.EVAL) == [0, 1]
 
 
+def test_a_loss_that_a_model_creates_in_each_call_is_not_recorded_in_one_evaluation_alone(
+    tmp_path, out_dir
+):
+    run(
+        tmp_path,
+        out_dir,
+        """
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+    def forward(self, x, y):
+        return nn.CrossEntropyLoss()(self.layer(x), y)
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.ones(8, 4), torch.zeros(8, dtype=torch.long)
+for _ in range(3):
+    model(x, y).backward()
+    optimizer.step()
+model.eval()
+with torch.no_grad():
+    for _ in range(3):
+        model(x, y)
+    nn.CrossEntropyLoss()(model.layer(x), y)
+""",
+    )
+    trial = read(out_dir)
+    assert trial.tensor("loss_output_0").steps(mode=modes.TRAIN) == [0, 1, 2]
+    # The loss outside of the model, after the last of its calls.
+    assert trial.tensor("CrossEntropyLoss_output_0").steps(mode=modes.EVAL) == [2]
+
+
 @pytest.mark.parametrize("scaled", ["loss", "torch.amp.GradScaler('cpu').scale(loss)"])
 def test_a_loss_that_two_backward_passes_start_from_is_one_tensor(tmp_path, out_dir, scaled):
     script = f"""

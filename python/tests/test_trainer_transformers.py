@@ -238,7 +238,9 @@ def test_a_rule_that_fires_stops_the_trainer_at_once(tmp_path, out_dir, logged):
     trainer = make_trainer(tmp_path, callback, max_steps=50)
     trainer.train()
     assert trainer.state.global_step == 3
-    assert any("ThirdStep" in line and "step 2" in line for line in logged)
+    (line,) = [line for line in logged if line.startswith("ThirdStep: ")]
+    assert "step 2" in line
+    assert line.endswith("; the training stops (stop=True)")
     assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1, 2]
 
 

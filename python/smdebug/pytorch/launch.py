@@ -205,6 +205,13 @@ class Launch:
         if self._optimizer_handle is None:
             self._optimizer_handle = register_optimizer_step_post_hook(self._on_optimizer)
 
+    def _find_during_call(self) -> None:
+        """Searches again during the call of a model, whose own modules belong to it: a loss that
+        it creates in each call would be found in this one alone."""
+        if not self._handles:
+            self.find()
+            self._depth.value = 1
+
     def _stop_finding(self) -> None:
         for handle in self._handles:
             handle.remove()
@@ -262,7 +269,7 @@ class Launch:
         self._runs += 1
         self._has_updated = False
         self.hook = hook = make_hook(LaunchedHook, settings)
-        hook.on_mode_change = self.find
+        hook.on_mode_change = self._find_during_call
         hook.on_detach = self._undo
         self._backward_watch.install()
         hook.loop_watch.install()

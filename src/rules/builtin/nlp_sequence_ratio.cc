@@ -24,8 +24,11 @@ namespace smdebug {
 namespace {
 
 constexpr const char* kGluonInput = ".*embedding0_input_0";
-constexpr const char* kEmbeddingInput = ".*[Ee]mbedding.*_input_0";
+// Positions and types of tokens are embedded too, and a type of 0 is no token.
+constexpr const char* kEmbeddingInput =
+    "^(?!.*(token_type|segment|position)).*[Ee]mbedding.*_input_0";
 constexpr const char* kKerasEmbeddingInputs =
+    "^(?!.*(token_type|segment|position)).*"
     "[Ee]mbedding[^/]*/inputs(_\\d+)?$";
 
 const ParameterSpec kParameters[] = {
@@ -34,7 +37,8 @@ const ParameterSpec kParameters[] = {
      .default_text = kGluonInput,
      .description =
          "Patterns of the names of sequence tensors; the default also selects "
-         "the inputs of every module whose name contains 'embedding'."},
+         "the inputs of every module whose name contains 'embedding', but not "
+         "'token_type', 'segment' or 'position'."},
     {.name = "token_values",
      .type = ParameterType::text_list,
      .default_text = "0",

@@ -74,7 +74,10 @@ TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
         << name;
   }
   for (const char* name :
-       {"embedding/outputs", "embedding_block/dense/inputs"}) {
+       {"embedding/outputs", "embedding_block/dense/inputs",
+        "bert.embeddings.token_type_embeddings_input_0",
+        "bert.embeddings.position_embeddings_input_0",
+        "encoder/position_embedding/inputs"}) {
     RuleHarness rule("NLPSequenceRatio");
     EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_values(name, {0}, {1})))
         << name;

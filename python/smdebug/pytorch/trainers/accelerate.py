@@ -2,7 +2,7 @@
 
     from smdebug.pytorch.accelerate import SMDebugRecorder
 
-    with SMDebugRecorder(accelerator, model, "runs/1", rules=["VanishingGradient"]) as recorder:
+    with SMDebugRecorder(accelerator, model, "runs/1", rules=["ExplodingTensor"]) as recorder:
         for batch in loader:
             with accelerator.accumulate(model):
                 ...

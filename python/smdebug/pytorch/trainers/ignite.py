@@ -2,7 +2,7 @@
 
     from smdebug.pytorch.ignite import SMDebugHandler
 
-    handler = SMDebugHandler("runs/1", rules=["VanishingGradient"])
+    handler = SMDebugHandler("runs/1", rules=["ExplodingTensor"])
     handler.attach(trainer, model, evaluators=[evaluator])
 
 Needs `pytorch-ignite`; see docs/trainers.md.

@@ -2,7 +2,7 @@
 
     from smdebug.pytorch.lightning import SMDebugCallback
 
-    trainer = Trainer(..., callbacks=[SMDebugCallback("runs/1", rules=["VanishingGradient"])])
+    trainer = Trainer(..., callbacks=[SMDebugCallback("runs/1", rules=["ExplodingTensor"])])
 
 Needs `lightning` or `pytorch-lightning`; see docs/trainers.md.
 """

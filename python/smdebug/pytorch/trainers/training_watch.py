@@ -197,8 +197,9 @@ class TrainingWatch:
             return
         self.hook.flush()
         for verdict in self._rules.poll():
-            _logger.error("%s", verdict["message"])
             self.should_stop = self._wants_stop and rank_and_size()[1] == 1
+            end = "; the training stops (stop=True)" if self.should_stop else ""
+            _logger.error("%s: %s%s", verdict["rule"], verdict["message"], end)
 
     def _sum_up(self) -> None:
         self.hook.flush()  # else the counts lack the last steps

@@ -2,7 +2,7 @@
 
     from smdebug.pytorch.transformers import SMDebugCallback
 
-    trainer = Trainer(..., callbacks=[SMDebugCallback("runs/1", rules=["VanishingGradient"])])
+    trainer = Trainer(..., callbacks=[SMDebugCallback("runs/1", rules=["ExplodingTensor"])])
 
 Needs `transformers`; see docs/trainers.md.
 """
