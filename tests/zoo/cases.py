@@ -9,13 +9,14 @@ import dataclasses
 from collections.abc import Callable
 
 import faults
-import judging
 import keras_cases
 import mxnet_cases
 import recipes
+import recording
 import together
 import training as zoo
 import xgboost_cases
+from faults import Fault
 
 FAULTY_SEEDS = 2
 HEALTHY_SEEDS = 3
@@ -23,66 +24,67 @@ HEALTHY_SEEDS = 3
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`train(out_dir)` trains and judges: (verdicts as of `judging.judge`, quality or None).
+    """A training. `train(request)` trains, recorded by the `smdebug run` of `request`, and returns
+    the quality of the model, or None if that is not measured.
 
-    `fault` is None for a healthy case, whose quality must reach the goal of its training.
+    `fault` is None for a healthy case. `before(out_dir)` trains what the training is compared with,
+    and returns further parameters of rules.
     """
 
     name: str
     half: str
     seed: int
-    fault: str | None
-    meant: tuple[str, ...]
+    fault: Fault | None
     train: Callable
     framework: str = "PyTorch"
+    before: Callable | None = None
+
+    @property
+    def meant(self):
+        """The rules that must find the fault."""
+        return self.fault.meant if self.fault else ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Together:
-    """A fault that shows only with more than one process or training."""
-
-    name: str
-    why: str
-    meant: tuple[str, ...]
-    run: Callable
-
-
-TOGETHER = (
-    Together(
+_REPLICAS, _REPETITION, _STALLED = TOGETHER = (
+    Fault(
         "replica that drifts",
         "gradients that are not averaged at some steps, or another learning rate on one replica",
         ("ReplicasDiffer",),
-        together.replicas,
+        spoil=together.replicas,
     ),
-    Together(
+    Fault(
         "unrepeatable run",
         "a second run with the same seeds gets its samples in a different order",
         ("SimilarAcrossRuns",),
-        together.repetition,
+        spoil=together.repetition,
+        shows_by_default=False,
     ),
-    Together(
+    Fault(
         "stalled loader",
         "a data loader that stops returning batches",
         ("StalledTrainingRule",),
-        together.stalled,
+        spoil=together.stalled,
+        shows_by_default=False,
     ),
 )
+
+
+TWINS = (keras_cases.TWINS, mxnet_cases.TWINS)
 
 
 def all_cases():
     """Every case, the slow ones first."""
     return [
         *(case for each in TOGETHER for case in _together_cases(each)),
+        *(case for twins in TWINS for case in twins.cases(Case)),
         *(case for half in recipes.HALVES for case in _healthy_cases(half)),
         *(case for fault in faults.FAULTS for case in _faulty_cases(fault)),
-        *(Case(*row, framework="XGBoost") for row in xgboost_cases.rows_of_cases()),
-        *keras_cases.TWINS.cases(Case),
-        *mxnet_cases.TWINS.cases(Case),
+        *xgboost_cases.cases(Case),
     ]
 
 
 def all_faults():
-    """Everything with a name, a `why` and `meant` rules."""
+    """Every fault of PyTorch and XGBoost; those of the other frameworks are among them."""
     return [*faults.FAULTS, *TOGETHER, *xgboost_cases.FAULTS]
 
 
@@ -91,32 +93,36 @@ def _together_cases(kind):
         for seed in recipes.seeds(half, FAULTY_SEEDS):
             for is_faulty in (True, False):
                 yield Case(
-                    _name(kind.name, kind.run.__name__ if is_faulty else "healthy", half, seed),
+                    _name(kind.name, kind.spoil.__name__ if is_faulty else "healthy", half, seed),
                     half,
                     seed,
-                    kind.name if is_faulty else None,
-                    kind.meant if is_faulty else (),
-                    _run_together(kind.run, half, seed, is_faulty),
+                    kind if is_faulty else None,
+                    _run_together(kind.spoil, half, seed, is_faulty),
+                    before=_repeated(half, seed) if kind is _REPETITION else None,
                 )
 
 
 def _healthy_cases(half):
     for recipe in recipes.RECIPES:
         for seed in recipes.seeds(half, HEALTHY_SEEDS):
-            yield Case(
-                _name("healthy", recipe, half, seed), half, seed, None, (),
-                _run_recipe(recipe, half, seed, None),
-            )  # fmt: skip
+            yield _of_recipe("healthy", recipe, half, seed, None)
 
 
 def _faulty_cases(fault):
     for recipe in fault.recipes:
         for half in recipes.HALVES:
             for seed in recipes.seeds(half, FAULTY_SEEDS):
-                yield Case(
-                    _name(fault.name, recipe, half, seed), half, seed, fault.name, fault.meant,
-                    _run_recipe(recipe, half, seed, fault),
-                )  # fmt: skip
+                yield _of_recipe(fault.name, recipe, half, seed, fault)
+
+
+def _of_recipe(title, recipe, half, seed, fault):
+    return Case(
+        _name(title, recipe, half, seed),
+        half,
+        seed,
+        fault,
+        lambda request: recording.recorded(request, _run_recipe, recipe, half, seed, fault),
+    )
 
 
 def _name(fault, recipe, half, seed):
@@ -124,20 +130,16 @@ def _name(fault, recipe, half, seed):
 
 
 def _run_recipe(recipe, half, seed, fault):
-    def train(out_dir):
-        training = recipes.RECIPES[recipe](half, seed)
-        if fault:
-            fault.spoil(training)
-        quality = zoo.run(training, out_dir)
-        if not fault and not quality >= training.goal:
-            raise RuntimeError(
-                f"the healthy {recipe} of half {half} with seed {seed} reached {quality:.3f}, "
-                f"less than {training.goal}: a healthy training must learn"
-            )
-        return judging.judge(out_dir), quality
-
-    return train
+    training = recipes.RECIPES[recipe](half, seed)
+    if fault:
+        fault.spoil(training)
+    quality = zoo.run(training)
+    return quality if fault else zoo.learned(training, quality)
 
 
 def _run_together(run, half, seed, is_faulty):
-    return lambda out_dir: (run(out_dir, half, seed, is_faulty), None)
+    return lambda request: run(half, seed, is_faulty, request)
+
+
+def _repeated(half, seed):
+    return lambda out_dir: together.first_of_repetition(half, seed, out_dir)

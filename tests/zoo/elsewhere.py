@@ -1,45 +1,116 @@
-"""Trains a case of the zoo in the interpreter of another environment: this process provides the
-data and settings, the other one the framework. The run is judged here, like all others."""
+"""Trains cases of the zoo in the interpreter of another environment: this process provides the data
+and settings, the other one the framework.
 
+Importing a framework takes longer than any case, so an interpreter is started once and forks for
+each training.
+"""
+
+import contextlib
 import json
+import os
 import pathlib
+import socket
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Seconds; below the limit of a case, which would leave the interpreter running.
+# Seconds; below the limit of a case, which would leave the process running.
 LIMIT = 600
+_sockets = {}  # environment -> path of the socket of its interpreter
 
 
-def train(environment, script, description, arrays, out_dir):
-    """Runs `script`, a file beside this one, with the interpreter of `.venv/<environment>`.
+@contextlib.contextmanager
+def interpreters(scripts):
+    """Within the context, interpreters run `scripts` (environment -> file beside this one), which
+    call `serve`. Raises RuntimeError if an environment is missing."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        for environment, script in scripts.items():
+            interpreter = ROOT / ".venv" / environment / "bin/python"
+            if not interpreter.exists():
+                raise RuntimeError(
+                    f"there is no {interpreter.relative_to(ROOT)}: make it with tools/venv "
+                    f"{environment} and tools/install_package {environment}"
+                )
+            _sockets[environment] = f"{folder}/{environment}"
+            # It listens before it imports anything, and serves until its input ends.
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(_sockets[environment])
+                listening.listen(16)
+                process = subprocess.Popen(
+                    [
+                        interpreter,
+                        pathlib.Path(__file__).with_name(script),
+                        str(listening.fileno()),
+                    ],
+                    pass_fds=[listening.fileno()],
+                )
+            stack.callback(_end, process)
+        yield
 
-    Its arguments are the path of a JSON file with `description` (a dict), the path of a `.npz` file
-    with `arrays` (name -> numpy array), and `out_dir`, where it writes the run. Returns the dict in
-    its last line of output, which is JSON. Raises RuntimeError if it fails.
-    """
-    interpreter = ROOT / ".venv" / environment / "bin/python"
-    if not interpreter.exists():
-        raise RuntimeError(
-            f"there is no {interpreter.relative_to(ROOT)}: make it with tools/venv {environment} "
-            f"and tools/install_package {environment}"
-        )
-    said, data = pathlib.Path(f"{out_dir}.case.json"), pathlib.Path(f"{out_dir}.npz")
-    said.write_text(json.dumps(description))
-    np.savez(data, **arrays)
-    command = [interpreter, pathlib.Path(__file__).with_name(script), said, data, out_dir]
-    done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=LIMIT
-    )
-    if done.returncode:
-        raise RuntimeError(f"{script} ended with {done.returncode}: {done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+
+def _end(process):
+    process.terminate()
+    process.wait()
 
 
-def given():
-    """Returns the arguments that `train` passed to this script: the description, a dict of the
-    arrays, and the folder for the run."""
-    said, data, out_dir = sys.argv[1:]
-    return json.loads(pathlib.Path(said).read_text()), dict(np.load(data)), out_dir
+def train(environment, description, arrays, request):
+    """Trains in the interpreter of `.venv/<environment>`, recorded by the `smdebug run` of
+    `request`. Its `train` gets `description`, a dict, and `arrays`: name -> numpy array. Returns
+    what that returns. Raises RuntimeError if it fails."""
+    with tempfile.NamedTemporaryFile(suffix=".npz") as data:
+        np.savez(data, **arrays)
+        data.flush()
+        with socket.socket(socket.AF_UNIX) as talking:
+            talking.settimeout(LIMIT)
+            talking.connect(_sockets[environment])
+            with talking.makefile("rw") as lines:
+                lines.write(json.dumps([description, data.name, request]) + "\n")
+                lines.flush()
+                said = lines.readline()
+    answer, error = json.loads(said) if said else (None, "its process ended")
+    if error:
+        raise RuntimeError(f"{environment}: {error}")
+    return answer
+
+
+def serve(function):
+    """Serves the socket that is this script's argument: for each request, a fork of this process
+    returns what `function(description, arrays)` returns."""
+    listening = socket.socket(fileno=int(sys.argv[1]))
+    while True:
+        talking, _ = listening.accept()
+        if os.fork():
+            talking.close()
+            _reap()
+        else:
+            listening.close()
+            _answer(talking, function)
+
+
+def _reap():
+    """Forgets the forks that have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _answer(talking, function):
+    import traceback
+
+    import recording
+
+    with talking.makefile("rw") as lines:
+        try:
+            description, data, request = json.loads(lines.readline())
+            recording.start(request)
+            with np.load(data) as arrays:
+                answer = [function(description, dict(arrays)), None]
+        except Exception:
+            answer = [None, traceback.format_exc()]
+        recording.end()
+        lines.write(json.dumps(answer) + "\n")
+    os._exit(0)

@@ -2,11 +2,14 @@
 
 `meant` are the rules that must find the fault, and `why` describes it in a sentence. Other rules
 may fire on its consequences; the page shows this, but it counts neither for nor against them.
+
+`named_by` are the findings that tell a user this cause, as rules or "rule: part of the kind": it is
+one of at most two usual causes that the finding lists, or the advice leads to it. It is `meant`
+unless given. `hinted_by` are those that list it among more causes.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import recipes
 import torch
@@ -15,13 +18,30 @@ from torch import nn
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """`spoil(training)` plants the fault; `recipes` are the names of the recipes that get it."""
+    """`spoil(training)` plants the fault; `recipes` are the names of the recipes that get it.
+    `shows_by_default` is false if `smdebug run` cannot find it without options."""
 
     name: str
     why: str
     meant: tuple[str, ...]
-    recipes: tuple[str, ...]
-    spoil: Callable[[Any], None]  # of its framework's own kind of training
+    recipes: tuple[str, ...] = ()
+    spoil: Callable[..., None] | None = None  # of its framework's own kind of training
+    named_by: tuple[str, ...] | None = None
+    hinted_by: tuple[str, ...] = ()
+    shows_by_default: bool = True
+
+    def is_named_by(self, rule, kind):
+        """Whether a finding tells the user this cause."""
+        return _is_among(self.meant if self.named_by is None else self.named_by, rule, kind)
+
+    def is_hinted_by(self, rule, kind):
+        """Whether a finding lists this cause among more than two."""
+        return _is_among(self.hinted_by, rule, kind)
+
+
+def _is_among(findings, rule, kind):
+    pairs = (each.partition(": ") for each in findings)
+    return any(name == rule and part in (kind or "") for name, _, part in pairs)
 
 
 def _vanishing(training):
@@ -155,6 +175,24 @@ def _long_padding(training):
         setattr(training.task, name, nn.functional.pad(getattr(training.task, name), (0, 40)))
 
 
+NAMES_HIGH_RATE = (
+    "DeadRelu: dead after updates",
+    "LearningRate: too large",
+    "LossNotDecreasing: as high again",
+    "LossNotDecreasing: diverges",
+    "LossNotDecreasing: grew until",
+    "LossNotDecreasing: leapt",
+    "LossNotDecreasing: the loss is not finite",
+    "LossNotDecreasing: the loss rises",
+    "LossNotDecreasing: the loss rose",
+    "WeightUpdateRatio: too large",
+)
+NAMES_LOW_RATE = (
+    "LearningRate: too small",
+    "LossNotDecreasing: the learning rate is low",
+    "WeightUpdateRatio: too small",
+)
+HINTS_AT_RATE = ("ExplodingTensor", "LossNotDecreasing: the loss does not fall")
 CLASSIFIERS = ("perceptron", "small_table", "transformer")
 
 FAULTS = (
@@ -171,6 +209,7 @@ FAULTS = (
         ("ExplodingTensor",),
         ("deep_perceptron",),
         _exploding,
+        named_by=("PoorWeightInitialization", "TensorVariance"),
     ),
     Fault(
         "NaN from log(0)",
@@ -178,6 +217,7 @@ FAULTS = (
         ("ExplodingTensor",),
         ("perceptron", "small_table", "convolutions"),
         _log_of_zero,
+        hinted_by=("LossNotDecreasing: suddenly not finite",),
     ),
     Fault(
         "dead ReLU",
@@ -185,6 +225,7 @@ FAULTS = (
         ("DeadRelu",),
         ("perceptron", "deep_perceptron", "plain_convolutions"),
         _dead_relus,
+        named_by=("DeadRelu: dead from the first step",),
     ),
     Fault(
         "frozen layer",
@@ -199,6 +240,7 @@ FAULTS = (
         ("ParametersNotTrained", "UnchangedTensor", "WeightUpdateRatio"),
         ("perceptron", "tanh_perceptron", "transformer"),
         _forgotten_by_the_optimizer,
+        named_by=("ParametersNotTrained", "UnchangedTensor", "WeightUpdateRatio: too small"),
     ),
     Fault(
         "forgotten zero_grad",
@@ -206,20 +248,26 @@ FAULTS = (
         ("GradientsNotCleared", "LossNotDecreasing"),
         ("perceptron", "tanh_perceptron", "regression"),
         _keeps_gradients,
+        named_by=("GradientsNotCleared",),
+        hinted_by=("LossNotDecreasing: the loss rises",),
     ),
     Fault(
         "learning rate too high",
         "a hundred times that of the healthy twin: the loss grows, the weights jump",
-        ("LossNotDecreasing", "WeightUpdateRatio"),
+        ("LearningRate", "LossNotDecreasing", "WeightUpdateRatio"),
         ("perceptron", "regression", "transformer"),
         _learning_rate(100.0),
+        named_by=NAMES_HIGH_RATE,
+        hinted_by=HINTS_AT_RATE,
     ),
     Fault(
         "learning rate too low",
         "a hundredth of that of the healthy twin: the weights hardly change",
-        ("WeightUpdateRatio",),
+        ("LearningRate", "WeightUpdateRatio"),
         ("perceptron", "regression", "transformer"),
         _learning_rate(0.01),
+        named_by=NAMES_LOW_RATE,
+        hinted_by=HINTS_AT_RATE,
     ),
     Fault(
         "bad initialization: zeros",
@@ -227,6 +275,14 @@ FAULTS = (
         ("PoorWeightInitialization", "TensorVariance"),
         ("perceptron", "plain_convolutions", "small_table"),
         _zero_weights,
+        named_by=(
+            "AllZero",
+            "DeadRelu: dead from the first step",
+            "ParametersNotTrained: gradients of 0",
+            "PoorWeightInitialization",
+            "TensorVariance",
+        ),
+        hinted_by=("VanishingGradient",),
     ),
     Fault(
         "bad initialization: large",
@@ -234,6 +290,7 @@ FAULTS = (
         ("PoorWeightInitialization", "TensorVariance"),
         ("perceptron", "plain_convolutions", "small_table"),
         _scaled_weights(40.0),
+        hinted_by=("VanishingGradient",),
     ),
     Fault(
         "bad initialization: small",
@@ -241,6 +298,7 @@ FAULTS = (
         ("PoorWeightInitialization", "TensorVariance"),
         ("perceptron", "plain_convolutions", "small_table"),
         _scaled_weights(0.01),
+        hinted_by=("VanishingGradient",),
     ),
     Fault(
         "shuffled labels",
@@ -248,6 +306,7 @@ FAULTS = (
         ("ClassImbalance", "Confusion"),
         ("perceptron", "convolutions", "transformer"),
         _shuffled_labels,
+        hinted_by=("LossNotDecreasing: the loss does not fall",),
     ),
     Fault(
         "class imbalance",
@@ -255,6 +314,7 @@ FAULTS = (
         ("ClassImbalance",),
         CLASSIFIERS,
         _imbalanced,
+        named_by=("ClassImbalance: a class is larger",),
     ),
     Fault(
         "overfitting",
@@ -269,6 +329,8 @@ FAULTS = (
         ("SaturatedActivation",),
         ("tanh_perceptron",),
         _scaled_weights(40.0),
+        named_by=("PoorWeightInitialization", "SaturatedActivation", "TensorVariance"),
+        hinted_by=("VanishingGradient",),
     ),
     Fault(
         "all-zero input",
@@ -290,6 +352,8 @@ FAULTS = (
         ("CheckInputImages",),
         ("convolutions", "plain_convolutions"),
         _raw_images(255.0),
+        named_by=("CheckInputImages", "LabelsAndInputs: large inputs"),
+        hinted_by=("DeadRelu", "LossNotDecreasing: diverges", "LossNotDecreasing: grew until"),
     ),
     Fault(
         "wrong token padding",

@@ -1,8 +1,7 @@
-"""The verdicts of every rule on a run, as documented and tuned: one call of `smdebug check`."""
+"""What `smdebug run` tells of a training: once with its default rules, as users run it, and once
+with every rule, as documented and tuned."""
 
-import json
-import os
-import tempfile
+import recording
 
 from smdebug import _core
 
@@ -21,46 +20,58 @@ NEEDED = {
 COMPARES_RUNS = "SimilarAcrossRuns"
 # Writes a report and never fires.
 WRITES_REPORT = "CreateXgboostReport"
-# Judged only while a training runs.
 NEEDS_TIME = "StalledTrainingRule"
 # The rule's own threshold of half an hour would take too long here.
 WATCHED_SECONDS = 20
 
 
-def judged_rules(more=()):
-    """The names of the rules that judge a finished run, sorted."""
-    names = [rule["name"] for rule in _core.builtin_rules()]
-    left_out = (COMPARES_RUNS, NEEDS_TIME, WRITES_REPORT)
-    return [name for name in names if name not in left_out or name in more]
-
-
-def judge(out_dir, more=None):
-    """The verdicts on the run: (rule, preset) -> dict as printed by `smdebug check --json`. `more`
-    are further parameters: rule -> name -> text."""
-    more = more or {}
-    words = ["check", "--json", str(out_dir)]
+def every_rule(train, out_dir, more=None):
+    """The verdicts of every rule on the training `train(request)`: (rule, preset) -> dict as
+    printed by `smdebug run --json`. `more` are further parameters: rule -> name -> text."""
+    more = {NEEDS_TIME: {"threshold": str(WATCHED_SECONDS)}} | (more or {})
+    words = []
     for rule in judged_rules(more):
         for preset in PRESETS:
             given = {"preset": preset} | NEEDED.get(rule, {}) | more.get(rule, {})
             words += _rule_words(rule, given)
-    return _verdicts(words)
-
-
-def watch(out_dir):
-    """The verdicts of the rule that watches time, on a running training: see `judge`."""
-    words = ["watch", "--json", str(out_dir)]
-    parameters = {"threshold": str(WATCHED_SECONDS)}
-    for preset in PRESETS:
-        words += _rule_words(NEEDS_TIME, {"preset": preset} | parameters)
-    return _verdicts(words)
-
-
-def _verdicts(words):
-    [judged] = json.loads(_output_of(words))
+    with recording.smdebug_run(out_dir, words) as launched:
+        train(launched.request)
     return {
         (verdict["rule"], verdict["parameters"]["preset"]): verdict
-        for verdict in judged["verdicts"]
+        for verdict in launched.summary["verdicts"]
     }
+
+
+def judged_rules(more=()):
+    """The names of the rules that judge a training, sorted."""
+    names = [rule["name"] for rule in _core.builtin_rules()]
+    return [
+        name for name in names if name != WRITES_REPORT and (name != COMPARES_RUNS or name in more)
+    ]
+
+
+def default_rules(train, out_dir):
+    """Trains with `smdebug run` and no option. Returns (what `train(request)` returns, what the
+    user is told).
+
+    The latter is a dict: `findings` are all rules that fired, as [rule, kind, severity, step];
+    `causes` those that a diagnosis is about, in its order; `lines` the number of lines printed.
+    """
+    with recording.smdebug_run(out_dir) as launched:
+        answer = train(launched.request)
+    summary = launched.summary
+    if summary["problem"]:
+        raise RuntimeError(f"smdebug run: {summary['problem']}")
+    fired = [each for each in summary["verdicts"] if each["status"] == "IssuesFound"]
+    return answer, {
+        "findings": [_finding(each) for each in fired],
+        "causes": [_finding(each["cause"]) for each in summary["diagnosis"]],
+        "lines": launched.lines,
+    }
+
+
+def _finding(told):
+    return [told["rule"], told["kind"], told["severity"], told["step"]["global"]]
 
 
 def _rule_words(rule, parameters):
@@ -68,20 +79,3 @@ def _rule_words(rule, parameters):
     for name, value in parameters.items():
         words += ["--set", f"{name}={value}"]
     return words
-
-
-def _output_of(words):
-    """Returns the standard output of the command line."""
-    with tempfile.TemporaryFile("w+") as file:
-        kept = os.dup(1)
-        os.dup2(file.fileno(), 1)
-        try:
-            code = _core.run_command_line(words, lambda *_: None)
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-        file.seek(0)
-        said = file.read()
-    if not said:
-        raise RuntimeError(f"smdebug {' '.join(words)} ended with {code}")
-    return said

@@ -1,11 +1,5 @@
-"""One training of the zoo by Keras, in a separate interpreter (keras_cases.py, elsewhere.py).
+"""The trainings of the zoo by Keras, in a separate interpreter (keras_cases.py, elsewhere.py)."""
 
-    python keras_training.py CASE.json DATA.npz OUT_DIR
-
-The last line that it prints is JSON: {"quality": the quality of the model on the test set}.
-"""
-
-import json
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -15,20 +9,15 @@ os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
 import elsewhere  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import recording  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from keras import layers  # noqa: E402
 
-import smdebug.tensorflow as smd  # noqa: E402
-from smdebug import modes  # noqa: E402
-from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
-
-# Not in `save_all`: the adapter fills these by the types of activations.
-BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 VOCABULARY = 2000
 
 
-def main():
-    case, arrays, out_dir = elsewhere.given()
+def train(case, arrays):
+    """The quality of the model on the test set."""
     data = {name: _as_keras_has_it(array) for name, array in arrays.items()}
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -36,8 +25,9 @@ def main():
     model = _model(case, data)
     _spoil(model, case)
     model.compile(_optimizer(case), _loss(case))
-    _fit(model, case, data, out_dir)
-    print(json.dumps({"quality": _quality(model, case, data)}))
+    _fit(model, case, data)
+    recording.end()
+    return _quality(model, case, data)
 
 
 def _as_keras_has_it(array):
@@ -144,27 +134,19 @@ def _loss(case):
     return keras.losses.MeanSquaredError()
 
 
-def _fit(model, case, data, out_dir):
-    config = smd.SaveConfig(
-        {
-            modes.TRAIN: smd.SaveConfigMode(save_interval=case["save_interval"]),
-            modes.EVAL: smd.SaveConfigMode(save_interval=1),
-        }
-    )
-    hook = smd.KerasHook(out_dir, save_all=True, include_collections=BY_KIND, save_config=config)
+def _fit(model, case, data):
     x, y = data["train_x"], data["train_y"]
     batches = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x), case["seed"])
-    with hook:
-        model.fit(
-            batches.repeat().batch(case["batch"]),
-            steps_per_epoch=case["evaluate_every"],
-            epochs=-(-case["steps"] // case["evaluate_every"]),
-            validation_data=tf.data.Dataset.from_tensor_slices(
-                (data["test_x"], data["test_y"])
-            ).batch(128),
-            callbacks=[hook],
-            verbose=0,
-        )
+    model.fit(
+        batches.repeat().batch(case["batch"]),
+        steps_per_epoch=case["evaluate_every"],
+        epochs=-(-case["steps"] // case["evaluate_every"]),
+        validation_data=tf.data.Dataset.from_tensor_slices((data["test_x"], data["test_y"])).batch(
+            128
+        ),
+        shuffle=False,
+        verbose=0,
+    )
 
 
 def _quality(model, case, data):
@@ -176,4 +158,4 @@ def _quality(model, case, data):
 
 
 if __name__ == "__main__":
-    main()
+    elsewhere.serve(train)

@@ -1,11 +1,5 @@
-"""One training of the zoo with Gluon, in a separate interpreter (mxnet_cases.py, elsewhere.py).
+"""The trainings of the zoo with Gluon, in a separate interpreter (mxnet_cases.py, elsewhere.py)."""
 
-    python mxnet_training.py CASE.json DATA.npz OUT_DIR
-
-The last line that it prints is JSON: {"quality": the quality of the model on the test set}.
-"""
-
-import json
 import os
 import pathlib
 import sys
@@ -17,21 +11,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "mxnet"))
 import elsewhere  # noqa: E402
 import mxnet as mx  # noqa: E402
 import numpy as np  # noqa: E402
+import recording  # noqa: E402
 from gluon_nets import stack, train_step  # noqa: E402
 from mxnet import gluon  # noqa: E402
 from mxnet.gluon import nn  # noqa: E402
 
-import smdebug.mxnet as smd  # noqa: E402
-from smdebug import modes  # noqa: E402
-from smdebug.activation_collections import ACTIVATION_COLLECTIONS  # noqa: E402
-
-# Not in `save_all`: the adapter fills these by the types of activations.
-BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 EVALUATION_BATCH = 128
 
 
-def main():
-    case, arrays, out_dir = elsewhere.given()
+def train(case, arrays):
+    """The quality of the model on the test set."""
     data = {name: array.astype(np.float32) for name, array in arrays.items()}
     mx.random.seed(case["seed"])
     np.random.seed(case["seed"])  # initializers draw from it
@@ -40,8 +29,9 @@ def main():
     net.initialize(mx.init.Xavier(factor_type="in", magnitude=1))
     net(mx.nd.array(data["train_x"][:2]))  # only now weights have their shapes
     _spoil(net, case)
-    _fit(net, case, data, out_dir)
-    print(json.dumps({"quality": _quality(net, case, data)}))
+    _fit(net, case, data)
+    recording.end()
+    return _quality(net, case, data)
 
 
 # --- the model ---
@@ -111,27 +101,15 @@ def _trainer(net, case):
     return gluon.Trainer(net.collect_params(), name, options | more)
 
 
-def _fit(net, case, data, out_dir):
-    config = smd.SaveConfig(
-        {
-            modes.TRAIN: smd.SaveConfigMode(save_interval=case["save_interval"]),
-            modes.EVAL: smd.SaveConfigMode(save_interval=1),
-        }
-    )
-    hook = smd.Hook(out_dir, save_all=True, include_collections=BY_KIND, save_config=config)
+def _fit(net, case, data):
     # L2Loss alone is half of the mean square.
     loss = gluon.loss.SoftmaxCrossEntropyLoss() if case["classes"] else gluon.loss.L2Loss(2)
-    hook.register_block(net)
-    hook.register_block(loss)
     trainer = _trainer(net, case)
     for step, rows in enumerate(_batches(case, len(data["train_x"]))):
-        hook.set_mode(modes.TRAIN)
         x, y = (mx.nd.array(data[name][rows]) for name in ("train_x", "train_y"))
         train_step(net, loss, trainer, x, y)
         if (step + 1) % case["evaluate_every"] == 0:
-            hook.set_mode(modes.EVAL)
             _evaluate(net, loss, data)
-    hook.close()
 
 
 def _evaluate(net, loss, data):
@@ -163,4 +141,4 @@ def _quality(net, case, data):
 
 
 if __name__ == "__main__":
-    main()
+    elsewhere.serve(train)

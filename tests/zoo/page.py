@@ -11,6 +11,7 @@ import cases
 import judging
 import recipes
 import scores
+import told
 import torch
 import xgboost
 
@@ -76,6 +77,7 @@ def summary(results):
         "cases": len(results),
         "healthy": sum(result["fault"] is None for result in results),
         "default_set": scores.default_set(results),
+        "told": {half: told.summary(_told(results, half)) for half in recipes.HALVES},
         "rules": {rule: _rule_summary(results, rule) for rule in _rules(results)},
     }
 
@@ -87,6 +89,8 @@ def text(results):
             [
                 "# Quality of the rules",
                 _introduction(results),
+                "## What a user is told",
+                _told_text(results),
                 "## Report half: not used for tuning",
                 _rule_table(results, recipes.REPORT),
                 _goal(results),
@@ -114,23 +118,82 @@ def _introduction(results):
     return _paragraphs(
         f"""`make zoo` generates this page by running `tests/zoo/run_zoo.py`: {len(results)}
         small real trainings on data sets of scikit-learn, {healthy} of them healthy, the others
-        each with one planted fault. Every rule judges each training with the documented defaults
-        (`preset=default`) and with tuned parameters (`preset=tuned`). Names of cases show the
-        framework if it is not PyTorch: the prefix `keras_` or `mxnet_`, or the suffix `_trees`
-        for XGBoost, whose steps are boosting rounds. Generated with PyTorch
-        {torch.__version__} and XGBoost {xgboost.__version__} on {platform.machine()},
-        {os.cpu_count()} cores, no GPU.""",
+        each with one planted fault. Each runs under `smdebug run` twice: without options, and with
+        every rule, both with the documented defaults (`preset=default`) and with tuned parameters
+        (`preset=tuned`). Names of cases show the framework if it is not PyTorch: the prefix
+        `keras_` or `mxnet_`, or the suffix `_trees` for XGBoost, whose steps are boosting rounds.
+        Generated with PyTorch {torch.__version__} and XGBoost {xgboost.__version__} on
+        {platform.machine()}, {os.cpu_count()} cores, no GPU.""",
         """The trainings form two halves that share neither size nor optimizer nor seed. The tuned
         values were chosen on the tuning half; the report half shows how well they generalize.
         *Recall* is the share of faulty trainings on which a rule meant for the fault (below)
         fired. A *false alarm* is any firing on a healthy training, out of those that contain
-        the tensors the rule needs. *Steps* is the median global step of the first firing. A
-        training saves every 10th step, as `smdebug run` does, and every step of an evaluation.""",
+        the data the rule needs. *Steps* is the median global step of the first firing.""",
         f"""Rules that need arguments received: {_needed_text()}. SimilarAcrossRuns compares
-        a training with its repetition. StalledTrainingRule watches a training while it runs,
-        with a `threshold` of {judging.WATCHED_SECONDS} seconds instead of half an hour.
-        {judging.WRITES_REPORT} never fires and is not measured.""",
+        a training with its repetition. StalledTrainingRule has a `threshold` of
+        {judging.WATCHED_SECONDS} seconds instead of half an hour. {judging.WRITES_REPORT} never
+        fires and is not measured.""",
     )
+
+
+def _told(results, half):
+    return told.count([result for result in results if result["half"] == half], _faults())
+
+
+def _faults():
+    return {fault.name: fault for fault in cases.all_faults()}
+
+
+def _told_text(results):
+    left_out = [fault.name for fault in cases.all_faults() if not fault.shows_by_default]
+    introduction = _paragraphs(
+        f"""`smdebug run` without options, so with the default rules of this version, and in the
+        words of its [diagnosis](diagnosis.md). A fault is *found* if anything above advice fired,
+        or advice that names it. The *right cause leads* if the first diagnosis tells the planted
+        cause: it is one of at most two that the finding lists, or the advice leads to it. *Half
+        right* is a first diagnosis that lists it among more causes, or a right finding that does
+        not lead. Anything else that is found is *wrong*. Left out, because they need an option or
+        half an hour: {_names(left_out)}.""",
+        """The report half was not used for tuning. But a rule is in the default set only if it is
+        silent on the healthy trainings of both halves, so the false alarms of this page are what
+        the set was chosen by, not an estimate for other trainings; and the faults are those that
+        the rules were written for. `tests/zoo/published` has published faults and healthy
+        trainings in three parts, to tune, to choose and to report; none is counted here.""",
+    )
+    columns = [_told(results, half) for half in (recipes.REPORT, recipes.TUNE)]
+    rows = [[name, *map(cell, columns)] for name, cell in _TOLD_ROWS]
+    return f"{introduction}\n\n" + _table(["", "report half", "tuning half"], rows)
+
+
+def _share(count, total):
+    return f"{count} of {total} ({count / total:.2f})" if total else "-"
+
+
+def _by_rule(counter):
+    return ", ".join(f"{rule} {count}" for rule, count in sorted(counter.items())) or "none"
+
+
+_TOLD_ROWS = (
+    ("faults found", lambda counts: _share(counts.found, counts.faulty)),
+    *(
+        (each.value, lambda counts, each=each: _share(counts.outcomes[each], counts.faulty))
+        for each in told.Outcome
+    ),
+    ("healthy with a false alarm", lambda counts: _share(counts.alarmed, counts.healthy)),
+    ("false alarms by rule", lambda counts: _by_rule(counts.alarms)),
+    (
+        "advice per healthy training",
+        lambda counts: f"{counts.advice.total() / max(counts.healthy, 1):.2f}",
+    ),
+    ("advice by rule", lambda counts: _by_rule(counts.advice)),
+    ("steps until told, median", lambda counts: _number(told.median(counts.steps))),
+    ("lines printed, median", lambda counts: _number(told.median(counts.lines))),
+    ("lines printed, most", lambda counts: _number(max(counts.lines, default=None))),
+)
+
+
+def _number(value):
+    return "-" if value is None else f"{value:g}"
 
 
 def _paragraphs(*texts):
@@ -211,7 +274,7 @@ def _alarms(score):
 
 
 def _step(score):
-    return "-" if score.median_step is None else f"{score.median_step:g}"
+    return _number(score.median_step)
 
 
 def _framework_table(results):
@@ -307,17 +370,24 @@ def _fault_table(results):
                 fault.why,
                 ", ".join(fault.meant),
                 f"{sum(_is_found(result) for result in own)} of {len(own)}",
+                _outcomes_text(told.count(own, {fault.name: fault}).outcomes),
                 ", ".join(f"{rule} {count}" for rule, count in others) or "-",
             ]
         )
     introduction = _paragraphs(
         """Over both halves, with `preset=tuned`. *Found* counts the trainings on which a rule
-        meant for the fault fired. The other rules that fired follow from the fault or are early
-        findings; they count neither for nor against it."""
+        meant for the fault fired. *Told* is what `smdebug run` tells without options. The other
+        rules that fired follow from the fault or are early findings; they count neither for nor
+        against it."""
     )
     return f"{introduction}\n\n" + _table(
-        ["fault", "what it is", "meant", "found", "also fires"], rows
+        ["fault", "what it is", "meant", "found", "told", "also fires"], rows
     )
+
+
+def _outcomes_text(outcomes):
+    words = [f"{outcomes[each]} {each.name}" for each in told.Outcome if outcomes[each]]
+    return ", ".join(words) or "-"
 
 
 def _is_found(result):
@@ -340,7 +410,36 @@ def _misses(results):
         "By case, with `preset=tuned` and the number of seeds. To repeat one: "
         "`run_zoo.py --only NAME`."
     )
-    return f"{introduction}\n\n" + ("\n".join(lines) or "- nothing")
+    by_default = _misses_by_default(results)
+    return (
+        f"{introduction}\n\n"
+        + ("\n".join(lines) or "- nothing")
+        + "\n\nWithout options, by what leads:\n\n"
+        + ("\n".join(by_default) or "- nothing")
+    )
+
+
+def _misses_by_default(results):
+    """A line for each outcome that is not right, and for each rule with a false alarm."""
+    faults, named = _faults(), collections.defaultdict(list)
+    for result in results:
+        if "told" not in result:
+            continue
+        if result["fault"] is None:
+            for rule, kind, *_ in told.above_advice(result["told"]):
+                named[f"false alarm of {_finding_text(rule, kind)}"].append(result["case"])
+            continue
+        found = told.outcome(faults[result["fault"]], result["told"])
+        if found is told.Outcome.silent:
+            named[found.value].append(result["case"])
+        elif found is not told.Outcome.right:
+            rule, kind, *_ = result["told"]["causes"][0]
+            named[f"{found.value}, {_finding_text(rule, kind)}"].append(result["case"])
+    return [f"- {title}: {_counted(own)}" for title, own in sorted(named.items())]
+
+
+def _finding_text(rule, kind):
+    return f'{rule} "{kind}"' if kind else rule
 
 
 def _counted(names):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Trains every case of the zoo, judges it with every rule, and writes docs/rule-quality.md.
+"""Trains every case of the zoo under `smdebug run`, and writes docs/rule-quality.md.
 
     make zoo
     .venv/torch/bin/python tests/zoo/run_zoo.py [--only TEXT] [--keep FOLDER] [--jobs N]
 
-Each case runs in a separate process. With --only, cases whose name contains TEXT are run and
-printed, and no file is written. Runs are removed at the end, unless --keep names a folder.
+Each case is trained twice: with the default rules, and with every rule. With --only, cases whose
+name contains TEXT are run and printed, and no file is written. Runs are removed at the end, unless
+--keep names a folder.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import traceback
 from multiprocessing import connection
 
 import cases
+import elsewhere
+import judging
 import page
 import torch
 
@@ -56,6 +59,24 @@ def run_cases(wanted, folder, jobs):
     torch.set_num_threads(1)
     os.environ.setdefault("SMDEBUG_LOG_LEVEL", "error")
     folder.mkdir(parents=True, exist_ok=True)
+    preload()
+    needed = {case.framework for case in wanted}
+    scripts = {
+        twins.environment: twins.script for twins in cases.TWINS if twins.framework in needed
+    }
+    with elsewhere.interpreters(scripts):
+        return _run_all(wanted, folder, jobs)
+
+
+def preload():
+    """Imports what the first step of a training imports, so that forks need not."""
+    import torch._dynamo  # noqa: F401
+
+    import smdebug.pytorch  # noqa: F401
+    import smdebug.xgboost  # noqa: F401
+
+
+def _run_all(wanted, folder, jobs):
     waiting, running, results = list(enumerate(wanted)), {}, {}
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -77,11 +98,19 @@ def run_cases(wanted, folder, jobs):
 
 def _run_in_child(case, out_dir):
     try:
-        verdicts, quality = case.train(out_dir)
-        result = {"quality": quality, "verdicts": _short(verdicts)}
+        result = _examined(case, out_dir)
     except Exception:
         result = {"error": traceback.format_exc()}
     pathlib.Path(f"{out_dir}.json").write_text(json.dumps(result))
+
+
+def _examined(case, out_dir):
+    result = {}
+    if case.fault is None or case.fault.shows_by_default:
+        result["quality"], result["told"] = judging.default_rules(case.train, f"{out_dir}-default")
+    more = case.before(f"{out_dir}-before") if case.before else {}
+    result["verdicts"] = _short(judging.every_rule(case.train, out_dir, more))
+    return result
 
 
 def _short(verdicts):
@@ -100,7 +129,7 @@ def _result(case, out_dir, process):
         "case": case.name,
         "framework": case.framework,
         "half": case.half,
-        "fault": case.fault,
+        "fault": case.fault.name if case.fault else None,
         "meant": case.meant,
     }
     if not path.exists():

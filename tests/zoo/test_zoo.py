@@ -8,8 +8,11 @@ import json
 import cases
 import page
 import pytest
+import recording
 import run_zoo
 import scores
+import told
+from faults import Fault
 
 from smdebug import _core
 
@@ -45,7 +48,6 @@ HEALTHY = (
 
 # Documented, these two rules fire on nearly every training, healthy or not.
 QUIET_WHEN_TUNED = [
-    ("healthy/cancer_trees/report/1", "Confusion"),
     ("healthy/cancer_trees/report/1", "Overfit"),
     ("healthy/perceptron/report/1", "Confusion"),
     ("healthy/perceptron/report/1", "Overfit"),
@@ -88,6 +90,29 @@ def test_the_default_set_says_nothing_of_a_healthy_training(results, name):
         if rule in verdicts and verdicts[rule]["tuned"][0] == "IssuesFound"
     }
     assert not fired
+    if "told" in results[name]:
+        assert told.above_advice(results[name]["told"]) == []
+
+
+def test_a_training_is_recorded_as_smdebug_run_records_it(results):
+    verdicts = results["healthy/perceptron/report/1"]["verdicts"]
+    judged = {rule for rule, of in verdicts.items() if of["tuned"][0] == "NoIssuesFound"}
+    # These read what a hook alone does not write: facts, and series of every step.
+    assert judged >= {"GradientsNotCleared", "LearningRate", "LossInput", "MixedPrecision"}
+
+
+def test_a_process_of_the_zoo_is_recorded_once():
+    with pytest.raises(RuntimeError, match="use a new one"):
+        recording.recorded("{}", recording.start, "{}")
+
+
+def test_a_failure_of_a_training_is_told():
+    with pytest.raises(RuntimeError, match="no such recipe"):
+        recording.in_own_process(_fail)
+
+
+def _fail():
+    raise ValueError("no such recipe")
 
 
 @pytest.mark.parametrize(("name", "rule"), QUIET_WHEN_TUNED)
@@ -127,12 +152,74 @@ def test_the_page_lists_every_fault():
     assert [name for name in faults if f"| {name} |" not in table] == []
 
 
+def _said(*causes, more=(), lines=12):
+    """What `smdebug run` tells: "Rule" or "Rule: kind", with "advice " before advice."""
+
+    def finding(text):
+        words = text.removeprefix("advice ")
+        rule, _, kind = words.partition(": ")
+        return [rule, kind or None, "serious" if words == text else "advice", 10]
+
+    leading = [finding(text) for text in causes]
+    return {
+        "causes": leading,
+        "findings": [*leading, *(finding(text) for text in more)],
+        "lines": lines,
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (_said(), "silent"),
+        (_said("Rate: first updates too large"), "right"),
+        (_said("Rate: too small"), "wrong"),
+        (_said("Images", more=["Rate: too large"]), "half"),
+        (_said("Tensor", more=["Images"]), "half"),
+        (_said("Images", "Tensor"), "wrong"),
+        (_said("advice Images"), "silent"),
+        (_said("advice Rate: too large"), "right"),
+    ],
+)
+def test_an_outcome_says_whether_the_planted_cause_leads(said, outcome):
+    fault = Fault("f", "", ("Loss",), named_by=("Rate: too large",), hinted_by=("Tensor",))
+    assert told.outcome(fault, said).name == outcome
+
+
+def test_a_fault_is_named_by_the_rules_that_are_meant_unless_it_says_others():
+    assert Fault("f", "", ("Loss",)).is_named_by("Loss", "rises")
+    assert not Fault("f", "", ("Loss",), named_by=()).is_named_by("Loss", "rises")
+
+
+def test_counts_leave_out_what_was_not_told_and_tell_advice_from_alarms():
+    fault = Fault("f", "", ("Loss",))
+
+    def result(fault, said):
+        return {"fault": fault and fault.name, **({"told": said} if said else {})}
+
+    counts = told.count(
+        [
+            result(fault, _said("Loss", lines=10)),
+            result(fault, _said()),
+            result(fault, None),
+            result(None, _said("advice Images", lines=14)),
+            result(None, _said("Loss", "Images")),
+            result(None, None),
+        ],
+        {"f": fault},
+    )
+    assert (counts.faulty, counts.found, counts.healthy, counts.alarmed) == (2, 1, 2, 1)
+    assert (counts.alarms, counts.advice) == ({"Loss": 1, "Images": 1}, {"Images": 1})
+    assert told.summary(counts)["median_lines"] == 12
+    assert told.summary(counts)["median_step"] == 10
+
+
 def test_the_halves_share_no_seed_and_every_fault_is_in_both():
     seeds = {"tune": set(), "report": set()}
     faults = {"tune": set(), "report": set()}
     for case in cases.all_cases():
         seeds[case.half].add(case.seed)
-        faults[case.half].add(case.fault)
+        faults[case.half].add(case.fault and case.fault.name)
     assert not seeds["tune"] & seeds["report"]
     assert faults["tune"] == faults["report"] == {None, *(f.name for f in cases.all_faults())}
 

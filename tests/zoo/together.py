@@ -1,51 +1,48 @@
 """Cases with several processes or trainings: replicas, a repetition, and a training that hangs.
 
-Each function trains into `out_dir`, with its fault if `is_faulty`, and returns the verdicts on
-it as `judging.judge` does.
+Each function `(half, seed, is_faulty, request)` trains with its fault if `is_faulty`, recorded by
+the `smdebug run` of `request`.
 """
 
-import multiprocessing
 import os
-import pathlib
+import tempfile
+import time
 
 import judging
 import recipes
+import recording
 import torch
 import training as zoo
 from torch import nn
 
-from smdebug import modes
-
-FORK = multiprocessing.get_context("fork")
 RANKS = 2
-# Seconds after which a loader continues even if it was not released.
-LONGEST_STALL = 600
 
 
-def replicas(out_dir, half, seed, is_faulty):
+def replicas(half, seed, is_faulty, request):
     """Data-parallel over two processes. The fault: every third step the gradients are not averaged
     (tune), or the replicas have different learning rates (report)."""
-    meeting_place = pathlib.Path(f"{out_dir}.meeting_place")
-    ranks = [
-        FORK.Process(target=_replica, args=(rank, out_dir, meeting_place, half, seed, is_faulty))
-        for rank in range(RANKS)
-    ]
-    for rank in ranks:
-        rank.start()
-    for rank in ranks:
-        rank.join()
-    meeting_place.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = [
+            recording.FORK.Process(
+                target=_replica, args=(rank, f"{folder}/meet", half, seed, is_faulty, request)
+            )
+            for rank in range(RANKS)
+        ]
+        for rank in ranks:
+            rank.start()
+        for rank in ranks:
+            rank.join()
     codes = [rank.exitcode for rank in ranks]
     if any(codes):
-        raise RuntimeError(f"replicas of {out_dir} ended with {codes}")
-    return judging.judge(out_dir)
+        raise RuntimeError(f"replicas ended with {codes}")
 
 
-def _replica(rank, out_dir, meeting_place, half, seed, is_faulty):
+def _replica(rank, meeting_place, half, seed, is_faulty, request):
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(RANKS)}
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{meeting_place}", rank=rank, world_size=RANKS
     )
+    recording.start(request)
     training = recipes.perceptron(half, seed)
     training.steps = 100
     torch.manual_seed(training.seed)
@@ -54,34 +51,36 @@ def _replica(rank, out_dir, meeting_place, half, seed, is_faulty):
     if is_faulty and half == recipes.REPORT:
         lr *= 1 + rank
     optimizer = training.make_optimizer(model.parameters(), lr)
-    with zoo.make_hook(out_dir, include_workers="all") as hook:
-        hook.register_module(model)
-        hook.register_loss(loss)
-        for step, batch in enumerate(zoo.batches(training)):
-            own = batch[rank::RANKS]
-            hook.set_mode(modes.TRAIN)
-            optimizer.zero_grad()
-            forgets = is_faulty and half == recipes.TUNE and step % 3 == 0
-            model.require_backward_grad_sync = not forgets
-            loss(model(training.task.train_x[own]), training.task.train_y[own]).backward()
-            optimizer.step()
-        torch.distributed.barrier()
+    for step, batch in enumerate(zoo.batches(training)):
+        own = batch[rank::RANKS]
+        optimizer.zero_grad()
+        forgets = is_faulty and half == recipes.TUNE and step % 3 == 0
+        model.require_backward_grad_sync = not forgets
+        loss(model(training.task.train_x[own]), training.task.train_y[own]).backward()
+        optimizer.step()
+    torch.distributed.barrier()
+    recording.end()
     # At interpreter exit a thread of torch that waits for the GIL is unwound and aborts.
     os._exit(0)
 
 
-def repetition(out_dir, half, seed, is_faulty):
-    """The same training twice. The fault: the second one orders its samples differently."""
-    other = f"{out_dir}.other"
-    zoo.run(_short(half, seed), other)
+def repetition(half, seed, is_faulty, request):
+    """A training that was done before. The fault: it orders its samples differently."""
     again = _short(half, seed)
     if is_faulty:
         again.task.train_x, again.task.train_y = (
             again.task.train_x.roll(1, 0),
             again.task.train_y.roll(1, 0),
         )
-    zoo.run(again, out_dir)
-    return judging.judge(out_dir, {"SimilarAcrossRuns": {"other_trials": other}})
+    recording.recorded(request, zoo.run, again)
+
+
+def first_of_repetition(half, seed, out_dir):
+    """Trains what `repetition` repeats. Returns the parameters for the rule that compares them."""
+    judging.every_rule(
+        lambda request: recording.recorded(request, zoo.run, _short(half, seed)), out_dir
+    )
+    return {judging.COMPARES_RUNS: {"other_trials": str(out_dir)}}
 
 
 def _short(half, seed):
@@ -90,30 +89,18 @@ def _short(half, seed):
     return training
 
 
-def stalled(out_dir, half, seed, is_faulty):
-    """A training whose loader, with the fault, returns 50 of 100 batches and then hangs. It is
-    watched while it runs: a finished run does not show when its steps arrived."""
-    released = FORK.Event()
-    trainer = FORK.Process(target=_train_slowly, args=(out_dir, half, seed, is_faulty, released))
-    trainer.start()
-    try:
-        return judging.watch(out_dir)
-    finally:
-        released.set()
-        trainer.join()
-
-
-def _train_slowly(out_dir, half, seed, is_faulty, released):
+def stalled(half, seed, is_faulty, request):
+    """A training whose loader, with the fault, hangs after 50 of 100 batches."""
     training = recipes.small_table(half, seed)
     training.steps = 100
     training.evaluate_every = training.steps
     if is_faulty:
-        training.batches = lambda: _stalling(training, released)
-    zoo.run(training, out_dir)
+        training.batches = lambda: _stalling(training)
+    recording.recorded(request, zoo.run, training)
 
 
-def _stalling(training, released):
+def _stalling(training):
     for number, batch in enumerate(zoo.batches(training)):
         if number == training.steps // 2:
-            released.wait(LONGEST_STALL)
+            time.sleep(1.5 * judging.WATCHED_SECONDS)
         yield batch

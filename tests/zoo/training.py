@@ -1,24 +1,18 @@
 """One training of the zoo: its parts, and the loop that all trainings share.
 
 A `Training` is described first, then changed by a fault, then run. It is an ordinary PyTorch
-training with a hook that saves what every rule needs, every tenth step as `smdebug run` does.
+training that does not know of smdebug.
 """
 
 import collections
+import contextlib
 import dataclasses
 from collections.abc import Callable
 
+import recording
 import torch
 from tasks import Task
 from torch import nn
-
-import smdebug.pytorch as smd
-from smdebug import modes
-from smdebug.activation_collections import ACTIVATION_COLLECTIONS
-
-SAVE_INTERVAL = 10
-# Not in `save_all`: PyTorch's adapter fills these by the types of modules.
-BY_KIND = sorted(ACTIVATION_COLLECTIONS)
 
 
 @dataclasses.dataclass
@@ -27,7 +21,10 @@ class Training:
 
     `make_model(training)` builds the model from `task`, `activation`, `width` and `depth`;
     `goal` is the accuracy (or share of explained variance) that a healthy training reaches on
-    the test set.
+    the test set. `make_schedule(optimizer, training)` makes the schedule of the learning rate; it
+    steps every `schedule_every` updates. `autocast` is a narrow dtype, in which gradients are
+    scaled if `has_scaler`, and clipped to the norm `clips_to` after they are unscaled, or before
+    it if `clips_scaled`.
     """
 
     task: Task
@@ -39,29 +36,49 @@ class Training:
     make_optimizer: Callable = lambda parameters, lr: torch.optim.SGD(parameters, lr, momentum=0.9)
     lr: float = 0.02
     has_schedule: bool = False
+    make_schedule: Callable | None = None
+    schedule_every: int = 1
+    warm_up: int = 0
     batch: int = 32
     steps: int = 300
     evaluate_every: int = 50
     goal: float = 0.8
     loss: nn.Module | None = None
     clears_gradients: bool = True
+    returns_to_training: bool = True
     on_model: list[Callable[[nn.Module], None]] = dataclasses.field(default_factory=list)
     learns: Callable[[str], bool] = lambda name: True
-    save_interval: int = SAVE_INTERVAL
     batches: Callable | None = None
+    autocast: torch.dtype | None = None
+    has_scaler: bool = False
+    clips_to: float | None = None
+    clips_scaled: bool = False
+
+    @property
+    def epoch(self):
+        """The number of steps of an epoch."""
+        return max(1, len(self.task.train_x) // self.batch)
 
 
-def run(training, out_dir):
-    """Trains, saves into `out_dir`, and returns the quality of the model on the test set: the share
-    of correct predictions, or of explained variance."""
+def run(training):
+    """Trains, and returns the quality of the model on the test set: the share of correct
+    predictions, or of explained variance. What is recorded ends before the quality is measured."""
     torch.manual_seed(training.seed)
     model = made_model(training)
     loss = training.loss or (nn.CrossEntropyLoss() if training.task.classes else nn.MSELoss())
-    with make_hook(out_dir, training.save_interval) as hook:
-        hook.register_module(model)
-        hook.register_loss(loss)
-        _Loop(training, model, loss, hook).run()
+    _Loop(training, model, loss).run()
+    recording.end()
     return _quality(model, training.task)
+
+
+def learned(training, quality):
+    """Returns `quality` of a healthy training. Raises RuntimeError if it is below the goal."""
+    if not quality >= training.goal:
+        raise RuntimeError(
+            f"a healthy training must learn, but its quality is {quality:.3f}, less than "
+            f"{training.goal}"
+        )
+    return quality
 
 
 def made_model(training):
@@ -71,56 +88,66 @@ def made_model(training):
     return model
 
 
-def make_hook(out_dir, save_interval=SAVE_INTERVAL, **options):
-    """A hook that saves everything: training steps at the interval, evaluations whole."""
-    config = smd.SaveConfig(
-        {
-            modes.TRAIN: smd.SaveConfigMode(save_interval=save_interval),
-            modes.EVAL: smd.SaveConfigMode(save_interval=1),
-        }
-    )
-    hook = smd.Hook(
-        str(out_dir), save_all=True, include_collections=BY_KIND, save_config=config, **options
-    )
-    for name in BY_KIND:
-        hook.get_collection(name)  # its tensors are those of modules of the type
-    return hook
-
-
 class _Loop:
-    def __init__(self, training, model, loss, hook):
-        self.training, self.model, self.loss, self.hook = training, model, loss, hook
+    def __init__(self, training, model, loss):
+        self.training, self.model, self.loss = training, model, loss
         learned = [p for name, p in model.named_parameters() if training.learns(name)]
         self.optimizer = training.make_optimizer(learned, training.lr)
         self.schedule = None
-        if training.has_schedule:
+        if training.make_schedule:
+            self.schedule = training.make_schedule(self.optimizer, training)
+        elif training.has_schedule:
             self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
                 self.optimizer, training.steps
             )
+        self.scaler = torch.amp.GradScaler("cpu") if training.has_scaler else None
 
     def run(self):
         of_training = self.training.batches or (lambda: batches(self.training))
+        self.model.train()
         for step, batch in enumerate(of_training()):
             self._train(batch)
+            if self.schedule and (step + 1) % self.training.schedule_every == 0:
+                self.schedule.step()
             if (step + 1) % self.training.evaluate_every == 0:
                 self._evaluate()
 
     def _train(self, batch):
         task = self.training.task
-        self.hook.set_mode(modes.TRAIN)
-        self.model.train()
+        if self.training.returns_to_training:
+            self.model.train()
         if self.training.clears_gradients:
             self.optimizer.zero_grad()
-        self.loss(self.model(task.train_x[batch]), task.train_y[batch]).backward()
+        with self._precision():
+            loss = self.loss(self.model(task.train_x[batch]), task.train_y[batch])
+        if self.scaler:
+            self._scaled_update(loss)
+            return
+        loss.backward()
+        self._clip()
         self.optimizer.step()
-        if self.schedule:
-            self.schedule.step()
+
+    def _scaled_update(self, loss):
+        self.scaler.scale(loss).backward()
+        if not self.training.clips_scaled:
+            self.scaler.unscale_(self.optimizer)
+        self._clip()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+    def _clip(self):
+        if self.training.clips_to:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clips_to)
+
+    def _precision(self):
+        if self.training.autocast is None:
+            return contextlib.nullcontext()
+        return torch.autocast("cpu", dtype=self.training.autocast)
 
     def _evaluate(self):
         task = self.training.task
-        self.hook.set_mode(modes.EVAL)
         self.model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self._precision():
             for batch in torch.arange(len(task.test_x)).split(128):
                 self.loss(self.model(task.test_x[batch]), task.test_y[batch])
 

@@ -9,8 +9,8 @@ import dataclasses
 
 import elsewhere
 import faults
-import judging
 import recipes
+import training as zoo
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Twins:
     """The twins in one framework.
 
     `framework` is its name, `environment` that of its environment, `prefix` precedes the names of
-    recipes, and `script` trains: see `elsewhere.train`. `recipes` are the names of those that have
+    recipes, and `script` trains: see `elsewhere.serve`. `recipes` are the names of those that have
     healthy twins; `faults` is fault -> (its recipes here, the changes of the model).
     """
 
@@ -48,13 +48,12 @@ class Twins:
             f"{fault.name if fault else 'healthy'}/{self.prefix}{recipe}/{half}/{seed}",
             half,
             seed,
-            fault.name if fault else None,
-            fault.meant if fault else (),
-            lambda out_dir: self._train(out_dir, recipe, half, seed, fault, changes),
+            fault,
+            lambda request: self._train(recipe, half, seed, fault, changes, request),
             self.framework,
         )
 
-    def _train(self, out_dir, recipe, half, seed, fault, changes):
+    def _train(self, recipe, half, seed, fault, changes, request):
         training = recipes.RECIPES[recipe](half, seed)
         if fault:
             fault.spoil(training)
@@ -63,14 +62,8 @@ class Twins:
             for name in ("train_x", "train_y", "test_x", "test_y")
         }
         described = _description(training) | changes
-        told = elsewhere.train(self.environment, self.script, described, arrays, out_dir)
-        if not fault and not told["quality"] >= training.goal:
-            raise RuntimeError(
-                f"the healthy {recipe} of {self.framework} with seed {seed} reached "
-                f"{told['quality']:.3f}, less than {training.goal}: a healthy training must "
-                "learn"
-            )
-        return judging.judge(out_dir), told["quality"]
+        quality = elsewhere.train(self.environment, described, arrays, request)
+        return quality if fault else zoo.learned(training, quality)
 
 
 def _description(training):
@@ -87,7 +80,6 @@ def _description(training):
         "batch": training.batch,
         "steps": training.steps,
         "evaluate_every": training.evaluate_every,
-        "save_interval": training.save_interval,
         "classes": training.task.classes,
         "outputs": training.task.outputs,
         "seed": training.seed,

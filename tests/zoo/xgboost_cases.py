@@ -1,27 +1,20 @@
 """XGBoost in the zoo: its healthy trainings, the faults planted into them, and their loop.
 
-A step is a boosting round, saved every tenth time as `smdebug run` does, with all tensors
-that rules use. The rows are those of tasks.py; standardization does not affect trees.
+A step is a boosting round. The rows are those of tasks.py; standardization does not affect trees.
 """
 
 import dataclasses
 
-import judging
 import numpy as np
 import recipes
+import recording
 import tasks
+import training as zoo
 import xgboost
 from faults import Fault
 
-import smdebug.xgboost as smd
-from smdebug.xgboost.collection import MODEL_COLLECTIONS, TRAINING_COLLECTIONS
-
 FAULTY_SEEDS = 2
 HEALTHY_SEEDS = 3
-# All but SHAP values, which no rule uses.
-COLLECTIONS = [
-    name for name in (*TRAINING_COLLECTIONS, *MODEL_COLLECTIONS) if not name.endswith("_shap")
-]
 
 
 @dataclasses.dataclass
@@ -215,62 +208,51 @@ FAULTS = (
 # --- the table, and the loop ---
 
 
-def rows_of_cases():
-    """(name, half, seed, fault or None, meant rules, train) of each case: see `cases.Case`."""
+def cases(case_class):
+    """Every case, as a `case_class` (cases.Case)."""
     for half in recipes.HALVES:
         for recipe in RECIPES:
             for seed in recipes.seeds(half, HEALTHY_SEEDS):
-                yield _row("healthy", recipe, half, seed, None)
+                yield _case(case_class, "healthy", recipe, half, seed, None)
         for fault in FAULTS:
             for recipe in fault.recipes:
                 for seed in recipes.seeds(half, FAULTY_SEEDS):
-                    yield _row(fault.name, recipe, half, seed, fault)
+                    yield _case(case_class, fault.name, recipe, half, seed, fault)
 
 
-def _row(title, recipe, half, seed, fault):
-    return (
+def _case(case_class, title, recipe, half, seed, fault):
+    return case_class(
         f"{title}/{recipe}/{half}/{seed}",
         half,
         seed,
-        fault.name if fault else None,
-        fault.meant if fault else (),
-        _run_recipe(recipe, half, seed, fault),
+        fault,
+        lambda request: recording.recorded(request, _run_recipe, recipe, half, seed, fault),
+        "XGBoost",
     )
 
 
 def _run_recipe(recipe, half, seed, fault):
-    def train(out_dir):
-        training = RECIPES[recipe](half, seed)
-        if fault:
-            fault.spoil(training)
-        quality = run(training, out_dir)
-        if not fault and not quality >= training.goal:
-            raise RuntimeError(
-                f"the healthy {recipe} of half {half} with seed {seed} reached {quality:.3f}, "
-                f"less than {training.goal}: a healthy training must learn"
-            )
-        return judging.judge(out_dir), quality
-
-    return train
+    training = RECIPES[recipe](half, seed)
+    if fault:
+        fault.spoil(training)
+    quality = run(training)
+    return quality if fault else zoo.learned(training, quality)
 
 
-def run(training, out_dir):
-    """Trains, saves into `out_dir`, and returns the quality of the model on the validation rows:
-    the share of correct predictions, or of explained variance."""
+def run(training):
+    """Trains, and returns the quality of the model on the validation rows: the share of correct
+    predictions, or of explained variance."""
     dtrain, dval = (
         xgboost.DMatrix(rows.x, rows.y) for rows in (training.train, training.validation)
     )
-    hook = smd.Hook(str(out_dir), include_collections=COLLECTIONS, validation_data=dval)
     model = xgboost.train(
         training.params,
         dtrain,
         training.rounds,
         evals=[(dtrain, "train"), (dval, "validation")],
-        callbacks=[hook],
         early_stopping_rounds=training.early_stopping_rounds,
         verbose_eval=False,
     )
-    hook.close()
     return _quality(model.predict(dval), training)
 
 
