@@ -205,6 +205,9 @@ class CheckInputImages : public Rule {
         images_.try_emplace(std::string(tensor.name), Images());
     Images& images = place->second;
     if (is_new) images.since = step;
+    // Elements tell the channels apart, so steps without them no longer count.
+    const bool lacks_elements = sums.size() == 1 && layout->channels > 1;
+    if (lacks_elements && images.channels.size() > 1) return false;
     if (images.channels.size() != sums.size()) {
       images = {.samples = 0, .channels = {}, .since = step};
       images.channels.resize(sums.size());

@@ -142,6 +142,21 @@ TEST(CheckInputImages, JudgesTheMeanOfAllChannelsWhereElementsWereNotKept) {
   EXPECT_EQ(reduced.verdict().evidence[0].value, -0.25);
 }
 
+TEST(CheckInputImages, CountsStepsWithElementsAmongStepsWithoutThem) {
+  TensorStatistics statistics;
+  statistics.count = 8;
+  const std::vector<std::int64_t> shape = {2, 2, 1, 2};
+  RuleHarness rule("CheckInputImages", {{"threshold_samples", "4"}});
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0).with_statistics(kImages, statistics).of_shape(shape)));
+  EXPECT_FALSE(rule.fires_at(images(1, {1, 1, 0, 0, 1, 1, 0, 0})));
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(2).with_statistics(kImages, statistics).of_shape(shape)));
+  EXPECT_TRUE(rule.fires_at(images(3, {1, 1, 0, 0, 1, 1, 0, 0})));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("channel 0 of 4 images from step 1"));
+}
+
 TEST(CheckInputImages, SaysThatATensorHoldsNoImages) {
   RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
   EXPECT_FALSE(

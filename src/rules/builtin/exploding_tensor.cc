@@ -4,11 +4,18 @@
 // skipped. If only reductions were saved, NaN or infinity in mean, sum, l1 or
 // l2, or NaN in min or max, proves that the tensor contained one.
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/core/tensor_names.h"
 #include "smdebug/core/tensor_view.h"
 
 #include "base/strings.h"
@@ -36,6 +43,12 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::boolean,
      .default_text = "false",
      .description = "Whether to ignore infinities."},
+    {.name = "pass_scaled",
+     .type = ParameterType::boolean,
+     .default_text = "false",
+     .description = "Whether to ignore gradients while a gradient scaler is in "
+                    "use, which skips the update if one is not finite.",
+     .tuned_text = "true"},
     kStartStep,
     kEndStep,
     kPreset,
@@ -77,8 +90,10 @@ std::string counts_text(const Observation& observation,
 
 class ExplodingTensor : public Rule {
  public:
-  ExplodingTensor(TensorSelector selector, bool only_nan)
-      : selector_(std::move(selector)), only_nan_(only_nan) {}
+  ExplodingTensor(TensorSelector selector, bool only_nan, bool pass_scaled)
+      : selector_(std::move(selector)),
+        only_nan_(only_nan),
+        pass_scaled_(pass_scaled) {}
 
   RuleNeeds needs() const override {
     RuleNeeds needs;
@@ -86,7 +101,32 @@ class ExplodingTensor : public Rule {
     return needs;
   }
 
+  Outcome on_scalars(std::string_view worker,
+                     std::span<const ScalarSeriesView> series) override {
+    for (const ScalarSeriesView& one : series) {
+      if (one.name == name_parts::kGradientScale && !one.samples.empty()) {
+        scaled_.emplace(worker);
+      }
+    }
+    return no_finding();
+  }
+
   Outcome on_step(const RuleStep& step) override {
+    if (auto held = take_held()) return held;
+    SMD_TRY(auto finding, judge(step));
+    // The scale of the first step may be known one step later.
+    const bool is_first = !std::exchange(has_seen_step_, true);
+    if (finding && pass_scaled_ && is_first && are_gradients(*finding)) {
+      held_ = std::move(finding);
+      return no_finding();
+    }
+    return finding;
+  }
+
+  Outcome finish() override { return take_held(); }
+
+ private:
+  Outcome judge(const RuleStep& step) {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
       if (selector_.every_tensor && tensor->name == kTreeSplits) continue;
@@ -94,6 +134,7 @@ class ExplodingTensor : public Rule {
       if (!found) continue;
       count_judged();
       if (!found->has_nan && (only_nan_ || !found->has_inf)) continue;
+      if (is_handled(tensor->name, tensor->worker)) continue;
       if (!finding) finding = describe(*tensor, *found, step.step);
       finding->evidence.push_back(evidence(*tensor, *found, step.step));
     }
@@ -110,7 +151,29 @@ class ExplodingTensor : public Rule {
     return finding;
   }
 
- private:
+  // Whether a gradient scaler skips the update if the tensor is not finite.
+  bool is_handled(std::string_view tensor, std::string_view worker) const {
+    return pass_scaled_ && tensor.starts_with(name_parts::kGradient) &&
+           scaled_.contains(worker);
+  }
+
+  static bool are_gradients(const Finding& finding) {
+    return std::ranges::all_of(finding.evidence, [](const Evidence& one) {
+      return one.tensor.starts_with(name_parts::kGradient);
+    });
+  }
+
+  // The finding of the first step, unless a gradient scaler handles it.
+  std::optional<Finding> take_held() {
+    auto held = std::exchange(held_, std::nullopt);
+    if (held && std::ranges::all_of(held->evidence, [&](const Evidence& one) {
+          return is_handled(one.tensor, one.worker);
+        })) {
+      held.reset();
+    }
+    return held;
+  }
+
   // Compares the number of such elements; 1 if only a reduction shows some.
   Result<std::string> adjacent_layers_text(
       std::span<const Observation* const> tensors, Evidence& first) const {
@@ -175,11 +238,16 @@ class ExplodingTensor : public Rule {
 
   TensorSelector selector_;
   bool only_nan_;
+  bool pass_scaled_;
+  std::set<std::string, std::less<>> scaled_;  // workers with a gradient scaler
+  bool has_seen_step_ = false;
+  std::optional<Finding> held_;
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
   return make_rule<ExplodingTensor>(selected_or_every_tensor(parameters),
-                                    parameters.boolean("only_nan"));
+                                    parameters.boolean("only_nan"),
+                                    parameters.boolean("pass_scaled"));
 }
 
 }  // namespace
@@ -189,7 +257,8 @@ const RuleFactory kExplodingTensor = {
     .summary = "A tensor contains NaN or infinity.",
     .condition =
         "Fires when a tensor contains NaN, or infinity unless 'only_nan' is "
-        "set.",
+        "set. With 'pass_scaled', gradients do not count while a gradient "
+        "scaler is in use.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

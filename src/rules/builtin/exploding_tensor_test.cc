@@ -118,6 +118,60 @@ TEST(ExplodingTensor, JudgesOnlyWhatItsSelectorTakes) {
   EXPECT_EQ(rule.verdict().evidence.size(), 2u);
 }
 
+// Steps 0 and 1 with an infinite gradient; the scale of a gradient scaler, if
+// there is one, is known before step `scale_known_at`.
+RuleHarness with_infinite_gradients(const char* pass_scaled,
+                                    std::optional<Step> scale_known_at) {
+  RuleHarness rule("ExplodingTensor", {{"pass_scaled", pass_scaled}});
+  for (const Step step : {0, 1}) {
+    if (step == scale_known_at) {
+      const ScalarSample sample{{0, Mode::train, 0}, 65536};
+      const ScalarSeriesView scale{"gradient_scale", {&sample, 1}};
+      rule.notes({&scale, 1}, "worker_0");
+    }
+    rule.fires_at(
+        StepBuilder(step).with_statistics("gradient/w", counts(0, 1, 0)));
+  }
+  return rule;
+}
+
+TEST(ExplodingTensor, LetsGradientsPassWhereAScalerSkipsTheUpdate) {
+  EXPECT_EQ(with_infinite_gradients("true", 0).finish().status,
+            RuleStatus::no_issues_found);
+}
+
+TEST(ExplodingTensor, WaitsOneStepForTheScaleOfTheFirst) {
+  EXPECT_EQ(with_infinite_gradients("true", 1).finish().status,
+            RuleStatus::no_issues_found);
+}
+
+TEST(ExplodingTensor, TellsOfGradientsOfTheFirstStepWithoutAScaler) {
+  EXPECT_THAT(with_infinite_gradients("true", std::nullopt).finish().message,
+              HasSubstr("gradient/w: 0 NaN, 1 +inf, 0 -inf in 640 elements at "
+                        "step 0"));
+}
+
+TEST(ExplodingTensor, TellsOfTheOnlyStepAtTheEnd) {
+  RuleHarness rule("ExplodingTensor", {{"pass_scaled", "true"}});
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0).with_statistics("gradient/w", counts(1, 0, 0))));
+  EXPECT_EQ(rule.finish().status, RuleStatus::issues_found);
+}
+
+TEST(ExplodingTensor, CountsScaledGradientsAsDocumented) {
+  EXPECT_EQ(with_infinite_gradients("false", 0).finish().status,
+            RuleStatus::issues_found);
+}
+
+TEST(ExplodingTensor, CountsOtherTensorsWhereAScalerIsInUse) {
+  RuleHarness rule("ExplodingTensor", {{"pass_scaled", "true"}});
+  const ScalarSample sample{{0, Mode::train, 0}, 65536};
+  const ScalarSeriesView scale{"gradient_scale", {&sample, 1}};
+  rule.notes({&scale, 1}, "worker_0");
+  EXPECT_TRUE(
+      rule.fires_at(StepBuilder(0).with_statistics("w", counts(1, 0, 0))));
+}
+
 TEST(ExplodingTensor, LetsLeavesOfTreesHaveNoThreshold) {
   const auto tree = [] {
     return StepBuilder(0)
