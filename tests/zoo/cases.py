@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable
 
 import faults
+import judging
 import keras_cases
 import mxnet_cases
 import recipes
@@ -27,8 +28,8 @@ class Case:
     """A training. `train(request)` trains, recorded by the `smdebug run` of `request`, and returns
     the quality of the model, or None if that is not measured.
 
-    `fault` is None for a healthy case. `before(out_dir)` trains what the training is compared with,
-    and returns further parameters of rules.
+    `fault` is None for a healthy case. `more(out_dir)` returns further parameters of rules, and
+    first trains what the training is compared with.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Case:
     fault: Fault | None
     train: Callable
     framework: str = "PyTorch"
-    before: Callable | None = None
+    more: Callable | None = None
 
     @property
     def meant(self):
@@ -98,7 +99,7 @@ def _together_cases(kind):
                     seed,
                     kind if is_faulty else None,
                     _run_together(kind.spoil, half, seed, is_faulty),
-                    before=_repeated(half, seed) if kind is _REPETITION else None,
+                    more=_more(kind, half, seed),
                 )
 
 
@@ -141,5 +142,9 @@ def _run_together(run, half, seed, is_faulty):
     return lambda request: run(half, seed, is_faulty, request)
 
 
-def _repeated(half, seed):
-    return lambda out_dir: together.first_of_repetition(half, seed, out_dir)
+def _more(kind, half, seed):
+    if kind is _REPETITION:
+        return lambda out_dir: together.first_of_repetition(half, seed, out_dir)
+    if kind is _STALLED:
+        return lambda _: {judging.NEEDS_TIME: {"threshold": str(judging.WATCHED_SECONDS)}}
+    return None

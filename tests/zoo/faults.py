@@ -128,6 +128,62 @@ def _learning_rate(factor):
     return spoil
 
 
+def _decays_each_batch(training):
+    training.schedule_every = 1
+
+
+def _endless_warm_up(training):
+    training.warm_up = 100_000  # that of a large training, copied
+
+
+def _clips_scaled(training):
+    training.clips_scaled = True
+
+
+class RootOfMasked(nn.Module):
+    """The gradient of the root is infinite where the mask is 0, and their product is NaN."""
+
+    def forward(self, x):
+        return (x * (x > 0)).sqrt()
+
+
+def _roots(training):
+    training.activation = RootOfMasked
+
+
+def _softmax(training):
+    make = training.make_model
+    training.make_model = lambda it: nn.Sequential(make(it), nn.Softmax(-1))
+
+
+def _flat_targets(training):
+    training.task.train_y = training.task.train_y.squeeze(1)
+
+
+def _sorted(training):
+    task = training.task
+    order = task.train_y.argsort(stable=True)
+    task.train_x, task.train_y = task.train_x[order], task.train_y[order]
+    training.batches = lambda: _in_order(training)
+
+
+def _in_order(training):
+    for step in range(training.steps):
+        first = step % training.epoch * training.batch
+        yield torch.arange(first, first + training.batch)
+
+
+def _stays_in_evaluation(training):
+    training.returns_to_training = False
+
+
+def _missing_values(training):
+    x = training.task.train_x
+    x[torch.rand(len(x), generator=torch.Generator().manual_seed(training.seed)) < 0.02, 0] = float(
+        "nan"
+    )
+
+
 def _shuffled_labels(training):
     order = torch.Generator().manual_seed(training.seed)
     labels = training.task.train_y
@@ -193,6 +249,7 @@ NAMES_LOW_RATE = (
     "WeightUpdateRatio: too small",
 )
 HINTS_AT_RATE = ("ExplodingTensor", "LossNotDecreasing: the loss does not fall")
+HINTS_AT_HIGH_RATE = (*HINTS_AT_RATE, "SaturatedActivation")
 CLASSIFIERS = ("perceptron", "small_table", "transformer")
 
 FAULTS = (
@@ -258,7 +315,7 @@ FAULTS = (
         ("perceptron", "regression", "transformer"),
         _learning_rate(100.0),
         named_by=NAMES_HIGH_RATE,
-        hinted_by=HINTS_AT_RATE,
+        hinted_by=HINTS_AT_HIGH_RATE,
     ),
     Fault(
         "learning rate too low",
@@ -361,5 +418,86 @@ FAULTS = (
         ("NLPSequenceRatio",),
         ("text",),
         _long_padding,
+    ),
+    Fault(
+        "learning rate thirty times too high",
+        "thirty times that of the healthy twin",
+        ("LearningRate", "LossNotDecreasing", "WeightUpdateRatio"),
+        ("tanh_perceptron", "convolutions", "recurrent"),
+        _learning_rate(30.0),
+        named_by=NAMES_HIGH_RATE,
+        hinted_by=HINTS_AT_HIGH_RATE,
+    ),
+    Fault(
+        "decay at each batch",
+        "a schedule that is meant for epochs and steps after each batch",
+        ("LearningRate",),
+        ("decayed",),
+        _decays_each_batch,
+        named_by=("LearningRate: decayed early", "LossNotDecreasing: has decayed"),
+        hinted_by=(*NAMES_LOW_RATE, *HINTS_AT_RATE),
+    ),
+    Fault(
+        "warm-up that never ends",
+        "a warm-up of a hundred thousand steps, as large trainings have it",
+        ("LearningRate",),
+        ("warmed_up",),
+        _endless_warm_up,
+        named_by=("LearningRate: warm-up", "LossNotDecreasing: the learning rate is low"),
+        hinted_by=(*NAMES_LOW_RATE, *HINTS_AT_RATE),
+    ),
+    Fault(
+        "clipped before unscaled",
+        "gradients are clipped while they carry the scale of a gradient scaler",
+        ("MixedPrecision",),
+        ("scaled", "scaled_convolutions"),
+        _clips_scaled,
+        named_by=("MixedPrecision: clipped",),
+    ),
+    Fault(
+        "scaler at its floor",
+        "square roots of 0 whose gradients are not finite at any scale: each update is skipped",
+        ("MixedPrecision",),
+        ("scaled",),
+        _roots,
+        named_by=("ExplodingTensor", "MixedPrecision: skips each update"),
+        hinted_by=("ParametersNotTrained: no optimizer acts",),
+    ),
+    Fault(
+        "softmax before the loss",
+        "the model ends with a softmax, and the loss applies another one",
+        ("LossInput",),
+        ("perceptron", "recurrent", "transformer"),
+        _softmax,
+    ),
+    Fault(
+        "targets that broadcast",
+        "targets of shape (N,) for outputs of shape (N, 1): each meets all others",
+        ("LossInput",),
+        ("regression",),
+        _flat_targets,
+    ),
+    Fault(
+        "sorted labels",
+        "the samples are sorted by class and not shuffled",
+        ("LabelsAndInputs",),
+        ("perceptron", "transformer", "text"),
+        _sorted,
+        named_by=("LabelsAndInputs: sorted labels", "LabelsAndInputs: labels of one class"),
+    ),
+    Fault(
+        "stays in evaluation mode",
+        "model.train() is not called again after the first evaluation",
+        ("WrongMode",),
+        ("convolutions", "dropout"),
+        _stays_in_evaluation,
+    ),
+    Fault(
+        "missing values",
+        "NaN in two percent of the rows",
+        ("LabelsAndInputs",),
+        ("perceptron", "small_table"),
+        _missing_values,
+        named_by=("LabelsAndInputs: not finite",),
     ),
 )

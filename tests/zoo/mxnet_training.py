@@ -25,9 +25,9 @@ def train(case, arrays):
     mx.random.seed(case["seed"])
     np.random.seed(case["seed"])  # initializers draw from it
     net = MODELS[case["model"]](case)
+    net.infer_shape(mx.nd.array(data["train_x"][:2]))
     # Uniform between -1 and 1 over the root of the number of inputs, as PyTorch has it.
     net.initialize(mx.init.Xavier(factor_type="in", magnitude=1))
-    net(mx.nd.array(data["train_x"][:2]))  # only now weights have their shapes
     _spoil(net, case)
     _fit(net, case, data)
     recording.end()

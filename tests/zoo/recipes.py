@@ -317,6 +317,69 @@ def slow_start(half, seed):
     )  # fmt: skip
 
 
+def _per_epoch(optimizer, _):
+    return torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.8)
+
+
+def _warm_up(optimizer, training):
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / training.warm_up)
+    )
+
+
+def decayed(half, seed):
+    """The learning rate decays after each epoch."""
+    training = perceptron(half, seed)
+    training.make_schedule = _per_epoch
+    training.schedule_every = training.epoch
+    return training
+
+
+def warmed_up(half, seed):
+    """The learning rate rises in the first steps."""
+    training = transformer(half, seed)
+    training.make_schedule = _warm_up
+    training.warm_up = 30 if half == TUNE else 60
+    return training
+
+
+def _stack_with_dropout(training):
+    layers, inputs = [], training.task.train_x.shape[1]
+    for _ in range(training.depth):
+        layers += [nn.Linear(inputs, training.width), training.activation(), nn.Dropout(0.2)]
+        inputs = training.width
+    return nn.Sequential(*layers, nn.Linear(inputs, training.task.outputs))
+
+
+def dropout(half, seed):
+    training = perceptron(half, seed)
+    training.make_model = _stack_with_dropout
+    return training
+
+
+def autocast(half, seed):
+    """In bfloat16, which needs no gradient scaler."""
+    training = perceptron(half, seed) if half == TUNE else transformer(half, seed)
+    training.autocast = torch.bfloat16
+    return training
+
+
+def _in_float16(training, clips_to):
+    training.autocast = torch.float16
+    training.has_scaler = True
+    training.clips_to = clips_to
+    return training
+
+
+def scaled(half, seed):
+    """In float16 with a gradient scaler; the gradients are clipped after they are unscaled."""
+    return _in_float16(perceptron(half, seed), 1.0 if half == TUNE else 0.5)
+
+
+def scaled_convolutions(half, seed):
+    return _in_float16(plain_convolutions(half, seed), 2.0 if half == TUNE else 1.0)
+
+
 RECIPES = {
     recipe.__name__: recipe
     for recipe in (
@@ -333,6 +396,12 @@ RECIPES = {
         autoencoder,
         long,
         slow_start,
+        decayed,
+        warmed_up,
+        dropout,
+        autocast,
+        scaled,
+        scaled_convolutions,
     )
 }
 

@@ -108,7 +108,7 @@ def _examined(case, out_dir):
     result = {}
     if case.fault is None or case.fault.shows_by_default:
         result["quality"], result["told"] = judging.default_rules(case.train, f"{out_dir}-default")
-    more = case.before(f"{out_dir}-before") if case.before else {}
+    more = case.more(f"{out_dir}-other") if case.more else {}
     result["verdicts"] = _short(judging.every_rule(case.train, out_dir, more))
     return result
 

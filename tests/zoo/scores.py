@@ -51,9 +51,9 @@ def score(results, rule, preset, half):
     return total
 
 
-def default_set(results):
-    """The rules that judge a training if the user names none: they need no argument, judged healthy
-    runs, and fired on none of them with the tuned preset. Sorted by name."""
+def admitted(results):
+    """The rules that may judge a training if the user names none: they need no argument, judged
+    healthy runs, and fired on none of them with the tuned preset. Sorted by name."""
     needing = {*judging.NEEDED, judging.COMPARES_RUNS}
     names = {rule for result in results for rule in result["verdicts"]} - needing
     return sorted(name for name in names if _is_quiet(results, name))

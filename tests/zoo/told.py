@@ -24,7 +24,7 @@ def outcome(fault, told):
     If the leading diagnosis names the cause, it is right; if it lists it among more causes, or
     another finding names it, half right. Other findings are wrong, and advice counts as silence.
     """
-    leading = told["causes"][:1]
+    leading = told["causes"][:1] or told["findings"]  # only advice
     if any(fault.is_named_by(rule, kind) for rule, kind, *_ in leading):
         return Outcome.right
     if any(fault.is_hinted_by(rule, kind) for rule, kind, *_ in leading):
@@ -49,6 +49,7 @@ class Counts:
     """Of results as run_zoo.py collects them; those without `told` are left out."""
 
     outcomes: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    harmless: int = 0  # not found, and as good as the worst of the healthy trainings
     healthy: int = 0
     alarmed: int = 0  # healthy trainings
     alarms: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # by rule
@@ -68,6 +69,7 @@ class Counts:
 def count(results, faults):
     """The `Counts` of results; `faults` are by name."""
     counts = Counts()
+    healthy = _worst_healthy(results)
     for result in results:
         told = result.get("told")
         if told is None:
@@ -78,9 +80,27 @@ def count(results, faults):
             continue
         found = outcome(faults[result["fault"]], told)
         counts.outcomes[found] += 1
-        if found is not Outcome.silent:
+        if found is Outcome.silent:
+            worst = healthy.get(_recipe(result))
+            counts.harmless += worst is not None and result["quality"] >= worst
+        else:
             counts.steps.append(min(step for *_, step in above_advice(told) or told["findings"]))
     return counts
+
+
+def _worst_healthy(results):
+    """The lowest quality of the healthy trainings of each recipe."""
+    worst = {}
+    for result in results:
+        if result["fault"] is None and result.get("quality") is not None:
+            recipe = _recipe(result)
+            worst[recipe] = min(worst.get(recipe, result["quality"]), result["quality"])
+    return worst
+
+
+def _recipe(result):
+    """("text", "tune") for "healthy/text/tune/0"."""
+    return tuple(result["case"].split("/")[-3:-1])
 
 
 def _count_healthy(counts, told):
@@ -96,6 +116,7 @@ def summary(counts):
         "faulty": counts.faulty,
         "found": counts.found,
         **{each.name: counts.outcomes[each] for each in Outcome},
+        "harmless": counts.harmless,
         "healthy": counts.healthy,
         "healthy_with_false_alarm": counts.alarmed,
         "false_alarms": dict(sorted(counts.alarms.items())),
