@@ -207,7 +207,7 @@ class Launch:
 
     def _find_during_call(self) -> None:
         """Searches again during the call of a model, whose own modules belong to it: a loss that
-        it creates in each call would be found in this one alone."""
+        it creates in each call would be found in this one only."""
         if not self._handles:
             self.find()
             self._depth.value = 1

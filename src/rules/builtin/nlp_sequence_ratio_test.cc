@@ -73,11 +73,10 @@ TEST(NLPSequenceRatio, TakesTheInputsOfEmbeddingsByDefault) {
     EXPECT_TRUE(rule.fires_at(StepBuilder(0).with_values(name, {0}, {1})))
         << name;
   }
-  for (const char* name :
-       {"embedding/outputs", "embedding_block/dense/inputs",
-        "bert.embeddings.token_type_embeddings_input_0",
-        "bert.embeddings.position_embeddings_input_0",
-        "encoder/position_embedding/inputs"}) {
+  for (const char* name : {"embedding/outputs", "embedding_block/dense/inputs",
+                           "bert.embeddings.token_type_embeddings_input_0",
+                           "bert.embeddings.position_embeddings_input_0",
+                           "encoder/position_embedding/inputs"}) {
     RuleHarness rule("NLPSequenceRatio");
     EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_values(name, {0}, {1})))
         << name;
