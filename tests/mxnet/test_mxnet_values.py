@@ -62,6 +62,18 @@ def on_two_devices():
     return parameter
 
 
+def of_one_element(*devices):
+    parameter = gluon.Parameter("p", shape=(1,))
+    parameter.initialize(mx.init.Constant(1.5), ctx=list(devices))
+    return parameter
+
+
+def constant(value):
+    parameter = gluon.Constant("c", value)
+    parameter.initialize()
+    return parameter
+
+
 def deferred():
     dense = gluon.nn.Dense(2)
     dense.initialize()
@@ -171,7 +183,9 @@ def test_a_value_without_elements_is_logged_once_and_raises_nothing(hook, read, 
         lambda: [mx.nd.array([1.5])],
         lambda: mx.nd.array([1.5], dtype="float64"),
         lambda: mx.nd.array([[1.5]]).tostype("row_sparse"),
-        lambda: initialized(gluon.Parameter("p", shape=(1,))) and mx.nd.array([1.5]),
+        lambda: of_one_element(mx.cpu(0)),
+        lambda: of_one_element(mx.cpu(0), mx.cpu(1)),
+        lambda: constant(mx.nd.array([1.5])),
         lambda: np.float32(1.5),
         lambda: 1.5,
     ],
@@ -180,6 +194,23 @@ def test_a_scalar_is_any_array_of_one_element(hook, read, make):
     hook.save_scalar("s", make())
     hook.close()
     assert read().tensor("scalar/s").value(0).tolist() == [1.5]
+
+
+NO_SCALARS = {
+    "list of arrays and None",
+    "objects",
+    "structured",
+    "arrays of different shapes",
+}  # whatever the arrays contain
+
+
+@pytest.mark.parametrize("kind", [each for each in SKIPPED if each not in NO_SCALARS])
+def test_a_scalar_without_a_value_is_logged_once_and_raises_nothing(hook, kind, capfd):
+    for _ in range(3):
+        hook.save_scalar("odd", SKIPPED[kind]())
+    hook.close()
+    assert list(hook.status().skipped) == ["scalar/odd"] and hook.status().error is None
+    assert capfd.readouterr().err.count("'scalar/odd' is not saved") == 1
 
 
 def test_an_array_of_several_elements_is_no_scalar(hook):

@@ -242,6 +242,20 @@ def test_tensors_operations_and_variables_can_be_added_to_a_collection(out_dir):
     np.testing.assert_array_equal(trial.tensor("same:0").value(1), [losses[1][0]])
 
 
+def test_an_unknown_collection_is_logged_and_ignored(out_dir, logged):
+    wanted = ["flatten", "weights"]
+    hook = SessionHook(
+        out_dir, include_collections=wanted, save_config=smd.SaveConfig(save_interval=1)
+    )
+    line = Line(hook)
+    with tf1.train.MonitoredSession(hooks=[hook]) as session:
+        assert len(line.run(session, 2)) == 2
+    hook.close()
+    assert len([text for text in logged if "include_collections names 'flatten'" in text]) == 1
+    assert hook.status().error is None
+    assert read(out_dir).tensor("scope/weight:0").steps() == [0, 1]
+
+
 def test_sparse_gradients_are_filled_up_with_zeros(out_dir):
     hook = SessionHook(
         out_dir,

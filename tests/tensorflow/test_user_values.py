@@ -214,12 +214,36 @@ def test_a_scalar_is_any_tensor_or_variable_of_one_element(hook, out_dir, make):
     assert read(out_dir).tensor("scalar/s").value(0).tolist() == [1.5]
 
 
-def test_a_metric_is_recorded_from_a_variable(hook, out_dir):
+@pytest.mark.parametrize("where", ["eager", "function"])
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_metric_is_recorded_from_every_kind_of_value(hook, out_dir, kind, where):
+    make, expected = SAVED[kind]
     hook.get_collection("metrics").save_config = smd.SaveConfig(save_interval=1)
-    hook.record_tensor_value("accuracy", tf.Variable(0.5))
+
+    def step():
+        hook.record_tensor_value("t", make())
+
+    (tf.function(step) if where == "function" else step)()
     hook.close()
-    assert hook.status().error is None
-    assert read(out_dir).tensor("accuracy").value(0).tolist() == 0.5
+    assert hook.status().skipped == {} and hook.status().error is None
+    check(out_dir, expected)
+    assert read(out_dir).collection("metrics").tensor_names == {"t"}
+
+
+@pytest.mark.parametrize("where", ["eager", "function"])
+@pytest.mark.parametrize("kind", SKIPPED)
+def test_a_metric_without_elements_is_logged_once_and_raises_nothing(hook, kind, where, capfd):
+    hook.get_collection("metrics").save_config = smd.SaveConfig(save_interval=1)
+
+    def step():
+        hook.record_tensor_value("odd", SKIPPED[kind]())
+
+    step = tf.function(step) if where == "function" else step
+    for _ in range(3):
+        step()
+    hook.close()
+    assert list(hook.status().skipped) == ["odd"] and hook.status().error is None
+    assert capfd.readouterr().err.count("'odd' is not saved") == 1
 
 
 def test_a_tensor_of_several_elements_inside_a_function_does_not_end_it(hook, out_dir):
