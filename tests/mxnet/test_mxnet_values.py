@@ -258,4 +258,6 @@ def test_a_sparse_output_that_cannot_become_dense_is_skipped(out_dir, read, make
     hook.close()
     assert list(hook.status().skipped) == ["gives_output_0"] and hook.status().error is None
     assert capfd.readouterr().err.count("'gives_output_0' is not saved") == 1
-    assert read().tensor("gives_input_0").value(1).tolist() == [1]
+    trial = read()
+    assert trial.tensor("gives_input_0").value(1).tolist() == [1]
+    assert trial.collections()["all"].tensor_names == {"gives_input_0"}

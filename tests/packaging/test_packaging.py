@@ -2,6 +2,7 @@
 start, and one version in every place that names it."""
 
 import importlib.metadata
+import json
 import os
 import pathlib
 import re
@@ -70,6 +71,21 @@ def test_installing_the_package_cannot_replace_the_numpy_of_a_framework():
         each for each in importlib.metadata.requires("smdebug") or [] if "extra ==" not in each
     ]
     assert required == ["numpy"]
+
+
+@pytest.mark.parametrize("environment", ["torch", "tensorflow", "tensorflow-2.15", "mxnet"])
+def test_resolving_dependencies_beside_a_framework_installs_nothing_else(environment):
+    python = ROOT / f".venv/{environment}/bin/python"
+    if not python.exists():
+        pytest.skip(f"there is no environment {environment}")
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*pip, "install", "--dry-run", "--no-index", "--quiet", "--report", "-", "smdebug"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["install"] == []
 
 
 def test_one_version_everywhere():
