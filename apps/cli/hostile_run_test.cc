@@ -109,9 +109,15 @@ TEST_F(HostileRun, IsNotJudgedWithoutAWordOnItsDamage) {
 
 TEST_F(HostileRun, ShowsWhatIsReadableBesideHugeFiles) {
   const std::vector<std::string> huge = {
+      "claim.smd",
       "collections/000000000/worker_1_collections.json",
-      "index/000000000/000000000003_worker_0.json", "rules/AllZero.json",
-      "run.json"};
+      "facts/worker_0-000000000000.json",
+      "index/000000000/000000000003_worker_0.json",
+      "progress.json",
+      "refused.smd",
+      "rules/AllZero.json",
+      "run.json",
+      "series/worker_0-000000000000-000000000001-0.json"};
   for (const std::string& file : huge) {
     write(file, "{");
     std::filesystem::resize_file(run_ + "/" + file, std::uintmax_t{1} << 40);

@@ -119,6 +119,17 @@ def test_the_earlier_attempt_is_a_run_that_can_be_opened(run):
     assert set(map(tuple, values(earlier).values())) == {(1.0, 1.0)}
 
 
+def test_show_names_both_attempts(run):
+    train(run, steps=6, value=1, is_killed=True)
+    train(run, steps=3, value=2)
+    shown = subprocess.run(
+        [sys.executable, "-m", "smdebug", "show", run], capture_output=True, text=True, check=True
+    ).stdout
+    assert "3 saved" in shown and ", attempt 2\n" in shown
+    (earlier,) = [line for line in shown.splitlines() if line.startswith("attempt 1 ")]
+    assert earlier.endswith(f"did not end: smdebug show {run}/attempts/1")
+
+
 def test_an_open_trial_follows_the_new_attempt(run):
     train(run, steps=6, value=1, is_killed=True)
     trial = create_trial(run)

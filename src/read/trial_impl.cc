@@ -194,12 +194,15 @@ std::vector<Damage> Trial::Impl::damage() const {
       all.push_back(std::move(part));
     }
   }
-  if (const auto bytes = get_object(*storage_, kRefusedKey)) {
+  const auto bytes = get_object(*storage_, kRefusedKey, kMaxClaimBytes);
+  if (bytes) {
     const auto refused = parse_claim(bytes->text());
     all.push_back({std::string(kRefusedKey),
                    (refused ? refused->text() : std::string("a process")) +
                        " also tried to write this run: its steps were not "
                        "saved"});
+  } else if (bytes.error().code != Error::Code::not_found) {
+    all.push_back({std::string(kRefusedKey), bytes.error().message});
   }
   return all;
 }
