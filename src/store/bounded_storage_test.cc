@@ -69,7 +69,7 @@ class HangingCallTest : public testing::TestWithParam<StorageCall> {
   std::shared_ptr<HangingStorage> hanging_ =
       std::make_shared<HangingStorage>(memory_);
   std::shared_ptr<Storage> bounded_ =
-      bounded_storage(hanging_, {milliseconds(1), nullptr});
+      bounded_storage(hanging_, {milliseconds(100), nullptr});
 };
 
 TEST_P(HangingCallTest, FailsInsteadOfWaitingForever) {
