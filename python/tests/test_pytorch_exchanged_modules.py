@@ -121,6 +121,29 @@ def test_a_model_that_exchanges_modules_all_the_time_is_followed_for_a_while(hoo
     assert trial.tensor("2_output_0").steps() == list(range(30))
 
 
+def test_code_that_was_compiled_elsewhere_does_not_matter(hook):
+    torch.compile(nn.Linear(2, 2), backend="eager")(torch.ones(1, 2))
+    model = network()
+    hook.register_module(model)
+    step(model)
+    model[2] = nn.Linear(6, 2)
+    step(model)
+    hook.close()
+    assert read(hook.out_dir).tensor("Sequential_2.weight").value(1).shape == (2, 6)
+
+
+def test_a_compiled_model_that_exchanges_a_module_goes_on(hook):
+    model = network()
+    compiled = torch.compile(model, backend="eager")
+    hook.register_module(compiled)
+    step(compiled)
+    model[2] = nn.Linear(6, 2)
+    step(compiled)
+    hook.close()
+    assert hook.status().error is None
+    assert read(hook.out_dir).tensor("Sequential_0.weight").steps() == [0, 1]
+
+
 def test_training_has_the_same_bits_when_the_head_is_exchanged(tmp_path):
     def trained(is_hooked):
         model = network()

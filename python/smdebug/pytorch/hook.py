@@ -26,7 +26,7 @@ from smdebug.hook_status import HookCost
 from smdebug.pytorch import values
 from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
-from smdebug.pytorch.compiled import forget_compiled, has_compiled
+from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
 from smdebug.pytorch.facts import FactsReport
 from smdebug.pytorch.hook_installer import HookInstaller
@@ -409,7 +409,8 @@ class Hook(BaseHook):
     def _follow_modules(self, root: Root) -> None:
         """Records the modules that have taken the place of others, as a new head has. Compiled
         code contains the hooks that it was compiled with."""
-        if root.is_compiled or has_compiled() or root.changes_too_often():
+        is_compiled = root.is_compiled or self._switch.points.are_traced
+        if is_compiled or root.changes_too_often():
             return
         old = root.paths
         root.find_modules(set(self._modules.values()) - set(old.values()))
