@@ -11,6 +11,9 @@
 namespace smdebug {
 namespace {
 
+constexpr std::string_view kOptionsWithoutCommand[] = {"--help", "-h",
+                                                       "--version"};
+
 double parse_seconds(const std::string& text) {
   double seconds = -1;
   const char* const end = text.data() + text.size();
@@ -287,8 +290,8 @@ void Grammar::add_show() {
       "show", "Show the contents of a run, its overhead and any damage");
   command.add_option("RUN", show.run, "The run")->required();
   command.add_flag("--model", show.model,
-                   "Show what a PyTorch run trains instead: parameters, "
-                   "optimizers, modules and losses");
+                   "Show what the training consists of instead: parameters, "
+                   "optimizers, modules and losses (PyTorch and Keras)");
   add_json(command, show.json);
 }
 
@@ -381,10 +384,34 @@ Result<Command> Grammar::chosen() {
   return Command(std::move(tensor));
 }
 
+// An option before the command: CLI11 takes only its own there.
+Status check_first_option(CLI::App& app,
+                          const std::vector<std::string>& words) {
+  const std::string& first = words.front();
+  if (std::ranges::find(kOptionsWithoutCommand, first) !=
+      std::end(kOptionsWithoutCommand)) {
+    return {};
+  }
+  const std::string option =
+      without_secrets(first.substr(0, first.find('=')), words);
+  for (const CLI::App* command :
+       app.get_subcommands([](CLI::App*) { return true; })) {
+    const auto word = std::ranges::find(words, command->get_name());
+    if (word == words.end() || !command->get_option_no_throw(option)) continue;
+    return Error{Error::Code::invalid_argument,
+                 "option '" + option + "' must follow the command: smdebug " +
+                     command->get_name() + " " + option};
+  }
+  return Error{Error::Code::invalid_argument,
+               "unknown option '" + option +
+                   "'; before a command, the options are --help and --version"};
+}
+
 // For an unknown sub-command, CLI11 only reports that "A subcommand is
 // required".
 Status check_name(CLI::App& app, const std::vector<std::string>& words) {
-  if (!words.empty() && words.front().starts_with('-')) return {};
+  if (!words.empty() && words.front().starts_with('-'))
+    return check_first_option(app, words);
   std::string names;
   for (const CLI::App* known :
        app.get_subcommands([](CLI::App*) { return true; })) {

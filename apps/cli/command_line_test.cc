@@ -13,6 +13,7 @@
 namespace smdebug {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -112,6 +113,32 @@ TEST(CommandLine, RefusesWhatMakesNoSense) {
   }
 }
 
+TEST(CommandLine, RefusesAnOptionBeforeTheCommand) {
+  const std::pair<std::vector<std::string>, const char*> kBad[] = {
+      {{"-v"}, "unknown option '-v'; before a command, the options are --help"},
+      {{"--foo", "ls"}, "unknown option '--foo'; before a command"},
+      {{"--json", "ls", "r"}, "'--json' must follow the command: smdebug ls "},
+      {{"--rule=A", "check", "r"},
+       "'--rule' must follow the command: smdebug "},
+      {{"--json", "rm", "r"}, "unknown option '--json'; before a command"},
+      {{"--version=2"}, "unknown option '--version'"},
+      {{"--quiet", "run", "--", "x"}, "'--quiet' must follow the command: "},
+  };
+  for (const auto& [args, words] : kBad) {
+    const Spoken spoken = smdebug(args);
+    EXPECT_EQ(spoken.code, 2);
+    EXPECT_THAT(spoken.err,
+                AllOf(HasSubstr(words), HasSubstr("see 'smdebug --help'")));
+  }
+  EXPECT_EQ(smdebug({"-h"}).code, 0);
+  EXPECT_EQ(smdebug({"--help", "ls"}).code, 0);
+}
+
+TEST(CommandLine, NamesTheFrameworksWhoseModelIsShown) {
+  EXPECT_THAT(smdebug({"show", "--help"}).out,
+              HasSubstr("(PyTorch and Keras)"));
+}
+
 TEST(CommandLine, NeverPrintsTheSecretOfAMistypedAction) {
   const std::vector<std::string> kBad[] = {
       {"run", "--action", "webhook=htps://h/TOKEN", "--", "true"},
@@ -119,6 +146,8 @@ TEST(CommandLine, NeverPrintsTheSecretOfAMistypedAction) {
       {"watch", "r", "--action=webhok=https://h/TOKEN"},
       {"check", "r", "--webhook=https://h/TOKEN"},
       {"https://h/TOKEN"},
+      {"--action", "webhook=https://h/TOKEN", "run", "--", "true"},
+      {"--webhook:https://h/TOKEN", "run", "--", "true"},
   };
   for (const auto& args : kBad) {
     const Spoken spoken = smdebug(args);
