@@ -268,7 +268,7 @@ class LaunchedRun {
 int run(const RunCommand& command, const Console& console) {
   const auto location = create_run_location(command, console.clock);
   if (!location) return console.fail(location.error());
-  LaunchedRun launched(command, console, *location);
+  LaunchedRun launched(command, console, location->path);
   const Status started = launched.start();
   int code = kExitError;
   if (started) {
@@ -277,8 +277,8 @@ int run(const RunCommand& command, const Console& console) {
   } else {
     code = console.fail(started.error());
   }
-  remove_if_empty(*location);
-  if (command.out.empty()) remove_if_empty(parent_of(*location));
+  remove_if_empty(location->path);
+  if (command.out.empty()) remove_if_empty(parent_of(location->path));
   return code;
 }
 

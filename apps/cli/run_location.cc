@@ -1,8 +1,14 @@
 #include "run_location.h"
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "smdebug/base/try.h"
 #include "smdebug/read/run_folder.h"
@@ -58,10 +64,14 @@ bool has_scheme(const std::string& location) {
   return colon != location.npos && location.find('/') > colon;
 }
 
-// The folder that the user chose is not empty.
-Error taken(const std::string& location, const Clock& clock) {
+// The folder that the user chose is not empty, or is held.
+Error taken(const std::string& location, bool is_held, const Clock& clock) {
   std::string why = "' already contains files; choose another folder";
-  if (is_run_folder(location)) {
+  if (is_held) {
+    why =
+        "' is the folder of another 'smdebug run' that has not ended; choose "
+        "another folder";
+  } else if (is_run_folder(location)) {
     why = is_being_written(location, clock)
               ? "' is the run of a training that still writes it; choose "
                 "another folder"
@@ -80,7 +90,8 @@ Status create_folder_now(const std::string& location, bool is_private) {
   }
   if (!failure) return {};
   return Error{Error::Code::io, "cannot create the folder '" + location +
-                                    "': " + failure.message()};
+                                    "': " + failure.message() +
+                                    "; choose another folder with --out"};
 }
 
 // Writers of the run keep it private if its folder is.
@@ -89,6 +100,19 @@ Status create_folder(const std::string& location, bool is_private) {
                       WaitLimit::from_environment(), [location, is_private] {
                         return create_folder_now(location, is_private);
                       });
+}
+
+// Returns null if another `smdebug run` holds the folder.
+Result<std::shared_ptr<HeldFolder>> hold_folder(const std::string& location) {
+  const auto held = std::make_shared<HeldFolder>();
+  const auto is_ours = std::make_shared<bool>(false);
+  SMD_CHECK_OK(call_bounded("lock the folder", location,
+                            WaitLimit::from_environment(),
+                            [held, is_ours, location] {
+                              *is_ours = held->take(location);
+                              return Status();
+                            }));
+  return *is_ours ? held : nullptr;
 }
 
 }  // namespace
@@ -115,7 +139,17 @@ std::string script_name(const std::vector<std::string>& trainer) {
   return std::filesystem::path(trainer.front()).stem().string();
 }
 
-Result<std::string> create_run_location(const RunCommand& command,
+HeldFolder::~HeldFolder() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool HeldFolder::take(const std::string& path) {
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ||
+         errno != EWOULDBLOCK;
+}
+
+Result<RunLocation> create_run_location(const RunCommand& command,
                                         const Clock& clock) {
   const bool chosen = !command.out.empty();
   if (has_scheme(command.out)) {
@@ -147,9 +181,10 @@ Result<std::string> create_run_location(const RunCommand& command,
     }
     if (!*is_taken) {
       SMD_CHECK_OK(create_folder(location, command.is_private));
-      return location;
+      SMD_TRY(auto held, hold_folder(location));
+      if (held) return RunLocation{location, std::move(held)};
     }
-    if (chosen) return taken(location, clock);
+    if (chosen) return taken(location, !*is_taken, clock);
     location = path.string() + "-" + std::to_string(i);
   }
 }

@@ -26,11 +26,32 @@ Result<std::unique_ptr<Trial>> open_run(const std::string& location,
                                         std::optional<WaitLimit> limit = {},
                                         std::optional<Step> first_step = {});
 
-// Creates the folder and returns its absolute path: the one that the user gave,
-// or "smdebug-runs/<script>-<time>" below the working directory. Fails with
-// `invalid_argument` if it already contains files, with `io`, and with
-// `unavailable` if the storage does not respond.
-Result<std::string> create_run_location(const RunCommand& command,
+// A folder that no other `smdebug run` takes while this one lives. The
+// operating system ends that with the process. File systems without such locks
+// ignore it.
+class HeldFolder {
+ public:
+  HeldFolder() = default;
+  ~HeldFolder();
+  HeldFolder(const HeldFolder&) = delete;
+
+  // Call it once. Returns false if another one holds the folder.
+  bool take(const std::string& path);
+
+ private:
+  int descriptor_ = -1;
+};
+
+struct RunLocation {
+  std::string path;  // absolute
+  std::shared_ptr<HeldFolder> held;
+};
+
+// Creates the folder: the one that the user gave, or
+// "smdebug-runs/<script>-<time>" below the working directory. Fails with
+// `invalid_argument` if it already contains files or another `smdebug run`
+// holds it, with `io`, and with `unavailable` if the storage does not respond.
+Result<RunLocation> create_run_location(const RunCommand& command,
                                         const Clock& clock);
 
 // Returns whether the storage at `location` responds within a few seconds.

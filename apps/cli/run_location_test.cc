@@ -9,6 +9,7 @@
 namespace smdebug {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 // 2026-11-21 03:07:24 UTC.
@@ -32,8 +33,8 @@ TEST(RunLocation, IsNamedAfterTheScriptAndTheTime) {
   command.trainer = {"python", "-u", "examples/train.py", "--lr", "1"};
   const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(location.ok()) << location.error().message;
-  EXPECT_EQ(*location, folder.path("smdebug-runs/train-20261121-030724"));
-  EXPECT_TRUE(std::filesystem::is_directory(*location));
+  EXPECT_EQ(location->path, folder.path("smdebug-runs/train-20261121-030724"));
+  EXPECT_TRUE(std::filesystem::is_directory(location->path));
 }
 
 TEST(RunLocation, KeepsTwoRunsOfOneSecondApart) {
@@ -42,10 +43,39 @@ TEST(RunLocation, KeepsTwoRunsOfOneSecondApart) {
   command.trainer = {"./train.sh"};
   const auto first = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(first.ok());
-  std::ofstream(*first + "/claim.smd") << "x";
+  std::ofstream(first->path + "/claim.smd") << "x";
   const auto second = create_run_location(command, FakeClock(kNow));
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(*second, *first + "-2");
+  EXPECT_EQ(second->path, first->path + "-2");
+}
+
+TEST(RunLocation, KeepsTwoRunsApartThatHaveRecordedNothingYet) {
+  const WorkingFolder folder;
+  RunCommand command;
+  command.trainer = {"./train.sh"};
+  const auto first = create_run_location(command, FakeClock(kNow));
+  const auto second = create_run_location(command, FakeClock(kNow));
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(second->path, first->path + "-2");
+}
+
+TEST(RunLocation, IsNotThatOfAnotherRunThatHasRecordedNothingYet) {
+  const TemporaryFolder folder;
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = folder.path("run");
+  {
+    const auto first = create_run_location(command, system_clock());
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const auto second = create_run_location(command, system_clock());
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, Error::Code::invalid_argument);
+    EXPECT_EQ(second.error().message,
+              "--out: '" + command.out +
+                  "' is the folder of another 'smdebug run' that has not "
+                  "ended; choose another folder");
+  }
+  EXPECT_TRUE(create_run_location(command, system_clock()).ok());
 }
 
 TEST(RunLocation, RefusesAFolderThatHoldsFiles) {
@@ -86,6 +116,15 @@ TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
   EXPECT_THAT(location.error().message,
               HasSubstr("'" + folder.path("file") + "' is not a folder"));
+}
+
+TEST(RunLocation, NamesTheOptionIfItsFolderCannotBeCreated) {
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = "/proc/run";
+  EXPECT_THAT(create_run_location(command, FakeClock(kNow)).error().message,
+              AllOf(HasSubstr("cannot create the folder '/proc/run'"),
+                    HasSubstr("; choose another folder with --out")));
 }
 
 TEST(RunLocation, IsNoUrl) {
