@@ -12,6 +12,9 @@
 namespace smdebug {
 namespace {
 
+// The rules see each step a moment after the training has saved it.
+constexpr double kLagWorthTelling = 1;  // seconds
+
 std::string rules_at_work(std::span<const Verdict> verdicts) {
   const auto n = static_cast<std::uint64_t>(
       std::ranges::count(verdicts, RuleStatus::in_progress, &Verdict::status));
@@ -35,7 +38,7 @@ std::string status_text(const LiveStatus& status,
   }
   if (status.loss) text += ", loss " + number_text(*status.loss);
   text += ", " + rules_at_work(verdicts);
-  if (status.lag_steps > 0) {
+  if (status.lag_steps > 0 && status.lag_seconds >= kLagWorthTelling) {
     text += fmt::format(
         ", {} ({:.1f} s) behind the training",
         count_text(static_cast<std::uint64_t>(status.lag_steps), "step"),

@@ -43,6 +43,14 @@ TEST(LiveText, NamesTheLagBehindTheTraining) {
             "step 5, 0 rules, 4 steps (30.0 s) behind the training");
 }
 
+TEST(LiveText, LeavesOutALagThatNobodyNotices) {
+  LiveStatus status;
+  status.step = 5;
+  status.lag_steps = 6;
+  status.lag_seconds = 0.04;
+  EXPECT_EQ(status_text(status, {}), "step 5, 0 rules");
+}
+
 TEST(LiveText, EscapesTheFolderInTheFirstLine) {
   EXPECT_EQ(start_text("/runs/a\x1b[2J", {}),
             "recording to '/runs/a\\x1b[2J', 0 rules");

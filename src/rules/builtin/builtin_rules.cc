@@ -131,6 +131,19 @@ Status check_patterns(const Rule& rule, std::string_view name) {
   return {};
 }
 
+// Without a step between the two, the rule would judge nothing.
+Status check_step_bounds(const Parameters& parameters) {
+  if (!parameters.has(kStartStep.name) || !parameters.has(kEndStep.name))
+    return {};
+  const Step start = parameters.integer(kStartStep.name);
+  const Step end = parameters.integer(kEndStep.name);
+  if (start < end) return {};
+  return Error{Error::Code::invalid_config,
+               fmt::format("rule {}: parameter 'start_step' should be below "
+                           "'end_step' ({}) but is {}",
+                           parameters.rule(), end, start)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Rule>> make_builtin_rule(
@@ -155,6 +168,7 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
   SMD_TRY(const auto parameters,
           Parameters::parse(factory->name, factory->parameters,
                             with_other_trials(factory->parameters, given)));
+  SMD_CHECK_OK(check_step_bounds(parameters));
   SMD_TRY(auto rule, factory->make(parameters));
   SMD_CHECK_OK(check_patterns(*rule, factory->name));
   auto bounded = within_step_bounds(std::move(rule), parameters,

@@ -35,6 +35,12 @@
 namespace smdebug {
 namespace {
 
+// "3.9", "389".
+std::string percent_text(double percent) {
+  return percent < 100 ? fmt::format("{:.2g}", percent)
+                       : fmt::format("{:.0f}", percent);
+}
+
 const ParameterSpec kParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
@@ -274,13 +280,13 @@ class LossNotDecreasing : public Rule {
                                             : 100 * (now.value - before.value) /
                                                   std::abs(before.value);
     const bool rose = now.value > before.value;
-    finding.message =
-        fmt::format("{}: the {}loss {:.4g} at {} {} {:.4g} {} steps before",
-                    tensor_text(evidence.tensor, evidence.worker),
-                    average_ > 1 ? "average " : "", now.value, step_text(step),
-                    rose ? fmt::format("is {:.2g} % above", change)
-                         : fmt::format("is only {:.2g} % below", -change),
-                    before.value, now.step - before.step);
+    finding.message = fmt::format(
+        "{}: the {}loss {:.4g} at {} {} {:.4g} {} steps before",
+        tensor_text(evidence.tensor, evidence.worker),
+        average_ > 1 ? "average " : "", now.value, step_text(step),
+        rose ? fmt::format("is {} % above", percent_text(change))
+             : fmt::format("is only {} % below", percent_text(-change)),
+        before.value, now.step - before.step);
     set_advice(finding,
                advice_on(rose ? LossFault::rose : LossFault::unchanged));
     evidence.quantity = rose ? "increase of the loss in percent"

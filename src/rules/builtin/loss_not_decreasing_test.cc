@@ -66,6 +66,13 @@ TEST(LossNotDecreasing, LetsALossRiseByALittle) {
   EXPECT_TRUE(fires_from_to(-100, -94));
 }
 
+TEST(LossNotDecreasing, WritesALargeRiseInFull) {
+  RuleHarness rule("LossNotDecreasing");
+  rule.fires_at(loss_at(0, 1));
+  EXPECT_TRUE(rule.fires_at(loss_at(10, 4.89)));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("is 389 % above 1 "));
+}
+
 TEST(LossNotDecreasing, DoesNotLetItRiseWhereItIsStrict) {
   EXPECT_TRUE(fires_from_to(100, 104, {{"strict", "true"}}));
   EXPECT_FALSE(fires_from_to(100, 99, {{"strict", "true"}}));
@@ -359,6 +366,8 @@ TEST(LossCourse, OfTooFewStepsSaysHowManyItNeeds) {
   EXPECT_EQ(few.message,
             "nothing to judge: 12 steps are too few to tell whether the loss "
             "falls; it needs about 40");
+  EXPECT_THAT(Course().with("loss_output_0", noisy, 1).judged().message,
+              HasSubstr("1 step is too few to tell"));
   const Verdict many = Course().with("loss_output_0", noisy, 80).judged();
   EXPECT_THAT(many.message, HasSubstr("80 steps are too few to tell"));
 

@@ -399,8 +399,8 @@ class LossTrendRule : public Rule {
     // More digits would promise too much.
     const double unit = std::pow(10, std::floor(std::log10(needed_)) - 1);
     return fmt::format(
-        "{} are too few to tell whether the loss falls; it needs about {:.0f}",
-        seen, std::ceil(needed_ / unit) * unit);
+        "{} {} too few to tell whether the loss falls; it needs about {:.0f}",
+        seen, seen_ == 1 ? "is" : "are", std::ceil(needed_ / unit) * unit);
   }
 
   static void take(std::optional<Finding>& finding,

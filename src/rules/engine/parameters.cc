@@ -72,6 +72,18 @@ Error unknown_parameter(std::string_view rule, std::string_view name,
                       rule, name, similar_text(name, names), rule)};
 }
 
+// An empty text would set nothing, not even the default: a threshold without a
+// value would count as 0.
+Status check_has_value(std::string_view rule, const ParameterSpec& spec,
+                       const std::map<std::string, std::string>& given) {
+  const bool may_be_empty =
+      spec.type == ParameterType::text || spec.type == ParameterType::text_list;
+  const auto found = given.find(std::string(spec.name));
+  if (may_be_empty || found == given.end() || !trimmed(found->second).empty())
+    return {};
+  return refusal(rule, spec, found->second);
+}
+
 // The text of a parameter: the given one, else `fallback`.
 std::string_view text_of(const std::map<std::string, std::string>& given,
                          std::string_view name, std::string_view fallback) {
@@ -99,6 +111,7 @@ Result<Parameters> Parameters::parse(
   parameters.rule_ = rule;
   for (const auto& [name, text] : given) parameters.given_.insert(name);
   for (const ParameterSpec& spec : table) {
+    SMD_CHECK_OK(check_has_value(rule, spec, given));
     const std::string_view text =
         text_of(given, spec.name, spec.preset_text(preset));
     // "None" is how the original's documents write that nothing is set.

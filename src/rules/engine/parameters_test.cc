@@ -9,6 +9,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 const ParameterSpec kTable[] = {
     {"threshold", ParameterType::real, "1e-7", "", 0.0, 1.0, {}},
@@ -110,6 +111,18 @@ TEST(Parameters, RefuseWhatIsNotOfTheirTypeOrRange) {
     EXPECT_THAT(parameters.error().message,
                 AllOf(HasSubstr("SomeRule"), HasSubstr(name), HasSubstr(text)));
   }
+}
+
+TEST(Parameters, RefuseAnEmptyNumber) {
+  for (const char* name : {"threshold", "num_steps", "only_nan"}) {
+    for (const char* text : {"", "  "}) {
+      const auto parameters = parse({{name, text}});
+      ASSERT_FALSE(parameters.ok()) << name;
+      EXPECT_THAT(parameters.error().message,
+                  HasSubstr(std::string("but is '") + text + "'"));
+    }
+  }
+  EXPECT_THAT(parse({{"regexes", ""}})->text_list("regexes"), IsEmpty());
 }
 
 TEST(Parameters, SayWhatIsAccepted) {
