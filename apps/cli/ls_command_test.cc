@@ -1,6 +1,8 @@
 // Tests `smdebug ls` on recorded, damaged and hostile runs.
 
 #include <filesystem>
+#include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +52,28 @@ TEST_F(LsCommandTest, ListsTheSameForARunWithoutProgress) {
   ASSERT_TRUE(fs::remove(path("a") + "/progress.json"));
   EXPECT_THAT(line("a"), AllOf(HasSubstr("ended"), HasSubstr(" 10 "),
                                HasSubstr("0.02222"), HasSubstr(" s ago")));
+}
+
+TEST_F(LsCommandTest, TellsThatTheDiskWasTooFullForTheLastFiles) {
+  std::map<std::string, std::string> earlier;
+  const auto keep = [&] {
+    for (const char* name : {"run.json", "progress.json"}) {
+      std::ifstream file(path("a/") + name);
+      earlier[name] = std::string(std::istreambuf_iterator<char>(file), {});
+    }
+  };
+  const pid_t child = fork_when_others_sleep();  // which is then gone
+  if (child == 0) {
+    record_run(path("a"), kHealthy, true, keep);
+    for (const auto& [name, text] : earlier) folder_.write("a/" + name, text);
+    _exit(0);
+  }
+  int ignored = 0;
+  waitpid(child, &ignored, 0);
+  EXPECT_THAT(line("a"),
+              AllOf(HasSubstr("ended"), HasSubstr(" 10 "),
+                    HasSubstr("recording failed: the last files could not be "
+                              "written")));
 }
 
 TEST_F(LsCommandTest, ShowsTheProgressOfARunWhoseIndexWasRemoved) {

@@ -165,6 +165,18 @@ TEST_F(RunCommandTest, SaysThatNothingWasRecorded) {
   EXPECT_FALSE(exists("out"));
 }
 
+TEST_F(RunCommandTest, TellsWhyTheFirstFileCouldNotBeWritten) {
+  const Spoken spoken = run_training(
+      kHealthy,
+      "rm \"$out/run.json\"\n"
+      "sed -i 's/\"error\": *\"\"/\"error\": \"cannot write it: File too "
+      "large\"/' \"$out/progress.json\"\n");
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("smdebug: the recording failed"),
+                    HasSubstr("cannot write it: File too large"),
+                    Not(HasSubstr("none of the requested tensors"))));
+}
+
 TEST_F(RunCommandTest, LetsATrainersOwnFailureWinOverNothingRecorded) {
   const Spoken spoken = run_script("exit 5\n");
   EXPECT_EQ(spoken.code, 5);

@@ -39,12 +39,29 @@ RunState state_of(Trial& trial) {
   return trial.writer() ? RunState::running : RunState::unknown;
 }
 
+// Whether the run ended, but its last `progress.json` could not be written.
+// With several workers, the one that writes the file may end after another one.
+bool lacks_last_progress(const RunProgress& progress, RunState state) {
+  return state == RunState::ended && !progress.has_ended &&
+         progress.workers == 1;
+}
+
 // The counts of `progress.json` are those of one worker and one attempt, and
 // include steps that were removed. A killed training may have published steps
 // after it wrote them.
 bool is_exact(const RunProgress& progress, RunState state) {
   return progress.workers == 1 && progress.attempt == 1 &&
-         progress.removed_steps == 0 && state != RunState::killed;
+         progress.removed_steps == 0 && state != RunState::killed &&
+         !lacks_last_progress(progress, state);
+}
+
+// As on a full disk.
+void add_recording_failure(const std::string& run, const Console& console,
+                           RunRow& row) {
+  const auto trial = open_run(run, console);
+  if (!trial || !row.problem.empty()) return;
+  const std::string failure = recording_failure(**trial);
+  if (!failure.empty()) row.problem = "recording failed: " + failure;
 }
 
 // The steps of a killed training since it last wrote `progress.json`. Reads
@@ -90,6 +107,8 @@ Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
     row.bytes = size.bytes;
   }
   if (row.state == RunState::killed) add_last_steps(run, console, row);
+  if (lacks_last_progress(progress, *row.state))
+    add_recording_failure(run, console, row);
   if (progress.steps > 0 && lacks_parts(storage)) add_damage(run, console, row);
   return row;
 }

@@ -214,8 +214,7 @@ void RunLifecycle::latch(Error error) {
   if (error_) return;
   state_ = SessionStatus::State::failed;
   error_step_ = context_.steps.current().global;
-  context_.logger.error("step " + std::to_string(*error_step_) +
-                        ": nothing more will be saved: " + error.message);
+  context_.logger.error(failure_text({error, *error_step_}));
   error_ = std::move(error);
 }
 

@@ -20,6 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using SessionRunTest = SessionFixture;
@@ -54,6 +55,20 @@ TEST_F(SessionRunTest, LatchesAFullDiskSaysItOnceAndLetsTheTrainingGoOn) {
   EXPECT_EQ(said.find("nothing more"), said.rfind("nothing more")) << said;
   EXPECT_TRUE(is_there(index_file_key(0, "worker_0")));
   EXPECT_FALSE(is_there(index_file_key(1, "worker_0")));
+}
+
+TEST_F(SessionRunTest, SaysThatNothingIsSavedIfTheFirstFileCannotBeWritten) {
+  auto faulty = std::make_shared<FaultyStorage>(storage_);
+  storage_ = faulty;
+  faulty->fail_with("file too large", "run.json");
+  auto session = open();
+  session->begin_step();
+  put(*session, "a", {1});
+  session->begin_step();
+  EXPECT_FALSE(session->close().ok());
+  EXPECT_THAT(log_.text(), HasSubstr("nothing will be saved: "));
+  EXPECT_THAT(log_.text(), HasSubstr("file too large"));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("step -1")));
 }
 
 TEST_F(SessionRunTest, LatchesAnExceptionOfALibraryInTheWriteThread) {

@@ -77,6 +77,14 @@ void unregister_thread(WriteThread& thread) {
 
 }  // namespace
 
+std::string failure_text(const WriteFailure& failure) {
+  const std::string begin = failure.step < 0
+                                ? "nothing will be saved: "
+                                : "step " + std::to_string(failure.step) +
+                                      ": nothing more will be saved: ";
+  return begin + failure.error.message;
+}
+
 Result<std::shared_ptr<WriteThread>> WriteThread::start(
     Parts parts, const WaitLimit& limit) {
   auto thread = std::make_shared<WriteThread>(std::move(parts), limit);
@@ -432,8 +440,7 @@ void WriteThread::latch(const Error& error, Step step) {
     failure_ = WriteFailure{error, step};
   }
   has_failed_.store(true, std::memory_order_release);
-  parts_.logger->error("step " + std::to_string(step) +
-                       ": nothing more will be saved: " + error.message);
+  parts_.logger->error(failure_text({error, step}));
 }
 
 }  // namespace smdebug

@@ -34,8 +34,11 @@ namespace smdebug {
 
 struct WriteFailure {
   Error error;
-  Step step = -1;
+  Step step = -1;  // -1: before the first step
 };
+
+// Returns "step 5: nothing more will be saved: the disk is full".
+std::string failure_text(const WriteFailure& failure);
 
 class WriteThread {
  public:

@@ -19,10 +19,12 @@ constexpr std::chrono::seconds kSpaceLimit(5);
 
 std::string disk_space_text(std::uint64_t free_bytes) {
   if (free_bytes >= kEnoughBytes) return "";
+  const std::string found =
+      free_bytes == 0 ? "no space is"
+                      : fmt::format("only {:.1f} kB are",
+                                    static_cast<double>(free_bytes) / 1000);
   return fmt::format(
-      "; only {:.1f} kB are free on its disk: free space, or write to another "
-      "disk",
-      static_cast<double>(free_bytes) / 1000);
+      "; {} free on its disk: free space, or write to another disk", found);
 }
 
 std::string disk_space_text(const std::string& location) {

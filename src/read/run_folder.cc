@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "smdebug/base/try.h"
+#include "smdebug/store/bounded_storage.h"
 
 #include "base/environment.h"
 #include "format/file_names.h"
@@ -36,6 +37,14 @@ Result<RunProgress> read_run_progress(const Storage& storage) {
   SMD_TRY(const Bytes bytes,
           get_object(storage, kProgressKey, kMaxProgressFileBytes));
   return parse_progress_file(bytes.text());
+}
+
+std::string recorded_error(const std::string& location) {
+  const auto storage =
+      open_bounded_storage(location, WaitLimit::from_environment());
+  if (!storage) return "";
+  const auto progress = read_run_progress(**storage);
+  return progress ? progress->error : "";
 }
 
 std::string_view run_state_name(RunState state) {

@@ -5,6 +5,7 @@
 
 #include "smdebug/base/try.h"
 #include "smdebug/read/disk_space.h"
+#include "smdebug/read/run_folder.h"
 #include "smdebug/report/run_overview.h"
 
 namespace smdebug {
@@ -30,7 +31,9 @@ void read_attempts(Trial& trial, RunOverview& overview) {
 // it has left the entry open. It may also still run, after another worker has
 // ended the run.
 std::string failure_of(Trial& trial, const RunOverview& overview) {
-  if (!overview.has_ended || !overview.attempt) return "";
+  if (!overview.has_ended) return "";
+  // Not even `run.json` could be written.
+  if (!overview.attempt) return recorded_error(trial.location());
   const Attempt& attempt = *overview.attempt;
   if (attempt.ended_seconds) {
     return attempt.status == "finished" ? "" : attempt.status;

@@ -169,11 +169,14 @@ Status FileDescriptor::close(const std::string& path) {
 }
 
 Error system_error(std::string_view action, std::string_view path, int number) {
-  const bool is_full = number == ENOSPC || number == EDQUOT;
+  std::string_view advice;
+  if (number == ENOSPC || number == EDQUOT)
+    advice = "; free space, or write to another disk";
+  if (number == EFBIG)
+    advice = "; raise the limit on the size of a file (ulimit -f)";
   return {Error::Code::io,
           fmt::format("cannot {} '{}': {}{}", action, path,
-                      std::generic_category().message(number),
-                      is_full ? "; free space, or write to another disk" : "")};
+                      std::generic_category().message(number), advice)};
 }
 
 std::string folder_part(std::string_view key) {

@@ -322,7 +322,9 @@ TEST_F(LocalStorageTest, ToldThatTheDiskIsFullLeavesNothingBehind) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, Error::Code::io);
     EXPECT_THAT(status.error().message, HasSubstr("cannot write"));
-    EXPECT_THAT(status.error().message, HasSubstr("File too large"));
+    EXPECT_THAT(status.error().message,
+                HasSubstr("File too large; raise the limit on the size of a "
+                          "file (ulimit -f)"));
     const auto created = storage_->create_exclusive("b", bytes_of(large));
     ASSERT_FALSE(created);
     EXPECT_EQ(created.error().code, Error::Code::io);

@@ -4,6 +4,7 @@
 // many runs, and for removing runs. A `Trial` (trial.h) reads the contents.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "smdebug/base/result.h"
@@ -21,6 +22,10 @@ Result<RunProgress> read_run_progress(const Storage& storage);
 // an end marker. `unknown`: its process is on another host and has not written
 // for a while.
 enum class RunState { running, ended, killed, unknown };
+
+/// Returns the first error of the recording by the `progress.json` at
+/// `location`; empty if it has none or cannot be read.
+std::string recorded_error(const std::string& location);
 
 /// Returns "running", "ended", "killed" or "unknown".
 std::string_view run_state_name(RunState state);
