@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include "smdebug/base/parallel.h"
 #include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
+#include "smdebug/rules/builtin_rules.h"
 
 #include "commands.h"
 #include "judging.h"
@@ -109,6 +111,13 @@ void judge_all(const CheckedRuns& runs, const Console& console, Detail detail) {
   progress.clear();
 }
 
+// Whether the user forgot '--rule' before it.
+bool is_name_of_rule(const std::string& location) {
+  std::error_code ignored;
+  return find_builtin_rule(location) &&
+         !std::filesystem::exists(location, ignored);
+}
+
 }  // namespace
 
 int run(const CheckCommand& command, const Console& console) {
@@ -117,6 +126,12 @@ int run(const CheckCommand& command, const Console& console) {
   }
   CheckedRuns runs;
   for (const std::string& location : command.runs) {
+    if (is_name_of_rule(location)) {
+      return console.fail({Error::Code::invalid_argument,
+                           "no run at '" + location +
+                               "', which is the name of a rule: put --rule "
+                               "before it"});
+    }
     runs.push_back(std::make_unique<CheckedRun>(command, location, console));
     if (const Status made = runs.back()->make(); !made) {
       return console.fail(made.error());

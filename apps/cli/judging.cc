@@ -13,6 +13,14 @@ bool is_python(const std::string& rule) {
   return rule.find(".py:") != std::string::npos;
 }
 
+// How to spell what the user may have meant with an unknown name.
+std::string spelling_text(const std::string& name) {
+  if (name.find(',') != name.npos) return "; repeat --rule for each rule";
+  if (name.find_first_of(":./") != name.npos)
+    return "; a rule in a Python file is given as file.py:Class";
+  return "";
+}
+
 Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
                                         const std::string& run,
                                         const Console& console) {
@@ -26,7 +34,8 @@ Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
     auto rule = make_builtin_rule(request.rule, request.given);
     // An unknown name is wrong usage.
     if (!rule && rule.error().code == Error::Code::not_found) {
-      return Error{Error::Code::invalid_argument, rule.error().message};
+      return Error{Error::Code::invalid_argument,
+                   rule.error().message + spelling_text(request.rule)};
     }
     return rule;
   }

@@ -201,6 +201,79 @@ TEST(JudgingCommands, ShowTellsWhatRulesSaidOfTheRun) {
                     HasSubstr("ExplodingTensor: NoIssuesFound, up to step 9")));
 }
 
+TEST(JudgingCommands, CheckHasNothingToStopInARunThatHasEnded) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kVanishing);
+  const auto judged =
+      parsed(smdebug({"check", folder.path("run"), "--rule",
+                      "VanishingGradient", "--action", "stop", "--json"})
+                 .out);
+  const auto& action = judged.at(0)["actions"].at(0);
+  EXPECT_EQ(action["status"], "done");
+  EXPECT_THAT(std::string(action["message"]),
+              HasSubstr("nothing to stop: the training had already ended"));
+}
+
+TEST(JudgingCommands, CheckNoticesAForgottenRule) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const Spoken spoken =
+      smdebug({"check", folder.path("run"), "ExplodingTensor"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("no run at 'ExplodingTensor', which is the "
+                                    "name of a rule: put --rule before it"));
+}
+
+TEST(JudgingCommands, SayHowRulesAreNamed) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const auto said = [&](const std::string& rule) {
+    const Spoken spoken =
+        smdebug({"check", folder.path("run"), "--rule", rule});
+    EXPECT_EQ(spoken.code, 2) << rule;
+    return spoken.err;
+  };
+  EXPECT_THAT(said("VanishingGradient,ExplodingTensor"),
+              HasSubstr("; repeat --rule for each rule"));
+  for (const char* rule : {"mine:Mine", "mine.txt:Mine", "mine.py.Mine"}) {
+    EXPECT_THAT(said(rule), HasSubstr("file is given as file.py:Class"));
+  }
+  EXPECT_THAT(said("Vanishing"), Not(HasSubstr("file.py")));
+}
+
+TEST(JudgingCommands, RefuseARuleThatCanJudgeNothing) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const auto check = [&](const std::string& start, const std::string& end) {
+    return smdebug({"check", folder.path("run"), "--rule", "VanishingGradient",
+                    "--set", "start_step=" + start, "--set",
+                    "end_step=" + end});
+  };
+  const Spoken spoken = check("10", "5");
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("parameter 'start_step' should be below "
+                                    "'end_step' (5) but is 10"));
+  EXPECT_EQ(check("5", "5").code, 2);
+  EXPECT_EQ(check("4", "5").code, 0);
+}
+
+TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
+  TemporaryFolder folder;
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::seconds(1));
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const std::string run = folder.path("nowhere");
+  const Spoken spoken = smdebug({"watch", run, "--timeout", "2"}, hooks);
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("waiting for a run: no run at '" + run),
+                    HasSubstr("gave up: no run appeared at '" + run +
+                              "' in 2 s; check the path")));
+  const std::string reason = "the path does not exist";
+  EXPECT_EQ(spoken.err.find(reason), spoken.err.rfind(reason));
+}
+
 TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
   TemporaryFolder folder;
   const Spoken spoken =

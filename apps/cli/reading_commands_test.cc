@@ -119,6 +119,31 @@ TEST_F(ReadingCommands, TensorNamesTheNearestSteps) {
               HasSubstr("; nearest: 3, 6"));
 }
 
+TEST_F(ReadingCommands, TensorKnowsANameThatIsOfASeries) {
+  const std::string run = folder_.path("with_series");
+  SessionOptions options;
+  options.config.out_dir = run;
+  options.framework = pytorch_framework();
+  NullLogger silent;
+  options.logger = &silent;
+  {
+    const auto session = *Session::create(std::move(options));
+    const ScalarSlot rate = session->scalar("learning_rate/Adam/0");
+    session->begin_step();
+    rate.note(0.1);
+    session->save_scalar("count", 1);
+    session->end_step();
+    ASSERT_TRUE(session->close().ok());
+  }
+  const Spoken spoken = smdebug({"tensor", run, "learning_rate/Adam/0"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("is not a tensor but a series of numbers"),
+                    HasSubstr("trial.series(\"learning_rate/Adam/0\")")));
+  EXPECT_THAT(smdebug({"tensor", run, "learning_rate/Adam"}).err,
+              HasSubstr("no tensor 'learning_rate/Adam'"));
+}
+
 TEST_F(ReadingCommands, StepsAndOptionsAreRefusedInOurWords) {
   const std::string name = "gradient/Net_fc.weight";
   EXPECT_THAT(smdebug({"tensor", healthy_, name, "--step", "ten"}).err,
@@ -430,7 +455,8 @@ TEST_F(ReadingCommands, ExplainTakesTheStepLikeTensor) {
   by_position.push_back("99");
   auto by_name = ask;
   by_name.insert(by_name.end(), {"--step", "99"});
-  EXPECT_THAT(smdebug(by_name).out, HasSubstr("the run ended at step 9"));
+  EXPECT_THAT(smdebug(by_name).out,
+              HasSubstr("the run has ended; its last saved step is 9"));
   EXPECT_EQ(smdebug(by_name).out, smdebug(by_position).out);
 }
 

@@ -29,13 +29,20 @@ std::optional<std::string> other_framework(Trial& trial) {
   return overview->framework;
 }
 
+bool names_page(const std::filesystem::path& path) {
+  const std::filesystem::path ending = path.extension();
+  std::error_code ignored;
+  return (ending == ".html" || ending == ".htm") &&
+         !std::filesystem::is_directory(path, ignored);
+}
+
 // Renames the page as requested, and its data accordingly.
 Result<std::string> write_to(const std::string& out,
                              std::vector<ReportFile> files) {
   const std::filesystem::path page = std::filesystem::absolute(out);
   std::filesystem::path data = page;
   data.replace_extension(".json");
-  if (data == page || !page.has_filename()) {
+  if (!names_page(page)) {
     return Error{Error::Code::invalid_argument,
                  "--out must name an HTML file such as 'report.html', found '" +
                      out + "'; the data are written beside it as '.json'"};
@@ -88,10 +95,15 @@ int run(const ReportCommand& command, const Console& console) {
     if (command.out.empty()) return kExitNothingFound;
   }
   auto files = xgboost_report_files(*report);
-  const auto place = command.out.empty()
-                         ? write_report_files((*trial)->location(), files)
-                         : write_to(command.out, std::move(files));
-  if (!place) return console.fail(place.error());
+  auto place = command.out.empty()
+                   ? write_report_files((*trial)->location(), files)
+                   : write_to(command.out, std::move(files));
+  if (!place) {
+    Error failure = std::move(place).error();
+    if (command.out.empty())
+      failure.message += "; --out FILE writes the report elsewhere";
+    return console.fail(failure);
+  }
   if (!command.json) console.out << *place << "\n";
   return kExitNothingFound;
 }

@@ -98,6 +98,28 @@ TEST_F(Report, IsNotWrittenOverItsOwnData) {
   EXPECT_THAT(spoken.err, HasSubstr("--out must name an HTML file"));
 }
 
+TEST_F(Report, RefusesAFileThatIsNoPage) {
+  std::filesystem::create_directory(folder_.path("folder.html"));
+  for (const std::string& out :
+       {std::string("."), std::string(".."), folder_.path("folder.html"),
+        folder_.path("page.pdf"), folder_.path("page")}) {
+    const Spoken spoken = smdebug({"report", run_, "--out", out});
+    EXPECT_EQ(spoken.code, 2) << out;
+    EXPECT_THAT(spoken.err, HasSubstr("--out must name an HTML file such as "
+                                      "'report.html', found '" +
+                                      out + "'"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("page.pdf")));
+}
+
+TEST_F(Report, NamesAnotherPlaceIfTheRunCannotBeWritten) {
+  folder_.write("run/rule-output", "a file in place of the folder");
+  const Spoken spoken = smdebug({"report", run_});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              HasSubstr("; --out FILE writes the report elsewhere"));
+}
+
 TEST_F(Report, ThatCannotBeWrittenIsAnError) {
   folder_.write("file", "");
   const Spoken spoken =

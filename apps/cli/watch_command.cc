@@ -104,7 +104,7 @@ class Watch {
       live_.note("waiting for a run: " + *why + "; Ctrl-C ends the wait");
     const auto end = follow();
     if (!end) return console_.fail(end.error());
-    if (!monitor_->trial()) return fail_without_run();
+    if (!monitor_->trial()) return fail_without_run(*end);
     print_reason(*end);
     // The run continues or was removed, so the rules cannot complete.
     if (*end == WatchEnd::interrupted || *end == WatchEnd::run_removed) {
@@ -175,10 +175,22 @@ class Watch {
 
   // The run never appeared, but a rule may have fired, such as
   // StalledTrainingRule.
-  int fail_without_run() {
+  int fail_without_run(WatchEnd end) {
     const MonitorResult& result = monitor_->finish("InProgress");
     const int code = exit_code(result.verdicts, true);
-    return code == kExitRuleFired ? code : console_.fail(*result.error);
+    if (code == kExitRuleFired) return code;
+    if (end != WatchEnd::timed_out || is_unexpected(*result.error))
+      return console_.fail(*result.error);
+    return console_.fail(
+        {Error::Code::not_found,
+         fmt::format("gave up: no run appeared at '{}' in {:g} s; check the "
+                     "path, or wait longer with --timeout",
+                     command_.run, *command_.timeout_seconds)});
+  }
+
+  // Whether it is not only that no run appeared.
+  static bool is_unexpected(const Error& error) {
+    return error.code != Error::Code::not_found;
   }
 
   // Prints why watching ended, unless that is obvious.

@@ -81,7 +81,7 @@ def test_the_trial_sample_asks_everything(run):
     assert f"named like relu: {trial.tensor_names(regex='relu')}" in said
     assert "'gradient/Net_fc1.weight'" in re.search(r"of a collection: (.*)", said).group(1)
     assert f"steps of EVAL: {list(range(EVALUATIONS))}" in said
-    assert "has ended with step 14" in said
+    assert "has ended; its last saved step is 14" in said
 
 
 def test_the_tensor_sample_asks_everything(run):

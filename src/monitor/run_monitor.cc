@@ -259,6 +259,8 @@ Status check_actions(std::span<const ActionRequest> actions) {
 Result<StopOutcome> stop_writer(Trial* trial, const Clock& clock) {
   const auto writer = trial ? trial->writer() : std::nullopt;
   if (!writer) {
+    if (trial && trial->writer_state() != WriterState::running)
+      return StopOutcome::was_gone;
     return Error{Error::Code::not_found,
                  "the run names no training process on this machine"};
   }

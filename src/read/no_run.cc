@@ -110,9 +110,17 @@ Error folder_without_run(const fs::path& path) {
   const auto run = std::ranges::find_if(
       names, [&](const std::string& name) { return holds_run(path / name); });
   std::string why = "the folder holds no files of a run";
-  if (run != names.end())
+  if (run != names.end()) {
     why += fmt::format(", but runs, such as '{}'; name one of them",
                        (path / *run).string());
+  } else if (is_there(path / kRunFileKey)) {
+    why = fmt::format(
+        "the folder holds '{}', but no saved step: none was saved yet, or the "
+        "copy of the run is not complete",
+        kRunFileKey);
+  } else {
+    why += "; list runs with 'smdebug ls'";
+  }
   return no_run(path, why);
 }
 

@@ -22,7 +22,7 @@ class NoRunTest : public testing::Test {
   NoRunTest() {
     for (const char* folder :
          {"runs/cnn/collections/000000000", "runs/lstm/collections/000000000",
-          "runs/cmn", "empty"})
+          "runs/cmn/more/still", "empty"})
       std::filesystem::create_directories(folder_.path(folder));
     folder_.write("file", "text");
   }
@@ -78,8 +78,17 @@ TEST_F(NoRunTest, TellsAnEmptyFolderAFileAndAFolderOfRunsApart) {
               StrEq(no_run("runs") +
                     "the folder holds no files of a run, but runs, such as '" +
                     folder_.path("runs/cnn") + "'; name one of them"));
+  EXPECT_THAT(why("runs/cmn/more"), HasSubstr("list runs with 'smdebug ls'"));
   std::filesystem::create_symlink("gone", folder_.path("link"));
   EXPECT_THAT(why("link"), HasSubstr("a link to a path that does not exist"));
+}
+
+TEST_F(NoRunTest, TellsThatARunLacksItsSteps) {
+  folder_.write("empty/run.json", "{}");
+  EXPECT_THAT(why("empty"),
+              StrEq(no_run("empty") +
+                    "the folder holds 'run.json', but no saved step: none was "
+                    "saved yet, or the copy of the run is not complete"));
 }
 
 TEST_F(NoRunTest, SaysThatItMayBeginLaterAfterAWait) {

@@ -145,7 +145,8 @@ Error Trial::Impl::step_error(Step step, Mode mode, StepState state) const {
   }
   if (completeness_.has_ended() && step >= last) {
     return Error{Error::Code::not_found,
-                 fmt::format("{}: the run has ended with step {}", what, last)}
+                 fmt::format("{}: the run has ended; its last saved step is {}",
+                             what, last)}
         .with(Error::Detail::no_more_data, std::move(about));
   }
   return Error{Error::Code::not_found,

@@ -201,7 +201,8 @@ bool is_due(const Explanation::Membership& member) {
   return may_be_saved(member) && member.is_due.value_or(false);
 }
 
-// "the run ended at step 390", "the last EVAL step of the run is 40".
+// "the run has ended; its last saved step is 390", "the last EVAL step of the
+// run is 40".
 std::string end_text(Trial& trial, const StepId& asked,
                      const std::vector<Step>& steps) {
   if (steps.empty()) return "the run has saved no step";
@@ -209,10 +210,10 @@ std::string end_text(Trial& trial, const StepId& asked,
     return fmt::format("the last {} step of the run is {}",
                        mode_name(asked.mode), steps.back());
   }
-  return fmt::format(
-      "the run {} {}",
-      trial.has_ended() ? "ended at step" : "has only reached step",
-      steps.back());
+  return fmt::format("the run {} {}",
+                     trial.has_ended() ? "has ended; its last saved step is"
+                                       : "has only reached step",
+                     steps.back());
 }
 
 // Explains a tensor that was due at a step but was not saved.
@@ -295,7 +296,8 @@ std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto steps = trial.steps(Mode::global, /*incomplete=*/true);
   if (explanation.step->mode_step < 0 && trial.has_ended() && !steps.empty() &&
       explanation.step->global > steps.back()) {
-    return fmt::format("the run ended at step {}", steps.back());
+    return fmt::format("the run has ended; its last saved step is {}",
+                       steps.back());
   }
   if (explanation.step->mode_step < 0) {
     return "nothing was saved at this step, so its mode is unknown; use --mode "

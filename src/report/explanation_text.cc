@@ -12,10 +12,18 @@
 namespace smdebug {
 namespace {
 
+// The answer about all steps already counts them.
+std::string range_text(const Explanation& explanation) {
+  return fmt::format(", from {} to {}", *explanation.first_saved,
+                     *explanation.last_saved);
+}
+
 std::string headline(const Explanation& explanation) {
   const bool was_saved = explanation.was_saved.value_or(false);
-  if (!explanation.step)
-    return explanation.tensor + ": " + explanation.answer + "\n";
+  if (!explanation.step) {
+    return explanation.tensor + ": " + explanation.answer +
+           (explanation.saved_steps > 0 ? range_text(explanation) : "") + "\n";
+  }
   return fmt::format("{} was {}saved at {}: {}\n", explanation.tensor,
                      was_saved ? "" : "not ", step_text(*explanation.step),
                      explanation.answer);
@@ -53,10 +61,9 @@ Json to_json(const Explanation::Membership& member) {
 std::string explanation_text(const Explanation& explanation) {
   std::string text = headline(explanation);
   if (!explanation.memberships.empty()) text += table_text(explanation);
-  if (explanation.saved_steps > 0) {
-    text += fmt::format("saved at {}, from {} to {}\n",
-                        count_text(explanation.saved_steps, "step"),
-                        *explanation.first_saved, *explanation.last_saved);
+  if (explanation.step && explanation.saved_steps > 0) {
+    text += "saved at " + count_text(explanation.saved_steps, "step") +
+            range_text(explanation) + "\n";
   }
   if (!explanation.nearest_names.empty()) {
     text += fmt::format("similar names: {}\n",

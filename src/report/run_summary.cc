@@ -57,10 +57,10 @@ void add_overview(const RunOverview& overview,
                   std::vector<SummaryLine>& lines) {
   lines.push_back({"steps", steps_text(overview), 3});
   for (std::size_t i = 0; i < overview.losses.size(); ++i) {
-    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 2 : 8});
+    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 2 : 9});
   }
   if (const std::string cost = cost_text(overview); !cost.empty()) {
-    lines.push_back({"cost", cost, 9});
+    lines.push_back({"cost", cost, 8});
   }
   if (overview.dropped_tensors > 0) {
     lines.push_back(

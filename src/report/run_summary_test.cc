@@ -100,6 +100,15 @@ RunSummary crowded() {
   return summary;
 }
 
+TEST(RunSummary, PrefersTheCostToMoreLosses) {
+  RunSummary summary = stopped();
+  for (const char* name : {"a", "b", "c", "d"})
+    summary.overview->losses.push_back({name, Mode::train, 4, 2, 1});
+  const std::string text = run_summary_text(summary);
+  EXPECT_THAT(text, AllOf(HasSubstr("  cost "), HasSubstr("a from 2 to 1"),
+                          Not(HasSubstr("d from 2 to 1"))));
+}
+
 TEST(RunSummary, FitsTenLinesWithoutAFindingAndTwelveWithFindings) {
   RunSummary summary = crowded();
   for (const char* rule : {"A", "B", "C", "D"}) {

@@ -142,10 +142,23 @@ Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
   return {Error::Code::not_found, text + damage_note(trial.damage().size())};
 }
 
+// Also finds out that a name is that of a series.
+Result<Tensor> find_tensor(Trial& trial, const std::string& name) {
+  auto tensor = trial.tensor(name);
+  if (tensor || tensor.error().code != Error::Code::not_found) return tensor;
+  const std::vector<std::string> series = trial.series_names();
+  if (std::ranges::find(series, name) == series.end()) return tensor;
+  return Error{
+      Error::Code::not_found,
+      fmt::format("'{}' in run '{}' is not a tensor but a series of numbers; "
+                  "read it in Python with trial.series(\"{}\")",
+                  name, trial.location(), name)};
+}
+
 }  // namespace
 
 Result<TensorTable> read_tensor_table(Trial& trial, const TensorQuery& query) {
-  SMD_TRY(Tensor tensor, trial.tensor(query.tensor));
+  SMD_TRY(Tensor tensor, find_tensor(trial, query.tensor));
   TensorTable table{trial.location(), query.tensor, query.mode, query.step, {}};
   std::vector<Step> steps = tensor.steps(query.mode, /*incomplete=*/true);
   if (query.step) {
