@@ -89,6 +89,7 @@ class BaseHook(ProfilerCalls):
     adapter_options: tuple[str, ...] = ()
     # What to do for a hook that has seen no step.
     advice: str = ""
+    _raised: type[BaseException] | None = None  # what ended the program or the `with` block
     # The answers to a rule that fires, besides "record", that the adapter supports.
     vetoes: tuple[str, ...] = ()
 
@@ -416,7 +417,7 @@ class BaseHook(ProfilerCalls):
         self._was_closed = True
         current_hook.closed(self)
         if not self._has_begun and not self._failure:
-            self._warn_of_no_step("no step was recorded")
+            _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
         with self._isolate("close"):
             self._detach()
         with contextlib.suppress(SMDebugError):
@@ -431,7 +432,8 @@ class BaseHook(ProfilerCalls):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self._raised = kind
         self.close()
 
     def __repr__(self) -> str:
@@ -447,7 +449,7 @@ class BaseHook(ProfilerCalls):
         if self._failure and not status.error:
             return status.replace(state="failed", **self._failure)
         if self._was_closed and status.state == "active":  # the run never began
-            return status.replace(state="closed", reason=f"no step was recorded: {self.advice}")
+            return status.replace(state="closed", reason=self._reason_of_no_step())
         return status
 
     def _warn_if_closed(self, call: str) -> None:
@@ -597,6 +599,11 @@ class BaseHook(ProfilerCalls):
             "recording stops at step %d, the training continues: %s", step, where, exc_info=error
         )
 
+    def _reason_of_no_step(self) -> str:
+        if self._raised:
+            return f"no step was recorded: {self._raised.__name__} was raised before the first step"
+        return f"no step was recorded: {self.advice}"
+
     def _warn_of_no_step(self, finding: str) -> None:
         """Logs what was found, and what to do so that steps are recorded."""
         _logger.warning("run '%s': %s: %s", self.out_dir, finding, self.advice)
@@ -615,7 +622,12 @@ class BaseHook(ProfilerCalls):
 
 @atexit.register
 def _close_all() -> None:
+    # Set by the interpreter for the exception that ends a script. In a console, it is that of some
+    # earlier line.
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
     for hook in current_hook.open_hooks():
+        if error is not None:
+            hook._raised = type(error)
         hook.close()
 
 

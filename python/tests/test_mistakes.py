@@ -9,7 +9,7 @@ import torch
 
 import smdebug.pytorch as smd
 import smdebug.xgboost
-from conftest import Net, read, train
+from conftest import Net, read, run_script, train
 from smdebug.analysis.utils import no_refresh, refresh
 from smdebug.exceptions import (
     SMDebugError,
@@ -463,3 +463,54 @@ def test_an_empty_configuration_file_is_called_empty(tmp_path):
     (tmp_path / "hook.json").write_text("")
     with pytest.raises(SMDebugValueError, match="hook.json:1:1: not JSON: it is empty"):
         smd.Hook.create_from_json_file(tmp_path / "hook.json")
+
+
+def test_a_rule_that_raises_is_logged_at_once_and_no_more(tmp_path, capfd):
+    every_step = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(
+        tmp_path / "run", save_config=every_step, rules=[DividesByZero], on_fire="stop"
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 3)
+    logged = capfd.readouterr().err
+    assert logged.count("rule DividesByZero failed at step 0: ZeroDivisionError") == 1
+    hook.close()
+    assert "DividesByZero" not in capfd.readouterr().err
+
+
+def test_an_exception_before_the_first_step_is_the_reason_of_a_run_without_steps(tmp_path, capfd):
+    with pytest.raises(KeyError), smd.Hook(tmp_path / "run") as hook:
+        raise KeyError("data")
+    logged = capfd.readouterr().err
+    assert "no step was recorded: KeyError was raised before the first step" in logged
+    assert "register_module" not in logged + hook.status().reason
+
+
+def test_an_exception_that_ends_a_script_is_the_reason_of_a_run_without_steps(tmp_path):
+    script = """
+        import sys
+        import smdebug.pytorch as smd
+        hook = smd.Hook(sys.argv[1])
+        {}["data"]
+    """
+    ended = run_script(tmp_path, script, arguments=[tmp_path / "run"], check=False)
+    assert "no step was recorded: KeyError was raised before the first step" in ended.stderr
+    assert "register_module" not in ended.stderr
+
+
+def test_the_reminder_of_a_second_hook_says_that_this_hook_has_no_model(tmp_path, capfd):
+    first, second = smd.Hook(tmp_path / "run"), smd.Hook(tmp_path / "run")
+    model = Net()
+    first.register_module(model)
+    train(model, 1)
+    assert "no model is registered with this hook" in capfd.readouterr().err
+    first.close(), second.close()
+
+
+def test_a_skipped_update_is_logged_with_its_step_and_rule_and_the_finding_once(tmp_path, capfd):
+    never = ("VanishingGradient", {"threshold": 1e9})
+    verdicts = record(tmp_path / "run", rules=[never], on_fire="skip_step")
+    logged = capfd.readouterr().err
+    assert logged.count(verdicts[0]["message"]) == 1
+    assert "the update of step 1 is skipped: VanishingGradient fired" in logged

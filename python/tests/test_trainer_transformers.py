@@ -418,3 +418,18 @@ def test_a_folder_that_cannot_be_written_does_not_reach_the_trainer(tmp_path):
 def test_mistakes_in_the_arguments_are_said_when_it_is_made(out_dir, arguments, error, words):
     with pytest.raises(error, match=words):
         SMDebugCallback(out_dir, **arguments)
+
+
+def test_wrong_arguments_of_the_callback_are_refused_with_those_to_use(tmp_path):
+    with pytest.raises(SMDebugError, match="out_dir is missing"):
+        SMDebugCallback()
+    with pytest.raises(SMDebugTypeError, match="^SMDebugCallback has no argument 'rule'; .*'rules'"):
+        SMDebugCallback(tmp_path / "run", rule="ExplodingTensor")
+    with pytest.raises(SMDebugTypeError, match="^SMDebugCallback takes stop=True .* found on_fire="):
+        SMDebugCallback(tmp_path / "run", rules=["ExplodingTensor"], on_fire="stop")
+
+
+def test_a_callback_that_no_trainer_got_says_so(tmp_path):
+    callback = SMDebugCallback(tmp_path / "run")
+    callback.close()
+    assert "no step was recorded: pass the callback" in callback.hook.status().reason

@@ -262,7 +262,7 @@ class Hook(BaseHook):
         """Warns once if a trainer acts before a model was registered."""
         if not self._has_reminded:
             self._has_reminded = True
-            self._warn_of_no_step("a trainer acts, but no block is registered")
+            self._warn_of_no_step("a trainer acts, but no block is registered with this hook")
 
     def after(self, trainer: gluon.Trainer) -> None:
         """Reports an update of registered models to the step policy."""

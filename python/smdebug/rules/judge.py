@@ -88,7 +88,12 @@ class LiveJudge(Judge):
     ) -> str | None:
         """Judges the running step `step` with its tensors, which are those of `LiveTrial.show`."""
         self._trial.show(step, tensors)
-        return super().judge(step[0])
+        try:
+            return super().judge(step[0])
+        except SMDebugRuntimeError as failure:
+            # Nothing else tells it before the hook is closed.
+            _logger.warning("%s; this rule judges no later step", failure)
+            raise
 
     def _open_trial(self) -> Trial:
         return self._trial

@@ -49,7 +49,9 @@ class UpdateVeto:
         if verdict is None or not self._can_skip(obstacle):
             return False
         self._rules.skipped_steps.append(verdict["step"]["global"])
-        _logger.warning("the update of this step is skipped: %s", verdict["message"])
+        _logger.warning(
+            "the update of step %d is skipped: %s fired", verdict["step"]["global"], verdict["rule"]
+        )
         return True
 
     def _can_skip(self, obstacle: str | None) -> bool:

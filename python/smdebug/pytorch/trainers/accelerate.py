@@ -48,7 +48,7 @@ class SMDebugRecorder(TrainingCallback):
         self,
         accelerator: Any,
         model: Any,
-        out_dir: str,
+        out_dir: str | None = None,
         rules: Iterable[Any] = (),
         stop: bool = True,
         **hook_options: Any,
@@ -58,6 +58,7 @@ class SMDebugRecorder(TrainingCallback):
                 f"expected an accelerate.Accelerator, found {shown(accelerator)}"
             )
         super().__init__(out_dir, rules, stop, **hook_options)
+        self.hook.advice = "train in the `with` block of the recorder"
         self._accelerator = accelerator
         self._model = model
         self._was_synced = True

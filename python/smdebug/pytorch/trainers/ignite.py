@@ -39,13 +39,14 @@ class SMDebugHandler(TrainingCallback):
 
     def __init__(
         self,
-        out_dir: str,
+        out_dir: str | None = None,
         rules: Iterable[Any] = (),
         stop: bool = True,
         gradient_accumulation_steps: int = 1,
         **hook_options: Any,
     ) -> None:
         super().__init__(out_dir, rules, stop, **hook_options)
+        self.hook.advice = "call handler.attach(trainer, model), and run the trainer"
         self._batches = gradient_accumulation_steps
 
     def attach(self, trainer: Any, model: Any, evaluators: Iterable[Any] = ()) -> None:

@@ -43,7 +43,9 @@ class TrainerHook(Hook):
     _is_update_open = False
     _losses: list[torch.Tensor] | tuple[()] = ()
 
-    def __init__(self, out_dir: str, **options: Any) -> None:
+    advice: str = "pass the callback to the trainer, and start the training"
+
+    def __init__(self, out_dir: str | None = None, **options: Any) -> None:
         super().__init__(out_dir, gradients="final", **options)
 
     def verdicts(self) -> list[Verdict]:

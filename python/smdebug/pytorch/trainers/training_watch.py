@@ -8,6 +8,7 @@ decorated with `isolated`: an error of smdebug ends the recording, never the tra
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
@@ -15,13 +16,20 @@ from typing import Any, TypeVar, cast
 import torch
 
 from smdebug.exceptions import SMDebugTypeError
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
+from smdebug.pytorch.hook import PyTorchOptions
 from smdebug.pytorch.shards import rank_and_size
 from smdebug.pytorch.trainers.trainer_hook import TrainerHook
 from smdebug.rules.run_monitor import RunMonitor
+from smdebug.unknown_arguments import refuse_unknown_arguments
 
 _logger = get_logger()
+# `gradients` is always "final".
+_HOOK_OPTIONS = [
+    field.name for field in dataclasses.fields(PyTorchOptions) if field.name != "gradients"
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -44,12 +52,19 @@ class TrainingCallback:
 
     def __init__(
         self,
-        out_dir: str,
+        out_dir: str | None = None,
         rules: str | Iterable[Any] = (),
         stop: bool = True,
         **hook_options: Any,
     ) -> None:
         super().__init__()
+        taker = type(self).__name__
+        if "on_fire" in hook_options:
+            raise SMDebugTypeError(
+                f"{taker} takes stop=True or stop=False in place of on_fire, "
+                f"found on_fire={shown(hook_options['on_fire'])}"
+            )
+        refuse_unknown_arguments(taker, hook_options, ("out_dir", "rules", "stop", *_HOOK_OPTIONS))
         self.watch: TrainingWatch = TrainingWatch(out_dir, rules, stop, hook_options)
 
     @property
@@ -70,7 +85,11 @@ class TrainingWatch:
     """
 
     def __init__(
-        self, out_dir: str, rules: str | Iterable[Any], stop: bool, hook_options: Mapping[str, Any]
+        self,
+        out_dir: str | None,
+        rules: str | Iterable[Any],
+        stop: bool,
+        hook_options: Mapping[str, Any],
     ) -> None:
         if not isinstance(stop, bool):
             raise SMDebugTypeError(f"stop must be True or False, found {stop!r}")

@@ -263,7 +263,8 @@ class KerasAdapter:
         """Responds to the rules that fired in this batch, after its update."""
 
         def stop(verdict):
-            _logger.error("a rule stops fit: %s", verdict["message"])
+            text = "a rule stops fit: %s fired at step %d"
+            _logger.error(text, verdict["rule"], verdict["step"]["global"])
             model.stop_training = True
 
         try:
