@@ -10,12 +10,14 @@ closed.
 
 from __future__ import annotations
 
+import functools
 import os
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from smdebug import _core
+from smdebug.booleans import find_boolean
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
@@ -69,6 +71,7 @@ def hook_of(
     Otherwise `create()` makes one, if given. Returns None if the configuration file that `create`
     reads is missing, or if the environment variable USE_SMDEBUG is false.
     """
+    _check_switch(os.environ.get("USE_SMDEBUG"))
     if not _core.JobEnvironment.read().is_enabled:
         return None
     current = get_current()
@@ -79,6 +82,14 @@ def hook_of(
     except FileNotFoundError as error:
         get_logger().info("no hook was created: %s", error)
         return None
+
+
+@functools.cache
+def _check_switch(word: str | None) -> None:
+    """Logs, once, a value of USE_SMDEBUG that is no boolean."""
+    if word and find_boolean(word) is None:
+        text = "USE_SMDEBUG=%s is taken for true; use true or false"
+        get_logger().warning(text, word)
 
 
 def set_hook_of(kind: type[HookClass], hook: HookClass) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import difflib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -43,16 +44,17 @@ from smdebug.profiler_calls import ProfilerCalls
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.step_monitor import StepMonitor, checked_answer
 from smdebug.save_config import SaveConfig
-from smdebug.valid_configuration import empty_ranges, valid_configuration
+from smdebug.valid_configuration import empty_ranges, misplaced_attributes, valid_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Self
 
     from smdebug.save_config import SaveConfigMode
 
 _logger = get_logger()
+_EMPTY_COLLECTION = "nothing belongs to collection '{}': it has neither patterns nor tensor names"
 
 
 class BaseHook(ProfilerCalls):
@@ -418,10 +420,16 @@ class BaseHook(ProfilerCalls):
         current_hook.closed(self)
         if not self._has_begun and not self._failure:
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
+        was_active = False
         with self._isolate("close"):
             self._detach()
+            was_active = self._session.status().state == "active"
         with contextlib.suppress(SMDebugError):
             self._session.close()
+        if self._has_begun and was_active:
+            with self._isolate("the last look at the configuration"):
+                self._report_empty_collections()
+                self._warn_of_no_saved_step()
         if self._rules:
             with self._isolate("the end of the rules"):
                 self._rules.finish()
@@ -510,6 +518,7 @@ class BaseHook(ProfilerCalls):
                 self.get_collection(name)
         self._seen_revision = self._revision.number
         self._report_empty_ranges()
+        self._report_misspelled_collections()
         try:
             self._use(self._core_configuration(names))
         except Exception:
@@ -528,8 +537,38 @@ class BaseHook(ProfilerCalls):
         for collection in self._collections.values():
             if collection.save_config not in (None, self._save_config):
                 texts += empty_ranges(f"collection '{collection.name}'", collection.save_config)
+        texts += misplaced_attributes("save_config", self._save_config)
+        for collection in self._collections.values():
+            texts += misplaced_attributes(f"collection '{collection.name}'", collection)
         for text in texts:
             self._report_mistake(text)
+
+    def _report_misspelled_collections(self) -> None:
+        """Reports each empty collection that `get_collection` made for a name near to another."""
+        for name, near in self._empty_collections():
+            if near:
+                self._report_mistake(_EMPTY_COLLECTION.format(name) + f"; did you mean '{near}'?")
+
+    def _report_empty_collections(self) -> None:
+        for name, near in self._empty_collections():
+            if not near:
+                self._report_mistake(_EMPTY_COLLECTION.format(name))
+
+    def _empty_collections(self) -> Iterator[tuple[str, str | None]]:
+        """The names of collections to which nothing belongs, each with the nearest built-in one."""
+        built_in = [each.name for each in self._framework.collections]
+        for collection in self._collections.values():
+            if collection.name in self.patterned_collections:
+                continue
+            if not self._is_used(collection, self._patterns_found_of(collection)):
+                near = difflib.get_close_matches(collection.name, built_in, n=1)
+                yield collection.name, near[0] if near else None
+
+    def _patterns_found_of(self, collection: Collection) -> list[str]:
+        try:
+            return self._module_patterns(collection)
+        except SMDebugError:  # reported with the configuration
+            return [""]
 
     def _use(self, config: _core.HookConfig | None) -> None:
         if config is not None and config != self._handed_over:
@@ -598,6 +637,20 @@ class BaseHook(ProfilerCalls):
         _logger.error(
             "recording stops at step %d, the training continues: %s", step, where, exc_info=error
         )
+
+    def _warn_of_no_saved_step(self) -> None:
+        status = self._session.status()
+        if status.steps == 0 or status.steps_saved > 0 or self.dry_run:
+            return
+        config = self.save_config or SaveConfig()
+        start = min(config.get_save_config(mode).start_step for mode in ModeKeys)
+        reason = (
+            f"save_config starts at step {start}"
+            if start > 0
+            else "no step of save_config is among them, or the recording was paused"
+        )
+        text = "run '%s': %d steps, none saved: %s"
+        _logger.warning(text, self.out_dir, status.steps, reason)
 
     def _reason_of_no_step(self) -> str:
         if self._raised:

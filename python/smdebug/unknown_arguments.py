@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 
 from smdebug.exceptions import SMDebugTypeError
 
+SAVE_CONFIG_ARGUMENTS = ("save_interval", "start_step", "end_step", "save_steps")
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
@@ -21,6 +23,12 @@ def refuse_unknown_arguments(taker: str, given: Iterable[str], known: Iterable[s
     for name in given:
         if name in names:
             continue
+        of_config = difflib.get_close_matches(name, SAVE_CONFIG_ARGUMENTS, n=1, cutoff=0.8)
+        if of_config and "save_config" in names:
+            raise SMDebugTypeError(
+                f"{taker} has no argument '{name}'; "
+                f"did you mean 'save_config=SaveConfig({of_config[0]}=...)'"
+            )
         nearest = difflib.get_close_matches(name, names, n=1) or [
             each for each in names if name in each.split("_")
         ]

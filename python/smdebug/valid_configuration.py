@@ -7,10 +7,12 @@ step begins. They must not end the training: the part with the mistake is report
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
+from smdebug.unknown_arguments import SAVE_CONFIG_ARGUMENTS
 
 if TYPE_CHECKING:
     from smdebug import _core
@@ -83,3 +85,17 @@ def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:
         f"{name} saves nothing in mode {', '.join(modes)}: {reason}"
         for reason, modes in found.items()
     ]
+
+
+def misplaced_attributes(subject: str, config: Collection | SaveConfig | None) -> list[str]:
+    """A sentence for each attribute that a script has set on `config`, which `subject` names, and
+    that looks like a setting that has another name. Scripts may set any other attribute."""
+    known = [name for name in dir(type(config)) if not name.startswith("_")]
+    texts = []
+    for name in vars(config) if config is not None else ():
+        hint = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        if name in SAVE_CONFIG_ARGUMENTS:
+            hint = [f"save_config = SaveConfig({name}=...)"]
+        if hint and not name.startswith("_"):
+            texts.append(f"{subject} has no setting '{name}', which is ignored; use {hint[0]}")
+    return texts

@@ -467,9 +467,7 @@ def test_an_empty_configuration_file_is_called_empty(tmp_path):
 
 def test_a_rule_that_raises_is_logged_at_once_and_no_more(tmp_path, capfd):
     every_step = smd.SaveConfig(save_interval=1)
-    hook = smd.Hook(
-        tmp_path / "run", save_config=every_step, rules=[DividesByZero], on_fire="stop"
-    )
+    hook = smd.Hook(tmp_path / "run", save_config=every_step, rules=[DividesByZero], on_fire="stop")
     model = Net()
     hook.register_module(model)
     train(model, 3)
@@ -514,3 +512,144 @@ def test_a_skipped_update_is_logged_with_its_step_and_rule_and_the_finding_once(
     logged = capfd.readouterr().err
     assert logged.count(verdicts[0]["message"]) == 1
     assert "the update of step 1 is skipped: VanishingGradient fired" in logged
+
+
+def test_a_save_interval_is_sent_to_the_save_config():
+    for name in ("save_interval", "save_intervall"):
+        with pytest.raises(SMDebugTypeError, match=r"'save_config=SaveConfig\(save_interval="):
+            smd.Hook("run", **{name: 5})
+
+
+def test_a_misspelled_collection_of_a_hook_is_logged_once_with_the_nearest_name(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1))
+    hook.get_collection("weigths").save_histogram = True
+    hook.get_collection("mine"), hook.get_collection("yours")
+    hook.get_collection("relu_output"), hook.get_collection("weights")
+    model = Net()
+    hook.register_module(model)
+    train(model, 2, on_step=lambda step: hook.save_tensor("x", np.ones(2), "yours"))
+    assert capfd.readouterr().err.count("'weigths': it has neither patterns nor tensor names") == 1
+    hook.close()
+    logged = capfd.readouterr().err
+    assert logged.count("nothing belongs to collection 'mine'") == 1
+    assert logged.count("nothing belongs to") == 1
+
+
+@pytest.mark.parametrize(
+    "given, reason",
+    [
+        ({"start_step": 1000}, "3 steps, none saved: save_config starts at step 1000"),
+        ({"end_step": 0}, "3 steps, none saved: no step of save_config is among them"),
+        ({}, None),
+    ],
+)
+def test_a_run_without_a_saved_step_says_why_when_it_is_closed(tmp_path, capfd, given, reason):
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(**given))
+    model = Net()
+    hook.register_module(model)
+    train(model, 3)
+    assert "none saved" not in capfd.readouterr().err
+    hook.close()
+    logged = capfd.readouterr().err
+    assert reason in logged if reason else "none saved" not in logged
+
+
+def test_a_switch_that_is_no_boolean_is_logged_once(monkeypatch, capfd):
+    monkeypatch.setenv("USE_SMDEBUG", "flase")
+    smd.get_hook(), smd.get_hook()
+    assert capfd.readouterr().err.count("USE_SMDEBUG=flase is taken for true") == 1
+
+
+class WantsMissing(Rule):
+    """Needs a tensor that no run has."""
+
+    def invoke_at_step(self, step):
+        return self.base_trial.tensor("nosuch").value(step) > 0
+
+
+def test_a_rule_that_could_judge_no_step_says_so_after_invoke_rule(tmp_path, capfd):
+    record(tmp_path / "run")
+    capfd.readouterr()
+    invoke_rule(WantsMissing(read(tmp_path / "run")), end_step=2)
+    assert capfd.readouterr().err.count("rule WantsMissing judged no step: ") == 1
+    invoke_rule(Rule(read(tmp_path / "run")), end_step=0)
+    assert "judged no step" not in capfd.readouterr().err
+
+
+def test_a_class_and_an_object_of_a_rule_are_each_sent_to_the_other(tmp_path):
+    with pytest.raises(SMDebugTypeError, match=r"the class WithLimit; use .*WithLimit\(trial\)"):
+        invoke_rule(WithLimit)
+    with pytest.raises(SMDebugTypeError, match="pass the class DividesByZero"):
+        smd.Hook(tmp_path / "run", rules=[DividesByZero(None)])
+
+
+def test_the_parameters_of_a_rule_are_asked_for_by_its_name(tmp_path):
+    with pytest.raises(SMDebugTypeError, match="rule DeadRelu are a dict such as .*found 1e-06"):
+        smd.Hook(tmp_path / "run", rules=[("DeadRelu", 1e-6)])
+
+
+def test_the_answers_to_a_rule_are_listed_as_text(tmp_path):
+    wanted = "one of 'record', 'skip_step', 'raise', 'stop' or a function, found 'Stop'"
+    with pytest.raises(SMDebugValueError, match=wanted):
+        smd.Hook(tmp_path / "run", rules=["DeadRelu"], on_fire="Stop")
+
+
+def test_a_class_that_a_file_of_rules_lacks_is_named_with_those_that_it_has():
+    with pytest.raises(SMDebugValueError, match="has no class 'Nope'; its rules are DividesByZero"):
+        load_judge(f"{__file__}:Nope", {}, "run")
+    with pytest.raises(SMDebugValueError, match="'Net' in .* is not a class derived from"):
+        load_judge(f"{__file__}:Net", {}, "run")
+
+
+def test_other_trials_of_a_builtin_rule_may_be_trials(tmp_path):
+    for name in ("one", "two"):
+        record(tmp_path / name)
+    one, two = read(tmp_path / "one"), read(tmp_path / "two")
+    assert builtin("SimilarAcrossRuns", one, other_trials=two).parameters == {
+        "other_trials": two.path
+    }
+
+
+def test_a_worker_that_is_no_name_is_refused_with_an_example(tmp_path):
+    record(tmp_path / "run")
+    with pytest.raises(SMDebugError, match="a worker such as 'worker_0', found 0"):
+        read(tmp_path / "run").tensor("Net_fc1.weight").value(0, worker=0)
+
+
+def test_a_setting_of_another_object_is_logged_with_the_way_to_set_it(tmp_path, capfd):
+    every_step = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(tmp_path / "run", include_collections=["weights"], save_config=every_step)
+    hook.get_collection("weights").save_interval = 5
+    hook.get_collection("biases").saveconfig = every_step
+    hook.get_collection("biases").owner = "me"
+    every_step.save_intervall = 2
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    for text in (
+        "collection 'weights' has no setting 'save_interval', which is ignored; "
+        "use save_config = SaveConfig(save_interval=...)",
+        "collection 'biases' has no setting 'saveconfig', which is ignored; use save_config",
+        "save_config has no setting 'save_intervall', which is ignored; use save_interval",
+    ):
+        assert logged.count(text) == 1
+    assert "owner" not in logged
+
+
+class Typed(Rule):
+    """Takes values that a command line gives as text."""
+
+    def __init__(self, base_trial, limit=5, ratio=0.5, is_strict=False, name="a", other=None):
+        super().__init__(base_trial)
+        self.given = (limit, ratio, is_strict, name, other)
+
+
+def test_values_of_a_command_line_become_the_types_of_the_defaults():
+    given = {"limit": "7", "ratio": "1e-3", "is_strict": "no", "name": "3", "other": "4"}
+    parameters = load_judge(f"{__file__}:Typed", given, "run")._parameters
+    assert Typed(None, **parameters).given == (7, 0.001, False, "3", "4")
+    for name, text in (("limit", "x"), ("is_strict", "maybe")):
+        with pytest.raises(SMDebugValueError, match=f"Typed: parameter '{name}' should be"):
+            load_judge(f"{__file__}:Typed", {name: text}, "run")

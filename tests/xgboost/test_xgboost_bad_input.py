@@ -32,6 +32,12 @@ def test_validation_data_without_labels_is_predicted(out_dir):
     np.testing.assert_array_equal(saved, booster.predict(unlabelled))
 
 
+def test_an_array_in_place_of_data_is_refused_by_its_shape(out_dir):
+    with pytest.raises(SMDebugTypeError, match=r"ndarray and shape \(200, 4\); use xgb") as refused:
+        smd.Hook(out_dir, validation_data=np.ones((200, 4)))
+    assert "\n" not in str(refused.value)
+
+
 def test_data_that_was_not_given_is_asked_for(out_dir):
     hook = smd.Hook(out_dir, save_config=EVERY_ROUND, include_collections=COLLECTIONS)
     train(hook)

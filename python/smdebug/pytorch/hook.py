@@ -263,7 +263,9 @@ class Hook(BaseHook):
     def warn_of_no_module(self) -> None:
         """Logs that an optimizer has acted before a model was registered."""
         if self._is_open:
-            self._warn_of_no_step("an optimizer has acted, but no model is registered with this hook")
+            self._warn_of_no_step(
+                "an optimizer has acted, but no model is registered with this hook"
+            )
 
     def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""

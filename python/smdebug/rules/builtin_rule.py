@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smdebug import _core
 from smdebug.analysis.utils import refuse_path
@@ -15,9 +15,7 @@ from smdebug.exceptions import (
 )
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
-
-if TYPE_CHECKING:
-    from smdebug.trials import Trial
+from smdebug.trials import Trial
 
 _logger = get_logger()
 
@@ -117,5 +115,5 @@ def _wrong_name(name: object, base_trial: object) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, (list, tuple, set)):
-        return ",".join(map(str, value))
-    return str(value)
+        return ",".join(map(_text, value))
+    return value.path if isinstance(value, Trial) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
+from smdebug.booleans import find_boolean
 from smdebug.exceptions import (
     RuleEvaluationConditionMet,
     SMDebugRuntimeError,
@@ -107,12 +109,49 @@ def load_judge(spec: str, parameters: Mapping[str, str], run: str) -> Judge:
     path, _, class_name = spec.rpartition(":")
     if not path or not class_name:
         raise SMDebugValueError(f"a Python rule is given as file.py:Class, found '{spec}'")
-    rule_class = getattr(_import_file(path), class_name, None)
-    if not inspect.isclass(rule_class) or not issubclass(rule_class, Rule):
+    module = _import_file(path)
+    rule_class = getattr(module, class_name, None)
+    if rule_class is None:
+        raise SMDebugValueError(f"'{path}' has no class '{class_name}'; {_rules_text(module)}")
+    if not _is_rule(rule_class):
         raise SMDebugValueError(
             f"'{class_name}' in '{path}' is not a class derived from smdebug.rules.Rule"
         )
-    return Judge(rule_class, parameters, run)
+    return Judge(rule_class, _typed(rule_class, parameters), run)
+
+
+def _typed(rule_class: type[Rule], parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the values as the types of the parameters' defaults, where these are numbers or
+    booleans; other values stay text."""
+    taken = inspect.signature(rule_class).parameters
+    return {
+        name: _typed_value(f"rule {rule_class.__name__}: parameter '{name}'", text, taken.get(name))
+        for name, text in parameters.items()
+    }
+
+
+def _typed_value(subject: str, text: str, parameter: inspect.Parameter | None) -> Any:
+    default = parameter.default if parameter else None
+    if type(default) is bool:
+        value: Any = find_boolean(text)
+        if value is None:
+            raise SMDebugValueError(f"{subject} should be true or false, found '{text}'")
+        return value
+    if type(default) not in (int, float):
+        return text
+    for convert in (int, float):
+        with contextlib.suppress(ValueError):
+            return convert(text)
+    raise SMDebugValueError(f"{subject} should be a number, found '{text}'")
+
+
+def _is_rule(value: object) -> bool:
+    return inspect.isclass(value) and issubclass(value, Rule)
+
+
+def _rules_text(module: ModuleType) -> str:
+    rules = [name for name, value in vars(module).items() if _is_rule(value) and value is not Rule]
+    return f"its rules are {', '.join(rules)}" if rules else "it has no class derived from Rule"
 
 
 def _import_file(path: str) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Protocol
 
 from smdebug.exceptions import (
@@ -47,6 +48,11 @@ def invoke_rule(
     the end of the run and returns at NoMoreProfilerData. Other exceptions of the
     rule reach the caller.
     """
+    if inspect.isclass(rule_obj):
+        name = rule_obj.__name__
+        raise SMDebugTypeError(
+            f"invoke_rule takes a rule, found the class {name}; use invoke_rule({name}(trial))"
+        )
     if not hasattr(rule_obj, "invoke"):
         raise SMDebugTypeError(
             f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, trial)"
@@ -56,18 +62,42 @@ def invoke_rule(
             f"end_step must not be less than start_step, found start_step={start_step}, "
             f"end_step={end_step}"
         )
-    step = start_step
-    while end_step is None or step < end_step:
+    _Invocation(rule_obj, raise_eval_cond).run(start_step, end_step)
+
+
+class _Invocation:
+    def __init__(self, rule: InvocableRule, raises_findings: bool) -> None:
+        self._rule = rule
+        self._raises_findings = raises_findings
+        self._has_judged = False
+        self._missing = ""
+
+    def run(self, start_step: int, end_step: int | None) -> None:
+        step = start_step
         try:
-            rule_obj.invoke(step)
-        except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable) as missing:
-            _logger.debug("%s skips step %d: %s", rule_obj.rule_name, step, missing)
+            while (end_step is None or step < end_step) and self._judge(step):
+                step += 1
+        finally:
+            if self._missing and not self._has_judged:
+                text = "rule %s judged no step: %s"
+                _logger.warning(text, self._rule.rule_name, self._missing)
+
+    def _judge(self, step: int) -> bool:
+        """Returns whether another step may follow."""
+        try:
+            self._rule.invoke(step)
+            self._has_judged = True
+        except StepUnavailable as missing:
+            _logger.debug("%s skips step %d: %s", self._rule.rule_name, step, missing)
+        except (TensorUnavailableForStep, TensorUnavailable) as missing:
+            self._missing = str(missing)
+            _logger.debug("%s skips step %d: %s", self._rule.rule_name, step, missing)
         except RuleEvaluationConditionMet as met:
-            if raise_eval_cond:
+            self._has_judged = True
+            if self._raises_findings:
                 raise
             _logger.info("%s", met)
-            if met.end_of_rule:
-                return
+            return not met.end_of_rule
         except NoMoreProfilerData:
-            return
-        step += 1
+            return False
+        return True

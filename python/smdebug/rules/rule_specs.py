@@ -34,13 +34,18 @@ def core_rule(
         return rule.rule_name, rule.parameters
     rule, parameters = rule if isinstance(rule, (tuple, list)) and len(rule) == 2 else (rule, {})
     if not isinstance(parameters, dict):
-        raise SMDebugTypeError(f"the parameters of a rule are a dict, found {shown(parameters)}")
+        name = rule if isinstance(rule, str) else getattr(rule, "__name__", shown(rule))
+        raise SMDebugTypeError(
+            f"the parameters of rule {name} are a dict such as {{'threshold': 1e-6}}, "
+            f"found {shown(parameters)}"
+        )
     if isinstance(rule, str):
         return rule, {str(name): str(value) for name, value in parameters.items()}
     if not (inspect.isclass(rule) and issubclass(rule, Rule)):
         raise SMDebugTypeError(
             "a rule is the name of a built-in one, a class derived from smdebug.rules.Rule, or "
             f"a pair of one of these and its parameters, found {shown(rule)}"
+            + (f"; pass the class {type(rule).__name__}" if isinstance(rule, Rule) else "")
         )
     return make_judge(rule, parameters), {}
 

@@ -12,6 +12,7 @@ from smdebug.exceptions import (
     SMDebugTypeError,
     SMDebugValueError,
 )
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 from smdebug.rules.builtin_rule import Verdict
 from smdebug.rules.judge import LiveJudge
@@ -132,8 +133,9 @@ def checked_answer(answer: str | Callable[[Verdict], str | None], vetoes: Sequen
     if callable(answer):
         return answer
     known = (RECORD, *(each for each in ANSWERS if each in vetoes))
+    wanted = f"on_fire must be one of {', '.join(map(repr, known))} or a function"
     if not isinstance(answer, str):
-        raise SMDebugTypeError(f"on_fire must be one of {known} or a function, found {answer!r}")
+        raise SMDebugTypeError(f"{wanted}, found {shown(answer)}")
     if answer not in known:
-        raise SMDebugValueError(f"on_fire must be one of {known} here, found {answer!r}")
+        raise SMDebugValueError(f"{wanted}, found {answer!r}")
     return answer

@@ -76,7 +76,11 @@ def checked_timeout(timeout: Any) -> float | None:
 def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str | None]:
     """(step, mode, worker), each checked. Raises InvalidWorker for a worker that is not text."""
     if worker is not None and not isinstance(worker, str):
-        raise InvalidWorker(worker)
+        error = InvalidWorker(worker)
+        error.full_message = (
+            f"worker is the name of a worker such as 'worker_0', found {shown(worker)}"
+        )
+        raise error
     return checked_step(step), checked_mode(mode), worker
 
 

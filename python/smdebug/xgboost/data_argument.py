@@ -8,6 +8,7 @@ from typing import Any
 import xgboost
 
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
 
 _FORMATS = {
     "csv": "format=csv&label_column=0",
@@ -42,7 +43,8 @@ class DataArgument:
             self._uri = _uri(name, *value)
         else:
             raise SMDebugTypeError(
-                f"{name} must be a DMatrix or a pair (path, content type), found {value!r}"
+                f"{name} must be a DMatrix or a pair (path, content type), found {_shown(value)}; "
+                "use xgboost.DMatrix(X, label=y)"
             )
 
     def matrix(self) -> xgboost.DMatrix:
@@ -52,18 +54,27 @@ class DataArgument:
         return self._matrix
 
 
+def _shown(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return (
+        shown(value)
+        if shape is None
+        else f"an object of type {type(value).__name__} and shape {tuple(shape)}"
+    )
+
+
 def _uri(name: str, path: Any, content_type: Any) -> str:
     """Returns the address by which XGBoost reads a file of that type."""
     if not isinstance(path, (str, os.PathLike)) or not isinstance(content_type, str):
         raise SMDebugTypeError(
             f"{name} must be a DMatrix or a pair (path, content type), "
-            f"found {(path, content_type)!r}"
+            f"found {shown((path, content_type))}"
         )
     kind = _CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
         known = ", ".join(repr(each) for each in _CONTENT_TYPES)
         raise SMDebugValueError(
-            f"the content type of {name} must be one of {known}, found {content_type!r}"
+            f"the content type of {name} must be one of {known}, found {shown(content_type)}"
         )
     if not os.path.exists(path):
         raise SMDebugValueError(f"{name} names the file {os.fspath(path)!r}, which does not exist")

@@ -17,6 +17,7 @@ from xgboost.callback import TrainingCallback
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook import BaseHook
+from smdebug.hook_arguments import shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
@@ -79,7 +80,9 @@ class Hook(BaseHook, TrainingCallback):
 
     collection_class: type[Collection] = Collection
     vetoes: tuple[str, ...] = ("raise", "stop")
-    advice: str = "pass it as xgboost.train(callbacks=[hook])"
+    advice: str = (
+        "pass the hook as xgboost.train(callbacks=[hook]); a loop of Booster.update calls none"
+    )
 
     @takes_options(XGBoostOptions)
     def __init__(self, options: XGBoostOptions) -> None:
@@ -119,7 +122,7 @@ class Hook(BaseHook, TrainingCallback):
     @hyperparameters.setter
     def hyperparameters(self, value: dict[str, Any] | None) -> None:
         if value is not None and not isinstance(value, dict):
-            raise SMDebugTypeError(f"hyperparameters must be a dict, found {value!r}")
+            raise SMDebugTypeError(f"hyperparameters must be a dict, found {shown(value)}")
         self._hyperparameters = value
 
     @property

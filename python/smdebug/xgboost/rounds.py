@@ -149,7 +149,10 @@ class RoundRecorder:
 
     def _put_metrics(self, evals_log: EvaluationLog) -> None:
         if not evals_log and self._is_due("metrics", tuple):
-            self._skip("metrics", "xgboost.train was given no evals to evaluate the model on")
+            self._skip(
+                "metrics",
+                "xgboost.train was given no evals, or fit no eval_set, to evaluate the model on",
+            )
         for evaluation_set, metrics in evals_log.items():
             for metric, values in metrics.items():
                 self._put_metric(evaluation_set, metric, values[-1])

@@ -227,15 +227,17 @@ class TrainingWatch:
             f"{status.steps} steps, {status.steps_saved} saved, {status.tensors} tensors, "
             f"{status.bytes:,} bytes in '{self.hook.out_dir}'"
         ]
-        if status.state != "active":
+        if status.state not in ("active", "silent"):
             lines[0] += f" ({status.state})"
         if cost.run_seconds > 0:
             share = 100 * cost.step_thread_seconds / cost.run_seconds
             lines.append(
                 f"recording took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
             )
-        for problem in filter(None, (status.error, status.reason)):
+        if problem := status.error or status.reason:
             lines.append(problem)
-        if self._rules:
+        if self._rules and status.steps > 0 and status.steps_saved == 0:
+            lines.append("the rules judged no step, because none was saved: see save_config")
+        elif self._rules:
             lines.append(self._rules.text().rstrip())
         _logger.info("the training has ended: %s", "\n".join(lines))

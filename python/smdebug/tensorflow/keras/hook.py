@@ -59,8 +59,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     patterned_collections = ACTIVATION_COLLECTIONS
     vetoes: tuple[str, ...] = ("raise", "stop")
     advice: str = (
-        "pass it as model.fit(callbacks=[hook]), or call hook.wrap_tape(tape) in each step of a "
-        "loop"
+        "pass the hook as model.fit(callbacks=[hook]), or call hook.wrap_tape(tape) in each step "
+        "of a loop"
     )
     # A hook that was unpickled has no adapters and does nothing.
     _keras: KerasAdapter | None = None

@@ -45,7 +45,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
     """
 
     vetoes: tuple[str, ...] = ("raise", "stop")
-    advice: str = "pass it as MonitoredSession(hooks=[hook]), or to an Estimator"
+    advice: str = "pass the hook as MonitoredSession(hooks=[hook]), or to an Estimator"
 
     def _initialize(self, options: HookOptions) -> None:
         super()._initialize(options)
