@@ -328,6 +328,8 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("end_step": "None")", "found \"None\""},
       {R"("end_step": true)", "found true"},
       {R"("save_steps": "1,x")", "expected numbers with commas"},
+      {R"("save_steps": "-1,2")",
+       "save_steps: expected steps of 0 or more, found \"-1,2\""},
       {R"("save_steps": [1, null])", "expected numbers with commas"},
       {R"("save_all": "maybe")", "expected true or false, found \"maybe\""},
       {R"("save_all": 1)", "expected true or false, found 1"},

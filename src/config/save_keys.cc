@@ -68,6 +68,10 @@ Status SaveKeys::take(const ConfigObject& parameters, const std::string& key,
                       std::string_view name, Keys& keys) {
   if (name == "save_steps") {
     SMD_TRY(keys.save_steps, parameters.numbers(key));
+    if (keys.save_steps &&
+        std::ranges::any_of(*keys.save_steps, [](Step s) { return s < 0; })) {
+      return parameters.expected(key, "steps of 0 or more");
+    }
   } else if (name == "start_step") {
     SMD_TRY(keys.start_step, parameters.number(key));
   } else if (name == "end_step") {

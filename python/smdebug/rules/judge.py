@@ -93,7 +93,7 @@ class LiveJudge(Judge):
         try:
             return super().judge(step[0])
         except SMDebugRuntimeError as failure:
-            # Nothing else tells it before the hook is closed.
+            # Nothing else shows it before the hook is closed.
             _logger.warning("%s; this rule judges no later step", failure)
             raise
 
