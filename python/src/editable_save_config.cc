@@ -327,8 +327,12 @@ nb::object mode_key(nb::handle key) {
   for (Mode mode : kModes) {
     if (name == mode_name(mode)) return nb::cast(mode);
   }
-  raise_value_error(repr_of(key) +
-                    " is not a mode; use TRAIN, EVAL, PREDICT or GLOBAL");
+  const std::string given = nb::cast<std::string>(key);
+  const bool is_field =
+      std::find(kKeys.begin(), kKeys.end(), given) != kKeys.end();
+  raise_value_error(
+      repr_of(key) + " is not a mode; use TRAIN, EVAL, PREDICT or GLOBAL" +
+      (is_field ? ", or SaveConfig(" + given + "=...) for all modes" : ""));
 }
 
 nb::object config_from_dict(nb::handle cls, nb::dict params,

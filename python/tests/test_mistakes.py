@@ -653,3 +653,10 @@ def test_values_of_a_command_line_become_the_types_of_the_defaults():
     for name, text in (("limit", "x"), ("is_strict", "maybe")):
         with pytest.raises(SMDebugValueError, match=f"Typed: parameter '{name}' should be"):
             load_judge(f"{__file__}:Typed", {name: text}, "run")
+
+
+def test_a_save_interval_in_a_dict_of_modes_is_answered_with_the_save_config(tmp_path):
+    with pytest.raises(SMDebugValueError, match=r"or SaveConfig\(save_interval=\.\.\.\) for all"):
+        smd.Hook(tmp_path / "run", save_config={"save_interval": 2})
+    with pytest.raises(SMDebugValueError, match="'training' is not a mode; .* or GLOBAL$"):
+        smd.Hook(tmp_path / "run", save_config={"training": {}})
