@@ -660,3 +660,17 @@ def test_a_save_interval_in_a_dict_of_modes_is_answered_with_the_save_config(tmp
         smd.Hook(tmp_path / "run", save_config={"save_interval": 2})
     with pytest.raises(SMDebugValueError, match="'training' is not a mode; .* or GLOBAL$"):
         smd.Hook(tmp_path / "run", save_config={"training": {}})
+
+
+def test_an_included_collection_that_the_model_has_nothing_for_is_logged(tmp_path, capfd):
+    every_step = smd.SaveConfig(save_interval=1)
+    names = ["tanh_input", "relu_output"]
+    hook = smd.Hook(tmp_path / "run", include_collections=names, save_config=every_step)
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    text = "collection 'tanh_input' should be saved, but no tensor of the run belongs to it"
+    assert logged.count(text) == 1
+    assert "'relu_output'" not in logged

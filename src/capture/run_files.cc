@@ -65,6 +65,11 @@ const Collection* find_built_in(const Framework& framework,
   return found == framework.collections.end() ? nullptr : &*found;
 }
 
+bool is_saved_by_default(const Framework& framework, std::string_view name) {
+  return std::ranges::find(framework.default_saved, name) !=
+         framework.default_saved.end();
+}
+
 constexpr std::size_t kMostNamed = 8;
 
 // "12 of 25 tensors (weights 3, biases 3)".
@@ -84,20 +89,28 @@ std::string counts_text(std::size_t saved, std::size_t seen,
   return text + ")";
 }
 
+// Functions compute the loss of most trainings, and no hook sees them.
+constexpr const char* kLossAdvice =
+    ": pass a loss module to hook.register_loss(loss_fn) and call it, or save "
+    "the loss of a function with hook.record_tensor_value(\"loss\", loss)";
+
+// `hides_patterns`: there are none, or they are those of the framework, which a
+// user does not know.
 std::string nothing_found(const Collection& collection,
                           const std::vector<std::string>& names,
-                          bool is_losses_of_torch, bool at_end) {
-  std::string text = "collection '" + collection.name() +
-                     "' should be saved, but " + sought(collection.tensors) +
-                     " matched no tensor of " +
-                     (at_end ? "the run" : "the first saved step");
+                          bool hides_patterns, bool is_losses_of_torch,
+                          bool at_end) {
+  const std::string place = at_end ? "the run" : "the first saved step";
+  const std::string head =
+      "collection '" + collection.name() + "' should be saved, but ";
+  std::string text =
+      head + (hides_patterns ? "no tensor of " + place + " belongs to it"
+                             : sought(collection.tensors) +
+                                   " matched no tensor of " + place);
   if (names.empty()) return text + "; no tensor was seen at all";
-  // Functions compute the loss of most trainings, and no hook sees them.
-  if (is_losses_of_torch) {
-    return "collection 'losses' should be saved, but no loss was seen: pass a "
-           "loss module to hook.register_loss(loss_fn), or save the loss of a "
-           "function with hook.record_tensor_value(\"loss\", loss)";
-  }
+  if (is_losses_of_torch)
+    return head + "no loss was seen in the run" + kLossAdvice;
+  if (sought(collection.tensors) == kNothing) return text;
   const TensorGroup& tensors = collection.tensors;
   const std::string& wanted =
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
@@ -200,6 +213,7 @@ std::string RunRecord::ended(const SessionStatus& status,
 
 MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
   const Plan& plan = slots.plan();
+  const SlotTable::Members joined = slots.joined();
   std::vector<std::size_t> counts(plan.collections().size());
   std::vector<std::string> names;
   std::size_t saved = 0;
@@ -234,19 +248,30 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
     }
     const Collection* const built_in =
         find_built_in(plan.framework(), collection.name());
+    const bool is_without_pattern = sought(collection.tensors) == kNothing;
     const bool was_asked_for =
-        sought(collection.tensors) != kNothing && !(saves_all && built_in);
+        !(saves_all && built_in) &&
+        (!is_without_pattern ||
+         !is_saved_by_default(plan.framework(), collection.name()));
     const bool has_own_patterns =
         !built_in ||
         built_in->tensors.include_regex != collection.tensors.include_regex;
-    if (counts[i] == 0 && was_asked_for && has_own_patterns != at_end)
+    const bool is_losses_of_torch = !has_own_patterns &&
+                                    collection.name() == "losses" &&
+                                    plan.framework().name == "pytorch";
+    const bool may_match_later = !has_own_patterns || is_without_pattern;
+    if (counts[i] == 0 && was_asked_for && !joined.contains(collection.name()))
       summary.warnings.push_back(
           {collection.name() + " " + sought(collection.tensors),
-           nothing_found(collection, names,
-                         built_in && at_end && collection.name() == "losses" &&
-                             plan.framework().name == "pytorch",
-                         at_end)});
+           nothing_found(collection, names, may_match_later, is_losses_of_torch,
+                         at_end),
+           may_match_later,
+           is_losses_of_torch
+               ? std::string("no loss was seen in it") + kLossAdvice
+               : ""});
   }
+  summary.seen = names.size();
+  summary.to_save = saved;
   summary.counts = counts_text(saved, names.size(), counts_shown);
   return summary;
 }

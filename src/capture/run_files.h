@@ -43,16 +43,22 @@ class RunRecord {
 struct MatchSummary {
   std::string text;    // one line per saved collection, with its patterns
   std::string counts;  // "12 of 25 tensors (weights 3, biases 3)"
+  std::size_t seen = 0;
+  std::size_t to_save = 0;  // of those seen
   struct Warning {
     std::string subject;  // the collection and its patterns
     std::string text;
+    // It is a built-in collection. A loss that is computed without a module,
+    // for example, is recorded later than the first saved step.
+    bool may_match_later = false;
+    // What to say instead if the first saved step has no tensor at all; may be
+    // empty.
+    std::string of_empty_step;
   };
-  std::vector<Warning> warnings;  // patterns without a match
+  std::vector<Warning> warnings;  // saved collections without a tensor
 };
 
-// `at_end`: no step will follow. Only then is a built-in collection without a
-// tensor worth a warning: a loss that is computed without a module, for
-// example, is recorded later than the first saved step.
+// `at_end`: no step will follow.
 MatchSummary summarize_matches(const SlotTable& slots, bool at_end = false);
 
 }  // namespace smdebug

@@ -225,6 +225,42 @@ TEST_F(SessionPlanTest, WarnsOfABuiltInCollectionOnlyIfItStaysEmptyToTheEnd) {
   EXPECT_THAT(log_.text(), HasSubstr("'biases' should be saved"));
 }
 
+TEST_F(SessionPlanTest, TellsAtOnceWhyTheFirstSavedStepIsEmpty) {
+  config_.save_all = false;
+  auto session = open();
+  session->begin_step();
+  session->tensor("fc1_output_0");
+  session->begin_step();
+  EXPECT_THAT(log_.text(), HasSubstr("no loss was seen in it: pass a loss"));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("register the model")));
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.lines(),
+              testing::Contains(HasSubstr("no loss was seen")).Times(1));
+}
+
+TEST_F(SessionPlanTest, TellsThatAGradientNeedsABackwardPass) {
+  config_.save_all = false;
+  config_.include_collections = {"gradients"};
+  auto session = open();
+  session->begin_step();
+  session->tensor("gradient/Net_fc1.weight");
+  session->begin_step();
+  EXPECT_THAT(log_.text(),
+              HasSubstr("none of the 1 tensors to save was captured; a "
+                        "gradient needs a backward pass"));
+}
+
+TEST_F(SessionPlanTest, TellsOfABuiltInCollectionWithoutPatternsAtTheEnd) {
+  config_.save_all = false;
+  config_.include_collections = {"inputs"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "CrossEntropyLoss_output_0", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.text(), HasSubstr("collection 'inputs' should be saved, but "
+                                     "no tensor of the run belongs to it"));
+}
+
 TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
   config_.save_all = false;
   Collection rare{{"rare", {"^attention"}, {}}, {}, {}};

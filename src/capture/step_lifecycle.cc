@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "reduce/gather.h"
 
 namespace smdebug {
@@ -130,7 +132,7 @@ void StepLifecycle::report_unmatched_at_end() {
   if (!is_summarized_ || context_.worker.reports_via_first_worker()) return;
   for (const MatchSummary::Warning& warning :
        summarize_matches(slots_, /*at_end=*/true).warnings) {
-    warn_once(warning);
+    if (warning.may_match_later) warn_once(warning);
   }
 }
 
@@ -143,11 +145,23 @@ void StepLifecycle::warn_once(const MatchSummary::Warning& warning) {
 
 namespace {
 
-// Of frameworks whose user registers a model.
-std::string advice_without_tensors(std::string_view framework) {
-  if (framework != "pytorch" && framework != "mxnet") return "";
-  return ": register the model, and save losses that no module computes with "
-         "save_scalar";
+std::string nothing_captured(const MatchSummary& matches,
+                             std::string_view framework) {
+  // Those whose user registers a model and calls backward().
+  const bool is_imperative = framework == "pytorch" || framework == "mxnet";
+  if (matches.to_save > 0) {
+    return fmt::format("none of the {} tensors to save was captured{}",
+                       matches.to_save,
+                       is_imperative ? "; a gradient needs a backward pass of "
+                                       "the registered model in the step"
+                                     : "");
+  }
+  if (matches.seen > 0) return "no tensor of its collections was captured";
+  return fmt::format(
+      "no tensor was captured{}",
+      is_imperative ? ": register the model, and save losses that no module "
+                      "computes with save_scalar"
+                    : "");
 }
 
 }  // namespace
@@ -166,12 +180,20 @@ void StepLifecycle::report_matches() {
                 run_.uri() + "' from step " + step + ": " + matches.counts);
   }
   logger.debug(summary_);
-  for (const auto& warning : matches.warnings) warn_once(warning);
-  if (run_.recorder()->counts().tensors == 0 && matches.warnings.empty()) {
-    logger.warning("step " + step +
-                   " should have been saved, but no tensor was captured" +
-                   advice_without_tensors(context_.framework.name));
+  const bool is_empty = run_.recorder()->counts().tensors == 0;
+  bool is_explained = false;
+  const std::string head = "step " + step + " should have been saved, but ";
+  for (const auto& warning : matches.warnings) {
+    if (!warning.may_match_later) {
+      warn_once(warning);
+      is_explained = true;
+    } else if (is_empty && matches.seen > 0 && !warning.of_empty_step.empty()) {
+      warn_once({warning.subject, head + warning.of_empty_step, true, {}});
+      is_explained = true;
+    }
   }
+  if (is_empty && (!is_explained || matches.to_save > 0))
+    logger.warning(head + nothing_captured(matches, context_.framework.name));
 }
 
 // Names of tensors may appear in any step.
