@@ -47,6 +47,8 @@ TEST_F(OpenTrial, WaitsAsLongAsItsTimeoutAndSaysSoEachTenSeconds) {
   EXPECT_FALSE(Trial::open(storage_, patient).ok());
   EXPECT_EQ(clock_.monotonic(), std::chrono::seconds(25));
   EXPECT_EQ(log_.lines().size(), 2u);
+  EXPECT_THAT(log_.lines(),
+              testing::Each(HasSubstr("; Ctrl-C ends the wait, and so does")));
 }
 
 TEST_F(OpenTrial, OpensTheRunThatAppearsWhileItWaits) {

@@ -35,7 +35,10 @@ bool Wait::is_over() const {
 Status Wait::pause(std::string_view what) {
   if (options_.clock->monotonic() >= next_reminder_) {
     next_reminder_ += kReminder;
-    options_.logger->warning(fmt::format("still waiting for {}", what));
+    options_.logger->warning(
+        fmt::format("still waiting for {}; Ctrl-C ends the wait, "
+                    "and so does a timeout",
+                    what));
   }
   return sleep_for(kPoll, *options_.clock, options_.check_interrupt);
 }
