@@ -13,7 +13,7 @@ SCRIPT = """
 import torch
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for _ in range(60):
+for _ in range(1000):
     loss = model(torch.ones(8, 64)).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
