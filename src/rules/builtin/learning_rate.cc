@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -111,6 +113,8 @@ constexpr double kHighMultiple = 3;
 constexpr double kDecay = 0.01, kRounding = 1.001;
 // The usual update as a share of the weights, and the least that trains.
 constexpr double kUsualRatio = 0.005, kTrainingRatio = 0.001;
+// Statistics that wait for losses: about 25 MB. Then steps are judged without.
+constexpr std::size_t kMostWaiting = 65536;
 
 double median_of(std::span<const ScalarSample> losses) {
   std::vector<double> values;
@@ -161,15 +165,17 @@ class LearningRate : public Rule {
       worker.rates.add(one);
       worker.losses.add(one);
       worker.note_updates(one);
+      if (one.samples.empty()) continue;
+      worker.known = std::max(worker.known, one.samples.back().step.global);
     }
-    return no_finding();
+    return judge_closed(worker, worker_name);
   }
 
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     if (!counted_step(step.step, std::nullopt)) return finding;
     if (open_.global >= 0 && step.step.global > open_.global) {
-      finding = judge_until(step.step.global);
+      finding = close_step(step.step.global);
     }
     open_ = step.step;
     for (const Observation* gradient : step.by_selector(1)) {
@@ -185,7 +191,11 @@ class LearningRate : public Rule {
   }
 
   Outcome finish() override {
-    auto finding = judge_until(std::numeric_limits<Step>::max());
+    auto finding = close_step(std::numeric_limits<Step>::max());
+    for (auto& [name, worker] : workers_) {
+      worker.known = std::numeric_limits<Step>::max();
+      if (!finding) finding = judge_closed(worker, name);
+    }
     for (const auto& [name, worker] : workers_) {
       if (!finding) finding = find_warm_up(worker, name);
     }
@@ -221,9 +231,22 @@ class LearningRate : public Rule {
     std::size_t updates = 0;  // until then
   };
 
+  // A saved step that waits for its losses and learning rates.
+  struct ClosedStep {
+    StepId step;
+    FollowedParts parts;
+    std::shared_ptr<const RunFacts> facts;
+  };
+
   struct Worker {
     ComingFacts coming;
-    std::optional<RunFacts> facts;
+    std::shared_ptr<const RunFacts> facts;  // of the last closed step
+    std::deque<ClosedStep> closed;
+    std::size_t waiting = 0;  // parts in `closed`
+    Step known = -1;          // the last step of a scalar
+    // The last step that was judged, and its facts; may be null.
+    StepId judged;
+    std::shared_ptr<const RunFacts> judged_facts;
     LearningRates rates;
     TrainingLosses losses;
     FollowedUpdates updates;
@@ -246,39 +269,58 @@ class LearningRate : public Rule {
     }
 
     std::optional<Guess> guess() const {
-      return facts ? guess_of(*facts) : std::nullopt;
+      return judged_facts ? guess_of(*judged_facts) : std::nullopt;
     }
   };
 
-  // Closes the open step, and judges all until then. The knowledge of that step
-  // when `next` arrives does not depend on where the observations come from.
-  std::optional<Finding> judge_until(Step next) {
+  // Closes the open step. The knowledge of that step when `next` arrives does
+  // not depend on where the observations come from.
+  std::optional<Finding> close_step(Step next) {
     std::optional<Finding> finding;
     for (auto& [name, worker] : workers_) {
       while (auto facts = worker.coming.take_before(next)) {
-        worker.facts = std::move(facts);
+        worker.facts = std::make_shared<const RunFacts>(*std::move(facts));
       }
-      take_update(worker);
-      if (!finding) finding = judge(worker, name);
+      worker.closed.push_back({open_, worker.updates.take(), worker.facts});
+      worker.waiting += worker.closed.back().parts.size();
+      if (!finding) finding = judge_closed(worker, name);
     }
     return finding;
   }
 
-  void take_update(Worker& worker) {
-    const auto update = worker.updates.close(
-        open_, worker.facts ? &*worker.facts : nullptr, worker.rates);
+  // Judges the closed steps whose losses and learning rates are known. During
+  // a training, these arrive later than the tensors.
+  std::optional<Finding> judge_closed(Worker& worker, std::string_view name) {
+    std::optional<Finding> finding;
+    while (!finding && !worker.closed.empty() &&
+           (worker.known > worker.closed.front().step.global ||
+            worker.waiting > kMostWaiting)) {
+      const ClosedStep closed = std::move(worker.closed.front());
+      worker.closed.pop_front();
+      worker.waiting -= closed.parts.size();
+      worker.judged = closed.step;
+      worker.judged_facts = closed.facts;
+      take_update(worker, closed);
+      finding = judge(worker, name);
+    }
+    return finding;
+  }
+
+  void take_update(Worker& worker, const ClosedStep& closed) {
+    const auto update = worker.updates.close(closed.step, closed.parts,
+                                             closed.facts.get(), worker.rates);
     if (!update) return;
     has_update_ = true;
     worker.last = update;
-    const auto losses = worker.losses.until(open_.global);
+    const auto losses = worker.losses.until(worker.judged.global);
     const bool is_of_step =
-        !losses.empty() && losses.back().step.global == open_.global;
+        !losses.empty() && losses.back().step.global == worker.judged.global;
     if (update->ratio) worker.ratios.push_back(*update->ratio);
     if (update->fall && is_of_step && losses.back().value > 0) {
       worker.falls.push_back(*update->fall / losses.back().value);
     }
     const auto distance = worker.updates.distance();
-    const std::size_t updates = worker.updates_until(open_.global - 1);
+    const std::size_t updates = worker.updates_until(worker.judged.global - 1);
     if (!worker.large && updates > 0 && updates <= kFirstUpdates && distance &&
         *distance > large_ratio_) {
       worker.large = {*update, *distance, updates};
@@ -286,14 +328,14 @@ class LearningRate : public Rule {
   }
 
   std::optional<Finding> judge(const Worker& worker, std::string_view name) {
-    const auto losses = worker.losses.until(open_.global);
+    const auto losses = worker.losses.until(worker.judged.global);
     if (!worker.last || losses.size() < kEnoughLosses ||
         !std::isfinite(losses.back().value) ||
-        !worker.losses.should_fall(open_.global)) {
+        !worker.losses.should_fall(worker.judged.global)) {
       return std::nullopt;
     }
     if (auto found = find_too_high(worker, name, losses)) return found;
-    if (worker.updates_until(open_.global) < num_updates_ ||
+    if (worker.updates_until(worker.judged.global) < num_updates_ ||
         losses.size() < num_updates_) {
       return std::nullopt;
     }
@@ -381,10 +423,10 @@ class LearningRate : public Rule {
                                       std::span<const ScalarSample> losses) {
     const Course course = course_of(losses);
     const FollowedUpdate& update = *worker.last;
-    const auto rate = worker.rates.at(open_.global);
+    const auto rate = worker.rates.at(worker.judged.global);
     if (!has_small_updates(worker, course) || !is_high(worker, course) ||
         !is_low_rate(update) || !rate || rate->now < 0.99 * rate->highest ||
-        is_rising(worker, open_.global)) {
+        is_rising(worker, worker.judged.global)) {
       return std::nullopt;
     }
     Finding finding = describe(RateFault::too_low, worker, name, update);
@@ -395,14 +437,14 @@ class LearningRate : public Rule {
 
   std::optional<Finding> find_warm_up(const Worker& worker,
                                       std::string_view name) {
-    const auto losses = worker.losses.until(open_.global);
+    const auto losses = worker.losses.until(worker.judged.global);
     if (!worker.last || losses.size() < num_updates_ ||
-        !worker.losses.should_fall(open_.global)) {
+        !worker.losses.should_fall(worker.judged.global)) {
       return std::nullopt;
     }
     const Course course = course_of(losses);
     if (!has_small_updates(worker, course) || !is_high(worker, course) ||
-        !is_low_rate(*worker.last) || !is_rising(worker, open_.global)) {
+        !is_low_rate(*worker.last) || !is_rising(worker, worker.judged.global)) {
       return std::nullopt;
     }
     Finding finding = describe(RateFault::warm_up, worker, name, *worker.last);
@@ -414,7 +456,7 @@ class LearningRate : public Rule {
   std::optional<Finding> find_decayed(const Worker& worker,
                                       std::string_view name,
                                       std::span<const ScalarSample> losses) {
-    const auto rate = worker.rates.at(open_.global);
+    const auto rate = worker.rates.at(worker.judged.global);
     if (!rate || rate->now > kRounding * kDecay * rate->highest ||
         rate->now <= 0) {
       return std::nullopt;
@@ -474,7 +516,7 @@ class LearningRate : public Rule {
         ": an update moves the weights by about {} of their size, and the loss "
         "went from {:.4g} to {:.4g} in {}",
         short_number(ratio), course.first, course.now,
-        count_text(worker.updates_until(open_.global), "update"));
+        count_text(worker.updates_until(worker.judged.global), "update"));
     set_numbers(finding, "|update| / |weight|", ratio, "<", small_ratio_);
   }
 

@@ -97,6 +97,28 @@ Step fires(const Case& training) {
   return fires(rule, training);
 }
 
+// Feeds the training to the rule as a live run does, which writes the samples
+// of `interval` steps at once. Returns the verdict.
+Verdict verdict_if_late(const Case& training, Step interval) {
+  RuleHarness rule("LearningRate");
+  rule.knows(facts_of(training), "worker_0");
+  const std::string rate = "learning_rate/" + training.optimizer + "/0";
+  std::vector<ScalarSample> rates, losses;
+  for (Step step = 0; step < training.steps; ++step) {
+    const StepId id = {step, Mode::train, step};
+    rates.push_back({id, training.rate(step)});
+    losses.push_back({id, training.loss(step)});
+    if (step < 5 || step % 10 == 0) rule.fires_at(step_of(training, step));
+    if (step % interval != interval - 1 && step + 1 < training.steps) continue;
+    const ScalarSeriesView series[] = {{rate, rates}, {"loss_output_0", losses}};
+    rule.notes(series, "worker_0");
+    rates.clear();
+    losses.clear();
+  }
+  rule.finish();
+  return rule.verdict();
+}
+
 // An update of 1e-5 per element of weights of 0.05 is 2e-4 of them; the loss
 // may fall by 1000 * 1e-4 * 1e-5.
 TEST(LearningRate, FindsUpdatesThatAreTooSmall) {
@@ -242,6 +264,26 @@ TEST(LearningRate, PassesSchedulesOfTheWholeTraining) {
   EXPECT_EQ(
       fires({.rate = [](Step step) { return step % 100 < 20 ? 1e-3 : 1e-6; }}),
       -1);
+}
+
+TEST(LearningRate, GivesTheSameVerdictIfLossesArriveLate) {
+  const Case too_high = {
+      .rate = [](Step) { return 0.1; },
+      .growth = [](Step step) { return step == 0 ? 1.0 : 3.0; }};
+  const Case decayed = {.rate = [](Step step) {
+    return step < 20 ? 1e-3 : 1e-6;
+  }};
+  for (const Case& training : {Case(), too_high, decayed}) {
+    const Verdict prompt = verdict_if_late(training, 1);
+    EXPECT_EQ(prompt.status, RuleStatus::issues_found);
+    for (const Step interval : {7, 60, 1000}) {
+      const Verdict late = verdict_if_late(training, interval);
+      EXPECT_EQ(late.status, prompt.status) << interval;
+      EXPECT_EQ(late.message, prompt.message) << interval;
+      EXPECT_EQ(late.evidence.at(0).step.global,
+                prompt.evidence.at(0).step.global);
+    }
+  }
 }
 
 TEST(LearningRate, DoesNotJudgeUnknownOptimizersAndSeveralLosses) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "smdebug/base/try.h"
@@ -88,7 +87,7 @@ Status FollowedUpdates::add_parameter(const Observation& parameter) {
   if (!is_floating(parameter.dtype)) return {};
   SMD_TRY(const auto statistics, full_statistics(parameter));
   if (!statistics || statistics->count == 0) return {};
-  Part& part = parts_[std::string(parameter_of_weight(parameter.name))];
+  FollowedPart& part = parts_[std::string(parameter_of_weight(parameter.name))];
   part.parameter = *statistics;
   part.is_matrix = parameter.shape.size() >= 2;
   return {};
@@ -104,9 +103,8 @@ Status FollowedUpdates::add_gradient(const Observation& gradient) {
 }
 
 std::optional<FollowedUpdate> FollowedUpdates::close(
-    const StepId& step, const RunFacts* facts, const LearningRates& rates) {
-  const std::map<std::string, Part, std::less<>> parts =
-      std::exchange(parts_, {});
+    const StepId& step, const FollowedParts& parts, const RunFacts* facts,
+    const LearningRates& rates) {
   Groups groups(facts, rates, step.global);
   FollowedUpdate update;
   update.step = step;
@@ -142,7 +140,8 @@ std::optional<FollowedUpdate> FollowedUpdates::close(
   return update;
 }
 
-bool FollowedUpdates::is_weight(std::string_view key, const Part& part) {
+bool FollowedUpdates::is_weight(std::string_view key,
+                                const FollowedPart& part) {
   if (!part.is_matrix || part.parameter->has_non_finite()) return false;
   const auto [first, is_new] =
       first_squares_.try_emplace(std::string(key), part.parameter->sum_squares);

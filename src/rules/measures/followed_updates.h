@@ -3,14 +3,15 @@
 // Follows the updates of the parameters of one worker: how large they are by
 // the estimate of update_size.h, and how far the weights really went.
 //
-// A step is closed when a later one arrives, because its learning rates are
-// known by then. Only what an optimizer updates counts; its weights are the
+// A step is taken when a later one arrives, and closed when its learning rates
+// are known. Only what an optimizer updates counts; its weights are the
 // parameters with two dimensions or more that do not begin as zeros.
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
@@ -37,16 +38,30 @@ struct FollowedUpdate {
   double rate = 0;
 };
 
+// A parameter of a step, and its gradient.
+struct FollowedPart {
+  bool is_matrix = false;  // two dimensions or more
+  std::optional<TensorStatistics> parameter, gradient;
+};
+
+// By the key of the parameter.
+using FollowedParts = std::map<std::string, FollowedPart, std::less<>>;
+
 class FollowedUpdates {
  public:
   // Note a parameter or its gradient at a step, the same for all until the
-  // next `close`. Others than floating-point ones are ignored. Fail with `io`.
+  // next `take`. Others than floating-point ones are ignored. Fail with `io`.
   Status add_parameter(const Observation& parameter);
   Status add_gradient(const Observation& gradient);
 
-  // Ends the step, and returns its update; none if it had no parameter with a
-  // gradient. `facts` may be null.
-  std::optional<FollowedUpdate> close(const StepId& step, const RunFacts* facts,
+  // Ends the step, and returns what was noted.
+  FollowedParts take() { return std::exchange(parts_, {}); }
+
+  // Returns the update of a step; none if it had no parameter with a gradient.
+  // Call it for the steps in their order. `facts` may be null.
+  std::optional<FollowedUpdate> close(const StepId& step,
+                                      const FollowedParts& parts,
+                                      const RunFacts* facts,
                                       const LearningRates& rates);
 
   // Returns the median over the weights of how far they have gone since they
@@ -59,14 +74,9 @@ class FollowedUpdates {
   std::optional<double> untrained_share() const;
 
  private:
-  struct Part {
-    bool is_matrix = false;  // two dimensions or more
-    std::optional<TensorStatistics> parameter, gradient;
-  };
+  bool is_weight(std::string_view key, const FollowedPart& part);
 
-  bool is_weight(std::string_view key, const Part& part);
-
-  std::map<std::string, Part, std::less<>> parts_;  // of the open step, by key
+  FollowedParts parts_;  // of the open step
   std::map<std::string, double, std::less<>> first_squares_;  // of weights
   std::optional<double> distance_;
   std::size_t untrained_ = 0, trained_ = 0;  // weights
