@@ -140,10 +140,17 @@ std::string script_name(const std::vector<std::string>& trainer) {
 }
 
 HeldFolder::~HeldFolder() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  // If the storage does not respond, the end of the process closes it.
+  (void)call_bounded("unlock the folder", path_, WaitLimit::from_environment(),
+                     [descriptor = descriptor_] {
+                       ::close(descriptor);
+                       return Status();
+                     });
 }
 
 bool HeldFolder::take(const std::string& path) {
+  path_ = path;
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ||
          errno != EWOULDBLOCK;

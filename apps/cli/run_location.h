@@ -39,6 +39,7 @@ class HeldFolder {
   bool take(const std::string& path);
 
  private:
+  std::string path_;
   int descriptor_ = -1;
 };
 
