@@ -262,7 +262,7 @@ def test_a_rule_that_fires_says_which_actions_failed(run, logged, monkeypatch):
     with pytest.raises(RuleEvaluationConditionMet):
         rule.invoke(1)
     stop, email, sms = logged
-    assert "names no training process on this machine" in stop
+    assert "nothing to stop: the training had already ended" in stop
     assert "email=Ann@example.com: set SMDEBUG_SMTP_URL" in email
     assert "sms=+1 555: set SMDEBUG_SMS_WEBHOOK" in sms
 
