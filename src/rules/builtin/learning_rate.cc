@@ -444,7 +444,8 @@ class LearningRate : public Rule {
     }
     const Course course = course_of(losses);
     if (!has_small_updates(worker, course) || !is_high(worker, course) ||
-        !is_low_rate(*worker.last) || !is_rising(worker, worker.judged.global)) {
+        !is_low_rate(*worker.last) ||
+        !is_rising(worker, worker.judged.global)) {
       return std::nullopt;
     }
     Finding finding = describe(RateFault::warm_up, worker, name, *worker.last);

@@ -110,7 +110,8 @@ Verdict verdict_if_late(const Case& training, Step interval) {
     losses.push_back({id, training.loss(step)});
     if (step < 5 || step % 10 == 0) rule.fires_at(step_of(training, step));
     if (step % interval != interval - 1 && step + 1 < training.steps) continue;
-    const ScalarSeriesView series[] = {{rate, rates}, {"loss_output_0", losses}};
+    const ScalarSeriesView series[] = {{rate, rates},
+                                       {"loss_output_0", losses}};
     rule.notes(series, "worker_0");
     rates.clear();
     losses.clear();
@@ -270,9 +271,8 @@ TEST(LearningRate, GivesTheSameVerdictIfLossesArriveLate) {
   const Case too_high = {
       .rate = [](Step) { return 0.1; },
       .growth = [](Step step) { return step == 0 ? 1.0 : 3.0; }};
-  const Case decayed = {.rate = [](Step step) {
-    return step < 20 ? 1e-3 : 1e-6;
-  }};
+  const Case decayed = {
+      .rate = [](Step step) { return step < 20 ? 1e-3 : 1e-6; }};
   for (const Case& training : {Case(), too_high, decayed}) {
     const Verdict prompt = verdict_if_late(training, 1);
     EXPECT_EQ(prompt.status, RuleStatus::issues_found);
