@@ -246,7 +246,9 @@ TEST(LearningRate, FindsASchedulerThatIsSteppedForEachBatch) {
   RuleHarness rule("LearningRate");
   EXPECT_EQ(fires(rule, {.rate =
                              [](Step step) {
-                               return 1e-3 * std::pow(0.1, double(step / 5));
+                               return 1e-3 *
+                                      std::pow(0.1,
+                                               std::floor(double(step) / 5));
                              }}),
             110);
   EXPECT_EQ(rule.verdict().message,
