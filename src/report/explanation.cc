@@ -296,8 +296,7 @@ std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto steps = trial.steps(Mode::global, /*incomplete=*/true);
   if (explanation.step->mode_step < 0 && trial.has_ended() && !steps.empty() &&
       explanation.step->global > steps.back()) {
-    return fmt::format("the run has ended; its last saved step is {}",
-                       steps.back());
+    return end_text(trial, *explanation.step, steps);
   }
   if (explanation.step->mode_step < 0) {
     return "nothing was saved at this step, so its mode is unknown; use --mode "

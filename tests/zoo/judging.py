@@ -51,8 +51,8 @@ def judged_rules(more=()):
 
 
 def default_rules(train, out_dir):
-    """Trains with `smdebug run` and no option. Returns (what `train(request)` returns, what the
-    user is told).
+    """Trains with `smdebug run` and no option. Returns (what `train(request)` returns, what
+    smdebug reports).
 
     The latter is a dict: `findings` are all rules that fired, as [rule, kind, severity, step];
     `causes` those that a diagnosis is about, in its order; `lines` the number of lines printed.

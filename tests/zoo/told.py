@@ -1,4 +1,4 @@
-"""What a user of `smdebug run` without options is told: the outcome of each case, and their counts.
+"""Counts what `smdebug run` reports without options: the outcome of each case.
 
 The rules are the default ones of this version, whatever the zoo would choose.
 """
