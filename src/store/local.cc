@@ -304,7 +304,9 @@ class LocalStorage final : public Storage {
   }
 
   static Error not_created(const std::string& path, int reason) {
-    if (const auto file = find_file_in(folder_part(path))) {
+    const auto file =
+        reason == ENOTDIR ? find_file_in(folder_part(path)) : std::nullopt;
+    if (file) {
       return {Error::Code::io,
               fmt::format("cannot create '{}': '{}' is a file, not a folder; "
                           "choose another path",
