@@ -643,7 +643,8 @@ class BaseHook(ProfilerCalls):
         if status.steps == 0 or status.steps_saved > 0 or self.dry_run:
             return
         config = self.save_config or SaveConfig()
-        start = min(config.get_save_config(mode).start_step for mode in ModeKeys)
+        steps = config.get_save_config(self._session.mode)  # None: the default, from step 0 on
+        start = steps.start_step if steps else 0
         reason = (
             f"save_config starts at step {start}"
             if start > 0

@@ -535,16 +535,22 @@ def test_a_misspelled_collection_of_a_hook_is_logged_once_with_the_nearest_name(
     assert logged.count("nothing belongs to") == 1
 
 
+LATE, NEVER = smd.SaveConfigMode(start_step=1000), smd.SaveConfigMode(end_step=0)
+
+
 @pytest.mark.parametrize(
     "given, reason",
     [
-        ({"start_step": 1000}, "3 steps, none saved: save_config starts at step 1000"),
-        ({"end_step": 0}, "3 steps, none saved: no step of save_config is among them"),
-        ({}, None),
+        (smd.SaveConfig(start_step=1000), "3 steps, none saved: save_config starts at step 1000"),
+        (smd.SaveConfig(end_step=0), "3 steps, none saved: no step of save_config is among them"),
+        ({smd.modes.GLOBAL: LATE}, "3 steps, none saved: save_config starts at step 1000"),
+        ({smd.modes.GLOBAL: NEVER}, "3 steps, none saved: no step of save_config is among them"),
+        ({smd.modes.TRAIN: LATE}, None),
+        (smd.SaveConfig(), None),
     ],
 )
 def test_a_run_without_a_saved_step_says_why_when_it_is_closed(tmp_path, capfd, given, reason):
-    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(**given))
+    hook = smd.Hook(tmp_path / "run", save_config=given)
     model = Net()
     hook.register_module(model)
     train(model, 3)
