@@ -261,6 +261,9 @@ std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
     }
   }
   add_each("no verdict", failed, verdicts, kReasonsShown, lines);
+  for (const Verdict& verdict : verdicts) {
+    if (!verdict.note.empty()) lines.push_back({"note", verdict.note, 4});
+  }
   if (are_default_rules) add_too_little(verdicts, lines);
   if (const std::string clean = rules_in(VerdictGroup::clean, verdicts);
       !clean.empty()) {

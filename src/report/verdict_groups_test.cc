@@ -64,6 +64,15 @@ TEST(VerdictGroups, CountTheRulesOfTheUserThatJudgedNothing) {
   EXPECT_EQ(outcome_text(std::vector{clean, tree}, true), "nothing found");
 }
 
+TEST(VerdictGroups, ShowAFactThatIsNoFindingInOneLine) {
+  Verdict clean = verdict("A", RuleStatus::no_issues_found);
+  clean.note = "2 of 6 parameters are frozen: a, b";
+  EXPECT_EQ(outcome_text(std::vector{clean}), "nothing found");
+  EXPECT_EQ(table({clean}, true),
+            "  note      2 of 6 parameters are frozen: a, b\n"
+            "  no issue  A\n");
+}
+
 TEST(VerdictGroups, SayNothingFoundOnlyIfARuleJudged) {
   const Verdict clean = verdict("A", RuleStatus::no_issues_found);
   const Verdict fired = verdict("B", RuleStatus::issues_found);

@@ -124,6 +124,10 @@ class Rule {
   /// judged everything.
   virtual std::string not_judged() const { return {}; }
 
+  /// Returns a fact worth knowing although nothing is wrong, for a verdict
+  /// without findings: "2 of 6 parameters are frozen". Empty for most rules.
+  virtual std::string note() const { return {}; }
+
   /// Returns the parameters that the user gave, name -> text as written. They
   /// distinguish two rules of the same name.
   const std::map<std::string, std::string>& given() const { return given_; }

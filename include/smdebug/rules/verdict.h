@@ -73,6 +73,7 @@ struct Verdict {
   std::string message;  // one sentence: which tensor, at which step, and why
   std::string cause;    // the usual cause; empty without a finding
   std::string advice;   // what to try; empty without a finding
+  std::string note = {};  // a fact worth knowing although nothing was found
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;
   // Observations that the rule selected, and those of them that it judged.

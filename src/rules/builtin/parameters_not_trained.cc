@@ -114,8 +114,9 @@ const Advice& advice_on(WiringFault fault) {
 
 constexpr std::size_t kNamesShown = 3;
 
-// "a, b, c and 12 more".
-std::string names_text(const std::vector<const FollowedParameter*>& parameters,
+// "a, b, c and 12 more", of parameters or their facts.
+template <typename Parameter>
+std::string names_text(const std::vector<const Parameter*>& parameters,
                        std::string_view worker) {
   std::string names;
   for (std::size_t i = 0; i < parameters.size() && i < kNamesShown; ++i) {
@@ -232,6 +233,25 @@ class ParametersNotTrained : public Rule {
       if (!parts.empty()) break;
     }
     return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  std::string note() const override {
+    for (const auto& [name, worker] : workers_) {
+      if (!worker.facts) continue;
+      std::vector<const ParameterFacts*> frozen;
+      std::size_t parameters = 0;
+      for (const ParameterFacts& each : worker.facts->parameters) {
+        if (is_moving_statistic(each.tensor)) continue;
+        ++parameters;
+        if (!each.is_trainable) frozen.push_back(&each);
+      }
+      if (frozen.empty()) continue;
+      return fmt::format("{} of {} {} frozen: {}", frozen.size(),
+                         count_text(parameters, "parameter"),
+                         frozen.size() == 1 ? "is" : "are",
+                         names_text(frozen, name));
+    }
+    return {};
   }
 
  private:

@@ -515,6 +515,37 @@ TEST(ParametersNotTrained, ExpectsAFrozenParameterOnlyIfItIsNamed) {
             "Net_a.weight, at step 10 (TRAIN step 10)");
 }
 
+// A fine-tuning freezes parts on purpose, so it is told and not a finding.
+TEST(ParametersNotTrained, NotesWhatIsFrozen) {
+  Model model;
+  model.moving = always({"Net_a.weight"});
+  RunFacts facts = facts_of(model, {"Net_a.weight"});
+  for (auto& each : facts.parameters) {
+    each.is_trainable = each.tensor == "Net_a.weight";
+  }
+  ParameterFacts moving_mean;
+  moving_mean.tensor = "norm/weights/norm/moving_mean:0";
+  moving_mean.is_trainable = false;
+  facts.parameters.push_back(moving_mean);
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts, "worker_0");
+  EXPECT_EQ(fires_in(rule, model), -1);
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+  EXPECT_EQ(rule.verdict().note,
+            "2 of 3 parameters are frozen: Net_b.weight, Net_c.weight");
+}
+
+TEST(ParametersNotTrained, NotesNothingWhereEverythingTrains) {
+  Model model;
+  model.moving = always({"Net_a.weight", "Net_b.weight", "Net_c.weight"});
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts_of(model, {"Net_a.weight", "Net_b.weight", "Net_c.weight"}),
+             "worker_0");
+  EXPECT_EQ(fires_in(rule, model), -1);
+  rule.finish();
+  EXPECT_EQ(rule.verdict().note, "");
+}
+
 TEST(ParametersNotTrained, RefusesAPatternThatDoesNotCompile) {
   const auto rule =
       make_builtin_rule("ParametersNotTrained", {{"expect_frozen", "(("}});

@@ -435,6 +435,7 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
         !missing.empty()) {
       verdict.message += "; not judged: " + missing;
     }
+    verdict.note = judge.rule->note();
     leave(verdict, RuleStatus::no_issues_found);
     return;
   }

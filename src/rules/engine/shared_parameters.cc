@@ -62,6 +62,7 @@ class BoundedRule : public Rule {
   }
 
   std::string not_judged() const override { return rule_->not_judged(); }
+  std::string note() const override { return rule_->note(); }
 
  private:
   std::span<const ScalarSample> samples_within(

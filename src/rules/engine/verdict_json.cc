@@ -54,6 +54,7 @@ Json to_json(const Verdict& verdict) {
       {"message", verdict.message},
       {"cause", verdict.cause},
       {"advice", verdict.advice},
+      {"note", verdict.note.empty() ? Json() : Json(verdict.note)},
       {"evidence", array_of(verdict.evidence)},
       {"steps_judged", verdict.steps_judged},
       {"observations_found", verdict.observations_found},

@@ -17,12 +17,6 @@ constexpr std::size_t kEnoughSteps = 3;
 // are often unused on purpose, such as a pooling layer that a task ignores.
 constexpr double kLargeShare = 0.2;
 
-// Keras lists the moving statistics of a normalization among its weights.
-bool is_moving_statistic(std::string_view tensor) {
-  return tensor.ends_with("/moving_mean:0") ||
-         tensor.ends_with("/moving_variance:0");
-}
-
 const OptimizerGroupFacts* group_at(const RunFacts& facts,
                                     const std::optional<GroupPosition>& place) {
   if (!place || place->optimizer >= facts.optimizers.size()) return nullptr;
@@ -40,6 +34,11 @@ std::map<std::string_view, const ParameterFacts*> by_key(
 }
 
 }  // namespace
+
+bool is_moving_statistic(std::string_view tensor) {
+  return tensor.ends_with("/moving_mean:0") ||
+         tensor.ends_with("/moving_variance:0");
+}
 
 WiringJudge::WiringJudge(const ParameterMovement& movement,
                          const RunFacts* facts, Step patience)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/core/run_facts.h"
@@ -13,6 +14,10 @@
 #include "rules/measures/parameter_movement.h"
 
 namespace smdebug {
+
+// Returns whether that is a statistic of a normalization, which Keras lists
+// among the weights.
+bool is_moving_statistic(std::string_view tensor);
 
 enum class WiringFault {
   no_update,         // nothing moves, and no optimizer was seen to act
