@@ -7,6 +7,7 @@ It takes numbers that an adapter has computed from its tensors, and imports no f
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -31,8 +32,7 @@ class DataSummary:
         self._samples = 0
         self._means: np.ndarray | None = None
         self._squares: np.ndarray | None = None  # sums of squared distances from the mean
-        self._labels = 0
-        self._classes: set[int] = set()
+        self._labels: Counter[int] = Counter()
         self._one_class_steps = 0
         self._leading: set[int] = set()
 
@@ -69,8 +69,7 @@ class DataSummary:
         if not count_of:
             return
         total = sum(count_of.values())
-        self._labels += total
-        self._classes |= count_of.keys()
+        self._labels.update(count_of)
         leading = max(count_of, key=count_of.__getitem__)
         if total >= _FEWEST_LABELS and count_of[leading] >= math.ceil(_LEADING_SHARE * total):
             self._one_class_steps += 1
@@ -90,10 +89,12 @@ class DataSummary:
             median_feature_deviation=median,
             largest_feature_deviation=largest,
             not_finite=self._not_finite,
-            labels=self._labels,
-            classes=len(self._classes),
+            labels=sum(self._labels.values()),
+            classes=len(self._labels),
             one_class_steps=self._one_class_steps,
             leading_classes=len(self._leading),
+            largest_class=max(self._labels.values(), default=0),
+            smallest_class=min(self._labels.values(), default=0),
         )
 
     def _merge(self, samples, means, variances, own_means, own_squares):

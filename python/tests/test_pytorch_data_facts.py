@@ -90,6 +90,7 @@ def test_labels_are_counted_without_those_that_are_ignored():
     assert (facts.labels, facts.classes) == (20 + 20 + 8 + 15 + 7, 3)
     # The last step has fewer than 8 labels.
     assert (facts.one_class_steps, facts.leading_classes) == (3, 2)
+    assert (facts.largest_class, facts.smallest_class) == (20 + 17 + 5, 8 + 5)
 
 
 def test_labels_per_pixel_are_not_counted():

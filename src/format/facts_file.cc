@@ -86,7 +86,9 @@ Json to_json(const DataFacts& data) {
                       {"labels", data.labels},
                       {"classes", data.classes},
                       {"one_class_steps", data.one_class_steps},
-                      {"leading_classes", data.leading_classes}};
+                      {"leading_classes", data.leading_classes},
+                      {"largest_class", data.largest_class},
+                      {"smallest_class", data.smallest_class}};
 }
 
 Json to_json(const LossInputFacts& input) {
@@ -260,6 +262,11 @@ Status parse_into(const Json& json, DataFacts& data) {
   SMD_TRY(data.leading_classes, count_at(json, "leading_classes"));
   if (data.leading_classes > data.one_class_steps)
     return out_of_range("leading_classes");
+  SMD_TRY(data.largest_class, count_at(json, "largest_class"));
+  if (data.largest_class > data.labels) return out_of_range("largest_class");
+  SMD_TRY(data.smallest_class, count_at(json, "smallest_class"));
+  if (data.smallest_class > data.largest_class)
+    return out_of_range("smallest_class");
   return {};
 }
 

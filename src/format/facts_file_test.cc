@@ -52,6 +52,8 @@ RunFacts facts_of_all_kinds() {
   labels.classes = 3;
   labels.one_class_steps = 7;
   labels.leading_classes = 2;
+  labels.largest_class = 400;
+  labels.smallest_class = 40;
   LossInputFacts unknown;
   unknown.function = "nll_loss";
   facts.losses = {
@@ -181,6 +183,10 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
              "'one_class_steps' is out of range");
   fails_with(changed_facts("\"leading_classes\": 2", "\"leading_classes\": 8"),
              "'leading_classes' is out of range");
+  fails_with(changed_facts("\"largest_class\": 400", "\"largest_class\": 501"),
+             "'largest_class' is out of range");
+  fails_with(changed_facts("\"smallest_class\": 40", "\"smallest_class\": 401"),
+             "'smallest_class' is out of range");
   fails_with(changed_facts("\"targets\": {", "\"targets\": 1, \"x\": {"),
              "'targets' should be an object");
   fails_with(changed_facts("\"group\": 1", "\"group\": 2"),

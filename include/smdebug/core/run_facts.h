@@ -98,6 +98,8 @@ struct DataFacts {
   std::uint64_t classes = 0;          // different ones among them
   std::uint64_t one_class_steps = 0;  // with 80 % of at least 8 labels alike
   std::uint64_t leading_classes = 0;  // that had this share in a step
+  std::uint64_t largest_class = 0;    // labels of the most frequent class
+  std::uint64_t smallest_class = 0;   // and of the least frequent
 
   friend bool operator==(const DataFacts&, const DataFacts&) = default;
 };

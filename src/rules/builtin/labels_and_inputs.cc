@@ -5,8 +5,8 @@
 // searched in the data of the step in which a loss is not finite for the first
 // time. The original has no such rule.
 //
-// An unusual scale, or labels of one class of two, may harm nothing: it becomes
-// advice at the end of the training. The rule does not see data that a model
+// An unusual scale, a rare class, or labels of one class of two may harm
+// nothing: it becomes advice at the end of the training. The rule does not see data that a model
 // makes itself or receives in containers, targets of losses whose graph does
 // not have them (see LossInput), nor the features of images and sequences one
 // by one.
@@ -56,9 +56,11 @@ const ParameterSpec kParameters[] = {
 enum class DataFault {
   inputs_not_finite,
   targets_not_finite,
+  inputs_constant,
   labels_sorted,
   one_class,
   one_of_two_classes,
+  class_rare,
   features_differ,
   inputs_large,
   targets_large,
@@ -79,6 +81,12 @@ const Advice kAdvice[] = {
                "such as with numpy.isfinite, and drop the samples without a "
                "target",
      .severity = Severity::fatal},
+    {.when = "constant inputs",
+     .cause = "a loader or a transformation that returns the same number for "
+              "every element, such as an empty buffer or a division by a very "
+              "large number: the model cannot tell samples apart",
+     .advice = "print a batch and its minimum and maximum where the loader "
+               "returns it and before the model receives it"},
     {.when = "sorted labels",
      .cause = "data that are sorted by class and not shuffled: the model "
               "learns one class and forgets it with the next",
@@ -92,6 +100,13 @@ const Advice kAdvice[] = {
      .cause = "a class that is very rare, data that are sorted by class and "
               "not shuffled, or a mistake that makes all labels the same",
      .advice = "count the labels of the training data, and shuffle the data",
+     .severity = Severity::advice},
+    {.when = "a rare class",
+     .cause = "a data set with rare classes, or a sampler that prefers some: "
+              "the model becomes biased toward the large classes, and the "
+              "accuracy over all samples hides it",
+     .advice = "look at the accuracy of each class, sample the small classes "
+               "more often, or weight the loss by class",
      .severity = Severity::advice},
     {.when = "features of different scales",
      .cause = "features in their own units: those with large numbers outweigh "
@@ -125,16 +140,42 @@ struct Found {
   std::string quantity;
   double value = 0;
   double threshold = 0;
+  std::string_view relation = ">";
 };
 
 // With fewer, labels of one class may be chance.
 constexpr std::uint64_t kFewestLabels = 100;
+// A class with this share of the labels of the largest one is rare. With more
+// classes, rare ones are usual: words and characters are of such sizes.
+constexpr double kRareShare = 0.1;
+constexpr std::uint64_t kMostClasses = 20;
+// Labels by which the count of a rare class may be too low by chance.
+constexpr std::uint64_t kChanceLabels = 2;
 // Steps with labels of one class, of all, that show that labels are sorted.
 constexpr double kSortedShare = 0.8;
 
 double share_of_one_class(const DataFacts& labels) {
   return static_cast<double>(labels.one_class_steps) /
          static_cast<double>(labels.steps);
+}
+
+std::optional<Found> rare_class_fault(const DataFacts& labels) {
+  const double largest = static_cast<double>(labels.largest_class);
+  const double allowed = kRareShare * largest;
+  if (labels.smallest_class == 0 || labels.classes > kMostClasses ||
+      static_cast<double>(labels.smallest_class + kChanceLabels) > allowed) {
+    return std::nullopt;
+  }
+  return Found{DataFault::class_rare,
+               fmt::format("of {} labels in {}, the most frequent class has {} "
+                           "and the least frequent of {} has {}",
+                           labels.labels,
+                           count_text(labels.steps, "saved step"),
+                           labels.largest_class, labels.classes,
+                           labels.smallest_class),
+               "labels of the smallest class per label of the largest",
+               static_cast<double>(labels.smallest_class) / largest, kRareShare,
+               "<"};
 }
 
 // `classes`: those of the model.
@@ -146,18 +187,23 @@ std::optional<Found> label_fault(const DataFacts& labels,
         classes > 2 ? DataFault::one_class : DataFault::one_of_two_classes,
         fmt::format("all {} labels of {} are of one class of {}", labels.labels,
                     count_text(labels.steps, "saved step"), classes),
-        "different labels", 1, 2};
+        "different labels",
+        1,
+        2,
+        "<"};
   }
   if (labels.leading_classes < 2 || share_of_one_class(labels) < kSortedShare)
-    return std::nullopt;
+    return rare_class_fault(labels);
   return Found{
       DataFault::labels_sorted,
       fmt::format("in {} of {}, at least 80 % of the labels are of one class, "
                   "and it is another class in other steps",
                   labels.one_class_steps,
                   count_text(labels.steps, "saved step")),
-      "share of steps with mostly one class", share_of_one_class(labels),
-      kSortedShare};
+      "share of steps with mostly one class",
+      share_of_one_class(labels),
+      kSortedShare,
+      ">="};
 }
 
 // Whether the first layer scales the inputs itself, or may do so.
@@ -206,6 +252,15 @@ std::optional<Found> input_fault(const DataFacts& input,
   return scale_fault(input, DataFault::inputs_large, thresholds);
 }
 
+// Whether the models receive numbers, and all of them are the same one. An
+// input of another kind, such as indices, may tell the samples apart.
+bool are_constant(const std::vector<DataFacts>& inputs) {
+  return !inputs.empty() &&
+         std::ranges::all_of(inputs, [](const DataFacts& input) {
+           return input.deviation && *input.deviation == 0;
+         });
+}
+
 bool is_regression(const LossInputFacts& loss) {
   return loss.function == "mse_loss" || loss.function == "l1_loss" ||
          loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
@@ -232,6 +287,14 @@ Found not_finite(const DataFacts& data, DataFault fault) {
                   fault == DataFault::inputs_not_finite ? "inputs" : "targets",
                   *data.not_finite),
       "step with NaN or infinity", static_cast<double>(*data.not_finite), 0};
+}
+
+Found constant(const DataFacts& input) {
+  return {DataFault::inputs_constant,
+          fmt::format("every element of the inputs is {:.4g}, in {}",
+                      input.mean.value_or(0),
+                      count_text(input.steps, "saved step")),
+          "standard deviation", 0, 0, "<="};
 }
 
 class LabelsAndInputs : public Rule {
@@ -295,6 +358,9 @@ class LabelsAndInputs : public Rule {
                         input.tensor, worker);
       }
       if (!is_measured(input)) continue;
+      if (are_constant(facts.inputs)) {
+        return describe(constant(input), input.tensor, worker);
+      }
       if (auto found =
               take(input_fault(input, thresholds_), input.tensor, worker)) {
         return found;
@@ -345,11 +411,7 @@ class LabelsAndInputs : public Rule {
     evidence.step = last_;
     evidence.quantity = found.quantity;
     evidence.value = found.value;
-    evidence.relation = found.fault == DataFault::one_class ||
-                                found.fault == DataFault::one_of_two_classes
-                            ? "<"
-                        : found.fault == DataFault::labels_sorted ? ">="
-                                                                  : ">";
+    evidence.relation = found.relation;
     evidence.threshold = found.threshold;
     return finding;
   }
@@ -368,12 +430,14 @@ const RuleFactory kLabelsAndInputs = {
     .summary = "The data of a training have a fault, or an unusual scale.",
     .condition =
         "Fires when an input of a model or a target of a loss is NaN or "
-        "infinite. Fires after 'num_steps' saved steps if at least 80 % of the "
-        "class labels of most steps are of one class, and of different classes "
-        "in different steps, or if all labels are of one class. Advises at the "
-        "end of the training if the standard deviation of a feature is more "
-        "than 'feature_ratio' times the median of all features, or if the mean "
-        "or the standard deviation of inputs or of the targets of a regression "
+        "infinite. Fires after 'num_steps' saved steps if all elements of all "
+        "inputs are equal, if at least 80 % of the class labels of most steps "
+        "are of one class, and of different classes in different steps, or if "
+        "all labels are of one class. Advises at the end of the training if a "
+        "class of at most 20 has less than a tenth of the labels of the "
+        "largest one, if the standard deviation of a feature is more than "
+        "'feature_ratio' times the median of all features, or if the mean or "
+        "the standard deviation of inputs or of the targets of a regression "
         "exceeds 'largest'.",
     .advice = kAdvice,
     .parameters = kParameters,

@@ -109,6 +109,62 @@ TEST(LabelsAndInputs, FindsThemEvenIfFewStepsWereMeasured) {
   EXPECT_EQ(verdict_on_input(input).status, RuleStatus::issues_found);
 }
 
+// An empty buffer, and images that were divided by 255 until they were 0.
+TEST(LabelsAndInputs, FindsInputsOfOneNumber) {
+  DataFacts input = standardized();
+  input.shape = {32, 3, 8, 8};
+  input.mean = input.deviation = 0;
+  input.median_feature_deviation = input.largest_feature_deviation = {};
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.severity, Severity::serious);
+  EXPECT_EQ(verdict.message,
+            "Net_input_0: every element of the inputs is 0, in 10 saved steps");
+}
+
+// A mask of ones beside indices of words, and beside features.
+TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
+  DataFacts mask = standardized();
+  mask.mean = 1;
+  mask.deviation = 0;
+  mask.median_feature_deviation = mask.largest_feature_deviation = {};
+  DataFacts words = standardized();
+  words.dtype = "int64";
+  words.mean = words.deviation = {};
+  words.median_feature_deviation = words.largest_feature_deviation = {};
+  for (const DataFacts& other : {words, standardized()}) {
+    RunFacts facts =
+        facts_of_data(mask, classification(shuffled_labels()));
+    facts.inputs.push_back(other);
+    RuleHarness rule("LabelsAndInputs");
+    EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+    EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+  }
+}
+
+TEST(LabelsAndInputs, AdvisesOnARareClassAtTheEnd) {
+  DataFacts labels = shuffled_labels();
+  labels.largest_class = 240;
+  labels.smallest_class = 5;
+  const Verdict verdict = verdict_on_labels(labels);
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  EXPECT_EQ(verdict.message,
+            "loss_output_0: of 320 labels in 10 saved steps, the most frequent "
+            "class has 240 and the least frequent of 10 has 5");
+  EXPECT_EQ(verdict.kind, "a rare class");
+}
+
+// A tenth, up to chance; and the words of a language.
+TEST(LabelsAndInputs, PassesClassesOfUnequalSizes) {
+  DataFacts labels = shuffled_labels();
+  labels.largest_class = 240;
+  labels.smallest_class = 23;
+  EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+  labels.smallest_class = 1;
+  labels.classes = 65;
+  EXPECT_EQ(verdict_on_labels(labels, 65).status,
+            RuleStatus::no_issues_found);
+}
+
 TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {
   LossInputFacts loss = regression({}, {});
   loss.targets->not_finite = 3;
