@@ -23,6 +23,7 @@ constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss is the same at every step",
                                "the loss does not fall"};
 constexpr Kinds kDataNotFinite = {"not finite"};
+constexpr Kinds kDataConstant = {"constant inputs"};
 constexpr Kinds kDataScale = {"different scales", "large inputs",
                               "large targets"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
@@ -46,6 +47,7 @@ constexpr Kinds kNarrow = {"clipped before", "an epsilon that is 0",
 constexpr Kinds kHidden = {"a log that hides NaN"};
 constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
+constexpr Kinds kRareClass = {"a rare class"};
 
 constexpr Findings kNotFiniteFindings = {{"ExplodingTensor"},
                                          {"LossNotDecreasing", kLossNotFinite},
@@ -135,6 +137,7 @@ constexpr Group kByDataScale = {&kNotFinite,  &kRising,    &kStanding,
                                 &kDead,       &kVanishing, &kLargeUpdates,
                                 &kSameOutput, &kHighRate,  &kScaling};
 constexpr Group kByLargerClass = {&kPredictions};
+constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
                                     &kSameOutput, &kLowRate, &kPredictions};
 // A layer that is exchanged during the training starts untrained.
@@ -173,6 +176,9 @@ constexpr CauseRow kRows[] = {
      .finding = {"LabelsAndInputs", kDataNotFinite},
      .explains_all_later = true},
     {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kDataConstant},
+     .explains_all_later = true},
+    {.stage = Stage::data,
      .finding = {"LabelsAndInputs", kDataOrder},
      .effects = kByDataOrder},
     {.stage = Stage::data,
@@ -181,6 +187,12 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::data,
      .finding = {"ClassImbalance", kLargerClass},
      .effects = kByLargerClass},
+    {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kRareClass},
+     .effects = kByLargerClass},
+    {.stage = Stage::data,
+     .finding = {"NoGeneralization"},
+     .effects = kByForeignLabels},
     // Healthy trainings have them too, so they explain nothing.
     {.stage = Stage::data, .finding = {"CheckInputImages"}},
     {.stage = Stage::data, .finding = {"NLPSequenceRatio"}},
@@ -264,6 +276,7 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::symptom,
      .finding = {"LossNotDecreasing", kLossStands},
      .effects = kByStandingLoss},
+    {.stage = Stage::symptom, .finding = {"Overfit"}},
 };
 
 bool matches(const FindingPattern& pattern, const Verdict& finding) {

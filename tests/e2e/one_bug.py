@@ -35,6 +35,24 @@ RIGHT = {
 IMAGES = """nn.Sequential(
     nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5))"""
 
+# Ten times during the training, with 200 samples.
+EVALUATIONS = """
+test_labels = torch.randint(0, 5, (200,))
+test_inputs = inputs_of(test_labels)
+def evaluate():
+    model.eval()
+    with torch.no_grad():
+        loss_of(model(test_inputs), test_labels)
+    model.train()
+"""
+EVALUATED = {
+    "before": EVALUATIONS,
+    "optimizer": "torch.optim.Adam(model.parameters(), lr=0.01)",
+    "update": "optimizer.step()\n    if step % 15 == 14: evaluate()",
+    "labels": "few_labels",
+    "inputs": "few_inputs",
+}
+
 # Rule -> the bug that it finds, and what it changes in the training.
 BUGS = {
     "CheckInputImages": (
@@ -69,6 +87,29 @@ BUGS = {
             "loss": "scaler.scale(loss_of(model(inputs), labels))",
             "update": "nn.utils.clip_grad_norm_(model.parameters(), 1.0); "
             "scaler.step(optimizer); scaler.update()",
+        },
+    ),
+    "NoGeneralization": (
+        "labels that were shuffled apart from their inputs",
+        EVALUATED
+        | {
+            "before": EVALUATIONS
+            + """
+few_labels = torch.randint(0, 5, (64,))
+few_inputs = inputs_of(torch.randint(0, 5, (64,)))
+""",
+        },
+    ),
+    "Overfit": (
+        "ten samples, for a model that can memorize them",
+        EVALUATED
+        | {
+            "before": EVALUATIONS
+            + """
+few_labels = torch.arange(10) % 5
+few_inputs = inputs_of(few_labels) + torch.randn(10, 12)
+""",
+            "steps": "300",
         },
     ),
     "ParametersNotTrained": ("a forgotten optimizer.step()", {"update": "pass"}),

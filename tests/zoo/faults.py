@@ -5,7 +5,8 @@ may fire on its consequences; the page shows this, but it counts neither for nor
 
 `named_by` are the findings that tell a user this cause, as rules or "rule: part of the kind": it is
 one of at most two usual causes that the finding lists, or the advice leads to it. It is `meant`
-unless given. `hinted_by` are those that list it among more causes.
+unless given. `hinted_by` are those that list it among more causes. `noted_as` is a part of the note
+that tells it where a training may have it on purpose.
 """
 
 import dataclasses
@@ -28,11 +29,16 @@ class Fault:
     spoil: Callable[..., None] | None = None  # of its framework's own kind of training
     named_by: tuple[str, ...] | None = None
     hinted_by: tuple[str, ...] = ()
+    noted_as: str | None = None
     shows_by_default: bool = True
 
     def is_named_by(self, rule, kind):
         """Whether a finding tells the user this cause."""
         return _is_among(self.meant if self.named_by is None else self.named_by, rule, kind)
+
+    def is_noted_in(self, notes):
+        """Whether one of the notes tells it."""
+        return self.noted_as is not None and any(self.noted_as in note for note in notes)
 
     def is_hinted_by(self, rule, kind):
         """Whether a finding lists this cause among more than two."""
@@ -290,6 +296,7 @@ FAULTS = (
         ("UnchangedTensor",),
         ("perceptron", "tanh_perceptron", "plain_convolutions"),
         _frozen,
+        noted_as="frozen",
     ),
     Fault(
         "layer not in the optimizer",
@@ -360,7 +367,7 @@ FAULTS = (
     Fault(
         "shuffled labels",
         "labels unrelated to the inputs: classes are mispredicted throughout the training",
-        ("ClassImbalance", "Confusion"),
+        ("ClassImbalance", "Confusion", "NoGeneralization"),
         ("perceptron", "convolutions", "transformer"),
         _shuffled_labels,
         hinted_by=("LossNotDecreasing: the loss does not fall",),
@@ -371,7 +378,7 @@ FAULTS = (
         ("ClassImbalance",),
         CLASSIFIERS,
         _imbalanced,
-        named_by=("ClassImbalance: a class is larger",),
+        named_by=("ClassImbalance: a class is larger", "LabelsAndInputs: a rare class"),
     ),
     Fault(
         "overfitting",
@@ -379,6 +386,7 @@ FAULTS = (
         ("Overfit", "Overtraining"),
         ("perceptron", "tanh_perceptron", "transformer"),
         _few_samples,
+        named_by=("NoGeneralization", "Overfit", "Overtraining"),
     ),
     Fault(
         "saturated tanh",
@@ -395,6 +403,7 @@ FAULTS = (
         ("AllZero",),
         ("perceptron", "convolutions", "recurrent"),
         _empty_inputs,
+        named_by=("AllZero", "LabelsAndInputs: constant inputs"),
     ),
     Fault(
         "images between 0 and 1",

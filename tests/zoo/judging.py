@@ -55,7 +55,8 @@ def default_rules(train, out_dir):
     smdebug reports).
 
     The latter is a dict: `findings` are all rules that fired, as [rule, kind, severity, step];
-    `causes` those that a diagnosis is about, in its order; `lines` the number of lines printed.
+    `causes` those that a diagnosis is about, in its order; `notes` the facts that are no finding;
+    `lines` the number of lines printed.
     """
     with recording.smdebug_run(out_dir) as launched:
         answer = train(launched.request)
@@ -66,6 +67,7 @@ def default_rules(train, out_dir):
     return answer, {
         "findings": [_finding(each) for each in fired],
         "causes": [_finding(each["cause"]) for each in summary["diagnosis"]],
+        "notes": [each["note"] for each in summary["verdicts"] if each["note"]],
         "lines": launched.lines,
     }
 

@@ -5,6 +5,10 @@ import statistics
 
 import judging
 
+from smdebug import _core
+
+HEALTHY_PER_ADVICE = 60
+
 
 @dataclasses.dataclass
 class Score:
@@ -53,10 +57,20 @@ def score(results, rule, preset, half):
 
 def admitted(results):
     """The rules that may judge a training if the user names none: they need no argument, judged
-    healthy runs, and fired on none of them with the tuned preset. Sorted by name."""
+    healthy runs, and fired on none of them with the tuned preset. A rule that only advises may fire
+    on one in HEALTHY_PER_ADVICE. Sorted by name."""
     needing = {*judging.NEEDED, judging.COMPARES_RUNS}
     names = {rule for result in results for rule in result["verdicts"]} - needing
     return sorted(name for name in names if _is_quiet(results, name))
+
+
+def only_advise():
+    """The names of the rules all of whose findings are advice."""
+    return {
+        rule["name"]
+        for rule in _core.builtin_rules()
+        if all(advice["severity"] == "advice" for advice in rule["advice"])
+    }
 
 
 def _is_quiet(results, rule):
@@ -65,7 +79,10 @@ def _is_quiet(results, rule):
         for result in results
         if result["fault"] is None and rule in result["verdicts"]
     ]
-    return "NoIssuesFound" in tuned and "IssuesFound" not in tuned
+    fired, clean = tuned.count("IssuesFound"), tuned.count("NoIssuesFound")
+    if not clean:
+        return False
+    return HEALTHY_PER_ADVICE * fired <= fired + clean if rule in only_advise() else not fired
 
 
 def also_fires(results, preset):

@@ -23,7 +23,10 @@ def outcome(fault, told):
 
     If the leading diagnosis names the cause, it is right; if it lists it among more causes, or
     another finding names it, half right. Other findings are wrong, and advice counts as silence.
+    Where nothing above advice was found, a note that tells the cause is right.
     """
+    if not above_advice(told) and fault.is_noted_in(told["notes"]):
+        return Outcome.right
     leading = told["causes"][:1] or told["findings"]  # only advice
     if any(fault.is_named_by(rule, kind) for rule, kind, *_ in leading):
         return Outcome.right
@@ -84,7 +87,9 @@ def count(results, faults):
             worst = healthy.get(_recipe(result))
             counts.harmless += worst is not None and result["quality"] >= worst
         else:
-            counts.steps.append(min(step for *_, step in above_advice(told) or told["findings"]))
+            findings = above_advice(told) or told["findings"]
+            if findings:  # else a note, which tells no step
+                counts.steps.append(min(step for *_, step in findings))
     return counts
 
 

@@ -170,7 +170,7 @@ FAULTS = (
     Fault(
         "shuffled labels of trees",
         "labels of training and validation rows are unrelated to the features",
-        ("Confusion", "LossNotDecreasing"),
+        ("Confusion", "LossNotDecreasing", "NoGeneralization"),
         ("cancer_trees", "wine_trees", "digit_trees"),
         _shuffled,
     ),

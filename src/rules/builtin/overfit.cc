@@ -76,7 +76,8 @@ const Advice kAdvice[] = {
               "evaluation on means that the two sets differ",
      .advice =
          "stop and use the weights of the best evaluation, or train with more "
-         "or augmented data, dropout, weight decay or a smaller model"},
+         "or augmented data, dropout, weight decay or a smaller model",
+     .severity = Severity::advice},
 };
 
 // The validation losses under one name.
