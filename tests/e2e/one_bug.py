@@ -101,13 +101,14 @@ few_inputs = inputs_of(torch.randint(0, 5, (64,)))
         },
     ),
     "Overfit": (
-        "ten samples, for a model that can memorize them",
+        "forty samples, of which ten have a wrong label",
         EVALUATED
         | {
             "before": EVALUATIONS
             + """
-few_labels = torch.arange(10) % 5
-few_inputs = inputs_of(few_labels) + torch.randn(10, 12)
+right_labels = torch.arange(40) % 5
+few_inputs = inputs_of(right_labels)
+few_labels = (right_labels + (torch.arange(40) < 10)) % 5
 """,
             "steps": "300",
         },
