@@ -114,6 +114,10 @@ few_labels = (right_labels + (torch.arange(40) < 10)) % 5
         },
     ),
     "ParametersNotTrained": ("a forgotten optimizer.step()", {"update": "pass"}),
+    "PoorWeightInitialization": (
+        "weights that all begin with 0",
+        {"before": "for layer in (model[0], model[2]): nn.init.zeros_(layer.weight)"},
+    ),
     "WrongMode": (
         "a model.eval() that is never undone",
         {

@@ -61,10 +61,9 @@ REASONS = {
     ),
     "Overtraining": ("it fires if the training continues after both losses are close to 0"),
     "PoorWeightInitialization": (
-        "with `preset=tuned`, it ignores the range of gradients, because biases before a "
-        "normalization, biases of keys in attention, and embeddings of rare words have zero "
-        "gradients in healthy trainings; a third hidden layer makes the variances of healthy "
-        "layers differ by more than a factor of 20"
+        "as documented, it fires on healthy trainings: biases before a normalization and "
+        "embeddings of rare words have zero gradients, and a third hidden layer makes variances "
+        "differ; with `preset=tuned`, it judges the initial weights themselves"
     ),
     "TensorVariance": (
         "its bounds are those of the sample in the documentation, and the weights of a "

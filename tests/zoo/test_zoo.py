@@ -34,6 +34,8 @@ FOUND = {
     "dead ReLU/keras_perceptron/report/1": "DeadRelu",
     "frozen layer/mxnet_tanh_perceptron/report/1": "UnchangedTensor",
     "clipped before unscaled/scaled/report/1": "MixedPrecision",
+    "bad initialization: zeros/small_table/report/1": "PoorWeightInitialization",
+    "bad initialization: small/perceptron/report/1": "PoorWeightInitialization",
 }
 HEALTHY = (
     "healthy/perceptron/report/1",

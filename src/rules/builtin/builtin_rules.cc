@@ -201,9 +201,9 @@ std::span<const RuleRequest> default_rules() {
           "FeatureImportanceOverweight", "GradientsNotCleared",
           "LabelsAndInputs", "LearningRate", "LossInput", "LossNotDecreasing",
           "MixedPrecision", "NLPSequenceRatio", "NoGeneralization", "Overfit",
-          "ParametersNotTrained",
-          "ReplicasDiffer", "SaturatedActivation", "StalledTrainingRule",
-          "TreeDepth", "VanishingGradient", "WrongMode"}) {
+          "ParametersNotTrained", "PoorWeightInitialization", "ReplicasDiffer",
+          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
+          "VanishingGradient", "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;

@@ -2,6 +2,10 @@
 // initialized. The variances of activations differ widely, gradients have
 // almost no spread, or the loss does not fall.
 //
+// Healthy trainings have all of these too, so the tuned rule judges the weights
+// instead (weights_at_start.h). The rest of this comment is about the
+// documented rule.
+//
 // The documents leave the details open. The variances are those of the inputs
 // of activations. Training steps are counted as they were saved. Each of the
 // three checks suffices, and the verdict names a check without tensors. If only
@@ -13,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -20,6 +25,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/builtin/weights_at_start.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
@@ -35,7 +41,32 @@ constexpr std::string_view kReluInputs =
     ".*relu_input,.*ReLU_input,"
     "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]input";
 
+constexpr std::string_view kSignal = "signal", kWeights = "weights";
+
 const ParameterSpec kParameters[] = {
+    {.name = "judged",
+     .type = ParameterType::text,
+     .default_text = kSignal,
+     .description =
+         "What shows the initialization: 'signal', the activation inputs, "
+         "gradients and losses of the first steps; 'weights', the weights "
+         "themselves.",
+     .choices = {kSignal, kWeights},
+     .tuned_text = kWeights},
+    {.name = "max_scale",
+     .type = ParameterType::real,
+     .default_text = "4",
+     .description = "With judged=weights, weights are too large if the median "
+                    "of the scales of the layers is above this. The scale is "
+                    "the root mean square of the weights times the square root "
+                    "of the inputs of a unit.",
+     .minimum = 0.0},
+    {.name = "min_scale",
+     .type = ParameterType::real,
+     .default_text = "0.02",
+     .description = "With judged=weights, weights are too small if the median "
+                    "of the scales is below this.",
+     .minimum = 0.0},
     {.name = "activation_inputs_regex",
      .type = ParameterType::text_list,
      .default_text = kReluInputs,
@@ -48,22 +79,19 @@ const ParameterSpec kParameters[] = {
      .default_text = "10.0",
      .description = "The rule fires if the largest variance of an activation "
                     "input exceeds the smallest by more than this factor.",
-     .minimum = 0.0,
-     .tuned_text = "20"},
+     .minimum = 0.0},
     {.name = "distribution_range",
      .type = ParameterType::real,
      .default_text = "0.001",
      .description = "The rule fires if the 95th percentile of a gradient "
                     "exceeds its 5th by less than this.",
-     .minimum = 0.0,
-     .tuned_text = "0"},
+     .minimum = 0.0},
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "5",
      .description = "The rule fires if the loss reaches no new minimum for "
                     "this many saved steps.",
-     .minimum = 1.0,
-     .tuned_text = "8"},
+     .minimum = 1.0},
     {.name = "steps",
      .type = ParameterType::real,
      .default_text = "10",
@@ -75,8 +103,34 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
+// First those of `weights_at_start`.
 const Advice kAdvice[] = {
-    {.cause =
+    {.when = "weights of 0",
+     .cause = "weights that were all set to 0: no layer passes a gradient on, "
+              "and all units of a layer stay equal",
+     .advice = "initialize the weights at random, by the size of each layer "
+               "(He for ReLU, Xavier for tanh and sigmoid); only biases and "
+               "the last layers of residual branches may begin with 0"},
+    {.when = "weights that are all equal",
+     .cause = "weights that were all set to one constant: the units of a layer "
+              "compute the same and get the same gradient, so they stay equal",
+     .advice = "initialize the weights at random, by the size of each layer "
+               "(He for ReLU, Xavier for tanh and sigmoid)"},
+    {.when = "weights that are too large",
+     .cause = "weights that were initialized without regard to the size of "
+              "their layer, such as with a standard deviation of 1: each layer "
+              "multiplies the signal",
+     .advice = "divide the initial weights by the square root of the inputs of "
+               "their layer: He for ReLU, Xavier for tanh and sigmoid, or the "
+               "default of the framework"},
+    {.when = "weights that are too small",
+     .cause = "a standard deviation of the initial weights that is too small "
+              "for the size of their layers: each layer shrinks the signal and "
+              "the gradient until nothing is left of them",
+     .advice = "initialize by the size of each layer: He for ReLU, Xavier for "
+               "tanh and sigmoid, or the default of the framework"},
+    {.when = "the signal of the first steps",
+     .cause =
          "weights that were initialized without regard to the size of their "
          "layer, or inputs that are not normalized: the signal grows or "
          "vanishes between layers before the model learns anything",
@@ -85,6 +139,9 @@ const Advice kAdvice[] = {
                "and normalize the inputs; if only the loss does not change, "
                "try another learning rate"},
 };
+
+constexpr std::size_t kOfWeights = 4;
+const Advice& kSignalAdvice = kAdvice[kOfWeights];
 
 // Positions of the selectors.
 constexpr std::size_t kActivations = 0;
@@ -309,7 +366,7 @@ class PoorWeightInitialization : public Rule {
     if (const std::string missing = not_judged(); !missing.empty()) {
       finding.message += "; not judged: " + missing;
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kSignalAdvice);
     return finding;
   }
 
@@ -321,6 +378,11 @@ class PoorWeightInitialization : public Rule {
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+  if (parameters.text("judged") == kWeights) {
+    return weights_at_start(
+        {parameters.real("max_scale"), parameters.real("min_scale")},
+        std::span(kAdvice).first<kOfWeights>());
+  }
   TensorSelector activations;
   activations.regexes = parameters.text_list("activation_inputs_regex");
   if (activations.regexes == split_list(kReluInputs)) {
@@ -343,7 +405,12 @@ const RuleFactory kPoorWeightInitialization = {
         "largest variance of an activation input is more than 'threshold' "
         "times the smallest, when p95 - p5 of a gradient is below "
         "'distribution_range', or when the loss did not reach a new low for "
-        "'patience' saved steps.",
+        "'patience' saved steps. With judged=weights, judges the weights of "
+        "the first saved training step instead. Fires when those of at least "
+        "three quarters of the layers are constant, when the median of their "
+        "scales is above 'max_scale' and the first loss above three times that "
+        "of a model that knows nothing, and when the median is below "
+        "'min_scale' and the loss does not depend on the weights yet.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

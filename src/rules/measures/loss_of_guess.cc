@@ -4,24 +4,45 @@
 
 namespace smdebug {
 
-std::optional<Guess> guess_of(const RunFacts& facts) {
-  if (facts.losses.size() != 1) return std::nullopt;
+namespace {
+
+// The input of the only loss, if that is a mean; else null.
+const LossInputFacts* input_of_mean(const RunFacts& facts) {
+  if (facts.losses.size() != 1) return nullptr;
   const LossFacts& loss = facts.losses.front();
-  if (!loss.input || (!loss.reduction.empty() && loss.reduction != "mean")) {
-    return std::nullopt;
-  }
-  const auto& shape = loss.input->shape;
+  const bool is_mean = loss.reduction.empty() || loss.reduction == "mean";
+  return loss.input && is_mean ? &*loss.input : nullptr;
+}
+
+}  // namespace
+
+std::optional<Guess> guess_of(const RunFacts& facts) {
+  const LossInputFacts* input = input_of_mean(facts);
+  if (!input) return std::nullopt;
+  const auto& shape = input->shape;
   std::int64_t classes = 0;
-  if (loss.input->function == "binary_cross_entropy" ||
-      loss.input->function == "binary_cross_entropy_with_logits") {
+  if (input->function == "binary_cross_entropy" ||
+      input->function == "binary_cross_entropy_with_logits") {
     classes = 2;
-  } else if ((loss.input->function == "cross_entropy" ||
-              loss.input->function == "categorical_cross_entropy") &&
+  } else if ((input->function == "cross_entropy" ||
+              input->function == "categorical_cross_entropy") &&
              !shape.empty()) {
     classes = shape.size() == 1 ? shape[0] : shape[1];
   }
   if (classes < 2) return std::nullopt;
   return Guess{classes, std::log(static_cast<double>(classes))};
+}
+
+std::optional<double> loss_of_zeros(const RunFacts& facts) {
+  if (const auto guess = guess_of(facts)) return guess->loss;
+  const LossInputFacts* input = input_of_mean(facts);
+  if (!input || input->function != "mse_loss" || !input->targets ||
+      !input->targets->mean || !input->targets->deviation) {
+    return std::nullopt;
+  }
+  const DataFacts& targets = *input->targets;
+  return *targets.mean * *targets.mean +
+         *targets.deviation * *targets.deviation;
 }
 
 }  // namespace smdebug

@@ -1,7 +1,8 @@
 #pragma once
 
-// The loss of a classifier that gives each class the same probability, which is
-// what a model with random weights should begin with.
+// The loss of a model that knows nothing, which is what one with random weights
+// should begin with: of a classifier, that which gives each class the same
+// probability.
 
 #include <cstdint>
 #include <optional>
@@ -17,5 +18,10 @@ struct Guess {
 
 // Returns it for the only loss of a training, if that is a mean cross entropy.
 std::optional<Guess> guess_of(const RunFacts& facts);
+
+// Returns the loss of a model whose outputs are 0, for the only loss of a
+// training: that of the guess or, for a mean squared error, the mean square of
+// the targets.
+std::optional<double> loss_of_zeros(const RunFacts& facts);
 
 }  // namespace smdebug

@@ -14,17 +14,35 @@ constexpr double kFewest = 300;  // elements
 constexpr double kUniform = 1.7321, kUniformNoise = 3 * 0.447;
 constexpr double kNormalLeast = 0.8, kNormalMost = 1.35;
 
+bool can_tell(const TensorStatistics& weights) {
+  return static_cast<double>(weights.count) >= kFewest &&
+         !weights.has_non_finite();
+}
+
+double crest_of(const TensorStatistics& weights) {
+  const double largest = std::max(std::abs(weights.min), std::abs(weights.max));
+  return largest / std::sqrt(weights.sum_squares /
+                             static_cast<double>(weights.count));
+}
+
+double normal_crest(const TensorStatistics& weights) {
+  return std::sqrt(2 * std::log(static_cast<double>(weights.count)));
+}
+
 }  // namespace
 
 std::optional<bool> look_untrained(const TensorStatistics& weights) {
-  const auto count = static_cast<double>(weights.count);
-  if (count < kFewest || weights.has_non_finite()) return std::nullopt;
+  if (!can_tell(weights)) return std::nullopt;
   if (weights.min == weights.max) return true;
-  const double largest = std::max(std::abs(weights.min), std::abs(weights.max));
-  const double crest = largest / std::sqrt(weights.sum_squares / count);
-  const double normal = std::sqrt(2 * std::log(count));
+  const auto count = static_cast<double>(weights.count);
+  const double crest = crest_of(weights), normal = normal_crest(weights);
   return crest < kUniform * (1 + kUniformNoise / std::sqrt(count)) ||
          (crest > kNormalLeast * normal && crest < kNormalMost * normal);
+}
+
+bool have_tails(const TensorStatistics& weights) {
+  return can_tell(weights) && weights.min != weights.max &&
+         crest_of(weights) >= kNormalMost * normal_crest(weights);
 }
 
 }  // namespace smdebug

@@ -14,4 +14,8 @@ namespace smdebug {
 // fewer elements than show it.
 std::optional<bool> look_untrained(const TensorStatistics& weights);
 
+// Returns whether weights have larger elements than random initial ones. False
+// for fewer elements than show it.
+bool have_tails(const TensorStatistics& weights);
+
 }  // namespace smdebug

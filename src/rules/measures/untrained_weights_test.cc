@@ -42,5 +42,14 @@ TEST(UntrainedWeights, AreUnknownIfThereAreFew) {
   EXPECT_FALSE(look_untrained(broken));
 }
 
+TEST(UntrainedWeights, HaveNoTailsAlsoIfTheyAreTruncated) {
+  // tf.keras.initializers.HeNormal cuts off at twice the standard deviation.
+  EXPECT_FALSE(have_tails(weights_with(-2, 2, 0.774 * 2048)));
+  EXPECT_FALSE(have_tails(weights_with(-0.17, 0.17, 10.8)));
+  EXPECT_FALSE(have_tails(weights_with(0.5, 0.5, 512)));
+  EXPECT_TRUE(have_tails(weights_with(-0.9, 0.3, 10.8)));
+  EXPECT_FALSE(have_tails(weights_with(-0.9, 0.3, 10.8, 100)));
+}
+
 }  // namespace
 }  // namespace smdebug
