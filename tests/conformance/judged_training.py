@@ -25,6 +25,7 @@ RULES = {
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
     "GradientsNotCleared": {},
+    "InitialLoss": {},
     "LabelsAndInputs": {},
     "LearningRate": {},
     "LossInput": {},

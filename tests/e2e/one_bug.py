@@ -64,6 +64,10 @@ BUGS = {
         },
     ),
     "GradientsNotCleared": ("a forgotten zero_grad()", {"clear": "pass"}),
+    "InitialLoss": (
+        "a last layer with weights of standard deviation 5",
+        {"before": "nn.init.normal_(model[2].weight, std=5)"},
+    ),
     "LabelsAndInputs": (
         "data sorted by class",
         {"labels": "torch.arange(32).add(step * 32).mul(5).div(4800).long()"},

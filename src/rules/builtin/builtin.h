@@ -20,6 +20,7 @@ extern const RuleFactory kDeadRelu;
 extern const RuleFactory kExplodingTensor;
 extern const RuleFactory kFeatureImportanceOverweight;
 extern const RuleFactory kGradientsNotCleared;
+extern const RuleFactory kInitialLoss;
 extern const RuleFactory kLabelsAndInputs;
 extern const RuleFactory kLearningRate;
 extern const RuleFactory kLossInput;

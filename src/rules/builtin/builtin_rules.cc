@@ -86,6 +86,7 @@ std::span<const RuleFactory> builtin_rules() {
       kExplodingTensor,
       kFeatureImportanceOverweight,
       kGradientsNotCleared,
+      kInitialLoss,
       kLabelsAndInputs,
       kLearningRate,
       kLossInput,
@@ -198,7 +199,7 @@ std::span<const RuleRequest> default_rules() {
     std::vector<RuleRequest> requests;
     for (const char* name :
          {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "FeatureImportanceOverweight", "GradientsNotCleared",
+          "FeatureImportanceOverweight", "GradientsNotCleared", "InitialLoss",
           "LabelsAndInputs", "LearningRate", "LossInput", "LossNotDecreasing",
           "MixedPrecision", "NLPSequenceRatio", "NoGeneralization", "Overfit",
           "ParametersNotTrained", "PoorWeightInitialization", "ReplicasDiffer",
