@@ -127,6 +127,10 @@ constexpr Effects kLowRate = {"a learning rate that is too low",
 constexpr Findings kScalingFindings = {{"MixedPrecision", kNarrow}};
 constexpr Effects kScaling = {"trouble of mixed precision", kScalingFindings};
 
+constexpr Findings kHighFirstLossFindings = {{"InitialLoss"}};
+constexpr Effects kHighFirstLoss = {"a first loss that is too high",
+                                    kHighFirstLossFindings};
+
 constexpr Findings kOverfitFindings = {{"Overfit"}};
 constexpr Effects kOverfit = {"overfitting", kOverfitFindings};
 
@@ -135,7 +139,8 @@ constexpr Group kByDataOrder = {&kRising,     &kStanding,    &kVanishing,
                                 &kSameOutput, &kPredictions, &kHighRate};
 constexpr Group kByDataScale = {&kNotFinite,  &kRising,    &kStanding,
                                 &kDead,       &kVanishing, &kLargeUpdates,
-                                &kSameOutput, &kHighRate,  &kScaling};
+                                &kSameOutput, &kHighRate,  &kScaling,
+                                &kHighFirstLoss};
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
@@ -148,7 +153,11 @@ constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
                                   &kPredictions};
 constexpr Group kByInitialization = {&kNotFinite, &kRising,    &kStanding,
                                      &kDead,      &kVanishing, &kLargeUpdates,
-                                     &kSameOutput};
+                                     &kSameOutput, &kHighRate, &kLowRate,
+                                     &kScaling, &kPredictions,
+                                     &kHighFirstLoss};
+constexpr Group kByHighFirstLoss = {&kNotFinite, &kRising, &kDying,
+                                    &kLargeUpdates};
 constexpr Group kByZeros = {&kStanding, &kDead, &kVanishing, &kSameOutput};
 constexpr Group kByDeadLayers = {&kStanding, &kVanishing, &kSameOutput,
                                  &kPredictions};
@@ -228,6 +237,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::initialization,
      .finding = {"PoorWeightInitialization"},
      .effects = kByInitialization},
+    {.stage = Stage::initialization,
+     .finding = {"InitialLoss"},
+     .effects = kByHighFirstLoss},
     {.stage = Stage::initialization,
      .finding = {"DeadRelu", kDeadAtOnce},
      .effects = kByDeadLayers},

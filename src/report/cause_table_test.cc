@@ -46,6 +46,10 @@ const Verdict kSkipsAll =
 const Verdict kNarrowWeights =
     found("MixedPrecision", "float16 weights with an epsilon that is 0");
 const Verdict kHiddenNan = found("MixedPrecision", "a log that hides NaN");
+const Verdict kZeroWeights = found("PoorWeightInitialization", "weights of 0");
+const Verdict kLargeWeights =
+    found("PoorWeightInitialization", "weights that are too large");
+const Verdict kHighFirstLoss = found("InitialLoss");
 const Verdict kDeadAtOnce = found("DeadRelu", "dead from the first step on");
 const Verdict kDeadLater = found("DeadRelu", "dead after updates");
 const Verdict kStands = found("LossNotDecreasing", "the loss does not fall");
@@ -83,6 +87,18 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {found("AllZero"), kVanishing},
       {found("AllZero"), kUnchanged},
       {found("PoorWeightInitialization"), kSaturated},
+      {kZeroWeights, kSameOutput},
+      {kZeroWeights, kDeadLater},
+      {kZeroWeights, kVanishing},
+      {kZeroWeights, kStands},
+      {kZeroWeights, kRateTooLow},
+      {kLargeWeights, kExploding},
+      {kLargeWeights, kDiverges},
+      {kLargeWeights, kRateTooHigh},
+      {kLargeWeights, kSkipsAll},
+      {kLargeWeights, kHighFirstLoss},
+      {kLargeInputs, kHighFirstLoss},
+      {kHighFirstLoss, kDiverges},
       {kDeadAtOnce, kVanishing},
       // Optimizer.
       {kRateTooHigh, kDiverges},
