@@ -32,6 +32,7 @@ RULES = {
     "LossNotDecreasing": {"num_steps": "2"},
     "MixedPrecision": {},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
+    "NoGeneralization": {},
     "Overfit": {},
     "Overtraining": {"patience_train": "2", "patience_validation": "2"},
     "ParametersNotTrained": {"num_steps": "4"},

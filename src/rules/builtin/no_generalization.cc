@@ -25,7 +25,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,7 +36,6 @@
 #include "rules/measures/loss_of_guess.h"
 #include "rules/measures/loss_role.h"
 #include "rules/measures/quantity.h"
-#include "rules/measures/training_losses.h"
 
 namespace smdebug {
 namespace {
@@ -124,24 +122,9 @@ class NoGeneralization : public Rule {
   Outcome on_scalars(std::string_view worker_name,
                      std::span<const ScalarSeriesView> series) override {
     Worker& worker = workers_[std::string(worker_name)];
-    // A training and a validation loss of different names take turns.
-    std::vector<std::pair<Evidence, double>> losses;
-    for (const ScalarSeriesView& one : series) {
-      if (!names_loss(one.name)) continue;
-      worker.series.emplace(one.name);
-      for (const ScalarSample& sample : one.samples) {
-        auto& [place, value] = losses.emplace_back();
-        place.tensor = one.name;
-        place.worker = worker_name;
-        place.step = sample.step;
-        value = sample.value;
-      }
-    }
-    std::ranges::stable_sort(losses, {}, [](const auto& loss) {
-      return loss.first.step.global;
-    });
     std::optional<Finding> finding;
-    for (auto& [place, value] : losses) {
+    for (auto& [place, value] : losses_by_step(worker_name, series)) {
+      worker.series.insert(place.tensor);
       keep(finding, take(worker, std::move(place), value));
     }
     return finding;
