@@ -137,10 +137,9 @@ constexpr Effects kOverfit = {"overfitting", kOverfitFindings};
 // Which groups each row explains.
 constexpr Group kByDataOrder = {&kRising,     &kStanding,    &kVanishing,
                                 &kSameOutput, &kPredictions, &kHighRate};
-constexpr Group kByDataScale = {&kNotFinite,  &kRising,    &kStanding,
-                                &kDead,       &kVanishing, &kLargeUpdates,
-                                &kSameOutput, &kHighRate,  &kScaling,
-                                &kHighFirstLoss};
+constexpr Group kByDataScale = {
+    &kNotFinite,    &kRising,     &kStanding, &kDead,    &kVanishing,
+    &kLargeUpdates, &kSameOutput, &kHighRate, &kScaling, &kHighFirstLoss};
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
@@ -151,11 +150,10 @@ constexpr Group kByOtherParameters = {&kReturning,  &kStanding,   &kDead,
                                       &kPredictions};
 constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
                                   &kPredictions};
-constexpr Group kByInitialization = {&kNotFinite, &kRising,    &kStanding,
-                                     &kDead,      &kVanishing, &kLargeUpdates,
-                                     &kSameOutput, &kHighRate, &kLowRate,
-                                     &kScaling, &kPredictions,
-                                     &kHighFirstLoss};
+constexpr Group kByInitialization = {
+    &kNotFinite, &kRising,       &kStanding,    &kDead,
+    &kVanishing, &kLargeUpdates, &kSameOutput,  &kHighRate,
+    &kLowRate,   &kScaling,      &kPredictions, &kHighFirstLoss};
 constexpr Group kByHighFirstLoss = {&kNotFinite, &kRising, &kDying,
                                     &kLargeUpdates};
 constexpr Group kByZeros = {&kStanding, &kDead, &kVanishing, &kSameOutput};

@@ -25,7 +25,7 @@ RULES = {
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
     "GradientsNotCleared": {},
-    "InitialLoss": {},
+    "InitialLoss": {"max_ratio": "1.3"},
     "LabelsAndInputs": {},
     "LearningRate": {},
     "LossInput": {},

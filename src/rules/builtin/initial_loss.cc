@@ -145,8 +145,7 @@ class InitialLoss : public Rule {
       if (!guess) continue;
       const std::string& tensor = worker.facts->losses.front().tensor;
       const auto losses = worker.losses.find(tensor);
-      if (losses == worker.losses.end() ||
-          losses->second.size() < num_steps_) {
+      if (losses == worker.losses.end() || losses->second.size() < num_steps_) {
         continue;
       }
       worker.is_judged = true;

@@ -408,8 +408,8 @@ const RuleFactory kPoorWeightInitialization = {
         "'patience' saved steps. With judged=weights, judges the weights of "
         "the first saved training step instead. Fires when those of at least "
         "three quarters of the layers are constant, when the median of their "
-        "scales is above 'max_scale' and the first loss above three times that "
-        "of a model that knows nothing, and when the median is below "
+        "scales is above 'max_scale' and the first loss above twice that of "
+        "a model that knows nothing, and when the median is below "
         "'min_scale' and the loss does not depend on the weights yet.",
     .advice = kAdvice,
     .parameters = kParameters,

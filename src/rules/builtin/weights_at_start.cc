@@ -34,8 +34,8 @@ constexpr double kMostLayers = 0.75;
 // With fewer layers, weights of 0 are no obstacle, and small ones grow soon.
 constexpr std::size_t kLeastConstant = 2, kLeastLarge = 2, kLeastSmall = 3;
 // The first loss over that of a model that knows nothing. Large weights that
-// harm begin with ten times as much and more, usual ones with less than two.
-constexpr double kHighLoss = 3;
+// harm begin with twice as much and more, and usual ones with up to 1.4.
+constexpr double kHighLoss = 2;
 // If the loss of such a model is unknown, weights are too large above this
 // multiple of the limit.
 constexpr double kSurelyLarge = 2;
@@ -76,8 +76,8 @@ std::optional<Judgment> find_constant(const Beginning& beginning) {
     has_zero_gradient |= layer.is_zero() && layer.has_zero_gradient;
   }
   const std::size_t count = found.layers.size();
-  if (count < kLeastConstant || static_cast<double>(count) <
-                                    kMostLayers * double(found.compared)) {
+  if (count < kLeastConstant ||
+      static_cast<double>(count) < kMostLayers * double(found.compared)) {
     return std::nullopt;
   }
   if (2 * zeros > count) {
@@ -94,8 +94,7 @@ bool has_high_loss(const Beginning& beginning, double median, double limit) {
   if (beginning.loss && beginning.loss_of_zeros) {
     return *beginning.loss > kHighLoss * *beginning.loss_of_zeros;
   }
-  return beginning.has_normalization == false &&
-         median > kSurelyLarge * limit;
+  return beginning.has_normalization == false && median > kSurelyLarge * limit;
 }
 
 // Whether the loss hardly depends on the weights of most layers.
@@ -116,9 +115,8 @@ std::optional<Judgment> find_scale(const Beginning& beginning,
   }
   if (scales.size() < kLeastLarge) return std::nullopt;
   Judgment found = {WeightFault::too_large, {}, median(scales), scales.size()};
-  const bool is_large =
-      found.median > limits.largest &&
-      has_high_loss(beginning, found.median, limits.largest);
+  const bool is_large = found.median > limits.largest &&
+                        has_high_loss(beginning, found.median, limits.largest);
   const bool is_small = found.median < limits.smallest &&
                         scales.size() >= kLeastSmall &&
                         is_insensitive(beginning);
@@ -224,7 +222,8 @@ class WeightsAtStart : public Rule {
   static Status add_loss(Worker& worker, const Observation& loss) {
     SMD_TRY(const auto value, quantity(loss, {Reduction::mean}));
     if (!value) return {};
-    const auto known = std::ranges::find(worker.losses, loss.name, &Loss::tensor);
+    const auto known =
+        std::ranges::find(worker.losses, loss.name, &Loss::tensor);
     if (known == worker.losses.end()) {
       worker.losses.push_back({std::string(loss.name), *value});
     }
@@ -314,24 +313,27 @@ class WeightsAtStart : public Rule {
   // The middle of the message.
   std::string fault_text(const Judgment& judgment, const InitialWeight& layer,
                          const Beginning& beginning) const {
-    const std::string count = fmt::format(
-        "{} of {}", judgment.layers.size(), count_text(judgment.compared, "layer"));
+    const std::string count =
+        fmt::format("{} of {}", judgment.layers.size(),
+                    count_text(judgment.compared, "layer"));
     switch (judgment.fault) {
       case WeightFault::zeros:
         return fmt::format("all weights of {} are 0", count);
       case WeightFault::equal:
-        return fmt::format("all weights of the layer are {}, and those of {} "
-                           "are equal",
-                           short_number(layer.statistics.mean), count);
+        return fmt::format(
+            "all weights of the layer are {}, and those of {} "
+            "are equal",
+            short_number(layer.statistics.mean), count);
       case WeightFault::too_large:
-        return scale_text(judgment, layer) +
-               fmt::format("more than {:g}{}", limits_.largest,
-                           loss_text(beginning));
+        return scale_text(judgment, layer) + fmt::format("more than {:g}{}",
+                                                         limits_.largest,
+                                                         loss_text(beginning));
       case WeightFault::too_small:
         return scale_text(judgment, layer) +
-               fmt::format("less than {:g}, and the loss does not depend on "
-                           "the weights of most layers yet",
-                           limits_.smallest);
+               fmt::format(
+                   "less than {:g}, and the loss does not depend on "
+                   "the weights of most layers yet",
+                   limits_.smallest);
     }
     return "";
   }

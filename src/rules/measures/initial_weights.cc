@@ -115,8 +115,8 @@ std::int64_t inputs_of_unit(std::string_view tensor, std::string_view kind,
 }
 
 bool is_vector(Shape shape) {
-  return std::ranges::count_if(
-             shape, [](std::int64_t size) { return size > 1; }) < 2;
+  return std::ranges::count_if(shape,
+                               [](std::int64_t size) { return size > 1; }) < 2;
 }
 
 }  // namespace

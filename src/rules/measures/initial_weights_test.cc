@@ -51,8 +51,8 @@ std::int64_t inputs_in_keras(const std::string& kind,
 }
 
 TEST(InitialWeights, HaveTheScaleOfTheInputsOfAUnit) {
-  const auto layers = measured("Net_fc.weight", "gradient/Net_fc.weight",
-                               {8, 16});
+  const auto layers =
+      measured("Net_fc.weight", "gradient/Net_fc.weight", {8, 16});
   ASSERT_EQ(layers.size(), 1u);
   EXPECT_EQ(layers[0].inputs, 16);
   EXPECT_THAT(layers[0].scale, Optional(4.0));

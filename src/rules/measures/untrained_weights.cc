@@ -21,8 +21,8 @@ bool can_tell(const TensorStatistics& weights) {
 
 double crest_of(const TensorStatistics& weights) {
   const double largest = std::max(std::abs(weights.min), std::abs(weights.max));
-  return largest / std::sqrt(weights.sum_squares /
-                             static_cast<double>(weights.count));
+  return largest /
+         std::sqrt(weights.sum_squares / static_cast<double>(weights.count));
 }
 
 double normal_crest(const TensorStatistics& weights) {
