@@ -25,27 +25,39 @@ std::string shown(const Json& value) {
   return text;
 }
 
-std::optional<Step> whole(double number) {
-  return Json(std::trunc(number)).as_int();
+// A number as an integer, and whether decimals other than 0 were cut off.
+struct WholeNumber {
+  Step value = 0;
+  bool is_cut = false;
+};
+
+std::optional<WholeNumber> whole(double number) {
+  const double cut = std::trunc(number);
+  const auto value = Json(cut).as_int();
+  if (!value) return {};
+  return WholeNumber{*value, cut != number};
 }
 
-std::optional<Step> number_in(std::string_view text) {
+std::optional<WholeNumber> number_in(std::string_view text) {
   text = trimmed(text);
-  if (const auto number = find_number<Step>(text)) return number;
+  if (const auto number = find_number<Step>(text)) return WholeNumber{*number};
   const auto number = find_number<double>(text);
   return number ? whole(*number) : std::nullopt;
 }
 
-std::optional<Step> number_of(const Json& value) {
+std::optional<WholeNumber> number_of(const Json& value) {
   if (const std::string* text = value.as_string()) return number_in(*text);
-  if (value.is_integer()) return value.as_int();
+  if (value.is_integer()) {
+    const auto number = value.as_int();
+    return number ? std::optional(WholeNumber{*number}) : std::nullopt;
+  }
   const auto number = value.as_double();
   return number ? whole(*number) : std::nullopt;
 }
 
-std::optional<std::vector<Step>> numbers_of(const Json& value) {
-  std::vector<Step> numbers;
-  const auto add = [&](std::optional<Step> number) {
+std::optional<std::vector<WholeNumber>> numbers_of(const Json& value) {
+  std::vector<WholeNumber> numbers;
+  const auto add = [&](std::optional<WholeNumber> number) {
     if (number) numbers.push_back(*number);
     return number.has_value();
   };
@@ -160,18 +172,28 @@ Result<std::optional<Step>> ConfigObject::number(std::string_view key) const {
   if (value == nullptr) return std::optional<Step>();
   const auto number = number_of(*value);
   if (!number) return expected(key, kNumber);
-  return number;
+  if (number->is_cut) {
+    warn(key, fmt::format("expected a whole number, found {}; using {}",
+                          shown(*value), number->value));
+  }
+  return std::optional(number->value);
 }
 
 Result<std::optional<std::vector<Step>>> ConfigObject::numbers(
     std::string_view key) const {
   const Json* value = find(key);
   if (value == nullptr) return std::optional<std::vector<Step>>();
-  auto numbers = numbers_of(*value);
+  const auto numbers = numbers_of(*value);
   if (!numbers) {
     return expected(key, "numbers with commas between them, or an array");
   }
-  return numbers;
+  std::vector<Step> steps;
+  for (const WholeNumber& number : *numbers) steps.push_back(number.value);
+  if (std::ranges::any_of(*numbers, &WholeNumber::is_cut)) {
+    warn(key, fmt::format("expected whole numbers, found {}; using {}",
+                          shown(*value), fmt::join(steps, ", ")));
+  }
+  return std::optional(std::move(steps));
 }
 
 Result<std::optional<std::vector<std::string>>> ConfigObject::texts(

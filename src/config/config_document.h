@@ -66,7 +66,7 @@ class ConfigObject {
   Result<std::optional<std::string>> text(std::string_view key) const;
   // Reads true, false, or a word for one of them.
   Result<std::optional<bool>> flag(std::string_view key) const;
-  // Reads a number or numeric text, and truncates decimals.
+  // Reads a number or numeric text. Cuts off decimals, and warns of it.
   Result<std::optional<Step>> number(std::string_view key) const;
   // Reads "1,2,3", an array of what `number` accepts, or one number.
   Result<std::optional<std::vector<Step>>> numbers(std::string_view key) const;

@@ -155,7 +155,7 @@ TEST(HookConfigFile, TakesBooleansAsText) {
 }
 
 TEST(HookConfigFile, TakesNumbersAsText) {
-  for (const char* seven : {"7", "\"7\"", "\" 7 \"", "7.0", "7.9", "\"7.0\""}) {
+  for (const char* seven : {"7", "\"7\"", "\" 7 \"", "7.0", "\"7.0\""}) {
     const HookConfig config = config_of(parse_parameters(
         fmt::format(R"({{"save_interval": {0}, "start_step": {0},
                          "end_step": {0}, "save_steps": {0}}})",
@@ -164,6 +164,22 @@ TEST(HookConfigFile, TakesNumbersAsText) {
               (SaveConfigMode{7, 7, 7, {7}}))
         << seven;
   }
+}
+
+TEST(HookConfigFile, CutsOffDecimalsAndWarns) {
+  const auto file = parse_parameters(
+      R"({"save_interval": 7.9, "start_step": "7.9", "save_steps": [7.9, 8]})");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(of_mode(file->config.save_config, Mode::predict),
+            (SaveConfigMode{7, 7, {}, {7, 8}}));
+  EXPECT_THAT(
+      file->warnings,
+      ElementsAre("debughookconfig.json:1:38: HookParameters.save_interval: "
+                  "expected a whole number, found 7.9; using 7",
+                  "debughookconfig.json:1:57: HookParameters.start_step: "
+                  "expected a whole number, found \"7.9\"; using 7",
+                  "debughookconfig.json:1:78: HookParameters.save_steps: "
+                  "expected whole numbers, found [7.9, 8]; using 7, 8"));
 }
 
 TEST(HookConfigFile, TakesListsAsTextOrArrays) {

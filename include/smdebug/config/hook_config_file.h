@@ -41,8 +41,9 @@ namespace smdebug {
 
 struct HookConfigFile {
   HookConfig config;
-  // One sentence per ignored key, with file, line, column and path of keys:
-  // unknown keys, with the nearest known ones, and keys given twice.
+  // One sentence per mistake that is no error, with file, line, column and path
+  // of keys: unknown keys, with the nearest known ones, keys given twice, and
+  // decimals that were cut off.
   std::vector<std::string> warnings;
 };
 
