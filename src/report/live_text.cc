@@ -36,7 +36,8 @@ std::string status_text(const LiveStatus& status,
   if (status.steps_per_second.value_or(0) > 0) {
     text += fmt::format(", {:.3g} steps/s", *status.steps_per_second);
   }
-  if (status.loss) text += ", loss " + number_text(*status.loss);
+  if (status.loss)
+    text += ", loss " + loss_text(status.loss->value, status.loss->mode);
   text += ", " + rules_at_work(verdicts);
   if (status.lag_steps > 0 && status.lag_seconds >= kLagWorthTelling) {
     text += fmt::format(

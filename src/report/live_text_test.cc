@@ -23,9 +23,16 @@ TEST(LiveText, ShowsStepSpeedLossRulesAndWhatFiredOnOneLine) {
   LiveStatus status;
   status.step = 340;
   status.steps_per_second = 12.0;
-  status.loss = 0.43214;
+  status.loss = {0.43214, Mode::train};
   EXPECT_EQ(status_text(status, verdicts),
             "step 340, 12 steps/s, loss 0.4321, 2 rules, DeadRelu fired");
+}
+
+TEST(LiveText, NamesTheModeOfALossThatIsNotOfTheTraining) {
+  LiveStatus status;
+  status.step = 340;
+  status.loss = {0.43214, Mode::eval};
+  EXPECT_EQ(status_text(status, {}), "step 340, loss 0.4321 (EVAL), 0 rules");
 }
 
 TEST(LiveText, LeavesOutWhatIsNotKnownYet) {

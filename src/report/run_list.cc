@@ -50,7 +50,7 @@ std::vector<std::string> cells(const RunRow& row, double wall_seconds) {
           state_text(row),
           row.attempt > 0 ? std::to_string(row.attempt) : "",
           is_read ? std::to_string(row.steps) : "",
-          row.loss ? number_text(row.loss->value) : "",
+          row.loss ? loss_text(row.loss->value, row.loss->mode) : "",
           findings_text(row),
           is_read ? bytes_text(row.bytes) : "",
           row.started_seconds > 0 ? age_text(wall_seconds - row.started_seconds)

@@ -44,6 +44,13 @@ TEST(RunList, HasALineForEachRun) {
             "b    running    120  0.4321         12.4 MB  3 min ago\n");
 }
 
+TEST(RunList, NamesTheModeOfALossThatIsNotOfTheTraining) {
+  RunRow made = row("a", 1000);
+  made.loss->mode = Mode::eval;
+  EXPECT_THAT(run_list_text(std::vector{made}, 1000),
+              HasSubstr("  0.4321 (EVAL)  "));
+}
+
 TEST(RunList, BeginsWithTheNewestRun) {
   std::vector<RunRow> rows = {row("old", 10), row("b", 20), row("a", 20)};
   sort_rows(rows);

@@ -99,7 +99,7 @@ std::string recording_failure(Trial& trial) {
   return failure_of(trial, overview);
 }
 
-std::optional<double> latest_loss(Trial& trial) {
+std::optional<LatestLoss> latest_loss(Trial& trial) {
   TensorNameQuery query;
   query.collection = "losses";
   const auto names = trial.tensor_names(query);
@@ -109,9 +109,9 @@ std::optional<double> latest_loss(Trial& trial) {
     if (!tensor) continue;
     const std::vector<Step> steps = tensor->steps(Mode::global);
     if (steps.empty()) continue;
-    if (const auto loss = loss_at(*tensor, steps.back(), Mode::global)) {
-      return loss;
-    }
+    const auto id = trial.step_id(steps.back());
+    const auto loss = loss_at(*tensor, steps.back(), Mode::global);
+    if (id && loss) return LatestLoss{*loss, id->mode};
   }
   return std::nullopt;
 }

@@ -53,6 +53,11 @@ std::string age_text(double seconds) {
 
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
+std::string loss_text(double value, Mode mode) {
+  if (mode == Mode::train) return number_text(value);
+  return fmt::format("{} ({})", number_text(value), mode_name(mode));
+}
+
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({})", fmt::join(shape, ", "));
 }

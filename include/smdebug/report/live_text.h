@@ -9,6 +9,7 @@
 #include <string>
 
 #include "smdebug/core/mode.h"
+#include "smdebug/report/run_overview.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -16,7 +17,7 @@ namespace smdebug {
 struct LiveStatus {
   Step step = -1;  // the newest step judged; -1: none yet
   std::optional<double> steps_per_second;
-  std::optional<double> loss;
+  std::optional<LatestLoss> loss;
   Step lag_steps = 0;  // saved steps that are not judged yet
   double lag_seconds = 0;
 };

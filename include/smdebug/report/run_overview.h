@@ -68,9 +68,14 @@ Result<RunOverview> read_run_overview(Trial& trial);
 /// if it has all of them, or has not ended.
 std::string recording_failure(Trial& trial);
 
+struct LatestLoss {
+  double value = 0;
+  Mode mode = Mode::train;  // of its step
+};
+
 /// Returns the newest saved value of the first loss, by name, that is a single
 /// number; none if there is no such loss. Reads the index only.
-std::optional<double> latest_loss(Trial& trial);
+std::optional<LatestLoss> latest_loss(Trial& trial);
 
 /// Returns the overview as lines for a terminal.
 std::string run_overview_text(const RunOverview& overview);
